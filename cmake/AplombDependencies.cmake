@@ -1,0 +1,20 @@
+# Every C++ dependency, in one place. Debian package names stand in tools/packages/apt.txt.
+find_package(fmt REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(Threads REQUIRED)
+
+# Header-only or without a CMake package in Debian 12: found by header and library.
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
+add_library(protozero::protozero INTERFACE IMPORTED)
+target_include_directories(protozero::protozero SYSTEM INTERFACE "${PROTOZERO_INCLUDE_DIR}")
+
+find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+find_library(ZSTD_LIBRARY zstd REQUIRED)
+add_library(zstd::zstd UNKNOWN IMPORTED)
+set_target_properties(zstd::zstd PROPERTIES IMPORTED_LOCATION "${ZSTD_LIBRARY}"
+                      INTERFACE_INCLUDE_DIRECTORIES "${ZSTD_INCLUDE_DIR}")

@@ -1,0 +1,15 @@
+# knowledge/**/*.yaml -> one JSON text inside the program (no YAML is parsed at start-up).
+# The converter checks every file; a mistake in the YAML stops the build with file and line.
+add_executable(aplomb_knowledge_tool src/knowledge/embed_tool.cpp)
+target_link_libraries(aplomb_knowledge_tool PRIVATE yaml-cpp nlohmann_json::nlohmann_json fmt::fmt)
+aplomb_warnings(aplomb_knowledge_tool)
+
+file(GLOB_RECURSE APLOMB_KNOWLEDGE_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/knowledge/*.yaml")
+set(embedded "${PROJECT_BINARY_DIR}/generated/knowledge_embedded.cpp")
+add_custom_command(
+  OUTPUT "${embedded}"
+  COMMAND aplomb_knowledge_tool "${PROJECT_SOURCE_DIR}/knowledge" "${embedded}"
+  DEPENDS aplomb_knowledge_tool ${APLOMB_KNOWLEDGE_FILES}
+  COMMENT "Embedding knowledge/" VERBATIM)
+add_library(aplomb_knowledge_embedded STATIC "${embedded}")
+target_link_libraries(aplomb_knowledge PUBLIC aplomb_knowledge_embedded)

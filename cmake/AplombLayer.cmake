@@ -1,0 +1,56 @@
+# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def])
+#
+# One static library for the folder src/NAME, from every .cpp in it (and below it) but main.cpp.
+# FAMILY names the folder's roster: each of its APLOMB_MEMBER(x) lines needs src/NAME/x.cpp and
+# tests/NAME/x_test.cpp, or configuring stops and says which file is missing.
+function(aplomb_layer name)
+  cmake_parse_arguments(layer "" "FAMILY" "DEPENDS;USES" ${ARGN})
+  set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/[a-z_]*_tool\\.cpp$")
+  add_library(aplomb_${name} STATIC ${sources})
+  target_compile_features(aplomb_${name} PUBLIC cxx_std_20)
+  target_include_directories(aplomb_${name} PUBLIC "${PROJECT_SOURCE_DIR}/src"
+                             "${PROJECT_SOURCE_DIR}/include")
+  foreach(other IN LISTS layer_DEPENDS)
+    target_link_libraries(aplomb_${name} PUBLIC aplomb_${other})
+  endforeach()
+  target_link_libraries(aplomb_${name} PUBLIC tl::expected PRIVATE fmt::fmt ${layer_USES})
+  aplomb_warnings(aplomb_${name})
+
+  if(layer_FAMILY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${layer_FAMILY}")
+    file(STRINGS "${folder}/${layer_FAMILY}" lines REGEX "^APLOMB_MEMBER\\(")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^APLOMB_MEMBER\\(([a-z0-9_]+).*" "\\1" member "${line}")
+      foreach(needed "src/${name}/${member}.cpp" "tests/${name}/${member}_test.cpp")
+        if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${needed}")
+          message(FATAL_ERROR "src/${name}/${layer_FAMILY} lists '${member}', but ${needed} is missing")
+        endif()
+      endforeach()
+    endforeach()
+  endif()
+endfunction()
+
+function(aplomb_warnings target)
+  if(APLOMB_STRICT)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Werror)
+  endif()
+endfunction()
+
+# aplomb_tests(layer): one test program from tests/layer/*_test.cpp.
+function(aplomb_tests name)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(aplomb_${name}_test ${sources})
+  target_include_directories(aplomb_${name}_test PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(aplomb_${name}_test PRIVATE
+                             APLOMB_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                             APLOMB_BINARY="$<TARGET_FILE:aplomb>")
+  target_link_libraries(aplomb_${name}_test PRIVATE aplomb_${name} GTest::gmock_main fmt::fmt)
+  aplomb_warnings(aplomb_${name}_test)
+  gtest_discover_tests(aplomb_${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
+                       PROPERTIES TIMEOUT 300)
+endfunction()

@@ -1,0 +1,115 @@
+#pragma once
+/// Report: the one result of every command: what was read, what was seen, why, and what to do. The terminal, JSON
+/// (schema `aplomb.report/1`) and HTML are views of it. Plain data; owns everything; copyable.
+///
+/// JSON form: one object with the members below under the same names (fields are added, never renamed).
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace aplomb {
+
+/// A line (or place) in the user's files that supports a statement.
+struct Evidence {
+  std::string path;
+  std::uint64_t line = 0;  ///< from 1; 0 where lines have no meaning
+  std::optional<std::int64_t> step;
+  std::string text;  ///< the line as it stands there (sanitized, shortened), or what was measured
+};
+
+struct ReportInput {
+  std::string path;
+  std::string kind;  ///< reader's slug, `unknown` where none could read it
+  std::uint64_t steps = 0;
+  std::vector<std::string> warnings;  ///< what could not be read: one line a defect
+};
+
+/// Points for charts: at most k_chart_points, thinned so that extremes and non-finite samples stay.
+struct ChartPoint {
+  std::int64_t step = 0;
+  double value = 0;  ///< may be NaN or Inf
+};
+
+struct ReportSeries {
+  static constexpr std::size_t k_chart_points = 1000;
+  std::string name;
+  std::string role;
+  std::uint64_t points = 0;
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  double min = std::numeric_limits<double>::quiet_NaN();
+  double max = std::numeric_limits<double>::quiet_NaN();
+  double last = std::numeric_limits<double>::quiet_NaN();
+  std::uint64_t nonfinite = 0;
+  std::string path;
+  std::vector<ChartPoint> chart;
+};
+
+struct ReportSymptom {
+  std::string id;        ///< `loss.spike`
+  std::string severity;  ///< note | warning | unstable | failed
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  std::string series;  ///< the series it was seen on, empty where on none
+  std::string summary;
+  std::vector<Evidence> evidence;
+};
+
+using ReportValue = std::variant<bool, double, std::string>;
+
+struct ReportRemedy {
+  std::string text;
+  std::map<std::string, ReportValue> set;       ///< Settings to change: `optim.lr` -> 2e-5
+  std::map<std::string, std::string> rendered;  ///< framework -> the change in its own keys
+};
+
+/// One addend of a cause's log-odds: why its probability is what it is.
+struct ReportWeight {
+  std::string when;  ///< the condition that held, as written in the knowledge base
+  double weight = 0; ///< nats
+  std::string because;
+};
+
+struct ReportCause {
+  std::string id;  ///< `nan.lr-too-high`
+  std::string family;
+  std::string title;
+  double probability = 0;
+  std::string because;
+  std::vector<ReportWeight> weights;
+  std::vector<Evidence> evidence;
+  std::vector<ReportRemedy> remedies;  ///< least disruptive first
+  std::string verify;
+  std::vector<std::string> references;
+};
+
+struct ReportExperiment {
+  std::string text;               ///< what to run
+  std::vector<std::string> separates;  ///< the cause ids it tells apart
+  std::string reads;              ///< how to read the outcome
+};
+
+enum class Verdict { healthy, warning, unstable, failed, insufficient_evidence };
+/// `healthy` | `warning` | `unstable` | `failed` | `insufficient-evidence`
+std::string_view name(Verdict verdict);
+
+struct Report {
+  static constexpr const char* k_schema = "aplomb.report/1";
+  std::vector<ReportInput> inputs;
+  std::vector<ReportSeries> series;
+  Verdict verdict = Verdict::insufficient_evidence;
+  std::vector<ReportSymptom> symptoms;  ///< most severe first, then by step
+  std::vector<ReportCause> causes;      ///< most probable first
+  double unknown_probability = 0;       ///< what is left for causes that the knowledge base does not hold
+  std::vector<ReportExperiment> experiments;
+  std::map<std::string, ReportValue> settings;
+  std::map<std::string, ReportValue> summary;  ///< `headline`, `framework`, `steps`, `seconds`, ...
+};
+
+}  // namespace aplomb

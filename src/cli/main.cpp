@@ -1,0 +1,5 @@
+#include <aplomb/diagnose.h>
+
+#include <cstdio>
+
+int main() { return 2; }

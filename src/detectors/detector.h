@@ -1,0 +1,98 @@
+#pragma once
+/// Detector: watches samples one by one and reports symptoms. The same object judges a finished run and a live one:
+/// fed sample by sample it says the same as over the whole (each detector's test holds it to that).
+///
+/// Rules for members: O(1) memory; NaN, Inf, gaps, repeated steps and steps that go back are normal input; one bad
+/// sample never enters the statistics that judge the next; a threshold names its source in the spec.
+///
+/// A new detector: src/detectors/<slug>.cpp with `std::unique_ptr<Detector> make_<slug>_detector()`,
+/// tests/detectors/<slug>_test.cpp, one line in roster.def.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "detectors/symptom.h"
+#include "record/role.h"
+
+namespace aplomb {
+
+struct Parameter {
+  std::string name;
+  double value = 0;    ///< default
+  std::string unit;    ///< `sigma`, `steps`, `fraction`, or empty
+  double least = 0;
+  double most = 0;
+  std::string source;  ///< paper, framework's documented behaviour, or a benchmark here
+};
+
+/// Written once; feeds `aplomb list`, `aplomb explain SLUG`, the docs and the UI.
+struct DetectorSpec {
+  std::string slug;               ///< `loss.spike`
+  std::vector<std::string> symptoms;  ///< ids it may report
+  std::string summary;            ///< what it finds, one line
+  std::string why_bad;            ///< why that is bad
+  std::string example;            ///< a series on which it fires
+  std::vector<Role> inputs;       ///< roles it wants to see
+  std::vector<Parameter> parameters;
+  std::vector<std::string> references;
+};
+
+/// One reading of a frame: a sample of one series.
+struct Reading {
+  Role role = Role::other;
+  std::uint32_t series = 0;  ///< index into the names given to DetectorBank
+  double value = 0;
+  Origin origin;
+};
+
+/// Everything that was logged for one step of one segment, training and evaluation alike.
+struct Frame {
+  std::int64_t step = 0;
+  std::uint16_t segment = 0;  ///< rises after each restart; detectors re-arm what must not look across
+  std::span<const Reading> readings;
+};
+
+/// What a detector may ask about the whole run. Live, `planned_steps` is known from the configuration or not at all.
+struct RunContext {
+  std::vector<std::string> series_names;  ///< by Reading::series
+  std::optional<std::int64_t> planned_steps;
+  bool reinforcement = false;  ///< reward series are present: the loss is a policy loss and may be 0 or negative
+  bool steps_are_epochs = false;
+};
+
+class Detector {
+ public:
+  virtual ~Detector() = default;
+  virtual const DetectorSpec& spec() const = 0;
+  /// Sees the next frame (only those with a reading of a wanted role). Appends to `out` as soon as it is sure.
+  virtual void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) = 0;
+  /// The run has ended (or the user asks): what can only be said over the whole, e.g. `loss.plateau`.
+  virtual void finish(const RunContext& context, std::vector<Symptom>& out) = 0;
+};
+
+/// A fresh set of every detector of the roster, in its order.
+std::vector<std::unique_ptr<Detector>> make_detectors();
+
+/// Feeds frames to every detector that wants them.
+class DetectorBank {
+ public:
+  explicit DetectorBank(RunContext context);
+  void observe(const Frame& frame);
+  std::vector<Symptom> finish();
+  const std::vector<Symptom>& so_far() const { return symptoms_; }
+
+ private:
+  RunContext context_;
+  std::vector<std::unique_ptr<Detector>> detectors_;
+  std::vector<std::vector<Detector*>> by_role_;
+  std::vector<Symptom> symptoms_;
+};
+
+/// A finished run: frames made from its series by (segment, step), fed through a bank. Symptoms come most severe
+/// first, then by step.
+std::vector<Symptom> detect(const Run& run);
+
+}  // namespace aplomb

@@ -1,0 +1,142 @@
+#pragma once
+/// Run: all that is known of one training run. Readers (src/sources) fill it through a RunBuilder, detectors and the
+/// diagnosis read it. Nothing here knows a file format or a framework.
+///
+/// Ownership: a Run owns everything in it; it is moved, not shared. Not thread-safe while being built.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/severity.h"
+#include "core/value.h"
+#include "record/role.h"
+
+namespace aplomb {
+
+using SourceId = std::uint32_t;
+
+/// Where something was read: which artifact, which line (from 1; 0 where lines have no meaning), which byte.
+struct Origin {
+  SourceId source = 0;
+  std::uint64_t line = 0;
+  std::uint64_t offset = 0;
+};
+
+/// How a Series knows its steps.
+enum class StepKind : std::uint8_t {
+  explicit_,  ///< the artifact states the optimizer step (or iteration)
+  epoch,      ///< only an epoch was given: the step counts epochs (or records within them)
+  ordinal,    ///< nothing was given: the step is the record's number, from 0
+};
+
+/// One metric over steps: columns of equal length, in the order in which the artifact gave them.
+/// Values may be NaN or Inf: that is data. Steps may repeat, and go back after a restart: then `segment` rises.
+///
+/// Memory is bounded: beyond k_max_points the neighbours are thinned (of two, the non-finite or the more extreme one
+/// is kept) and `thinned` doubles; `count`, `first`, `last`, `min`, `max` and the non-finite count stay exact.
+struct Series {
+  static constexpr std::size_t k_max_points = 1U << 18U;
+
+  std::string name;      ///< normalised: `loss`, `grad_norm`, `loss/cls`; the artifact's own where none is known
+  std::string raw_name;  ///< as the artifact spelled it
+  Role role = Role::other;
+  StepKind step_kind = StepKind::explicit_;
+  int rank = -1;  ///< of a multi-rank log; -1 where lines carry no rank
+  SourceId source = 0;
+
+  std::vector<std::int64_t> step;
+  std::vector<double> value;
+  std::vector<std::uint16_t> segment;  ///< 0, and one more after each restart of the run
+  std::vector<std::uint64_t> line;     ///< 0 where lines have no meaning
+  std::vector<std::uint64_t> offset;   ///< byte in the artifact
+
+  std::uint64_t count = 0;            ///< samples given, thinned or not
+  std::uint64_t nonfinite_count = 0;  ///< of them NaN or Inf
+  std::uint32_t thinned = 1;          ///< one of so many samples is kept
+  double min = std::numeric_limits<double>::quiet_NaN();  ///< over finite samples
+  double max = std::numeric_limits<double>::quiet_NaN();
+
+  std::size_t size() const { return value.size(); }
+  bool empty() const { return value.empty(); }
+  Origin origin(std::size_t index) const { return {source, line[index], offset[index]}; }
+  void append(std::int64_t at_step, double sample, std::uint16_t at_segment, std::uint64_t at_line,
+              std::uint64_t at_offset);
+
+ private:
+  std::uint64_t skip_ = 0;
+  void thin();
+};
+
+/// One normalised configuration value: `optim.lr = 0.0002`, whatever framework spelled it.
+struct Setting {
+  std::string name;       ///< canonical: declared in knowledge/settings.yaml
+  Value value;
+  std::string raw_key;    ///< `learning_rate`, `--lr`, `bf16.enabled`
+  std::string framework;  ///< slug of knowledge/frameworks, empty where unknown
+  Origin origin;
+};
+
+/// A line that matters: an error, a warning, a restart, a skipped step. `kind` is the slug of an error signature
+/// (knowledge/errors.yaml) or one of the structural kinds: `traceback`, `restart`, `truncated`.
+struct Event {
+  std::string kind;
+  Severity severity = Severity::note;
+  int rank = -1;
+  std::optional<std::int64_t> step;     ///< the optimizer step last seen before it
+  std::string text;                     ///< the line, sanitized, at most 400 characters
+  std::map<std::string, Value> caught;  ///< numbers and words parsed from it: `requested_bytes`, `op`
+  Origin origin;
+};
+
+/// A named, typed value with provenance: the only thing that the knowledge base can see.
+/// Names are declared with their types in knowledge/facts.yaml; a fact that is not set is unknown.
+struct Fact {
+  std::string name;
+  Value value;
+  std::string because;            ///< one phrase for people: `grad_norm 8.1 -> nan at step 312`
+  std::vector<Origin> evidence;
+};
+
+/// A part of the input that could not be read: where, what, how bad. Never silent: the report shows every one.
+struct Defect {
+  SourceId source = 0;
+  std::uint64_t offset = 0;
+  std::string kind;  ///< `truncated`, `bad-crc`, `not-utf8`, `too-long-line`, `bad-number`, `unreadable`
+  Severity severity = Severity::warning;
+  std::string text;  ///< `[who] what, with the numbers; likely reason; what to do`
+  std::uint64_t times = 1;  ///< equal defects of one source are counted, not repeated
+};
+
+/// One artifact that was looked at.
+struct Source {
+  std::string path;  ///< as the user gave it, or found below a folder
+  std::string kind;  ///< slug of the reader, `unknown` where none wanted it
+  std::uint64_t bytes = 0;
+  std::string framework;  ///< slug of the framework it seems to come from, empty where unknown
+};
+
+struct Run {
+  std::string name;  ///< folder or file that it was found in
+  std::vector<Source> sources;
+  std::vector<Series> series;
+  std::vector<Setting> settings;  ///< in order of reading; a later one of the same name wins
+  std::vector<Event> events;
+  std::vector<Fact> facts;        ///< set by readers that know more than series and settings
+  std::vector<Defect> defects;
+  std::uint64_t restarts = 0;
+
+  /// The series that stands for a role: most samples, explicit steps before others, lowest rank. Null where none.
+  const Series* primary(Role role) const;
+  /// Likewise by normalised name.
+  const Series* find(std::string_view series_name) const;
+  const Setting* setting(std::string_view setting_name) const;
+  /// The framework most sources agree on; empty where none is known.
+  std::string framework() const;
+};
+
+}  // namespace aplomb

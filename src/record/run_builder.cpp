@@ -1,0 +1,84 @@
+#include "record/run_builder.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace aplomb {
+
+SourceId RunBuilder::open(std::string path, std::string kind, std::uint64_t bytes) {
+  run_.sources.push_back({std::move(path), std::move(kind), bytes, {}});
+  states_.resize(run_.sources.size());
+  return static_cast<SourceId>(run_.sources.size() - 1);
+}
+
+SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_view raw_name, Role role,
+                            StepKind kind, int rank) {
+  std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}", source, rank, name, raw_name);
+  if (const auto known = ids_.find(key); known != ids_.end()) return known->second;
+  if (run_.series.size() >= k_max_series) {
+    if (!series_dropped_) {
+      series_dropped_ = true;
+      defect({source, 0, "too-many-series", Severity::warning,
+              fmt::format("[record] more than {} different metric names; likely numbers in the names; the others are "
+                          "left out",
+                          k_max_series)});
+    }
+    return static_cast<SeriesId>(run_.series.size() - 1);
+  }
+  Series fresh;
+  fresh.name = std::string(name);
+  fresh.raw_name = std::string(raw_name);
+  fresh.role = role;
+  fresh.step_kind = kind;
+  fresh.rank = rank;
+  fresh.source = source;
+  run_.series.push_back(std::move(fresh));
+  series_last_step_.push_back(std::numeric_limits<std::int64_t>::min());
+  series_segment_.push_back(states_[source].segment);
+  const auto id = static_cast<SeriesId>(run_.series.size() - 1);
+  ids_.emplace(std::move(key), id);
+  return id;
+}
+
+void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::uint64_t line, std::uint64_t offset) {
+  Series& target = run_.series[series];
+  SourceState& state = states_[target.source];
+  if (step < series_last_step_[series] && series_segment_[series] == state.segment &&
+      state.segment < std::numeric_limits<std::uint16_t>::max()) {
+    ++state.segment;
+    ++run_.restarts;
+  }
+  series_segment_[series] = state.segment;
+  series_last_step_[series] = step;
+  if (!state.last_step || step > *state.last_step) state.last_step = step;
+  target.append(step, value, state.segment, line, offset);
+}
+
+void RunBuilder::setting(Setting setting) { run_.settings.push_back(std::move(setting)); }
+
+void RunBuilder::event(Event event) {
+  // The first half of the room is for the first events, the last place for the newest: an error at the end of a log
+  // of a million warnings must stay.
+  if (run_.events.size() >= k_max_events) {
+    run_.events.back() = std::move(event);
+    return;
+  }
+  run_.events.push_back(std::move(event));
+}
+
+void RunBuilder::fact(Fact fact) { run_.facts.push_back(std::move(fact)); }
+
+void RunBuilder::defect(Defect defect) {
+  for (Defect& known : run_.defects) {
+    if (known.source == defect.source && known.kind == defect.kind) {
+      ++known.times;
+      return;
+    }
+  }
+  if (run_.defects.size() < k_max_defects) run_.defects.push_back(std::move(defect));
+}
+
+std::optional<std::int64_t> RunBuilder::last_step(SourceId source) const { return states_[source].last_step; }
+
+}  // namespace aplomb

@@ -1,0 +1,64 @@
+#pragma once
+/// RunBuilder: the one door through which readers put what they found into a Run. It keeps what every reader would
+/// otherwise do again: one Series per (name, rank), restarts when steps go back, bounded counts of equal defects.
+///
+///     RunBuilder build(run);
+///     SourceId id = build.open("out/train.log", "text-log", size);
+///     SeriesId loss = build.series(id, "loss", "train/loss", Role::loss, StepKind::explicit_);
+///     build.append(loss, step, value, line, offset);           // hot: no allocation, no lookup
+///
+/// Nothing throws but std::bad_alloc. Not thread-safe; several builders on several Runs may work at once.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "record/run.h"
+
+namespace aplomb {
+
+using SeriesId = std::uint32_t;
+
+class RunBuilder {
+ public:
+  static constexpr std::size_t k_max_series = 4096;   ///< further names of one run are dropped with a Defect
+  static constexpr std::size_t k_max_events = 4096;   ///< further events likewise (the first and last are kept)
+  static constexpr std::size_t k_max_defects = 256;
+
+  explicit RunBuilder(Run& run) : run_(run) {}
+
+  SourceId open(std::string path, std::string kind, std::uint64_t bytes);
+  Source& source(SourceId id) { return run_.sources[id]; }
+
+  /// The Series of this name and rank from this source (made at first use). The same id for the same arguments.
+  SeriesId series(SourceId source, std::string_view name, std::string_view raw_name, Role role, StepKind kind,
+                  int rank = -1);
+
+  /// Adds a sample. A step lower than the last one of this series starts a new segment of its source (a restart),
+  /// unless the source's segment has risen already.
+  void append(SeriesId series, std::int64_t step, double value, std::uint64_t line, std::uint64_t offset);
+
+  void setting(Setting setting);
+  void event(Event event);
+  void fact(Fact fact);
+  void defect(Defect defect);
+
+  /// The highest step that this source has given so far; nothing before the first.
+  std::optional<std::int64_t> last_step(SourceId source) const;
+
+  Run& run() { return run_; }
+
+ private:
+  struct SourceState {
+    std::uint16_t segment = 0;
+    std::optional<std::int64_t> last_step;
+  };
+  Run& run_;
+  std::vector<SourceState> states_;
+  std::vector<std::int64_t> series_last_step_;
+  std::vector<std::uint16_t> series_segment_;
+  std::unordered_map<std::string, SeriesId> ids_;
+  bool series_dropped_ = false;
+};
+
+}  // namespace aplomb

@@ -1,0 +1,49 @@
+#include "record/run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "record/run_builder.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Series, ThinningBoundsMemoryAndKeepsCountsAndTheFirstNaN) {
+  Series series;
+  const std::size_t many = 4 * Series::k_max_points;
+  for (std::size_t i = 0; i < many; ++i) {
+    const double sample = i == many - 7 ? k_nan : 2.0 + 1e-3 * static_cast<double>(i % 10);
+    series.append(static_cast<std::int64_t>(i), sample, 0, i + 1, i * 10);
+  }
+  EXPECT_EQ(series.count, many);
+  EXPECT_EQ(series.nonfinite_count, 1U);
+  EXPECT_LE(series.size(), Series::k_max_points);
+  bool kept = false;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    if (std::isnan(series.value[i])) kept = series.step[i] == static_cast<std::int64_t>(many - 7);
+  }
+  EXPECT_TRUE(kept);
+  EXPECT_DOUBLE_EQ(series.min, 2.0);
+}
+
+TEST(RunBuilder, AStepThatGoesBackStartsASegmentForAllSeriesOfTheSource) {
+  aplomb::Run run;
+  RunBuilder build(run);
+  const SourceId source = build.open("log", "text-log", 0);
+  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  const SeriesId lr = build.series(source, "lr", "lr", Role::lr, StepKind::explicit_);
+  for (const std::int64_t step : {10, 20, 30, 20, 30}) {
+    build.append(loss, step, 1.0, 0, 0);
+    build.append(lr, step, 0.1, 0, 0);
+  }
+  EXPECT_EQ(run.restarts, 1U);
+  EXPECT_EQ(run.series[loss].segment, (std::vector<std::uint16_t>{0, 0, 0, 1, 1}));
+  EXPECT_EQ(run.series[lr].segment, run.series[loss].segment);
+}
+
+}  // namespace
+}  // namespace aplomb
