@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Hold the tree to its flow: a folder of src/ may include only itself and the folders before it.
+
+usage: check_layers.py [ROOT]
+
+Also checked: the public headers (at most 12, each compiles alone), rosters without duplicates, and that no private
+header is included through a relative path. Exit status 1, one line a fault, where something is off.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Right may include left. One row a folder: what it may include besides itself.
+ALLOWED = {
+    "core": [],
+    "numerics": ["core"],
+    "scan": ["core", "numerics"],
+    "record": ["core"],
+    "knowledge": ["core", "record"],
+    "sources": ["core", "numerics", "scan", "record", "knowledge"],
+    "detectors": ["core", "record"],
+    "diagnosis": ["core", "record", "knowledge", "detectors"],
+    "guard": ["core", "record", "scan", "detectors"],
+    "plan": ["core", "record", "knowledge"],
+    "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan"],
+    "serve": ["core", "report"],
+    "api": None,  # joins the flow for the CLI and Python
+    "cli": None,
+}
+PUBLIC_HEADERS_MOST = 12
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def check_includes(root: pathlib.Path) -> list[str]:
+    faults = []
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix not in {".h", ".cpp", ".def"}:
+            continue
+        here = path.relative_to(root / "src").parts[0]
+        if here not in ALLOWED:
+            faults.append(f"{path.relative_to(root)}: src/{here} is not a known layer (tools/check_layers.py)")
+            continue
+        allowed = ALLOWED[here]
+        for name in INCLUDE.findall(path.read_text(errors="replace")):
+            if name.startswith("../"):
+                faults.append(f"{path.relative_to(root)}: include \"{name}\": name the folder from src/")
+                continue
+            there = name.split("/")[0]
+            if "/" in name and allowed is not None and there != here and there in ALLOWED and there not in allowed:
+                faults.append(f"{path.relative_to(root)}: {here} may not include {there} (\"{name}\")")
+    return faults
+
+
+def check_rosters(root: pathlib.Path) -> list[str]:
+    faults = []
+    for roster in sorted((root / "src").rglob("roster.def")):
+        members = re.findall(r"^APLOMB_MEMBER\(([a-z0-9_]+)", roster.read_text(), re.MULTILINE)
+        for member in sorted({m for m in members if members.count(m) > 1}):
+            faults.append(f"{roster.relative_to(root)}: {member} stands twice")
+    return faults
+
+
+def check_public_headers(root: pathlib.Path) -> list[str]:
+    headers = sorted((root / "include" / "aplomb").glob("*.h"))
+    faults = []
+    if len(headers) > PUBLIC_HEADERS_MOST:
+        faults.append(f"include/aplomb: {len(headers)} headers, at most {PUBLIC_HEADERS_MOST}")
+    with tempfile.TemporaryDirectory() as folder:
+        for header in headers:
+            source = pathlib.Path(folder) / "alone.cpp"
+            source.write_text(f"#include <aplomb/{header.name}>\nint main() {{}}\n")
+            done = subprocess.run(
+                ["g++", "-std=c++20", "-fsyntax-only", "-I", str(root / "include"), str(source)],
+                capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                faults.append(f"include/aplomb/{header.name} does not compile alone: {done.stderr.splitlines()[0]}")
+    return faults
+
+
+def main() -> int:
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    faults = check_includes(root) + check_rosters(root) + check_public_headers(root)
+    print("\n".join(faults) if faults else "layers, rosters and public headers are in order")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Installs what is missing of tools/packages/apt.txt. usage: install_packages.sh build|check
+# Works as root, and as a user with sudo. Does nothing, and asks nothing of the network, where all is there.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+want=${1:-build}
+case "$want" in
+  build) kinds='^build ' ;;
+  check) kinds='^(build|check) ' ;;
+  *) echo "usage: $0 build|check" >&2; exit 2 ;;
+esac
+
+missing=()
+while read -r package; do
+  status=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)
+  [ "$status" = "install ok installed" ] || missing+=("$package")
+done < <(grep -E "$kinds" "$here/packages/apt.txt" | awk '{print $2}')
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "Missing Debian packages: ${missing[*]}" >&2
+    echo "Install them (apt-get install), or run this as root or with sudo." >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "Installing ${#missing[@]} Debian packages: ${missing[*]}"
+log=$(mktemp)
+if ! { "${as_root[@]}" apt-get update -qq &&
+       "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+         apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  echo "apt-get could not install them; the whole log is $log" >&2
+  exit 1
+fi
+rm -f "$log"
