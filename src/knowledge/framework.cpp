@@ -1,0 +1,241 @@
+#include "knowledge/framework.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+
+namespace aplomb::knowledge {
+namespace {
+
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+/// Calls `visit(key, value)` for each member; for nothing where `parent.key` is no object.
+template <class Visit>
+void each_member(element parent, std::string_view key, Visit visit) {
+  object members;
+  if (parent.at_key(key).get(members) != simdjson::SUCCESS) return;
+  for (const auto& member : members) visit(member.key, member.value);
+}
+
+std::optional<Value> value_of(element item) {
+  bool truth = false;
+  double number = 0;
+  std::string_view text;
+  if (item.get(truth) == simdjson::SUCCESS) return Value(truth);
+  if (item.get(number) == simdjson::SUCCESS) return Value(number);
+  if (item.get(text) == simdjson::SUCCESS) return Value(std::string(text));
+  return std::nullopt;
+}
+
+SeriesAlias series_alias(std::string_view key, element item) {
+  SeriesAlias alias;
+  alias.key = std::string(key);
+  std::string_view name;
+  if (item.get(name) == simdjson::SUCCESS) {
+    alias.series = std::string(name);
+  } else {
+    alias.series = text_of(item, "series");
+    alias.scale = number_of(item, "scale", 1);
+  }
+  return alias;
+}
+
+SettingKey setting_key(std::string_view key, element item) {
+  SettingKey entry;
+  entry.key = std::string(key);
+  std::string_view name;
+  if (item.get(name) == simdjson::SUCCESS) {
+    entry.setting = std::string(name);
+    return entry;
+  }
+  entry.setting = text_of(item, "set");
+  entry.scale = number_of(item, "scale", 1);
+  entry.call = text_of(item, "call");
+  entry.read_only = truth_of(item, "read_only");
+  each_member(item, "values", [&entry](std::string_view written, element canonical) {
+    if (auto value = value_of(canonical))
+      entry.values.emplace_back(std::string(written), *std::move(value));
+  });
+  return entry;
+}
+
+Framework load(element content) {
+  Framework framework;
+  framework.slug = text_of(content, "slug");
+  framework.name = text_of(content, "name");
+  framework.detect = texts_of(content, "detect");
+  framework.step_keys = texts_of(content, "step_keys");
+  framework.also = texts_of(content, "also");
+  framework.syntax = text_of(content, "syntax");
+  framework.call = text_of(content, "call");
+  each_member(content, "series", [&framework](std::string_view key, element item) {
+    framework.series.push_back(series_alias(key, item));
+  });
+  each_member(content, "settings", [&framework](std::string_view key, element item) {
+    simdjson::dom::array several;
+    if (item.get(several) != simdjson::SUCCESS) {
+      framework.settings.push_back(setting_key(key, item));
+      return;
+    }
+    for (element one : several) framework.settings.push_back(setting_key(key, one));
+  });
+  return framework;
+}
+
+/// What `*` of a pattern catches in `key`; nothing where it does not match. Both are lower case.
+std::optional<std::string_view> caught_by(std::string_view pattern, std::string_view key) {
+  const std::size_t star = pattern.find('*');
+  const std::string_view head = pattern.substr(0, star);
+  const std::string_view tail = pattern.substr(star + 1);
+  const bool fits = key.size() > head.size() + tail.size() && key.substr(0, head.size()) == head &&
+                    key.substr(key.size() - tail.size()) == tail;
+  if (!fits) return std::nullopt;
+  return key.substr(head.size(), key.size() - head.size() - tail.size());
+}
+
+/// The series aliases of one table, ready to be asked.
+struct SeriesIndex {
+  std::unordered_map<std::string, const SeriesAlias*> exact;  // by lower-case key
+  std::vector<std::pair<std::string, const SeriesAlias*>>
+      patterns;  // with `*`, lower case, in table order
+  std::unordered_map<std::string, bool> steps;
+
+  explicit SeriesIndex(const Framework& framework) {
+    for (const SeriesAlias& alias : framework.series) {
+      std::string key = lower(alias.key);
+      if (key.find('*') == std::string::npos) {
+        exact.emplace(std::move(key), &alias);
+      } else {
+        patterns.emplace_back(std::move(key), &alias);
+      }
+    }
+    for (const std::string& key : framework.step_keys) steps.emplace(lower(key), true);
+  }
+
+  std::optional<SeriesMatch> find_exact(const std::string& key, std::string_view slug) const {
+    const auto known = exact.find(key);
+    if (known == exact.end()) return std::nullopt;
+    return SeriesMatch{known->second->series, known->second->scale, slug};
+  }
+
+  std::optional<SeriesMatch> find_pattern(const std::string& key, std::string_view slug) const {
+    for (const auto& [pattern, alias] : patterns) {
+      const auto caught = caught_by(pattern, key);
+      if (!caught) continue;
+      std::string series = alias->series;
+      if (const auto place = series.find("$1"); place != std::string::npos)
+        series.replace(place, 2, *caught);
+      return SeriesMatch{std::move(series), alias->scale, slug};
+    }
+    return std::nullopt;
+  }
+};
+
+const std::vector<SeriesIndex>& series_indices() {
+  static const std::vector<SeriesIndex> the_indices = [] {
+    std::vector<SeriesIndex> all;
+    for (const Framework& framework : frameworks()) all.emplace_back(framework);
+    return all;
+  }();
+  return the_indices;
+}
+
+/// Indices into frameworks() in the order in which a key is looked up: the given one, `common`, the
+/// others.
+template <class Visit>
+bool in_order(std::string_view framework, bool others, Visit visit) {
+  const auto& all = frameworks();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!framework.empty() && all[i].slug == framework && visit(i)) return true;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool wanted = all[i].slug == "common" || (others && all[i].slug != framework);
+    if (wanted && visit(i)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const std::vector<Framework>& frameworks() {
+  static const std::vector<Framework> the_frameworks = [] {
+    std::vector<Framework> all;
+    for (const Entry& entry : folder("frameworks")) all.push_back(load(entry.content));
+    std::stable_partition(all.begin(), all.end(),
+                          [](const Framework& one) { return one.slug == "common"; });
+    return all;
+  }();
+  return the_frameworks;
+}
+
+const Framework* find_framework(std::string_view slug) {
+  for (const Framework& framework : frameworks()) {
+    if (framework.slug == slug) return &framework;
+  }
+  return nullptr;
+}
+
+std::optional<SeriesMatch> find_series_alias(std::string_view key, std::string_view framework) {
+  const std::string folded = lower(key);
+  const auto& all = frameworks();
+  std::optional<SeriesMatch> match;
+  const bool exact = in_order(framework, true, [&](std::size_t i) {
+    return (match = series_indices()[i].find_exact(folded, all[i].slug)).has_value();
+  });
+  if (exact) return match;
+  in_order(framework, true, [&](std::size_t i) {
+    return (match = series_indices()[i].find_pattern(key, folded, all[i].slug)).has_value();
+  });
+  return match;
+}
+
+bool is_step_key(std::string_view key, std::string_view framework) {
+  const std::string folded = lower(key);
+  return in_order(framework, framework.empty(),
+                  [&](std::size_t i) { return series_indices()[i].steps.contains(folded); });
+}
+
+Role series_role(std::string_view series) {
+  static const std::unordered_map<std::string, Role> the_roles = [] {
+    std::unordered_map<std::string, Role> roles;
+    simdjson::dom::array entries;
+    if (file("series.yaml").get(entries) != simdjson::SUCCESS) return roles;
+    for (element entry : entries) {
+      if (const auto role = role_of(text_of(entry, "role")))
+        roles.emplace(text_of(entry, "name"), *role);
+    }
+    return roles;
+  }();
+  static constexpr std::pair<std::string_view, Role> k_components[] = {
+      {"loss/", Role::loss_component},
+      {"eval_loss/", Role::eval_component},
+      {"reward/", Role::reward_component},
+      {"reward_std/", Role::reward_component_std},
+  };
+  if (const auto known = the_roles.find(std::string(series)); known != the_roles.end())
+    return known->second;
+  for (const auto& [prefix, role] : k_components) {
+    if (series.size() > prefix.size() && series.substr(0, prefix.size()) == prefix) return role;
+  }
+  return Role::other;
+}
+
+std::string_view detect_framework(std::string_view text) {
+  std::string_view best;
+  std::size_t most = 0;
+  for (const Framework& framework : frameworks()) {
+    const auto found = static_cast<std::size_t>(std::count_if(
+        framework.detect.begin(), framework.detect.end(),
+        [text](const std::string& piece) { return text.find(piece) != std::string_view::npos; }));
+    if (found > most) {
+      most = found;
+      best = framework.slug;
+    }
+  }
+  return best;
+}
+
+}  // namespace aplomb::knowledge

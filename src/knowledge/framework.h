@@ -1,0 +1,88 @@
+#pragma once
+/// Frameworks: the tables of knowledge/frameworks/*.yaml, read once, used both ways.
+///
+/// Reading:  what a framework prints or is configured with -> canonical series and settings.
+/// Writing:  canonical settings -> the framework's own keys and spelling (knowledge/render.h).
+///
+///     if (auto hit = knowledge::find_series_alias("rewards/accuracy/mean")) ...   // hit->series
+///     == "reward/accuracy" for (const Assignment& a : knowledge::read_setting("deepspeed",
+///     "zero_optimization.stage", "3")) ...
+///
+/// Keys are compared without regard to case. A table key may hold one `*`, which catches one or
+/// more characters;
+/// `$1` in the canonical name puts them back. Safe to use from several threads; built at first use.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/value.h"
+#include "record/role.h"
+
+namespace aplomb::knowledge {
+
+/// A key that a trainer prints -> the canonical series (knowledge/series.yaml). sample = printed *
+/// scale.
+struct SeriesAlias {
+  std::string key;     ///< as the table has it: `train/loss`, `rewards/*/mean`
+  std::string series;  ///< canonical: `loss`, `reward/$1`
+  double scale = 1;
+};
+
+/// A key that configures a framework -> one canonical setting (knowledge/settings.yaml).
+/// Several of one key say that it sets several settings.
+struct SettingKey {
+  std::string key;  ///< dotted where nested: `zero_optimization.stage`; `*` may stand for a list
+                    ///< index or a name
+  std::string setting;  ///< canonical: `dist.zero_stage`
+  double scale = 1;     ///< canonical number = written number * scale
+  /// Written value -> canonical value, e.g. `true` -> `bf16`. Compared without regard to case.
+  /// Values that are not named are taken as they are, if they fit the setting's type.
+  std::vector<std::pair<std::string, Value>> values;
+  std::string
+      call;  ///< where it stands in code, when not in the framework's usual place: `LoraConfig`
+  bool read_only = false;  ///< understood when read, never written by a remedy
+};
+
+struct Framework {
+  std::string slug;                 ///< `hf-trainer`
+  std::string name;                 ///< for people
+  std::vector<std::string> detect;  ///< literal pieces of an artifact that tell the framework
+  std::vector<SeriesAlias> series;  ///< in the table's order
+  std::vector<std::string> step_keys;
+  std::vector<SettingKey>
+      settings;  ///< in the table's order; the first of a setting is the one written
+  std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
+  std::string syntax;  ///< how it is configured: `yaml`, `json`, `toml`, `flags`, `python`,
+                       ///< `assignments`, `hydra`
+  std::string call;    ///< of `python`: the class whose keywords the keys are, `TrainingArguments`
+};
+
+/// Every table, in alphabetical order of slugs but `common` first.
+const std::vector<Framework>& frameworks();
+const Framework* find_framework(std::string_view slug);
+
+struct SeriesMatch {
+  std::string series;  ///< canonical, `$1` filled in
+  double scale = 1;
+  std::string_view framework;  ///< slug of the table that knew the key
+};
+
+/// The canonical series of a printed key: asks `framework`'s own table first (where one is given),
+/// then `common`, then every other. Exact keys win over ones with `*`. About 100 ns; cache it per
+/// key in hot loops.
+std::optional<SeriesMatch> find_series_alias(std::string_view key, std::string_view framework = {});
+
+/// Whether a key states the step, in `framework`'s table, `common` or (no framework given) any.
+bool is_step_key(std::string_view key, std::string_view framework = {});
+
+/// The role of a canonical series by knowledge/series.yaml; `loss/x`, `eval_loss/x`, `reward/x` and
+/// `reward_std/x` are components; Role::other for names that it does not hold.
+Role series_role(std::string_view series);
+
+/// The framework whose `detect` pieces stand in `text`: most pieces found wins; empty where none.
+std::string_view detect_framework(std::string_view text);
+
+}  // namespace aplomb::knowledge
