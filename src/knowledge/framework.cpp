@@ -121,13 +121,17 @@ struct SeriesIndex {
     return SeriesMatch{known->second->series, known->second->scale, slug};
   }
 
-  std::optional<SeriesMatch> find_pattern(const std::string& key, std::string_view slug) const {
+  /// `folded` is `key` in lower case; what is put back keeps its case.
+  std::optional<SeriesMatch> find_pattern(std::string_view key, const std::string& folded,
+                                          std::string_view slug) const {
     for (const auto& [pattern, alias] : patterns) {
-      const auto caught = caught_by(pattern, key);
+      const auto caught = caught_by(pattern, folded);
       if (!caught) continue;
       std::string series = alias->series;
-      if (const auto place = series.find("$1"); place != std::string::npos)
-        series.replace(place, 2, *caught);
+      const auto start = static_cast<std::size_t>(caught->data() - folded.data());
+      if (const auto place = series.find("$1"); place != std::string::npos) {
+        series.replace(place, 2, key.substr(start, caught->size()));
+      }
       return SeriesMatch{std::move(series), alias->scale, slug};
     }
     return std::nullopt;
