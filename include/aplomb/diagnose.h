@@ -4,8 +4,9 @@
 ///     aplomb::Report report = aplomb::diagnose({"out/"}, {});
 ///     for (const auto& cause : report.causes) ...
 ///
-/// Reads only; never executes anything in the files; never writes to them. A file that cannot be read becomes a
-/// warning on its input, and the others are still diagnosed. Does not throw but std::bad_alloc.
+/// Reads only; never executes anything in the files; never writes to them. A file that cannot be
+/// read becomes a warning on its input, and the others are still diagnosed. Does not throw but
+/// std::bad_alloc.
 
 #include <aplomb/report.h>
 
@@ -17,7 +18,8 @@
 namespace aplomb {
 
 struct DiagnoseOptions {
-  /// Called now and then from the calling thread with bytes read and bytes known of; empty: no progress.
+  /// Called now and then from the calling thread with bytes read and bytes known of; empty: no
+  /// progress.
   std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress;
   /// How many causes the report lists at most.
   std::size_t most_causes = 8;

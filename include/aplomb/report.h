@@ -1,8 +1,10 @@
 #pragma once
-/// Report: the one result of every command: what was read, what was seen, why, and what to do. The terminal, JSON
-/// (schema `aplomb.report/1`) and HTML are views of it. Plain data; owns everything; copyable.
+/// Report: the one result of every command: what was read, what was seen, why, and what to do. The
+/// terminal, JSON (schema `aplomb.report/1`) and HTML are views of it. Plain data; owns everything;
+/// copyable.
 ///
-/// JSON form: one object with the members below under the same names (fields are added, never renamed).
+/// JSON form: one object with the members below under the same names (fields are added, never
+/// renamed).
 
 #include <cstdint>
 #include <limits>
@@ -71,8 +73,8 @@ struct ReportRemedy {
 
 /// One addend of a cause's log-odds: why its probability is what it is.
 struct ReportWeight {
-  std::string when;  ///< the condition that held, as written in the knowledge base
-  double weight = 0; ///< nats
+  std::string when;   ///< the condition that held, as written in the knowledge base
+  double weight = 0;  ///< nats
   std::string because;
 };
 
@@ -90,9 +92,9 @@ struct ReportCause {
 };
 
 struct ReportExperiment {
-  std::string text;               ///< what to run
+  std::string text;                    ///< what to run
   std::vector<std::string> separates;  ///< the cause ids it tells apart
-  std::string reads;              ///< how to read the outcome
+  std::string reads;                   ///< how to read the outcome
 };
 
 enum class Verdict { healthy, warning, unstable, failed, insufficient_evidence };
@@ -106,7 +108,8 @@ struct Report {
   Verdict verdict = Verdict::insufficient_evidence;
   std::vector<ReportSymptom> symptoms;  ///< most severe first, then by step
   std::vector<ReportCause> causes;      ///< most probable first
-  double unknown_probability = 0;       ///< what is left for causes that the knowledge base does not hold
+  double unknown_probability =
+      0;  ///< what is left for causes that the knowledge base does not hold
   std::vector<ReportExperiment> experiments;
   std::map<std::string, ReportValue> settings;
   std::map<std::string, ReportValue> summary;  ///< `headline`, `framework`, `steps`, `seconds`, ...

@@ -1,6 +1,6 @@
 #pragma once
-/// Result<T>: the value, or why there is none. Used where a function cannot go on; bad *input* is data instead
-/// (record/ledger.h): the reader notes a Defect and goes on.
+/// Result<T>: the value, or why there is none. Used where a function cannot go on; bad *input* is
+/// data instead (record/ledger.h): the reader notes a Defect and goes on.
 ///
 /// The text of an Error reads `[who] what happened, with the numbers; likely reason; what to do`.
 

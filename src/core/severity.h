@@ -8,10 +8,14 @@ enum class Severity { note, warning, unstable, failed };
 
 constexpr std::string_view name(Severity severity) {
   switch (severity) {
-    case Severity::note: return "note";
-    case Severity::warning: return "warning";
-    case Severity::unstable: return "unstable";
-    case Severity::failed: return "failed";
+    case Severity::note:
+      return "note";
+    case Severity::warning:
+      return "warning";
+    case Severity::unstable:
+      return "unstable";
+    case Severity::failed:
+      return "failed";
   }
   return "note";
 }

@@ -11,7 +11,9 @@ namespace {
 
 char fold(char c) { return (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c; }
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
 
 bool starts_with_folded(std::string_view text, std::string_view word) {
   if (text.size() < word.size()) return false;
@@ -43,7 +45,8 @@ std::size_t utf8_length(std::string_view text) {
     if ((byte & 0xC0U) != 0x80U) return 0;
     code = (code << 6U) | (byte & 0x3FU);
   }
-  const bool overlong = (size == 3 && code < 0x800) || (size == 4 && (code < 0x10000 || code > 0x10FFFF));
+  const bool overlong =
+      (size == 3 && code < 0x800) || (size == 4 && (code < 0x10000 || code > 0x10FFFF));
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
   return overlong || surrogate ? 0 : size;
 }
@@ -51,7 +54,8 @@ std::size_t utf8_length(std::string_view text) {
 NumberPrefix parse_special(std::string_view text, std::size_t sign_size, bool negative) {
   const std::string_view rest = text.substr(sign_size);
   constexpr double k_inf = std::numeric_limits<double>::infinity();
-  if (starts_with_folded(rest, "nan")) return {std::numeric_limits<double>::quiet_NaN(), sign_size + 3};
+  if (starts_with_folded(rest, "nan"))
+    return {std::numeric_limits<double>::quiet_NaN(), sign_size + 3};
   if (starts_with_folded(rest, "infinity")) return {negative ? -k_inf : k_inf, sign_size + 8};
   if (starts_with_folded(rest, "inf")) return {negative ? -k_inf : k_inf, sign_size + 3};
   return {};
@@ -103,7 +107,8 @@ NumberPrefix parse_number_prefix(std::string_view text) {
   if (done.ec == std::errc::result_out_of_range) {
     // from_chars leaves the value alone: tell overflow from underflow by the exponent's sign.
     const std::string_view used = body.substr(0, static_cast<std::size_t>(done.ptr - body.data()));
-    const bool tiny = used.find("e-") != std::string_view::npos || used.find("E-") != std::string_view::npos;
+    const bool tiny =
+        used.find("e-") != std::string_view::npos || used.find("E-") != std::string_view::npos;
     value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
   }
   return {negative ? -value : value, sign_size + static_cast<std::size_t>(done.ptr - body.data())};
@@ -119,7 +124,8 @@ std::optional<double> parse_number(std::string_view text) {
   digits.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool group = (text[i] == '_' || text[i] == ',') && i > 0 && i + 1 < text.size() &&
-                       text[i - 1] >= '0' && text[i - 1] <= '9' && text[i + 1] >= '0' && text[i + 1] <= '9';
+                       text[i - 1] >= '0' && text[i - 1] <= '9' && text[i + 1] >= '0' &&
+                       text[i + 1] <= '9';
     if (!group) digits.push_back(text[i]);
   }
   const NumberPrefix whole = parse_number_prefix(digits);
@@ -140,7 +146,8 @@ std::string show_bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.4g} {}", bytes, k_units[unit]);
+  return unit == 0 ? fmt::format("{:.0f} B", bytes)
+                   : fmt::format("{:.4g} {}", bytes, k_units[unit]);
 }
 
 std::string shorten(std::string_view text, std::size_t width) {

@@ -1,6 +1,6 @@
 #pragma once
-/// Small text helpers that every reader needs: trimming, case folding, numbers as trainers print them.
-/// Nothing here allocates unless it returns a std::string.
+/// Small text helpers that every reader needs: trimming, case folding, numbers as trainers print
+/// them. Nothing here allocates unless it returns a std::string.
 
 #include <cstdint>
 #include <optional>
@@ -14,28 +14,32 @@ bool iequals(std::string_view a, std::string_view b);
 std::string lower(std::string_view text);
 bool icontains(std::string_view text, std::string_view part);
 
-/// A number as trainers and Python print it: `1`, `-2.5e-05`, `nan`, `-inf`, `NaN`, `Infinity`, `1_000`, `.5`.
-/// The whole of `text` must be the number (no unit, no surrounding blanks). Nothing for anything else.
+/// A number as trainers and Python print it: `1`, `-2.5e-05`, `nan`, `-inf`, `NaN`, `Infinity`,
+/// `1_000`, `.5`. The whole of `text` must be the number (no unit, no surrounding blanks). Nothing
+/// for anything else.
 std::optional<double> parse_number(std::string_view text);
 
-/// The longest number at the head of `text` and how many characters it takes; 0 characters where there is none.
+/// The longest number at the head of `text` and how many characters it takes; 0 characters where
+/// there is none.
 struct NumberPrefix {
   double value = 0;
   std::size_t size = 0;
 };
 NumberPrefix parse_number_prefix(std::string_view text);
 
-/// The value for people: up to `digits` significant digits, `nan` and `inf` spelled so, no trailing zeros.
+/// The value for people: up to `digits` significant digits, `nan` and `inf` spelled so, no trailing
+/// zeros.
 std::string show_number(double value, int digits = 4);
 
 /// Bytes for people: `60.0 MiB`, `4.34 GiB`.
 std::string show_bytes(double bytes);
 
-/// Cuts to at most `width` characters (not bytes, UTF-8 stays whole), ending in `...` where something was cut.
+/// Cuts to at most `width` characters (not bytes, UTF-8 stays whole), ending in `...` where
+/// something was cut.
 std::string shorten(std::string_view text, std::size_t width);
 
-/// Replaces bytes that are no valid UTF-8 by U+FFFD and control characters (but tab) by a blank, so that the
-/// text may stand in JSON, HTML and on a terminal.
+/// Replaces bytes that are no valid UTF-8 by U+FFFD and control characters (but tab) by a blank, so
+/// that the text may stand in JSON, HTML and on a terminal.
 std::string sanitize(std::string_view text);
 
 }  // namespace aplomb

@@ -1,5 +1,6 @@
 #pragma once
-/// Value: what a Setting, a Fact or a caught part of an error message holds: a truth, a number or a text.
+/// Value: what a Setting, a Fact or a caught part of an error message holds: a truth, a number or a
+/// text.
 
 #include <cmath>
 #include <string>

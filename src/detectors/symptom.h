@@ -17,8 +17,9 @@ struct Symptom {
   Severity severity = Severity::note;
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
-  std::string series;   ///< normalised name of the series it was seen on, empty where on none
-  std::string summary;  ///< one line for a tired reader: `loss jumps 2.1 -> 9.8 at step 512 (14 sigma)`
+  std::string series;  ///< normalised name of the series it was seen on, empty where on none
+  std::string
+      summary;  ///< one line for a tired reader: `loss jumps 2.1 -> 9.8 at step 512 (14 sigma)`
   /// Numbers and words that the knowledge base may ask for: they become the facts `<id>.<key>`.
   std::map<std::string, Value> measures;
   std::vector<Origin> evidence;  ///< the samples that show it, at most 8

@@ -45,14 +45,15 @@ std::vector<Entry> folder(std::string_view path) {
   simdjson::dom::object files;
   if (document().root.get(files) != simdjson::SUCCESS) return entries;
   for (const auto& field : files) {
-    const bool inside = field.key.size() > path.size() && field.key.substr(0, path.size()) == path &&
-                        field.key[path.size()] == '/';
+    const bool inside = field.key.size() > path.size() &&
+                        field.key.substr(0, path.size()) == path && field.key[path.size()] == '/';
     if (inside) entries.push_back({field.key, field.value});
   }
   return entries;
 }
 
-std::string text_of(simdjson::dom::element object, std::string_view key, std::string_view otherwise) {
+std::string text_of(simdjson::dom::element object, std::string_view key,
+                    std::string_view otherwise) {
   std::string_view text;
   if (object.at_key(key).get(text) != simdjson::SUCCESS) text = otherwise;
   return std::string(text);

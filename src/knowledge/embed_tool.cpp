@@ -1,6 +1,6 @@
-/// Build-time program: knowledge/**/*.yaml -> one JSON object {"causes/nan.yaml": [...], ...} in a C++ source.
-/// A mistake in the YAML stops the build with file, line and column; what the entries mean is checked by the tests
-/// of each reader of the knowledge.
+/// Build-time program: knowledge/**/*.yaml -> one JSON object {"causes/nan.yaml": [...], ...} in a
+/// C++ source. A mistake in the YAML stops the build with file, line and column; what the entries
+/// mean is checked by the tests of each reader of the knowledge.
 ///
 /// Plain scalars become JSON numbers, truths and null where they read so; quoted ones stay text.
 
@@ -66,7 +66,8 @@ int main(int count, char** arguments) {
   const fs::path root = arguments[1];
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".yaml") files.push_back(entry.path());
+    if (entry.is_regular_file() && entry.path().extension() == ".yaml")
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   Json all = Json::object();
@@ -74,17 +75,20 @@ int main(int count, char** arguments) {
     try {
       all[file.lexically_relative(root).generic_string()] = convert(YAML::LoadFile(file.string()));
     } catch (const YAML::Exception& error) {
-      fmt::print(stderr, "{}:{}:{}: {}\n", file.string(), error.mark.line + 1, error.mark.column + 1, error.msg);
+      fmt::print(stderr, "{}:{}:{}: {}\n", file.string(), error.mark.line + 1,
+                 error.mark.column + 1, error.msg);
       return 1;
     }
   }
   const std::string text = all.dump();
   std::ofstream out(arguments[2], std::ios::binary);
-  out << "// Made by aplomb_knowledge_tool from knowledge/*.yaml.\n#include <cstddef>\n\nnamespace aplomb {\n"
+  out << "// Made by aplomb_knowledge_tool from knowledge/*.yaml.\n#include <cstddef>\n\nnamespace "
+         "aplomb {\n"
       << "extern const std::size_t k_knowledge_json_size;\nextern const char k_knowledge_json[];\n"
       << "const std::size_t k_knowledge_json_size = " << text.size() << ";\n"
       << "const char k_knowledge_json[] =\n";
-  constexpr std::size_t k_line = 8000;  // string literals are joined; each stays short enough for every compiler
+  constexpr std::size_t k_line =
+      8000;  // string literals are joined; each stays short enough for every compiler
   for (std::size_t at = 0; at < text.size(); at += k_line) {
     out << '"';
     for (const char c : text.substr(at, k_line)) {

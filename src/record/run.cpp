@@ -8,10 +8,12 @@ namespace {
 
 /// Greater is better: what makes one of several series of a role the one to judge.
 auto rank_of(const Series& series) {
-  return std::make_tuple(series.count, series.step_kind == StepKind::explicit_ ? 1 : 0, -series.rank);
+  return std::make_tuple(series.count, series.step_kind == StepKind::explicit_ ? 1 : 0,
+                         -series.rank);
 }
 
-/// Of two neighbours the one to keep: the non-finite, else the one further from the sample before them.
+/// Of two neighbours the one to keep: the non-finite, else the one further from the sample before
+/// them.
 bool keep_second(double before, double first, double second) {
   if (!std::isfinite(first)) return false;
   if (!std::isfinite(second)) return true;
@@ -21,8 +23,8 @@ bool keep_second(double before, double first, double second) {
 
 }  // namespace
 
-void Series::append(std::int64_t at_step, double sample, std::uint16_t at_segment, std::uint64_t at_line,
-                    std::uint64_t at_offset) {
+void Series::append(std::int64_t at_step, double sample, std::uint16_t at_segment,
+                    std::uint64_t at_line, std::uint64_t at_offset) {
   ++count;
   if (std::isfinite(sample)) {
     if (!(min <= sample)) min = sample;
@@ -30,8 +32,10 @@ void Series::append(std::int64_t at_step, double sample, std::uint16_t at_segmen
   } else {
     ++nonfinite_count;
   }
-  // Between kept samples only a non-finite one is let through: the first NaN must not be thinned away.
-  if (thinned > 1 && ++skip_ % thinned != 0 && (std::isfinite(sample) || nonfinite_count > 64)) return;
+  // Between kept samples only a non-finite one is let through: the first NaN must not be thinned
+  // away.
+  if (thinned > 1 && ++skip_ % thinned != 0 && (std::isfinite(sample) || nonfinite_count > 64))
+    return;
   if (value.size() >= k_max_points) thin();
   step.push_back(at_step);
   value.push_back(sample);

@@ -1,8 +1,9 @@
 #pragma once
-/// Run: all that is known of one training run. Readers (src/sources) fill it through a RunBuilder, detectors and the
-/// diagnosis read it. Nothing here knows a file format or a framework.
+/// Run: all that is known of one training run. Readers (src/sources) fill it through a RunBuilder,
+/// detectors and the diagnosis read it. Nothing here knows a file format or a framework.
 ///
-/// Ownership: a Run owns everything in it; it is moved, not shared. Not thread-safe while being built.
+/// Ownership: a Run owns everything in it; it is moved, not shared. Not thread-safe while being
+/// built.
 
 #include <cstdint>
 #include <limits>
@@ -20,7 +21,8 @@ namespace aplomb {
 
 using SourceId = std::uint32_t;
 
-/// Where something was read: which artifact, which line (from 1; 0 where lines have no meaning), which byte.
+/// Where something was read: which artifact, which line (from 1; 0 where lines have no meaning),
+/// which byte.
 struct Origin {
   SourceId source = 0;
   std::uint64_t line = 0;
@@ -35,14 +37,17 @@ enum class StepKind : std::uint8_t {
 };
 
 /// One metric over steps: columns of equal length, in the order in which the artifact gave them.
-/// Values may be NaN or Inf: that is data. Steps may repeat, and go back after a restart: then `segment` rises.
+/// Values may be NaN or Inf: that is data. Steps may repeat, and go back after a restart: then
+/// `segment` rises.
 ///
-/// Memory is bounded: beyond k_max_points the neighbours are thinned (of two, the non-finite or the more extreme one
-/// is kept) and `thinned` doubles; `count`, `first`, `last`, `min`, `max` and the non-finite count stay exact.
+/// Memory is bounded: beyond k_max_points the neighbours are thinned (of two, the non-finite or the
+/// more extreme one is kept) and `thinned` doubles; `count`, `first`, `last`, `min`, `max` and the
+/// non-finite count stay exact.
 struct Series {
   static constexpr std::size_t k_max_points = 1U << 18U;
 
-  std::string name;      ///< normalised: `loss`, `grad_norm`, `loss/cls`; the artifact's own where none is known
+  std::string name;  ///< normalised: `loss`, `grad_norm`, `loss/cls`; the artifact's own where none
+                     ///< is known
   std::string raw_name;  ///< as the artifact spelled it
   Role role = Role::other;
   StepKind step_kind = StepKind::explicit_;
@@ -55,9 +60,9 @@ struct Series {
   std::vector<std::uint64_t> line;     ///< 0 where lines have no meaning
   std::vector<std::uint64_t> offset;   ///< byte in the artifact
 
-  std::uint64_t count = 0;            ///< samples given, thinned or not
-  std::uint64_t nonfinite_count = 0;  ///< of them NaN or Inf
-  std::uint32_t thinned = 1;          ///< one of so many samples is kept
+  std::uint64_t count = 0;                                ///< samples given, thinned or not
+  std::uint64_t nonfinite_count = 0;                      ///< of them NaN or Inf
+  std::uint32_t thinned = 1;                              ///< one of so many samples is kept
   double min = std::numeric_limits<double>::quiet_NaN();  ///< over finite samples
   double max = std::numeric_limits<double>::quiet_NaN();
 
@@ -74,22 +79,24 @@ struct Series {
 
 /// One normalised configuration value: `optim.lr = 0.0002`, whatever framework spelled it.
 struct Setting {
-  std::string name;       ///< canonical: declared in knowledge/settings.yaml
+  std::string name;  ///< canonical: declared in knowledge/settings.yaml
   Value value;
   std::string raw_key;    ///< `learning_rate`, `--lr`, `bf16.enabled`
   std::string framework;  ///< slug of knowledge/frameworks, empty where unknown
   Origin origin;
 };
 
-/// A line that matters: an error, a warning, a restart, a skipped step. `kind` is the slug of an error signature
-/// (knowledge/errors.yaml) or one of the structural kinds: `traceback`, `restart`, `truncated`.
+/// A line that matters: an error, a warning, a restart, a skipped step. `kind` is the slug of an
+/// error signature (knowledge/errors.yaml) or one of the structural kinds: `traceback`, `restart`,
+/// `truncated`.
 struct Event {
   std::string kind;
   Severity severity = Severity::note;
   int rank = -1;
-  std::optional<std::int64_t> step;     ///< the optimizer step last seen before it
-  std::string text;                     ///< the line, sanitized, at most 400 characters
-  std::map<std::string, Value> caught;  ///< numbers and words parsed from it: `requested_bytes`, `op`
+  std::optional<std::int64_t> step;  ///< the optimizer step last seen before it
+  std::string text;                  ///< the line, sanitized, at most 400 characters
+  std::map<std::string, Value>
+      caught;  ///< numbers and words parsed from it: `requested_bytes`, `op`
   Origin origin;
 };
 
@@ -98,17 +105,19 @@ struct Event {
 struct Fact {
   std::string name;
   Value value;
-  std::string because;            ///< one phrase for people: `grad_norm 8.1 -> nan at step 312`
+  std::string because;  ///< one phrase for people: `grad_norm 8.1 -> nan at step 312`
   std::vector<Origin> evidence;
 };
 
-/// A part of the input that could not be read: where, what, how bad. Never silent: the report shows every one.
+/// A part of the input that could not be read: where, what, how bad. Never silent: the report shows
+/// every one.
 struct Defect {
   SourceId source = 0;
   std::uint64_t offset = 0;
-  std::string kind;  ///< `truncated`, `bad-crc`, `not-utf8`, `too-long-line`, `bad-number`, `unreadable`
+  std::string
+      kind;  ///< `truncated`, `bad-crc`, `not-utf8`, `too-long-line`, `bad-number`, `unreadable`
   Severity severity = Severity::warning;
-  std::string text;  ///< `[who] what, with the numbers; likely reason; what to do`
+  std::string text;         ///< `[who] what, with the numbers; likely reason; what to do`
   std::uint64_t times = 1;  ///< equal defects of one source are counted, not repeated
 };
 
@@ -126,11 +135,12 @@ struct Run {
   std::vector<Series> series;
   std::vector<Setting> settings;  ///< in order of reading; a later one of the same name wins
   std::vector<Event> events;
-  std::vector<Fact> facts;        ///< set by readers that know more than series and settings
+  std::vector<Fact> facts;  ///< set by readers that know more than series and settings
   std::vector<Defect> defects;
   std::uint64_t restarts = 0;
 
-  /// The series that stands for a role: most samples, explicit steps before others, lowest rank. Null where none.
+  /// The series that stands for a role: most samples, explicit steps before others, lowest rank.
+  /// Null where none.
   const Series* primary(Role role) const;
   /// Likewise by normalised name.
   const Series* find(std::string_view series_name) const;

@@ -12,15 +12,16 @@ SourceId RunBuilder::open(std::string path, std::string kind, std::uint64_t byte
   return static_cast<SourceId>(run_.sources.size() - 1);
 }
 
-SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_view raw_name, Role role,
-                            StepKind kind, int rank) {
+SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_view raw_name,
+                            Role role, StepKind kind, int rank) {
   std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}", source, rank, name, raw_name);
   if (const auto known = ids_.find(key); known != ids_.end()) return known->second;
   if (run_.series.size() >= k_max_series) {
     if (!series_dropped_) {
       series_dropped_ = true;
       defect({source, 0, "too-many-series", Severity::warning,
-              fmt::format("[record] more than {} different metric names; likely numbers in the names; the others are "
+              fmt::format("[record] more than {} different metric names; likely numbers in the "
+                          "names; the others are "
                           "left out",
                           k_max_series)});
     }
@@ -41,7 +42,8 @@ SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_
   return id;
 }
 
-void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::uint64_t line, std::uint64_t offset) {
+void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::uint64_t line,
+                        std::uint64_t offset) {
   Series& target = run_.series[series];
   SourceState& state = states_[target.source];
   if (step < series_last_step_[series] && series_segment_[series] == state.segment &&
@@ -58,8 +60,8 @@ void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::u
 void RunBuilder::setting(Setting setting) { run_.settings.push_back(std::move(setting)); }
 
 void RunBuilder::event(Event event) {
-  // The first half of the room is for the first events, the last place for the newest: an error at the end of a log
-  // of a million warnings must stay.
+  // The first half of the room is for the first events, the last place for the newest: an error at
+  // the end of a log of a million warnings must stay.
   if (run_.events.size() >= k_max_events) {
     run_.events.back() = std::move(event);
     return;
@@ -79,6 +81,8 @@ void RunBuilder::defect(Defect defect) {
   if (run_.defects.size() < k_max_defects) run_.defects.push_back(std::move(defect));
 }
 
-std::optional<std::int64_t> RunBuilder::last_step(SourceId source) const { return states_[source].last_step; }
+std::optional<std::int64_t> RunBuilder::last_step(SourceId source) const {
+  return states_[source].last_step;
+}
 
 }  // namespace aplomb

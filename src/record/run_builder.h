@@ -1,13 +1,15 @@
 #pragma once
-/// RunBuilder: the one door through which readers put what they found into a Run. It keeps what every reader would
-/// otherwise do again: one Series per (name, rank), restarts when steps go back, bounded counts of equal defects.
+/// RunBuilder: the one door through which readers put what they found into a Run. It keeps what
+/// every reader would otherwise do again: one Series per (name, rank), restarts when steps go back,
+/// bounded counts of equal defects.
 ///
 ///     RunBuilder build(run);
 ///     SourceId id = build.open("out/train.log", "text-log", size);
 ///     SeriesId loss = build.series(id, "loss", "train/loss", Role::loss, StepKind::explicit_);
 ///     build.append(loss, step, value, line, offset);           // hot: no allocation, no lookup
 ///
-/// Nothing throws but std::bad_alloc. Not thread-safe; several builders on several Runs may work at once.
+/// Nothing throws but std::bad_alloc. Not thread-safe; several builders on several Runs may work at
+/// once.
 
 #include <string>
 #include <string_view>
@@ -21,8 +23,10 @@ using SeriesId = std::uint32_t;
 
 class RunBuilder {
  public:
-  static constexpr std::size_t k_max_series = 4096;   ///< further names of one run are dropped with a Defect
-  static constexpr std::size_t k_max_events = 4096;   ///< further events likewise (the first and last are kept)
+  static constexpr std::size_t k_max_series =
+      4096;  ///< further names of one run are dropped with a Defect
+  static constexpr std::size_t k_max_events =
+      4096;  ///< further events likewise (the first and last are kept)
   static constexpr std::size_t k_max_defects = 256;
 
   explicit RunBuilder(Run& run) : run_(run) {}
@@ -30,13 +34,15 @@ class RunBuilder {
   SourceId open(std::string path, std::string kind, std::uint64_t bytes);
   Source& source(SourceId id) { return run_.sources[id]; }
 
-  /// The Series of this name and rank from this source (made at first use). The same id for the same arguments.
-  SeriesId series(SourceId source, std::string_view name, std::string_view raw_name, Role role, StepKind kind,
-                  int rank = -1);
+  /// The Series of this name and rank from this source (made at first use). The same id for the
+  /// same arguments.
+  SeriesId series(SourceId source, std::string_view name, std::string_view raw_name, Role role,
+                  StepKind kind, int rank = -1);
 
-  /// Adds a sample. A step lower than the last one of this series starts a new segment of its source (a restart),
-  /// unless the source's segment has risen already.
-  void append(SeriesId series, std::int64_t step, double value, std::uint64_t line, std::uint64_t offset);
+  /// Adds a sample. A step lower than the last one of this series starts a new segment of its
+  /// source (a restart), unless the source's segment has risen already.
+  void append(SeriesId series, std::int64_t step, double value, std::uint64_t line,
+              std::uint64_t offset);
 
   void setting(Setting setting);
   void event(Event event);

@@ -1,10 +1,12 @@
 #pragma once
-/// ByteStream: the bytes of an artifact in order, decompressed on the way (.gz, .zst), in bounded memory.
+/// ByteStream: the bytes of an artifact in order, decompressed on the way (.gz, .zst), in bounded
+/// memory.
 ///
 ///     Result<std::unique_ptr<ByteStream>> bytes = open_bytes(path);
 ///     for (std::string_view part; !(part = (*bytes)->next()).empty();) ...
 ///
-/// Not thread-safe. A stream that breaks in the middle (torn gzip, I/O error) ends early and says so in `broken()`.
+/// Not thread-safe. A stream that breaks in the middle (torn gzip, I/O error) ends early and says
+/// so in `broken()`.
 
 #include <cstdint>
 #include <memory>
@@ -30,7 +32,8 @@ class ByteStream {
 /// Errors: not_found, not_readable (a directory, a device, no permission).
 Result<std::unique_ptr<ByteStream>> open_bytes(const std::string& path);
 
-/// A stream over bytes in memory (tests, fuzzing), handed out in parts of `part` bytes. The bytes must outlive it.
+/// A stream over bytes in memory (tests, fuzzing), handed out in parts of `part` bytes. The bytes
+/// must outlive it.
 std::unique_ptr<ByteStream> bytes_of(std::string_view bytes, std::size_t part = 1U << 20U);
 
 /// The whole rest of the stream; `too_large` beyond `limit` bytes.
