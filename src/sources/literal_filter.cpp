@@ -1,0 +1,79 @@
+#include "sources/literal_filter.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+/// How common a character is in training logs, by the thousand: letters as in English, digits and
+/// the punctuation of metric lines more. Only the choice of windows hangs on it, so only speed.
+int commonness(char c) {
+  constexpr std::string_view k_letters = "etaoinsrhldcumfpgwybvkxjqz";
+  if (c >= '0' && c <= '9') return 90;
+  if (c == ' ' || c == '.') return 120;
+  if (c == ':' || c == ',' || c == '\'' || c == '-' || c == '=' || c == '|' || c == '_') return 40;
+  const std::size_t rank = k_letters.find(c);
+  return rank == std::string_view::npos ? 5 : 100 - 4 * static_cast<int>(rank);
+}
+
+/// Where the window starts whose characters are rarest.
+std::size_t rarest_window(std::string_view folded, std::size_t width) {
+  std::size_t best = 0;
+  int least = 1 << 30;
+  for (std::size_t at = 0; at + width <= folded.size(); ++at) {
+    int sum = 0;
+    for (const char c : folded.substr(at, width)) sum += commonness(c);
+    if (sum < least) {
+      least = sum;
+      best = at;
+    }
+  }
+  return best;
+}
+
+char fold(char c) { return (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+bool LiteralFilter::add(std::string_view literal, std::uint32_t owner) {
+  if (literal.size() < k_least) return false;
+  literals_.push_back({lower(literal), owner});
+  return true;
+}
+
+void LiteralFilter::build() {
+  places_.clear();
+  table_.fill(0);
+  for (std::size_t i = 0; i < literals_.size(); ++i) {
+    const std::string& folded = literals_[i].folded;
+    const std::size_t window = rarest_window(folded, k_least);
+    for (std::size_t shift = 0; shift < k_stride; ++shift) {
+      const std::uint32_t word = gram(folded.data() + window + shift);
+      places_.push_back(
+          {word, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(window + shift)});
+      const std::uint32_t bit = hash(word);
+      table_[bit >> 5U] |= 1U << (bit & 31U);
+    }
+  }
+  std::sort(places_.begin(), places_.end(),
+            [](const Place& a, const Place& b) { return a.gram < b.gram; });
+}
+
+std::size_t LiteralFilter::first_place(std::uint32_t word) const {
+  const auto found =
+      std::lower_bound(places_.begin(), places_.end(), word,
+                       [](const Place& place, std::uint32_t gram) { return place.gram < gram; });
+  return static_cast<std::size_t>(found - places_.begin());
+}
+
+bool LiteralFilter::stands_at(std::string_view text, std::size_t at, std::string_view folded) {
+  if (at + folded.size() > text.size()) return false;
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    if (fold(text[at + i]) != folded[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace aplomb
