@@ -1,0 +1,223 @@
+#include "knowledge/setting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+#include "knowledge/written_value.h"
+
+namespace aplomb::knowledge {
+namespace {
+
+using simdjson::dom::element;
+
+std::optional<SettingType> type_of(std::string_view word) {
+  static constexpr std::pair<std::string_view, SettingType> k_types[] = {
+      {"truth", SettingType::truth},     {"number", SettingType::number},
+      {"count", SettingType::count},     {"bytes", SettingType::bytes},
+      {"seconds", SettingType::seconds}, {"word", SettingType::word},
+      {"text", SettingType::text},       {"texts", SettingType::texts},
+  };
+  for (const auto& [spelled, type] : k_types) {
+    if (spelled == word) return type;
+  }
+  return std::nullopt;
+}
+
+SettingSpec load_spec(element entry) {
+  SettingSpec spec;
+  spec.name = text_of(entry, "name");
+  spec.meaning = text_of(entry, "meaning");
+  spec.unit = text_of(entry, "unit");
+  spec.type = type_of(text_of(entry, "type")).value_or(SettingType::text);
+  spec.open = truth_of(entry, "open");
+  simdjson::dom::object words;
+  if (entry.at_key("words").get(words) != simdjson::SUCCESS) return spec;
+  for (const auto& word : words) {
+    spec.words.emplace_back(lower(word.key), std::string(word.key));
+    for (const std::string& synonym : texts_of(entry.at_key("words").value_unsafe(), word.key)) {
+      spec.words.emplace_back(lower(synonym), std::string(word.key));
+    }
+  }
+  return spec;
+}
+
+/// The setting keys of one framework by folded key; several where one key sets several settings.
+struct KeyIndex {
+  std::unordered_multimap<std::string, const SettingKey*> keys;
+
+  explicit KeyIndex(const Framework& framework) {
+    for (const SettingKey& key : framework.settings) keys.emplace(fold_key(key.key), &key);
+  }
+};
+
+const std::vector<KeyIndex>& key_indices() {
+  static const std::vector<KeyIndex> the_indices = [] {
+    std::vector<KeyIndex> all;
+    for (const Framework& framework : frameworks()) all.emplace_back(framework);
+    return all;
+  }();
+  return the_indices;
+}
+
+std::size_t position(std::string_view slug) {
+  const auto& all = frameworks();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [slug](const Framework& one) { return one.slug == slug; });
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+/// A key is safe to understand without knowing the framework when it is more than one plain word.
+bool telling(std::string_view folded) {
+  return folded.size() >= 6 && folded.find_first_of("_.") != std::string_view::npos;
+}
+
+/// Index of the table that answers for keys of no known framework: every table that has the key
+/// agrees on what it sets; frameworks().size() where they do not, or none has it.
+std::size_t agreed_table(const std::string& folded) {
+  const auto& all = key_indices();
+  std::size_t chosen = all.size();
+  const SettingKey* meaning = nullptr;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto found = all[i].keys.find(folded);
+    if (found == all[i].keys.end()) continue;
+    if (meaning == nullptr) {
+      meaning = found->second;
+      chosen = i;
+    } else if (meaning->setting != found->second->setting ||
+               meaning->scale != found->second->scale) {
+      return all.size();
+    }
+  }
+  return chosen;
+}
+
+/// The table that explains `folded` for a user of `framework`; frameworks().size() where none does.
+std::size_t table_for(std::string_view framework, const std::string& folded, KeyScope scope) {
+  const auto& all = key_indices();
+  const auto holds = [&](std::size_t i) { return i < all.size() && all[i].keys.contains(folded); };
+  const std::size_t own = position(framework);
+  if (holds(own)) return own;
+  if (own < all.size()) {
+    for (const std::string& slug : frameworks()[own].also) {
+      if (const std::size_t other = position(slug); holds(other)) return other;
+    }
+  }
+  if (const std::size_t common = position("common"); holds(common)) return common;
+  return scope == KeyScope::anywhere && telling(folded) ? agreed_table(folded) : all.size();
+}
+
+std::optional<Value> value_by(const SettingKey& key, const SettingSpec& spec,
+                              std::string_view written) {
+  for (const auto& [spelled, canonical] : key.values) {
+    const bool same = iequals(spelled, written);
+    if (same || (iequals(spelled, "true") && is_yes(written)) ||
+        (iequals(spelled, "false") && is_no(written))) {
+      return canonical;
+    }
+  }
+  std::optional<Value> value = parse_value(spec, written);
+  if (value && key.scale != 1) {
+    if (const double* number = as_number(*value)) return Value(*number * key.scale);
+  }
+  return value;
+}
+
+/// A named word first: `none` and `no` are words of some settings.
+std::optional<Value> word_value(const SettingSpec& spec, std::string_view written) {
+  const std::string folded = lower(written);
+  for (const auto& [spelled, canonical] : spec.words) {
+    if (spelled == folded) return Value(canonical);
+  }
+  const bool plain = !says_nothing(written) && folded.size() <= 64 && !is_yes(written) &&
+                     !is_no(written) && folded.find_first_of(" ()[]{}\"'") == std::string::npos;
+  return spec.open && plain ? std::optional<Value>(folded) : std::nullopt;
+}
+
+}  // namespace
+
+const std::vector<SettingSpec>& setting_specs() {
+  static const std::vector<SettingSpec> the_specs = [] {
+    std::vector<SettingSpec> all;
+    simdjson::dom::array entries;
+    if (file("settings.yaml").get(entries) != simdjson::SUCCESS) return all;
+    for (element entry : entries) all.push_back(load_spec(entry));
+    return all;
+  }();
+  return the_specs;
+}
+
+const SettingSpec* find_setting_spec(std::string_view name) {
+  static const std::unordered_map<std::string_view, const SettingSpec*> the_names = [] {
+    std::unordered_map<std::string_view, const SettingSpec*> names;
+    for (const SettingSpec& spec : setting_specs()) names.emplace(spec.name, &spec);
+    return names;
+  }();
+  const auto known = the_names.find(name);
+  return known == the_names.end() ? nullptr : known->second;
+}
+
+std::optional<Value> parse_value(const SettingSpec& spec, std::string_view written) {
+  written = unquote(trim(written));
+  if (spec.type != SettingType::word && says_nothing(written)) return std::nullopt;
+  const auto as_value = [](std::optional<double> number) -> std::optional<Value> {
+    return number && std::isfinite(*number) ? std::optional<Value>(*number) : std::nullopt;
+  };
+  switch (spec.type) {
+    case SettingType::truth:
+      if (is_yes(written)) return Value(true);
+      return is_no(written) ? std::optional<Value>(false) : std::nullopt;
+    case SettingType::number:
+      return as_value(written_number(written));
+    case SettingType::count:
+      return as_value(written_count(written));
+    case SettingType::bytes:
+      return as_value(written_bytes(written));
+    case SettingType::seconds:
+      return as_value(written_seconds(written));
+    case SettingType::word:
+      return word_value(spec, written);
+    case SettingType::text:
+    case SettingType::texts: {
+      const bool fits =
+          !written.empty() && written.size() <= 400 && !is_yes(written) && !is_no(written);
+      return fits ? std::optional<Value>(std::string(written)) : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Assignment> read_setting(std::string_view framework, std::string_view key,
+                                     std::string_view written, KeyScope scope) {
+  std::vector<Assignment> made;
+  const std::string folded = fold_key(key);
+  const std::size_t table = table_for(framework, folded, scope);
+  if (table >= frameworks().size()) return made;
+  written = unquote(trim(written));
+  const auto [first, last] = key_indices()[table].keys.equal_range(folded);
+  for (auto entry = first; entry != last; ++entry) {
+    const SettingSpec* spec = find_setting_spec(entry->second->setting);
+    if (spec == nullptr) continue;
+    if (auto value = value_by(*entry->second, *spec, written)) {
+      made.push_back({spec, *std::move(value), &frameworks()[table]});
+    }
+  }
+  return made;
+}
+
+bool knows_setting_key(std::string_view framework, std::string_view key, KeyScope scope) {
+  return table_for(framework, fold_key(key), scope) < frameworks().size();
+}
+
+std::string fold_key(std::string_view key) {
+  key = trim(key);
+  while (!key.empty() && key.front() == '-') key.remove_prefix(1);
+  std::string folded = lower(key);
+  std::replace(folded.begin(), folded.end(), '-', '_');
+  std::replace(folded.begin(), folded.end(), ' ', '_');
+  return folded;
+}
+
+}  // namespace aplomb::knowledge
