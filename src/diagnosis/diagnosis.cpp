@@ -1,4 +1,40 @@
 #include "diagnosis/diagnosis.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "diagnosis/cause_book.h"
+#include "diagnosis/experiments.h"
+#include "diagnosis/standing.h"
+#include "diagnosis/weigh.h"
+
 namespace aplomb {
-Diagnosis diagnose_run(const Run&, const std::vector<Symptom>&) { return {}; }
+namespace {
+
+SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms) {
+  SeverityOf worst;
+  const auto note = [&](const std::string& name, Severity severity) {
+    Severity& held = worst.try_emplace(name, severity).first->second;
+    held = std::max(held, severity);
+  };
+  for (const Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
+  for (const Event& event : run.events) note("error." + event.kind, event.severity);
+  return worst;
+}
+
+}  // namespace
+
+Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
+  const CauseBook& book = cause_book();
+  Diagnosis diagnosis;
+  diagnosis.facts = gather_facts(run, symptoms);
+  Ranking ranking = weigh_causes(book, diagnosis.facts, severities_of(run, symptoms));
+  diagnosis.standing = judge_standing(run, symptoms, ranking);
+  diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
+  diagnosis.experiments = choose_experiments(book, diagnosis.facts, ranking, diagnosis.standing);
+  diagnosis.unknown_probability = ranking.unknown_probability;
+  diagnosis.causes = std::move(ranking.causes);
+  return diagnosis;
+}
+
 }  // namespace aplomb

@@ -1,0 +1,178 @@
+#include "diagnosis/cause_book.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "knowledge/document.h"
+
+namespace aplomb {
+namespace {
+
+using simdjson::dom::element;
+
+Value value_of(element item) {
+  bool flag = false;
+  double number = 0;
+  std::string_view text;
+  if (item.get(flag) == simdjson::SUCCESS) return flag;
+  if (item.get(number) == simdjson::SUCCESS) return number;
+  if (item.get(text) == simdjson::SUCCESS) return std::string(text);
+  return std::string();
+}
+
+/// Reads one entry after another and keeps what was wrong with them.
+class BookReader {
+ public:
+  explicit BookReader(CauseBook& book) : book_(book) {}
+
+  void causes(std::string_view family, element list) {
+    simdjson::dom::array entries;
+    if (list.get(entries) != simdjson::SUCCESS) return;
+    for (const element entry : entries) {
+      where_ = knowledge::text_of(entry, "id");
+      book_.causes.push_back(cause(family, entry));
+    }
+  }
+
+  void next_steps(element list) {
+    simdjson::dom::array entries;
+    if (list.get(entries) != simdjson::SUCCESS) return;
+    for (const element entry : entries) {
+      where_ = "next_steps.yaml";
+      std::vector<Condition> when = condition(knowledge::text_of(entry, "when"));
+      if (!when.empty()) book_.next_steps.push_back({std::move(when.front()), experiment(entry)});
+    }
+  }
+
+ private:
+  std::vector<Condition> condition(const std::string& text) {
+    Result<Condition> parsed = Condition::parse(text);
+    if (parsed) return {std::move(*parsed)};
+    book_.mistakes.push_back(fmt::format("{}: {}", where_, parsed.error().text));
+    return {};
+  }
+
+  static Experiment experiment(element entry) {
+    return {knowledge::text_of(entry, "text"), knowledge::text_of(entry, "reads"),
+            knowledge::texts_of(entry, "separates")};
+  }
+
+  static Remedy remedy(element entry) {
+    Remedy remedy;
+    std::string_view note;
+    remedy.text = entry.get(note) == simdjson::SUCCESS ? std::string(note)
+                                                       : knowledge::text_of(entry, "note");
+    simdjson::dom::object set;
+    if (entry.at_key("set").get(set) == simdjson::SUCCESS) {
+      for (const auto& field : set) remedy.set.emplace_back(field.key, value_of(field.value));
+    }
+    return remedy;
+  }
+
+  Cause cause(std::string_view family, element entry) {
+    Cause cause;
+    cause.id = where_;
+    cause.family = family;
+    cause.title = knowledge::text_of(entry, "title");
+    cause.explains = knowledge::texts_of(entry, "explains");
+    const std::string needs = knowledge::text_of(entry, "needs");
+    if (!needs.empty()) cause.needs = condition(needs);
+    cause.prior = knowledge::number_of(entry, "prior");
+    cause.because = knowledge::text_of(entry, "because");
+    cause.verify = knowledge::text_of(entry, "verify");
+    cause.references = knowledge::texts_of(entry, "references");
+    for (const element rule : knowledge::list_of(entry, "evidence")) {
+      std::vector<Condition> when = condition(knowledge::text_of(rule, "when"));
+      if (when.empty()) continue;
+      cause.evidence.push_back({std::move(when.front()), knowledge::number_of(rule, "weight"),
+                                knowledge::text_of(rule, "because")});
+    }
+    for (const element item : knowledge::list_of(entry, "remedies")) {
+      cause.remedies.push_back(remedy(item));
+    }
+    for (const element item : knowledge::list_of(entry, "experiments")) {
+      PricedExperiment priced{experiment(item), knowledge::number_of(item, "cost", 5)};
+      priced.experiment.separates.insert(priced.experiment.separates.begin(), cause.id);
+      cause.experiments.push_back(std::move(priced));
+    }
+    return cause;
+  }
+
+  CauseBook& book_;
+  std::string where_;
+};
+
+Calibration read_calibration(element entry) {
+  const Calibration usual;
+  const auto number = [&](std::string_view key, double otherwise) {
+    return knowledge::number_of(entry, key, otherwise);
+  };
+  return {number("temperature", usual.temperature),
+          number("unknown", usual.unknown),
+          number("explains_failed", usual.explains_failed),
+          number("explains_unstable", usual.explains_unstable),
+          number("explains_warning", usual.explains_warning),
+          number("explains_note", usual.explains_note),
+          number("explains_none", usual.explains_none)};
+}
+
+CauseBook read_book() {
+  CauseBook book;
+  BookReader reader(book);
+  for (const knowledge::Entry& file : knowledge::folder("causes")) {
+    std::string_view family = file.path.substr(file.path.rfind('/') + 1);
+    family.remove_suffix(std::string_view(".yaml").size());
+    reader.causes(family, file.content);
+  }
+  reader.next_steps(knowledge::file("next_steps.yaml"));
+  book.calibration = read_calibration(knowledge::file("calibration.yaml"));
+  return book;
+}
+
+void add_names(element list, std::string_view before, std::string_view key,
+               std::initializer_list<std::string_view> endings, std::vector<std::string>& out) {
+  simdjson::dom::array entries;
+  if (list.get(entries) != simdjson::SUCCESS) return;
+  for (const element entry : entries) {
+    std::string_view plain;
+    const std::string name =
+        entry.get(plain) == simdjson::SUCCESS ? std::string(plain) : knowledge::text_of(entry, key);
+    if (name.empty()) continue;
+    for (const std::string_view ending : endings)
+      out.push_back(fmt::format("{}{}{}", before, name, ending));
+  }
+}
+
+}  // namespace
+
+const Cause* CauseBook::find(std::string_view id) const {
+  const auto found = std::find_if(causes.begin(), causes.end(),
+                                  [&](const Cause& cause) { return cause.id == id; });
+  return found == causes.end() ? nullptr : &*found;
+}
+
+const CauseBook& cause_book() {
+  static const CauseBook book = read_book();
+  return book;
+}
+
+std::vector<std::string> declared_facts() {
+  std::vector<std::string> names;
+  add_names(knowledge::file("facts.yaml"), "", "name", {""}, names);
+  add_names(knowledge::file("settings.yaml"), "", "name", {""}, names);
+  add_names(knowledge::file("errors.yaml"), "error.", "id", {"", ".*"}, names);
+  add_names(knowledge::file("errors_training.yaml"), "error.", "id", {"", ".*"}, names);
+  add_names(knowledge::file("series.yaml"), "", "name",
+            {".first", ".last", ".min", ".max", ".points"}, names);
+  return names;
+}
+
+bool is_declared(const std::vector<std::string>& declared, std::string_view name) {
+  return std::any_of(declared.begin(), declared.end(), [&](const std::string& known) {
+    if (known.empty() || known.back() != '*') return known == name;
+    return name.starts_with(std::string_view(known).substr(0, known.size() - 1));
+  });
+}
+
+}  // namespace aplomb

@@ -1,0 +1,92 @@
+#pragma once
+/// CauseBook: knowledge/causes/*.yaml, knowledge/next_steps.yaml and knowledge/calibration.yaml,
+/// parsed once.
+///
+/// A cause:
+///     - id: stall.lr-too-low              # family.slug; the family is the file's name
+///       title: ...
+///       explains: [loss.plateau]          # symptoms and events (facts) that this cause would
+///       produce needs: "run.kind != rl"           # optional: where it is false the cause is out
+///       of the question prior: -1.5                       # log-odds before any evidence, nats
+///       evidence:
+///         - {when: "lr.peak < 1e-7", weight: 2.0, because: "optional words in place of the fact's
+///         own"}
+///       because: one paragraph; `{lr.peak}` is replaced by the run's number (a sentence whose fact
+///       is unknown is left out) remedies: [{set: {optim.lr: 2e-5}, note: ...}]     # least
+///       disruptive first verify: ... experiments: [{separates: [other.cause], text: ..., reads:
+///       ..., cost: 1}]   # cost: minutes, roughly references: ["arXiv:2309.14322", ...]
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/condition.h"
+#include "diagnosis/diagnosis.h"
+
+namespace aplomb {
+
+struct EvidenceRule {
+  Condition when;
+  double weight = 0;    ///< nats, added when the condition holds
+  std::string because;  ///< words for people; empty: those of the facts
+};
+
+struct PricedExperiment {
+  Experiment experiment;
+  double cost =
+      5;  ///< minutes of the user's time and card, roughly: the cheaper one is named first
+};
+
+struct Cause {
+  std::string id;
+  std::string family;
+  std::string title;
+  std::vector<std::string> explains;
+  std::vector<Condition> needs;  ///< at most one
+  double prior = 0;
+  std::vector<EvidenceRule> evidence;
+  std::string because;
+  std::vector<Remedy> remedies;
+  std::string verify;
+  std::vector<PricedExperiment> experiments;
+  std::vector<std::string> references;
+};
+
+/// What to ask for, or to do next, when the causes do not decide: the first steps whose condition
+/// holds.
+struct NextStep {
+  Condition when;
+  Experiment step;
+};
+
+/// Numbers fitted by tools/calibrate.py on labelled cases.
+struct Calibration {
+  double temperature = 1;  ///< divides log-odds before the softmax
+  double unknown = 0;      ///< log-odds of a cause that the book does not hold
+  double explains_failed =
+      1;  ///< added once when an explained symptom or event is there, by its severity
+  double explains_unstable = 1;
+  double explains_warning = 0.7;
+  double explains_note = 0.3;
+  double explains_none =
+      -2;  ///< added when everything that the cause explains was looked for and is absent
+};
+
+struct CauseBook {
+  std::vector<Cause> causes;
+  std::vector<NextStep> next_steps;
+  Calibration calibration;
+  std::vector<std::string> mistakes;  ///< what could not be parsed; the tests hold this empty
+
+  const Cause* find(std::string_view id) const;
+};
+
+/// The book that was embedded at build. Thread-safe after the first call.
+const CauseBook& cause_book();
+
+/// Every fact that the knowledge may ask for: knowledge/facts.yaml, settings.yaml, errors*.yaml and
+/// the series. A name that ends in `*` stands for all that begin so.
+std::vector<std::string> declared_facts();
+bool is_declared(const std::vector<std::string>& declared, std::string_view name);
+
+}  // namespace aplomb

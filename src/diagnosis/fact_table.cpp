@@ -1,0 +1,17 @@
+#include <utility>
+
+#include "diagnosis/diagnosis.h"
+
+namespace aplomb {
+
+void FactTable::set(Fact fact) {
+  const auto [place, is_new] = by_name_.try_emplace(fact.name, facts_.size());
+  if (is_new) facts_.push_back(std::move(fact));
+}
+
+const Fact* FactTable::find(std::string_view name) const {
+  const auto found = by_name_.find(std::string(name));
+  return found == by_name_.end() ? nullptr : &facts_[found->second];
+}
+
+}  // namespace aplomb

@@ -1,0 +1,106 @@
+#include "diagnosis/standing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+/// Below this the first cause is a guess among several.
+constexpr double k_likely = 0.5;
+/// Of a run with fewer samples than this in every series, what is missing may be anything.
+constexpr std::uint64_t k_scrap_samples = 8;
+
+/// Metrics that say how training goes. Times, memory and learning rates alone do not make a run
+/// healthy.
+bool says_how_it_goes(Role role) {
+  switch (role) {
+    case Role::loss:
+    case Role::loss_component:
+    case Role::eval_loss:
+    case Role::reward:
+    case Role::reward_component:
+    case Role::perplexity:
+    case Role::accuracy:
+    case Role::eval_accuracy:
+    case Role::eval_metric:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::uint64_t telling_samples(const Run& run) {
+  std::uint64_t most = 0;
+  for (const Series& series : run.series) {
+    if (says_how_it_goes(series.role)) most = std::max(most, series.count);
+  }
+  return most;
+}
+
+Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
+  Severity worst = Severity::note;
+  for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
+  for (const Event& event : run.events) worst = std::max(worst, event.severity);
+  return worst;
+}
+
+}  // namespace
+
+Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
+                        const Ranking& ranking) {
+  const Severity worst = worst_of(run, symptoms);
+  const bool likely = !ranking.causes.empty() && ranking.causes.front().probability >= k_likely;
+  const std::uint64_t samples = telling_samples(run);
+  if (worst == Severity::note && likely) return Standing::warning;
+  if (worst == Severity::note) {
+    return samples > 0 && ranking.causes.empty() ? Standing::healthy
+           : samples >= k_scrap_samples          ? Standing::healthy
+                                                 : Standing::insufficient;
+  }
+  if (!likely && samples < k_scrap_samples) return Standing::insufficient;
+  if (worst == Severity::warning) return Standing::warning;
+  return worst == Severity::failed ? Standing::failed : Standing::unstable;
+}
+
+std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
+                           const Ranking& ranking, Standing standing) {
+  const Symptom* worst = nullptr;
+  for (const Symptom& symptom : symptoms) {
+    if (worst == nullptr || symptom.severity > worst->severity) worst = &symptom;
+  }
+  const Event* event = nullptr;
+  for (const Event& other : run.events) {
+    if (event == nullptr || other.severity > event->severity) event = &other;
+  }
+  std::string seen;
+  const bool by_event = event != nullptr && event->severity > Severity::note &&
+                        (worst == nullptr || event->severity > worst->severity);
+  if (by_event) {
+    seen = shorten(trim(event->text), 100);
+  } else if (worst != nullptr && worst->severity > Severity::note) {
+    seen = worst->summary;
+  }
+  switch (standing) {
+    case Standing::healthy:
+      return "Nothing wrong found: the metrics look like those of a run that trains.";
+    case Standing::insufficient:
+      return seen.empty()
+                 ? "Too little to judge: nothing wrong was found, and next to nothing was read."
+                 : fmt::format("{}; the cause cannot be told from this alone.", seen);
+    default:
+      break;
+  }
+  if (ranking.causes.empty()) return seen + ".";
+  const RankedCause& first = ranking.causes.front();
+  const char* sure = first.probability >= 0.8        ? "Most likely"
+                     : first.probability >= k_likely ? "Probably"
+                                                     : "Perhaps";
+  if (seen.empty()) return fmt::format("{}: {}.", sure, first.title);
+  return fmt::format("{}. {}: {}.", seen, sure, first.title);
+}
+
+}  // namespace aplomb

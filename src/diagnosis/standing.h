@@ -1,0 +1,22 @@
+#pragma once
+/// How the run stands, and the one sentence that says so.
+
+#include <string>
+#include <vector>
+
+#include "diagnosis/weigh.h"
+
+namespace aplomb {
+
+/// - failed, unstable, warning: the worst symptom or event; or a likely cause with nothing worse
+/// than notes: warning.
+/// - insufficient: nothing was found in next to nothing; or something is clearly wrong in a scrap
+/// too small to say why.
+/// - healthy: metrics were read and nothing is wrong with them.
+Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
+                        const Ranking& ranking);
+
+std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
+                           const Ranking& ranking, Standing standing);
+
+}  // namespace aplomb

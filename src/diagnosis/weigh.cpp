@@ -1,0 +1,180 @@
+#include "diagnosis/weigh.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+struct Candidate {
+  RankedCause ranked;
+  std::vector<std::string> explained;  ///< what it explains and what is there
+};
+
+double gain(const Calibration& calibration, Severity severity) {
+  switch (severity) {
+    case Severity::failed:
+      return calibration.explains_failed;
+    case Severity::unstable:
+      return calibration.explains_unstable;
+    case Severity::warning:
+      return calibration.explains_warning;
+    case Severity::note:
+      return calibration.explains_note;
+  }
+  return 0;
+}
+
+bool is_yes(const Fact* fact) { return fact != nullptr && is_true(fact->value); }
+
+/// The strongest thing that the cause explains, as a reason; or that all of it is absent.
+void weigh_explained(const Cause& cause, const Calibration& calibration, const FactTable& facts,
+                     const SeverityOf& severities, Candidate& candidate) {
+  const Fact* strongest = nullptr;
+  double most = 0;
+  std::size_t absent = 0;
+  for (const std::string& name : cause.explains) {
+    const Fact* fact = facts.find(name);
+    if (fact != nullptr && !is_yes(fact)) ++absent;
+    if (!is_yes(fact)) continue;
+    candidate.explained.push_back(name);
+    const auto severity = severities.find(name);
+    const double weight =
+        gain(calibration, severity == severities.end() ? Severity::note : severity->second);
+    if (strongest == nullptr || weight > most) {
+      strongest = fact;
+      most = weight;
+    }
+  }
+  if (strongest != nullptr) {
+    candidate.ranked.reasons.push_back(
+        {"explains " + strongest->name, most, strongest->evidence, strongest->because});
+  } else if (!cause.explains.empty() && absent == cause.explains.size()) {
+    candidate.ranked.reasons.push_back({"nothing that it explains is there",
+                                        calibration.explains_none,
+                                        {},
+                                        "looked for and absent"});
+  }
+}
+
+WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
+  WeighedReason reason{rule.when.text(), rule.weight, {}, rule.because};
+  std::string words;
+  for (const Fact* fact : rule.when.support(facts)) {
+    if (!fact->because.empty() && words.find(fact->because) == std::string::npos) {
+      words += (words.empty() ? "" : "; ") + fact->because;
+    }
+    for (const Origin& origin : fact->evidence) {
+      if (reason.evidence.size() < 8) reason.evidence.push_back(origin);
+    }
+  }
+  if (reason.because.empty()) reason.because = words;
+  return reason;
+}
+
+std::optional<Candidate> consider(const Cause& cause, const Calibration& calibration,
+                                  const FactTable& facts, const SeverityOf& severities) {
+  for (const Condition& needed : cause.needs) {
+    if (needed.holds(facts) == Truth::no) return std::nullopt;
+  }
+  Candidate candidate;
+  RankedCause& ranked = candidate.ranked;
+  weigh_explained(cause, calibration, facts, severities, candidate);
+  for (const EvidenceRule& rule : cause.evidence) {
+    if (rule.when.holds(facts) == Truth::yes) ranked.reasons.push_back(reason(rule, facts));
+  }
+  const bool supported = std::any_of(ranked.reasons.begin(), ranked.reasons.end(),
+                                     [](const WeighedReason& why) { return why.weight > 0; });
+  if (!supported) return std::nullopt;
+  ranked.log_odds = cause.prior;
+  for (const WeighedReason& why : ranked.reasons) ranked.log_odds += why.weight;
+  std::stable_sort(
+      ranked.reasons.begin(), ranked.reasons.end(),
+      [](const WeighedReason& a, const WeighedReason& b) { return a.weight > b.weight; });
+  ranked.id = cause.id;
+  ranked.family = cause.family;
+  ranked.title = cause.title;
+  ranked.because = fill_in(cause.because, facts);
+  ranked.remedies = cause.remedies;
+  ranked.verify = fill_in(cause.verify, facts);
+  ranked.references = cause.references;
+  return candidate;
+}
+
+bool compete(const Candidate& a, const Candidate& b) {
+  if (a.explained.empty() || b.explained.empty()) return true;
+  return std::any_of(a.explained.begin(), a.explained.end(), [&](const std::string& name) {
+    return std::find(b.explained.begin(), b.explained.end(), name) != b.explained.end();
+  });
+}
+
+}  // namespace
+
+Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities) {
+  std::vector<Candidate> candidates;
+  for (const Cause& cause : book.causes) {
+    if (auto candidate = consider(cause, book.calibration, facts, severities)) {
+      candidates.push_back(std::move(*candidate));
+    }
+  }
+  const auto mass = [&](double log_odds) {
+    return std::exp(std::clamp(log_odds / book.calibration.temperature, -50.0, 50.0));
+  };
+  const double unknown = mass(book.calibration.unknown);
+  Ranking ranking;
+  for (const Candidate& candidate : candidates) {
+    const double own = mass(candidate.ranked.log_odds);
+    double all = unknown + own;
+    for (const Candidate& other : candidates) {
+      if (&other == &candidate) continue;
+      const bool ahead = other.ranked.log_odds > candidate.ranked.log_odds;
+      if (ahead || compete(candidate, other)) all += mass(other.ranked.log_odds);
+    }
+    ranking.causes.push_back(candidate.ranked);
+    ranking.causes.back().probability = own / all;
+  }
+  std::stable_sort(ranking.causes.begin(), ranking.causes.end(),
+                   [](const RankedCause& a, const RankedCause& b) {
+                     return a.probability != b.probability ? a.probability > b.probability
+                                                           : a.log_odds > b.log_odds;
+                   });
+  double all = unknown;
+  for (const RankedCause& cause : ranking.causes) all += mass(cause.log_odds);
+  ranking.unknown_probability = unknown / all;
+  return ranking;
+}
+
+std::string fill_in(std::string_view text, const FactTable& facts) {
+  std::string out;
+  std::size_t sentence = 0;  // where the sentence in the making starts in `out`
+  bool missing = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t end = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
+    if (end == std::string_view::npos) {
+      out += text[at];
+    } else {
+      const Fact* fact = facts.find(text.substr(at + 1, end - at - 1));
+      missing = missing || fact == nullptr;
+      if (fact != nullptr) {
+        const double* number = as_number(fact->value);
+        out += number != nullptr ? show_number(*number) : show(fact->value);
+      }
+      at = end;
+    }
+    const bool ends =
+        at + 1 >= text.size() ||
+        ((text[at] == '.' || text[at] == '!' || text[at] == '?') && text[at + 1] == ' ');
+    if (!ends) continue;
+    if (missing) out.resize(sentence);
+    sentence = out.size();
+    missing = false;
+  }
+  return std::string(trim(out));
+}
+
+}  // namespace aplomb

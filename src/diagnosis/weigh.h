@@ -1,0 +1,35 @@
+#pragma once
+/// Weighing: facts + causes -> log-odds and probabilities.
+///
+/// A cause's log-odds are its prior, what it gains by explaining what is there, and the weights of
+/// the conditions that hold. Causes compete with an explicit unknown cause by softmax; what
+/// explains none of the same things is another matter and lowers only the probability of causes
+/// behind it, so that a second fault does not hide the first.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "diagnosis/cause_book.h"
+#include "diagnosis/diagnosis.h"
+
+namespace aplomb {
+
+struct Ranking {
+  std::vector<RankedCause>
+      causes;  ///< most probable first; only those with a reason beyond their prior
+  double unknown_probability = 1;
+};
+
+/// Severity of what a fact stands for (a symptom or an event of the run), for the gain of
+/// explaining it.
+using SeverityOf = std::map<std::string, Severity, std::less<>>;
+
+Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities);
+
+/// `text` with each `{fact.name}` replaced by the fact's value; a sentence that names an unknown
+/// fact is left out.
+std::string fill_in(std::string_view text, const FactTable& facts);
+
+}  // namespace aplomb

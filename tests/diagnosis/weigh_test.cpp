@@ -1,0 +1,116 @@
+#include "diagnosis/weigh.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace aplomb {
+namespace {
+
+Cause cause(std::string id, std::vector<std::string> explains, double prior,
+            std::vector<std::pair<const char*, double>> evidence) {
+  Cause made;
+  made.id = std::move(id);
+  made.family = made.id.substr(0, made.id.find('.'));
+  made.title = made.id;
+  made.explains = std::move(explains);
+  made.prior = prior;
+  for (const auto& [when, weight] : evidence) {
+    made.evidence.push_back({*Condition::parse(when), weight, {}});
+  }
+  return made;
+}
+
+FactTable facts_of(std::vector<Fact> list) {
+  FactTable facts;
+  for (Fact& fact : list) facts.set(std::move(fact));
+  return facts;
+}
+
+TEST(Weigh, TheCauseWithMoreEvidenceComesFirstAndTheUnknownKeepsItsShare) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, -1, {{"hot", 1}}),
+                 cause("nan.b", {"loss.nonfinite"}, -1, {{"hot", 1}, {"cold", 2}})};
+  const FactTable facts =
+      facts_of({{"loss.nonfinite", true, "", {}}, {"hot", true, "", {}}, {"cold", true, "", {}}});
+  const Ranking ranking = weigh_causes(book, facts, {{"loss.nonfinite", Severity::failed}});
+  ASSERT_EQ(ranking.causes.size(), 2U);
+  EXPECT_EQ(ranking.causes[0].id, "nan.b");
+  // a: -1 + 1 + 1 = 1, b: 3, unknown: 0
+  const double all = std::exp(1.0) + std::exp(3.0) + 1;
+  EXPECT_NEAR(ranking.causes[0].probability, std::exp(3.0) / all, 1e-9);
+  EXPECT_NEAR(ranking.causes[1].probability, std::exp(1.0) / all, 1e-9);
+  EXPECT_NEAR(ranking.unknown_probability, 1 / all, 1e-9);
+}
+
+TEST(Weigh, ACauseWithNothingBeyondItsPriorIsNotListed) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, 0.4, {{"hot", 1}}),
+                 cause("nan.b", {}, 0.4, {{"cold", -1}})};
+  EXPECT_TRUE(weigh_causes(book, facts_of({{"cold", true, "", {}}}), {}).causes.empty());
+}
+
+TEST(Weigh, UnknownFactsAddNothingAndAbsentOnesSpeakAgainst) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, -1, {{"hot", 1}})};
+  const Ranking unknown = weigh_causes(book, facts_of({{"hot", true, "", {}}}), {});
+  const Ranking absent =
+      weigh_causes(book, facts_of({{"hot", true, "", {}}, {"loss.nonfinite", false, "", {}}}), {});
+  ASSERT_EQ(unknown.causes.size(), 1U);
+  ASSERT_EQ(absent.causes.size(), 1U);
+  EXPECT_DOUBLE_EQ(unknown.causes[0].log_odds, 0);
+  EXPECT_DOUBLE_EQ(absent.causes[0].log_odds, book.calibration.explains_none);
+}
+
+TEST(Weigh, ASecondFaultDoesNotHideTheFirst) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, 0, {{"hot", 2}}),
+                 cause("slow.b", {"data.starved"}, 0, {{"cold", 2}})};
+  const FactTable facts = facts_of({{"loss.nonfinite", true, "", {}},
+                                    {"data.starved", true, "", {}},
+                                    {"hot", true, "", {}},
+                                    {"cold", true, "", {}}});
+  const Ranking ranking = weigh_causes(
+      book, facts, {{"loss.nonfinite", Severity::failed}, {"data.starved", Severity::warning}});
+  ASSERT_EQ(ranking.causes.size(), 2U);
+  EXPECT_EQ(ranking.causes[0].id, "nan.a");
+  EXPECT_NEAR(ranking.causes[0].probability, std::exp(3.0) / (std::exp(3.0) + 1), 1e-9);
+  EXPECT_LE(ranking.causes[1].probability, ranking.causes[0].probability);
+}
+
+TEST(Weigh, WhatIsRuledOutIsNotConsidered) {
+  CauseBook book;
+  book.causes = {cause("rl.a", {}, 0, {{"hot", 2}})};
+  book.causes[0].needs.push_back(*Condition::parse("run.kind == rl"));
+  const Fact hot{"hot", true, "", {}};
+  EXPECT_EQ(weigh_causes(book, facts_of({hot}), {}).causes.size(), 1U);
+  EXPECT_TRUE(weigh_causes(book, facts_of({hot, {"run.kind", std::string("llm"), "", {}}}), {})
+                  .causes.empty());
+}
+
+TEST(Weigh, ReasonsCarryTheFactsWordsAndOrigins) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {}, 0, {{"absent || hot", 2}})};
+  const Ranking ranking = weigh_causes(
+      book, facts_of({{"hot", true, "it is hot", {{0, 7, 70}}}, {"absent", false, "no", {}}}), {});
+  ASSERT_EQ(ranking.causes.size(), 1U);
+  ASSERT_EQ(ranking.causes[0].reasons.size(), 1U);
+  const WeighedReason& why = ranking.causes[0].reasons[0];
+  EXPECT_EQ(why.because, "it is hot");
+  EXPECT_EQ(why.when, "absent || hot");
+  ASSERT_EQ(why.evidence.size(), 1U);
+  EXPECT_EQ(why.evidence[0].line, 7U);
+}
+
+TEST(FillIn, ReplacesFactsAndDropsSentencesAboutUnknownOnes) {
+  const FactTable facts =
+      facts_of({{"lr.peak", 2e-4, "", {}}, {"optim.name", std::string("adamw"), "", {}}});
+  EXPECT_EQ(
+      fill_in("The peak is {lr.peak}. The batch is {batch.global}. With {optim.name}.", facts),
+      "The peak is 0.0002. With adamw.");
+  EXPECT_EQ(fill_in("No number here.", facts), "No number here.");
+  EXPECT_EQ(fill_in("An open {brace", facts), "An open {brace");
+}
+
+}  // namespace
+}  // namespace aplomb
