@@ -47,6 +47,7 @@ struct ReportSeries {
   std::int64_t last_step = 0;
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();
+  double first = std::numeric_limits<double>::quiet_NaN();
   double last = std::numeric_limits<double>::quiet_NaN();
   std::uint64_t nonfinite = 0;
   std::string path;
@@ -76,6 +77,7 @@ struct ReportWeight {
   std::string when;   ///< the condition that held, as written in the knowledge base
   double weight = 0;  ///< nats
   std::string because;
+  std::vector<Evidence> evidence;
 };
 
 struct ReportCause {
@@ -101,6 +103,15 @@ enum class Verdict { healthy, warning, unstable, failed, insufficient_evidence }
 /// `healthy` | `warning` | `unstable` | `failed` | `insufficient-evidence`
 std::string_view name(Verdict verdict);
 
+/// One run of several: the report itself speaks about the worst of them, which comes first.
+struct ReportRun {
+  std::string name;  ///< folder or file that it was found in
+  Verdict verdict = Verdict::insufficient_evidence;
+  std::string headline;
+  std::string cause;  ///< id of the most probable cause, empty where none
+  std::uint64_t steps = 0;
+};
+
 struct Report {
   static constexpr const char* k_schema = "aplomb.report/1";
   std::vector<ReportInput> inputs;
@@ -111,8 +122,12 @@ struct Report {
   double unknown_probability =
       0;  ///< what is left for causes that the knowledge base does not hold
   std::vector<ReportExperiment> experiments;
+  std::vector<ReportRun> runs;  ///< worst first; one where the inputs hold one run
   std::map<std::string, ReportValue> settings;
-  std::map<std::string, ReportValue> summary;  ///< `headline`, `framework`, `steps`, `seconds`, ...
+  /// `headline` (what went wrong, one sentence), `first_action` (what to do about it), `run`,
+  /// `runs`, `framework` (slug, where known), `steps` (last step seen), `samples`, `seconds` (what
+  /// the diagnosis took).
+  std::map<std::string, ReportValue> summary;
 };
 
 }  // namespace aplomb

@@ -1,5 +1,9 @@
 #include <aplomb/diagnose.h>
 
+#include <chrono>
+#include <cmath>
+
+#include "api/artifact_lines.h"
 #include "detectors/detector.h"
 #include "report/build.h"
 #include "sources/collect.h"
@@ -7,13 +11,21 @@
 namespace aplomb {
 
 Report diagnose(const std::vector<std::string>& paths, const DiagnoseOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<DiagnosedRun> diagnosed;
   for (Run& run : collect(paths, {options.progress})) {
     std::vector<Symptom> symptoms = detect(run);
     Diagnosis diagnosis = diagnose_run(run, symptoms);
     diagnosed.push_back({std::move(run), std::move(symptoms), std::move(diagnosis)});
   }
-  return build_report(diagnosed, options.most_causes);
+  ArtifactLines lines;
+  Report report = build_report(diagnosed, options.most_causes,
+                               [&lines](const Source& source, const Origin& origin) {
+                                 return lines.line_at(source, origin);
+                               });
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  report.summary["seconds"] = std::round(taken.count() * 1000) / 1000;
+  return report;
 }
 
 }  // namespace aplomb

@@ -1,5 +1,43 @@
-#include <aplomb/diagnose.h>
-
+#include <csignal>
 #include <cstdio>
+#include <exception>
+#include <new>
 
-int main() { return 2; }
+#include "cli/commands.h"
+#include "cli/output.h"
+
+namespace {
+
+/// Help and version go to standard output with status 0, a usage error to standard error with 2.
+int leave(const CLI::App& program, const CLI::ParseError& stop) {
+  return program.exit(stop) == 0 ? aplomb::k_exit_healthy : aplomb::k_exit_usage;
+}
+
+int run_program(int count, char** words) {
+  const auto commands = aplomb::make_commands();
+  const auto program = aplomb::make_program(commands);
+  try {
+    program->parse(count, words);
+  } catch (const CLI::ParseError& stop) {
+    return leave(*program, stop);
+  }
+  for (const auto& command : commands) {
+    if (command->wanted()) return command->run();
+  }
+  return aplomb::k_exit_usage;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  // A closed pipe is told by the write that fails, and by the exit status, not by a silent death.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return run_program(count, words);
+  } catch (const std::bad_alloc&) {
+    aplomb::complain("out of memory");
+  } catch (const std::exception& fault) {
+    aplomb::complain(std::string("a fault of aplomb itself, please report it: ") + fault.what());
+  }
+  return aplomb::k_exit_usage;
+}

@@ -3,6 +3,8 @@
 
 #include <aplomb/report.h>
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "detectors/symptom.h"
@@ -17,8 +19,16 @@ struct DiagnosedRun {
   Diagnosis diagnosis;
 };
 
-/// Several runs become one report: the worst run leads, the others are named in `summary` and their symptoms carry
-/// the run's name. Evidence lines are read back from the artifacts (at most a few hundred bytes each).
-Report build_report(const std::vector<DiagnosedRun>& runs, std::size_t most_causes);
+/// Gives the line of an artifact on which an Origin lies, as it stands there (at most some hundred
+/// bytes); empty where it cannot be had: a binary format, a file that is gone, a place too deep in
+/// a compressed one. Whoever knows how artifacts are opened passes it in (src/api): this layer does
+/// not read files.
+using LineReader = std::function<std::string(const Source&, const Origin&)>;
+
+/// Several runs become one report: the worst run leads and the others are named in `runs`. At most
+/// `most_causes` causes are listed. `seconds` of the summary is the caller's to
+/// add.
+Report build_report(const std::vector<DiagnosedRun>& runs, std::size_t most_causes,
+                    const LineReader& line_at = {});
 
 }  // namespace aplomb

@@ -20,7 +20,7 @@ struct RenderOptions {
 class Renderer {
  public:
   virtual ~Renderer() = default;
-  virtual std::string slug() const = 0;     ///< `terminal`, `json`, `html`
+  virtual std::string slug() const = 0;  ///< `terminal`, `json`, `html`
   virtual std::string summary() const = 0;
   virtual std::string render(const Report& report, const RenderOptions& options) const = 0;
 };

@@ -1,0 +1,139 @@
+#include <aplomb/diagnose.h>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/standard_input.h"
+#include "core/text.h"
+#include "report/renderer.h"
+
+namespace aplomb {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  bool json = false;
+  std::string html;
+  std::size_t most = 3;
+  bool verbose = false;
+  std::string colour = "auto";
+};
+
+/// Whether anything at all could be read: a report about nothing is unreadable input.
+bool read_something(const Report& report) {
+  for (const ReportInput& input : report.inputs) {
+    if (input.kind != "unknown") return true;
+  }
+  return false;
+}
+
+int exit_of(const Report& report) {
+  if (!read_something(report)) return k_exit_usage;
+  return report.verdict == Verdict::healthy ? k_exit_healthy : k_exit_found;
+}
+
+class DiagnoseCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ = program.add_subcommand("diagnose",
+                                  "Say what went wrong with a run, why, and what to change");
+    app_->add_option("PATH", options_.paths,
+                     "files or folders that the run left; - reads standard input")
+        ->required();
+    app_->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    app_->add_option("--html", options_.html, "write the report as one self-contained page")
+        ->type_name("FILE");
+    app_->add_option("--most", options_.most, "how many causes to list")
+        ->check(CLI::Range(1, 100))
+        ->capture_default_str();
+    app_->add_flag("--verbose,-v", options_.verbose, "show everything that was found");
+    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+    app_->footer(
+        "Examples:\n"
+        "  aplomb diagnose out/checkpoint-500/trainer_state.json\n"
+        "  aplomb diagnose train.log axolotl.yaml --html report.html\n"
+        "  kubectl logs trainer-0 | aplomb diagnose -\n"
+        "  aplomb diagnose --json runs/ | jq '.causes[0]'\n"
+        "\n"
+        "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    StandardInput standard_input;
+    std::vector<std::string> paths = options_.paths;
+    if (!check_paths(paths) || !take_standard_input(paths, standard_input)) return k_exit_usage;
+    Progress progress(is_terminal_error());
+    DiagnoseOptions how;
+    how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
+    how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+    Report report = diagnose(paths, how);
+    progress.clear();
+    standard_input.rename_in(report);
+    return write(report);
+  }
+
+ private:
+  static bool check_paths(const std::vector<std::string>& paths) {
+    bool fine = true;
+    for (const std::string& path : paths) {
+      std::error_code why;
+      if (path == "-" || std::filesystem::exists(path, why)) continue;
+      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
+      fine = false;
+    }
+    return fine;
+  }
+
+  static bool take_standard_input(std::vector<std::string>& paths, StandardInput& input) {
+    for (std::string& path : paths) {
+      if (path != "-") continue;
+      const Result<std::string> kept = input.keep();
+      if (!kept) {
+        complain(kept.error().text);
+        return false;
+      }
+      path = *kept;
+    }
+    return true;
+  }
+
+  int write(const Report& report) const {
+    RenderOptions how;
+    how.width = terminal_width();
+    how.colour = wants_colour(options_.colour);
+    how.unicode = is_utf8_locale();
+    how.most_causes = options_.most;
+    how.verbose = options_.verbose;
+    if (!options_.html.empty()) {
+      const Renderer* html = find_renderer("html");
+      if (html == nullptr) return k_exit_usage;
+      if (const auto done = write_file(options_.html, html->render(report, how)); !done) {
+        complain(done.error().text);
+        return k_exit_usage;
+      }
+    }
+    const Renderer* view = find_renderer(options_.json ? "json" : "terminal");
+    if (view == nullptr) return k_exit_usage;
+    if (const auto done = write_out(view->render(report, how)); !done) {
+      complain(done.error().text);
+      return k_exit_usage;
+    }
+    return exit_of(report);
+  }
+
+  CLI::App* app_ = nullptr;
+  Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_diagnose_command() { return std::make_unique<DiagnoseCommand>(); }
+
+}  // namespace aplomb

@@ -1,0 +1,36 @@
+#pragma once
+/// Where the program's words go. Everything that prints goes through here, so that a full disk or a
+/// closed pipe is never taken for success.
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace aplomb {
+
+/// Exit statuses, the same in every command.
+enum Exit : int { k_exit_healthy = 0, k_exit_found = 1, k_exit_usage = 2 };
+
+/// Writes all of it to standard output; the reason where that fails (`Broken pipe`).
+Result<void> write_out(std::string_view text);
+
+/// One line on standard error, with the program's name before it.
+void complain(std::string_view text);
+
+/// Writes a whole file, through a temporary one beside it: a reader never sees half of it, and what
+/// stood there before stays where writing fails.
+Result<void> write_file(const std::string& path, std::string_view text);
+
+/// Columns of the terminal on standard output; 80 where it is none or does not say.
+int terminal_width();
+bool is_terminal_out();
+bool is_terminal_error();
+
+/// `auto` asks the terminal and NO_COLOR (https://no-color.org), TERM=dumb and CLICOLOR_FORCE.
+bool wants_colour(std::string_view when);
+
+/// Whether the locale's characters are UTF-8.
+bool is_utf8_locale();
+
+}  // namespace aplomb

@@ -1,0 +1,108 @@
+#include "report/evidence.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+/// The text without ANSI escape sequences: CSI (`ESC [ ... letter`) and OSC (`ESC ] ... BEL`).
+std::string without_ansi(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\x1b') {
+      out += text[at];
+      continue;
+    }
+    const char kind = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (kind == '[') {
+      at += 2;
+      while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+    } else if (kind == ']') {
+      while (at < text.size() && text[at] != '\a') ++at;
+    }
+  }
+  return out;
+}
+
+bool same_place(const Origin& a, const Origin& b) {
+  return a.source == b.source && a.line == b.line && (a.line != 0 || a.offset == b.offset);
+}
+
+bool holds(const std::vector<Evidence>& found, const Evidence& wanted) {
+  return std::any_of(found.begin(), found.end(), [&](const Evidence& each) {
+    return each.path == wanted.path && each.line == wanted.line && each.text == wanted.text;
+  });
+}
+
+}  // namespace
+
+std::string tidy_line(std::string_view text, std::size_t width) {
+  std::string clean = sanitize(without_ansi(text));
+  std::replace(clean.begin(), clean.end(), '\t', ' ');
+  return shorten(trim(clean), width);
+}
+
+std::vector<Evidence> EvidenceFinder::find(const std::vector<Origin>& origins) const {
+  std::vector<Evidence> found;
+  for (const Origin& origin : origins) {
+    if (found.size() >= k_most_lines) break;
+    if (origin.source >= run_.sources.size()) continue;
+    Evidence evidence = evidence_of(origin);
+    if (!holds(found, evidence)) found.push_back(std::move(evidence));
+  }
+  return found;
+}
+
+Evidence EvidenceFinder::evidence_of(const Origin& origin) const {
+  const Source& source = run_.sources[origin.source];
+  Evidence evidence;
+  evidence.path = sanitize(source.path);
+  evidence.line = origin.line;
+  std::string said;  // what was read there, in our words, where the line itself cannot be had
+  if (const Event* event = event_at(origin)) {
+    evidence.step = event->step;
+    said = event->text;
+  } else if (const auto sample = sample_at(origin)) {
+    evidence.step = sample->series->step[sample->index];
+    said = sample->series->name + " = " + show_number(sample->series->value[sample->index], 6);
+  } else if (const Setting* setting = setting_at(origin)) {
+    said = setting->raw_key + " = " + show(setting->value);
+  }
+  if (line_at_ && origin.line != 0) {
+    evidence.text = tidy_line(line_at_(source, origin), k_most_columns);
+  }
+  if (evidence.text.empty()) evidence.text = tidy_line(said, k_most_columns);
+  return evidence;
+}
+
+std::optional<EvidenceFinder::Sample> EvidenceFinder::sample_at(const Origin& origin) const {
+  for (const Series& series : run_.series) {
+    if (series.source != origin.source) continue;
+    // A reader goes through its artifact once, so the bytes of a series rise.
+    const auto at = std::lower_bound(series.offset.begin(), series.offset.end(), origin.offset);
+    const auto index = static_cast<std::size_t>(at - series.offset.begin());
+    if (index < series.size() && same_place(series.origin(index), origin)) {
+      return Sample{&series, index};
+    }
+  }
+  return std::nullopt;
+}
+
+const Event* EvidenceFinder::event_at(const Origin& origin) const {
+  for (const Event& event : run_.events) {
+    if (same_place(event.origin, origin)) return &event;
+  }
+  return nullptr;
+}
+
+const Setting* EvidenceFinder::setting_at(const Origin& origin) const {
+  for (const Setting& setting : run_.settings) {
+    if (same_place(setting.origin, origin) && !setting.raw_key.empty()) return &setting;
+  }
+  return nullptr;
+}
+
+}  // namespace aplomb

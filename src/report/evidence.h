@@ -1,0 +1,44 @@
+#pragma once
+/// Origins -> evidence that a person can look up: path, line, step and the line's text.
+
+#include <aplomb/report.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "record/run.h"
+#include "report/build.h"
+
+namespace aplomb {
+
+/// For one run; reads each line once. Not thread-safe; `run` and `line_at` must outlive it.
+class EvidenceFinder {
+ public:
+  static constexpr std::size_t k_most_lines = 8;      ///< of one statement
+  static constexpr std::size_t k_most_columns = 200;  ///< of one line's text
+
+  EvidenceFinder(const Run& run, const LineReader& line_at) : run_(run), line_at_(line_at) {}
+
+  /// Equal places are named once; at most k_most_lines.
+  std::vector<Evidence> find(const std::vector<Origin>& origins) const;
+
+ private:
+  struct Sample {
+    const Series* series = nullptr;
+    std::size_t index = 0;
+  };
+  Evidence evidence_of(const Origin& origin) const;
+  std::optional<Sample> sample_at(const Origin& origin) const;
+  const Event* event_at(const Origin& origin) const;
+  const Setting* setting_at(const Origin& origin) const;
+
+  const Run& run_;
+  const LineReader& line_at_;
+};
+
+/// For people and for every output format: no ANSI codes, no control characters, valid UTF-8, one
+/// line, at most `width` characters.
+std::string tidy_line(std::string_view text, std::size_t width);
+
+}  // namespace aplomb

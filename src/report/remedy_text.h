@@ -1,0 +1,16 @@
+#pragma once
+/// A remedy's Settings in the words of the user's framework.
+
+#include <map>
+#include <string>
+
+#include "diagnosis/diagnosis.h"
+#include "record/run.h"
+
+namespace aplomb {
+
+/// Framework slug -> the change in its own keys. `generic` (canonical names, one `name: value` a
+/// line) is always there; empty where the remedy changes no setting.
+std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run& run);
+
+}  // namespace aplomb

@@ -1,0 +1,193 @@
+#include "report/report_json.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json plain(const ReportValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  const double held = std::get<double>(value);
+  // Counts and sizes read as they were written: 8, not 8.0 (exact below 2^53).
+  if (std::isfinite(held) && held == std::floor(held) && std::fabs(held) < 9007199254740992.0) {
+    return static_cast<std::int64_t>(held);
+  }
+  return std::isfinite(held) ? Json(held) : Json(show_number(held));
+}
+
+Json plain(const std::map<std::string, ReportValue>& values) {
+  Json out = Json::object();
+  for (const auto& [key, value] : values) out[key] = plain(value);
+  return out;
+}
+
+Json texts(const std::vector<std::string>& list) {
+  Json out = Json::array();
+  for (const std::string& each : list) out.push_back(each);
+  return out;
+}
+
+Json json_of(const std::vector<Evidence>& list) {
+  Json out = Json::array();
+  for (const Evidence& each : list) {
+    out.push_back({{"path", each.path},
+                   {"line", each.line},
+                   {"step", each.step ? Json(*each.step) : Json(nullptr)},
+                   {"text", each.text}});
+  }
+  return out;
+}
+
+Json json_of(const ReportInput& input);
+Json json_of(const ReportSeries& series);
+Json json_of(const ReportSymptom& symptom);
+Json json_of(const ReportRemedy& remedy);
+Json json_of(const ReportWeight& weight);
+Json json_of(const ReportCause& cause);
+Json json_of(const ReportExperiment& experiment);
+Json json_of(const ReportRun& run);
+
+template <class T>
+Json list_of(const std::vector<T>& list) {
+  Json out = Json::array();
+  for (const T& each : list) out.push_back(json_of(each));
+  return out;
+}
+
+Json json_of(const ReportInput& input) {
+  return {{"path", input.path},
+          {"kind", input.kind},
+          {"steps", input.steps},
+          {"warnings", texts(input.warnings)}};
+}
+
+Json json_of(const ReportSeries& series) {
+  Json out = {{"name", series.name},
+              {"points", series.points},
+              {"first_step", series.first_step},
+              {"last_step", series.last_step},
+              {"min", number(series.min)},
+              {"max", number(series.max)},
+              {"first", number(series.first)},
+              {"last", number(series.last)}};
+  if (!std::isfinite(series.last)) out["last_text"] = show_number(series.last);
+  out["nonfinite"] = series.nonfinite;
+  out["role"] = series.role;
+  out["path"] = series.path;
+  Json chart = Json::array();
+  for (const ChartPoint& point : series.chart) {
+    Json pair = Json::array({point.step, number(point.value)});
+    if (!std::isfinite(point.value)) pair.push_back(show_number(point.value));
+    chart.push_back(std::move(pair));
+  }
+  out["chart"] = std::move(chart);
+  return out;
+}
+
+Json json_of(const ReportSymptom& symptom) {
+  return {{"id", symptom.id},
+          {"severity", symptom.severity},
+          {"first_step", symptom.first_step},
+          {"last_step", symptom.last_step},
+          {"series", symptom.series},
+          {"summary", symptom.summary},
+          {"evidence", json_of(symptom.evidence)}};
+}
+
+Json json_of(const ReportRemedy& remedy) {
+  Json rendered = Json::object();
+  for (const auto& [framework, text] : remedy.rendered) rendered[framework] = text;
+  return {{"text", remedy.text}, {"set", plain(remedy.set)}, {"rendered", std::move(rendered)}};
+}
+
+Json json_of(const ReportWeight& weight) {
+  return {{"when", weight.when},
+          {"weight", number(weight.weight)},
+          {"because", weight.because},
+          {"evidence", json_of(weight.evidence)}};
+}
+
+Json json_of(const ReportCause& cause) {
+  return {{"id", cause.id},
+          {"family", cause.family},
+          {"title", cause.title},
+          {"probability", number(cause.probability)},
+          {"because", cause.because},
+          {"evidence", json_of(cause.evidence)},
+          {"remedies", list_of(cause.remedies)},
+          {"verify", cause.verify},
+          {"weights", list_of(cause.weights)},
+          {"references", texts(cause.references)}};
+}
+
+Json json_of(const ReportExperiment& experiment) {
+  return {{"text", experiment.text},
+          {"separates", texts(experiment.separates)},
+          {"reads", experiment.reads}};
+}
+
+Json json_of(const ReportRun& run) {
+  return {{"name", run.name},
+          {"verdict", name(run.verdict)},
+          {"headline", run.headline},
+          {"cause", run.cause},
+          {"steps", run.steps}};
+}
+
+std::string one_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void write(const Json& value, std::size_t indent, std::string& out) {
+  const bool nested = value.is_structured() && std::any_of(value.begin(), value.end(), [](auto& e) {
+                        return e.is_structured() && !e.empty();
+                      });
+  if (value.empty() || !value.is_structured() || (value.is_array() && !nested)) {
+    out += one_line(value);
+    return;
+  }
+  const std::string margin(indent + 2, ' ');
+  out += value.is_object() ? "{" : "[";
+  bool first = true;
+  for (const auto& item : value.items()) {
+    out += first ? "\n" : ",\n";
+    first = false;
+    out += margin;
+    if (value.is_object()) out += one_line(Json(item.key())) + ": ";
+    write(item.value(), indent + 2, out);
+  }
+  out += "\n" + std::string(indent, ' ') + (value.is_object() ? "}" : "]");
+}
+
+}  // namespace
+
+nlohmann::ordered_json report_json(const Report& report) {
+  return {{"schema", Report::k_schema},
+          {"inputs", list_of(report.inputs)},
+          {"series", list_of(report.series)},
+          {"verdict", name(report.verdict)},
+          {"symptoms", list_of(report.symptoms)},
+          {"causes", list_of(report.causes)},
+          {"unknown_probability", number(report.unknown_probability)},
+          {"experiments", list_of(report.experiments)},
+          {"runs", list_of(report.runs)},
+          {"settings", plain(report.settings)},
+          {"summary", plain(report.summary)}};
+}
+
+std::string json_text(const nlohmann::ordered_json& value) {
+  std::string out;
+  write(value, 0, out);
+  out += '\n';
+  return out;
+}
+
+}  // namespace aplomb

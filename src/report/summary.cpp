@@ -1,0 +1,93 @@
+#include "report/summary.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+std::int64_t last_step_of(const Run& run) {
+  std::int64_t last = 0;
+  for (const Series& series : run.series) {
+    for (const std::int64_t step : series.step) last = std::max(last, step);
+  }
+  return last;
+}
+
+bool has(const Run& run, Role role) { return run.primary(role) != nullptr; }
+
+std::string headline_of(const DiagnosedRun& run) {
+  if (!run.diagnosis.headline.empty()) return sanitize(run.diagnosis.headline);
+  if (run.diagnosis.standing == Standing::healthy) {
+    for (const Symptom& symptom : run.symptoms) {
+      if (symptom.id == "run.healthy") return sanitize(symptom.summary);
+    }
+    return "nothing is wrong with this run";
+  }
+  for (const Symptom& symptom : run.symptoms) {
+    if (symptom.severity != Severity::note) return sanitize(symptom.summary);
+  }
+  if (!run.diagnosis.causes.empty()) return run.diagnosis.causes.front().title;
+  return "not enough evidence to say what went wrong";
+}
+
+/// What a user most often has beside what was given, dearest to the diagnosis first.
+std::string ask_for_more(const Run* run) {
+  if (run == nullptr || run->series.empty()) {
+    return run == nullptr || run->events.empty()
+               ? "give the training log (all that the trainer printed) or trainer_state.json"
+               : "give the log from its first line up to the error, and the configuration";
+  }
+  if (!has(*run, Role::loss)) return "give a log that holds the training loss, step by step";
+  if (run->settings.empty()) return "give the configuration or the command line beside the log";
+  if (!has(*run, Role::grad_norm)) return "log the gradient norm at every step and run again";
+  return "log every step (logging_steps 1) and give more of them";
+}
+
+std::string first_action_of(const DiagnosedRun* lead, const Report& report) {
+  if (report.verdict == Verdict::healthy) return "go on: nothing needs to change";
+  const bool sure = report.verdict != Verdict::insufficient_evidence;
+  if (sure && !report.causes.empty() && !report.causes.front().remedies.empty()) {
+    return report.causes.front().remedies.front().text;
+  }
+  if (!report.experiments.empty()) return report.experiments.front().text;
+  return ask_for_more(lead == nullptr ? nullptr : &lead->run);
+}
+
+std::uint64_t samples_of(const Run& run) {
+  std::uint64_t samples = 0;
+  for (const Series& series : run.series) samples += series.count;
+  return samples;
+}
+
+}  // namespace
+
+ReportRun report_run(const DiagnosedRun& run, Verdict verdict) {
+  ReportRun out;
+  out.name = sanitize(run.run.name);
+  out.verdict = verdict;
+  out.headline = headline_of(run);
+  if (!run.diagnosis.causes.empty()) out.cause = run.diagnosis.causes.front().id;
+  out.steps = static_cast<std::uint64_t>(last_step_of(run.run));
+  return out;
+}
+
+void add_summary(const std::vector<const DiagnosedRun*>& runs, Report& report) {
+  auto& summary = report.summary;
+  summary["runs"] = static_cast<double>(runs.size());
+  const DiagnosedRun* lead = runs.empty() ? nullptr : runs.front();
+  summary["headline"] = lead != nullptr ? headline_of(*lead) : std::string("nothing could be read");
+  summary["first_action"] = first_action_of(lead, report);
+  if (lead == nullptr) return;
+  summary["run"] = report.runs.front().name;
+  if (const std::string framework = lead->run.framework(); !framework.empty()) {
+    summary["framework"] = framework;
+  }
+  if (!lead->run.series.empty()) {
+    summary["steps"] = static_cast<double>(report.runs.front().steps);
+  }
+  summary["samples"] = static_cast<double>(samples_of(lead->run));
+}
+
+}  // namespace aplomb

@@ -1,0 +1,64 @@
+#pragma once
+/// Runs the program as a user does and keeps what it said.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace aplomb::test {
+
+struct Said {
+  int status = -1;
+  std::string out;
+  std::string error;
+};
+
+/// A folder for one test, gone with the object.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "aplomb-test-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~Folder() {
+    std::error_code no_throw;
+    std::filesystem::remove_all(path_, no_throw);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return *this / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string content(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+/// `words` goes through the shell, so that pipes and redirections work; `%` stands for the program.
+inline Said run_program(std::string words) {
+  const Folder folder;
+  for (std::size_t at = 0; (at = words.find('%', at)) != std::string::npos;) {
+    words.replace(at, 1, APLOMB_BINARY);
+  }
+  const std::string line =
+      "{ " + words + " ; } >" + (folder / "out") + " 2>" + (folder / "error") + " </dev/null";
+  const int status = std::system(line.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(folder / "out"),
+          content(folder / "error")};
+}
+
+}  // namespace aplomb::test
