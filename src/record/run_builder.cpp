@@ -14,6 +14,7 @@ SourceId RunBuilder::open(std::string path, std::string kind, std::uint64_t byte
 
 SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_view raw_name,
                             Role role, StepKind kind, int rank) {
+  if (rank < 0) rank = states_[source].rank;
   std::string key = fmt::format("{}\x1f{}\x1f{}\x1f{}", source, rank, name, raw_name);
   if (const auto known = ids_.find(key); known != ids_.end()) return known->second;
   if (run_.series.size() >= k_max_series) {
@@ -60,6 +61,9 @@ void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::u
 void RunBuilder::setting(Setting setting) { run_.settings.push_back(std::move(setting)); }
 
 void RunBuilder::event(Event event) {
+  if (event.rank < 0 && event.origin.source < states_.size()) {
+    event.rank = states_[event.origin.source].rank;
+  }
   // The first half of the room is for the first events, the last place for the newest: an error at
   // the end of a log of a million warnings must stay.
   if (run_.events.size() >= k_max_events) {

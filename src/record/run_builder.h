@@ -33,6 +33,8 @@ class RunBuilder {
 
   SourceId open(std::string path, std::string kind, std::uint64_t bytes);
   Source& source(SourceId id) { return run_.sources[id]; }
+  /// Says that one rank wrote this source: its series and events are of that rank unless they say another. -1: not so.
+  void speak_for_rank(SourceId id, int rank) { states_[id].rank = rank; }
 
   /// The Series of this name and rank from this source (made at first use). The same id for the
   /// same arguments.
@@ -57,6 +59,7 @@ class RunBuilder {
  private:
   struct SourceState {
     std::uint16_t segment = 0;
+    int rank = -1;
     std::optional<std::int64_t> last_step;
   };
   Run& run_;

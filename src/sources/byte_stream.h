@@ -28,9 +28,13 @@ class ByteStream {
   virtual std::uint64_t consumed() const = 0;
 };
 
-/// Opens a file; a name that ends in .gz or .zst, or bytes that say so, are decompressed.
-/// Errors: not_found, not_readable (a directory, a device, no permission).
+/// Opens a file. Bytes that say that they are gzip or zstd are decompressed, whatever the name;
+/// UTF-16 with a byte-order mark comes out as UTF-8. Offsets that readers note count the bytes that
+/// come out here. Errors: not_found, not_readable (a directory, a device, no permission).
 Result<std::unique_ptr<ByteStream>> open_bytes(const std::string& path);
+
+/// The same for bytes that come from elsewhere.
+std::unique_ptr<ByteStream> unpacked(std::unique_ptr<ByteStream> bytes);
 
 /// A stream over bytes in memory (tests, fuzzing), handed out in parts of `part` bytes. The bytes
 /// must outlive it.
@@ -38,5 +42,9 @@ std::unique_ptr<ByteStream> bytes_of(std::string_view bytes, std::size_t part = 
 
 /// The whole rest of the stream; `too_large` beyond `limit` bytes.
 Result<std::string> read_all(ByteStream& bytes, std::uint64_t limit);
+
+/// The rest of the stream up to `limit` bytes; `cut` tells whether more was there. For documents
+/// whose beginning is of use without their end.
+std::string read_at_most(ByteStream& bytes, std::uint64_t limit, bool& cut);
 
 }  // namespace aplomb

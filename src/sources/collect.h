@@ -1,7 +1,8 @@
 #pragma once
-/// collect(): whatever paths the user has -> Runs. Files are read by the reader that is surest of them; folders are
-/// searched; artifacts of one run (a log beside its trainer_state.json, event files, checkpoints of the same output
-/// folder) become one Run, runs in different folders become several.
+/// collect(): whatever paths the user has -> Runs. Files are read by the reader that is surest of
+/// them; folders are searched; artifacts of one run (a log beside its trainer_state.json, event
+/// files, checkpoints of the same output folder) become one Run, runs in different folders become
+/// several.
 
 #include <functional>
 #include <string>
@@ -16,7 +17,8 @@ struct CollectOptions {
   std::size_t most_files = 20000;  ///< below one folder; further ones are counted and said
 };
 
-/// Never fails as a whole: a path that cannot be read is a Run's Source of kind `unknown` with a Defect.
+/// Never fails as a whole: a path that cannot be read is a Run's Source of kind `unknown` with a
+/// Defect.
 std::vector<Run> collect(const std::vector<std::string>& paths, const CollectOptions& options);
 
 }  // namespace aplomb

@@ -1,0 +1,152 @@
+#include "sources/file_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int k_most_depth = 24;
+
+template <std::size_t N>
+bool among(std::string_view word, const std::array<std::string_view, N>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_passed_over(std::string_view folder) {
+  static constexpr std::array<std::string_view, 14> k_names = {
+      ".git", ".hg",   ".svn",        "node_modules",  "__pycache__",        ".venv",  "venv",
+      ".tox", ".idea", ".mypy_cache", "site-packages", ".ipynb_checkpoints", ".cache", "__MACOSX"};
+  return among(folder, k_names);
+}
+
+/// Keeps each folder once, however many links lead to it: by device and inode.
+class Walker {
+ public:
+  Walker(Search& out, std::size_t most) : out_(out), most_(most) {}
+
+  void walk(const fs::path& folder, int depth) {
+    std::error_code error;
+    const fs::path real = fs::canonical(folder, error);
+    if (error || !seen_.insert(real.string()).second) return;
+    fs::directory_iterator entries(folder, error);
+    if (error) {
+      trouble(folder, error);
+      return;
+    }
+    std::vector<fs::path> folders;
+    for (const fs::directory_iterator end; !error && entries != end; entries.increment(error)) {
+      take(*entries, folders);
+    }
+    if (error) trouble(folder, error);
+    std::sort(folders.begin(), folders.end(), [](const fs::path& a, const fs::path& b) {
+      return natural_less(a.string(), b.string());
+    });
+    for (const fs::path& below : folders) {
+      if (depth < k_most_depth) walk(below, depth + 1);
+    }
+  }
+
+ private:
+  void take(const fs::directory_entry& entry, std::vector<fs::path>& folders) {
+    std::error_code error;
+    if (entry.is_directory(error)) {
+      if (!is_passed_over(entry.path().filename().string())) folders.push_back(entry.path());
+      return;
+    }
+    if (error || !entry.is_regular_file(error))
+      return;  // devices, pipes, sockets, links to nothing
+    if (out_.files.size() >= most_) {
+      ++out_.left_out;
+      return;
+    }
+    const std::uintmax_t bytes = entry.file_size(error);
+    FoundFile file{entry.path().string(), error ? 0 : static_cast<std::uint64_t>(bytes),
+                   FileUse::read};
+    file.use = use_of(file.path);
+    out_.files.push_back(std::move(file));
+  }
+
+  void trouble(const fs::path& folder, const std::error_code& error) {
+    out_.troubles.push_back(
+        {folder.string(), fmt::format("[search] cannot list {}: {}; likely no permission",
+                                      folder.string(), error.message())});
+  }
+
+  Search& out_;
+  std::size_t most_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+FileUse use_of(const std::string& path) {
+  static constexpr std::array<std::string_view, 22> k_weights = {
+      ".safetensors", ".bin",  ".pt",     ".pth",       ".ckpt", ".gguf",  ".ggml",   ".h5",
+      ".keras",       ".hdf5", ".onnx",   ".msgpack",   ".npz",  ".npy",   ".distcp", ".pdparams",
+      ".pdopt",       ".nemo", ".tflite", ".pdiparams", ".pkl",  ".joblib"};
+  static constexpr std::array<std::string_view, 40> k_no_evidence = {
+      ".py",   ".pyc",     ".pyi",   ".so",   ".o",        ".a",   ".c",     ".cc",
+      ".cpp",  ".cu",      ".cuh",   ".h",    ".hpp",      ".js",  ".ts",    ".css",
+      ".html", ".ipynb",   ".png",   ".jpg",  ".jpeg",     ".gif", ".svg",   ".webp",
+      ".pdf",  ".mp4",     ".wav",   ".mp3",  ".zip",      ".tar", ".tgz",   ".7z",
+      ".whl",  ".parquet", ".arrow", ".lock", ".tfrecord", ".spm", ".model", ".docx"};
+  const std::string name = fs::path(path).filename().string();
+  const std::string ending = lower(fs::path(name).extension().string());
+  // A profiler's trace is named worker0.pt.trace.json: only the last ending counts.
+  if (among(ending, k_weights)) return FileUse::checkpoint;
+  if (among(ending, k_no_evidence)) return FileUse::leave;
+  return FileUse::read;
+}
+
+bool natural_less(const std::string& a, const std::string& b) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      // A folder's content comes before its neighbours with a longer name.
+      const int x = a[i] == '/' ? 0 : static_cast<unsigned char>(a[i]);
+      const int y = b[j] == '/' ? 0 : static_cast<unsigned char>(b[j]);
+      if (x != y) return x < y;
+      ++i;
+      ++j;
+      continue;
+    }
+    std::size_t end_i = i;
+    std::size_t end_j = j;
+    while (end_i < a.size() && is_digit(a[end_i])) ++end_i;
+    while (end_j < b.size() && is_digit(b[end_j])) ++end_j;
+    while (i + 1 < end_i && a[i] == '0') ++i;
+    while (j + 1 < end_j && b[j] == '0') ++j;
+    if (end_i - i != end_j - j) return end_i - i < end_j - j;
+    const int order = a.compare(i, end_i - i, b, j, end_j - j);
+    if (order != 0) return order < 0;
+    i = end_i;
+    j = end_j;
+  }
+  if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
+  return a < b;  // equal but for leading zeros: some order, always the same
+}
+
+Search search_folder(const std::string& root, std::size_t most_files) {
+  Search found;
+  Walker(found, most_files).walk(root, 0);
+  std::sort(found.files.begin(), found.files.end(),
+            [](const FoundFile& a, const FoundFile& b) { return natural_less(a.path, b.path); });
+  return found;
+}
+
+}  // namespace aplomb

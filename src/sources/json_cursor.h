@@ -1,0 +1,83 @@
+#pragma once
+/// JsonCursor: walks JSON text once, from the front, without building a tree. It takes what Python
+/// writes and the standard forbids (`NaN`, `Infinity`, `-Infinity`), and of a torn document it
+/// gives all that stands before the tear.
+///
+///     JsonCursor json(text);                       // {"step": 5, "loss": NaN, "note": "x"}
+///     json.enter_object();
+///     for (std::string_view key; json.next_member(key);) {
+///       if (auto number = json.number()) ...       // each member's value is taken by exactly one
+///       call: else json.skip();                          // number(), text(), truth(), skip(), or
+///       enter_*() and its members
+///     }
+///     if (json.bad()) ...                          // stopped at json.at(): torn or malformed
+///
+/// The text must outlive the cursor. No recursion, no allocation but for keys and texts with
+/// escapes.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace aplomb {
+
+class JsonCursor {
+ public:
+  enum class Kind { object, array, text, number, truth, null, end, bad };
+
+  explicit JsonCursor(std::string_view text, std::size_t at = 0) : text_(text), at_(at) {}
+
+  /// What the next value is; does not move past it.
+  Kind peek();
+
+  bool enter_object();  ///< false (and bad) where the next value is none
+  bool enter_array();
+  /// Moves to the value of the next member; false at the end of the object or where the text is
+  /// bad. `key` is valid until the next call that gives a text.
+  bool next_member(std::string_view& key);
+  /// Moves to the next element; false at the end of the array or where the text is bad.
+  bool next_element();
+
+  /// The value, moving past it; nothing (and nothing moved) where the next value is of another
+  /// kind.
+  std::optional<double> number();
+  std::optional<std::string_view> text();
+  std::optional<bool> truth();
+  /// Moves past any value, however deep.
+  void skip();
+
+  /// Where `quoted` (a key with its quotes) and a colon come next, moves past them; else moves
+  /// nothing. The quick way through records that all have the same keys: next_member() where it
+  /// fails.
+  bool try_member(std::string_view quoted);
+
+  std::size_t at() const { return at_; }
+  bool bad() const { return bad_; }
+  /// Whether the text ended in the middle of a value, rather than being malformed.
+  bool torn() const { return bad_ && at_ >= text_.size(); }
+
+ private:
+  void skip_blanks();
+  bool fail_here();
+  bool expect(char c);
+  bool raw_text(std::string_view& out);
+  bool skip_text();
+  bool special(std::string_view word, double value, double& out);
+  bool number_here(double& out);
+
+  std::string_view text_;
+  std::size_t at_;
+  bool bad_ = false;
+  std::string scratch_;
+};
+
+/// Appends the code point as UTF-8.
+void append_utf8(std::string& out, unsigned code);
+
+/// The number at the head of `text` as JSON and Python write it (digits, point, exponent; no NaN),
+/// and how many characters it takes: 0 where there is none. Exact: the nearest double, as
+/// std::from_chars.
+std::size_t read_decimal(std::string_view text, double& out);
+
+}  // namespace aplomb

@@ -1,0 +1,105 @@
+#pragma once
+/// RecordSink: records of named numbers (a JSON line, a CSV row, an entry of log_history) ->
+/// series. It finds out which of the names states the step, and normalises the others.
+///
+///     RecordSink sink(build, source);
+///     const auto loss = sink.column("loss"), step = sink.column("step");     // once a name
+///     sink.begin(line, offset); sink.put(step, 10); sink.put(loss, 2.3); sink.end();
+///     sink.finish();
+///
+/// The first k_trial_records are held back until it is clear how the artifact counts (a step that
+/// starts again with every epoch, only epochs, nothing); after that a record costs no allocation
+/// and no look-up.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "record/run_builder.h"
+
+namespace aplomb {
+
+class RecordSink {
+ public:
+  using Column = std::uint32_t;
+  static constexpr std::size_t k_trial_records = 64;
+  static constexpr std::size_t k_most_columns = 8192;
+
+  RecordSink(RunBuilder& build, SourceId source, std::string framework = {})
+      : build_(build), source_(source), framework_(std::move(framework)) {}
+
+  /// The same Column for the same name. Beyond k_most_columns all further names share one that is
+  /// dropped.
+  Column column(std::string_view name);
+  /// A column that is no metric (an identifier, a time stamp): its numbers are dropped.
+  void ignore(Column column) { columns_[column].kind = Kind::dropped; }
+
+  void begin(std::uint64_t line, std::uint64_t offset);
+  void put(Column column, double value) { pending_.push_back({column, value}); }
+  /// Says that the record begun is of held-out data (`"mode": "val"`): its `loss` is the evaluation
+  /// loss.
+  void held_out() { held_out_ = true; }
+  void end();
+  /// After the last record. May be called once.
+  void finish();
+
+  std::uint64_t records() const { return records_; }
+  /// Series that have got at least one sample.
+  std::size_t series_count() const { return series_count_; }
+
+ private:
+  enum class Kind : std::uint8_t { metric, step, epoch, dropped };
+  static constexpr Column k_none = 0xFFFFFFFF;
+  struct ColumnState {
+    std::string name;
+    Kind kind = Kind::metric;
+    int step_rank = 0;         ///< how sure it is to state the step; see step_rank()
+    Column held_out = k_none;  ///< the same metric on held-out data
+    bool open = false;         ///< `series` has been made
+    SeriesId series = 0;
+    double scale = 1;
+  };
+  struct Sample {
+    Column column;
+    double value;
+  };
+  struct Record {
+    std::uint64_t line = 0;
+    std::uint64_t offset = 0;
+    std::vector<Sample> samples;
+  };
+  void decide();
+  bool epochs_number_records(Column& column) const;
+  void drop_constant_steps();
+  void emit(const Record& record);
+  double value_of(const Record& record, Column column) const;
+  std::int64_t step_of(const Record& record);
+  std::int64_t laid_out(std::int64_t step, double epoch);
+
+  RunBuilder& build_;
+  SourceId source_;
+  std::string framework_;
+  std::vector<ColumnState> columns_;
+  std::unordered_map<std::string, Column> by_name_;
+  std::vector<Sample> pending_;
+  bool held_out_ = false;
+  std::uint64_t line_ = 0;
+  std::uint64_t offset_ = 0;
+  std::vector<Record> trial_;
+  Record current_;
+  std::uint64_t records_ = 0;
+  std::size_t series_count_ = 0;
+
+  bool decided_ = false;
+  StepKind kind_ = StepKind::ordinal;
+  Column step_column_ = k_none;  ///< of kind explicit_
+  Column epoch_column_ = k_none;
+  std::int64_t last_step_ = 0;  ///< of the record before; for records that state none
+  std::int64_t base_ = 0;  ///< steps of the epochs before, where each epoch counts from the start
+  std::int64_t last_raw_step_ = -1;
+  double last_epoch_ = 0;
+};
+
+}  // namespace aplomb
