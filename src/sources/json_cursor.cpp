@@ -148,6 +148,14 @@ void JsonCursor::skip_blanks() {
   while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
 }
 
+bool JsonCursor::torn() const {
+  // The beginning of a word (`tru`, `-Infin`) at the very end is a tear as well.
+  constexpr std::size_t k_longest_word = 9;
+  const std::string_view rest = text_.substr(at_);
+  return bad_ && rest.size() < k_longest_word &&
+         rest.find_first_of(" \n\r\t,:;\"{}[]") == std::string_view::npos;
+}
+
 bool JsonCursor::fail_here() {
   bad_ = true;
   return false;

@@ -55,7 +55,7 @@ class JsonCursor {
   std::size_t at() const { return at_; }
   bool bad() const { return bad_; }
   /// Whether the text ended in the middle of a value, rather than being malformed.
-  bool torn() const { return bad_ && at_ >= text_.size(); }
+  bool torn() const;
 
  private:
   void skip_blanks();

@@ -61,8 +61,7 @@ constexpr std::array<std::string_view, 29> k_inner = {
     "csv",     "train",   "training",   "validation",  "valid",
     "val",     "eval",    "evaluation", "test",        "metrics",
     "params",  "tags",    "artifacts",  "files",       "config",
-    "configs", ".hydra",  "stdout",     "stderr",      "evidence",
-    "tmp"};
+    "configs", ".hydra",  "stdout",     "stderr"};
 
 /// The first number after the word `rank` (or `worker` ...) in a file's name: `train_rank3.log`,
 /// `log.rank_12.txt`.

@@ -44,7 +44,7 @@ TEST(TrainerState, GivesSeriesByStepWithNaNAndInfinity) {
 TEST(TrainerState, TakesTheMeanOfTheRunForNoSample) {
   const aplomb::Run run = read_with("trainer-state", k_state);
   for (const Series& series : run.series) {
-    if (series.role == Role::loss) EXPECT_EQ(series.raw_name, "loss");
+    EXPECT_EQ(series.role == Role::loss, series.raw_name == "loss");
   }
 }
 
