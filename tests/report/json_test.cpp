@@ -24,21 +24,25 @@ std::vector<std::string> keys_of(const ordered_json& object) {
 
 TEST(JsonReport, HoldsEveryMemberOfTheContractInItsOrder) {
   const auto report = ordered_json::parse(rendered(test::made_report()));
-  EXPECT_THAT(keys_of(report),
-              ::testing::ElementsAre("schema", "inputs", "series", "verdict", "symptoms", "causes",
-                                     "unknown_probability", "experiments", "runs", "settings", "summary"));
+  EXPECT_THAT(
+      keys_of(report),
+      ::testing::ElementsAre("schema", "inputs", "series", "verdict", "symptoms", "causes",
+                             "unknown_probability", "experiments", "runs", "settings", "summary"));
   EXPECT_EQ(report["schema"], "aplomb.report/1");
   EXPECT_EQ(report["verdict"], "failed");
-  EXPECT_THAT(keys_of(report["inputs"][0]), ::testing::ElementsAre("path", "kind", "steps", "warnings"));
-  EXPECT_THAT(keys_of(report["series"][0]),
-              ::testing::IsSupersetOf({"name", "points", "first_step", "last_step", "min", "max", "last"}));
+  EXPECT_THAT(keys_of(report["inputs"][0]),
+              ::testing::ElementsAre("path", "kind", "steps", "warnings"));
+  EXPECT_THAT(
+      keys_of(report["series"][0]),
+      ::testing::IsSupersetOf({"name", "points", "first_step", "last_step", "min", "max", "last"}));
   EXPECT_THAT(keys_of(report["symptoms"][0]),
-              ::testing::IsSupersetOf({"id", "severity", "first_step", "last_step", "summary", "evidence"}));
+              ::testing::IsSupersetOf(
+                  {"id", "severity", "first_step", "last_step", "summary", "evidence"}));
   EXPECT_THAT(keys_of(report["symptoms"][0]["evidence"][0]),
               ::testing::ElementsAre("path", "line", "step", "text"));
   EXPECT_THAT(keys_of(report["causes"][0]),
-              ::testing::IsSupersetOf({"id", "family", "title", "probability", "because", "evidence",
-                                       "remedies", "verify"}));
+              ::testing::IsSupersetOf({"id", "family", "title", "probability", "because",
+                                       "evidence", "remedies", "verify"}));
   EXPECT_THAT(keys_of(report["causes"][0]["remedies"][0]),
               ::testing::ElementsAre("text", "set", "rendered"));
 }

@@ -7,9 +7,12 @@
 
 namespace aplomb::test {
 
-inline constexpr const char* k_hostile = "</script><img src=x onerror=alert(1)> & \"quotes\" 'n' \xE2\x80\xA8";
+inline constexpr const char* k_hostile =
+    "</script><img src=x onerror=alert(1)> & \"quotes\" 'n' \xE2\x80\xA8";
 
-inline Evidence made_evidence() { return {"out/train.log", 31, 30, "{'loss': nan, 'grad_norm': nan}"}; }
+inline Evidence made_evidence() {
+  return {"out/train.log", 31, 30, "{'loss': nan, 'grad_norm': nan}"};
+}
 
 inline ReportSeries made_series(const char* name, const char* role) {
   ReportSeries series;
@@ -41,9 +44,11 @@ inline ReportCause made_cause(const char* id, const char* title, double probabil
   cause.weights = {{"lr.max >= 0.003", 2.5, "lr reaches 0.01", {made_evidence()}},
                    {"known(optim.grad_clip)", -0.5, "clipping is on", {}}};
   cause.evidence = {made_evidence()};
-  cause.remedies = {{"Lower the peak learning rate", {{"optim.lr", 2e-5}},
+  cause.remedies = {{"Lower the peak learning rate",
+                     {{"optim.lr", 2e-5}},
                      {{"generic", "optim.lr: 2e-05"}, {"hf-trainer", "learning_rate=2e-05"}}},
-                    {"Warm up over 5 % of the steps", {{"schedule.warmup_frac", 0.05}},
+                    {"Warm up over 5 % of the steps",
+                     {{"schedule.warmup_frac", 0.05}},
                      {{"generic", "schedule.warmup_frac: 0.05"}}}};
   cause.verify = "100 steps without a NaN";
   cause.references = {"https://arxiv.org/abs/2304.13013"};
@@ -57,9 +62,15 @@ inline Report made_report() {
                    {"out/events.out", "tensorboard", 0, {std::string("torn tail: ") + k_hostile}}};
   report.series = {made_series("loss", "loss"), made_series("grad_norm", "grad_norm"),
                    made_series("lr", "lr")};
-  report.symptoms = {{"loss.nonfinite", "failed", 30, 40, "loss", "loss becomes NaN at step 30",
-                      {made_evidence(), {"out/train.log", 32, 31, k_hostile}}},
-                     {"lr.no_warmup", "note", 1, 1, "lr", "the learning rate starts at its peak", {}}};
+  report.symptoms = {
+      {"loss.nonfinite",
+       "failed",
+       30,
+       40,
+       "loss",
+       "loss becomes NaN at step 30",
+       {made_evidence(), {"out/train.log", 32, 31, k_hostile}}},
+      {"lr.no_warmup", "note", 1, 1, "lr", "the learning rate starts at its peak", {}}};
   report.causes = {made_cause("nan.lr-too-high", "The learning rate is too high", 0.87),
                    made_cause("nan.bad-data-nonfinite", "A sample holds a non-finite value", 0.09)};
   report.unknown_probability = 0.04;
@@ -67,7 +78,8 @@ inline Report made_report() {
                          {"nan.lr-too-high", "nan.bad-data-nonfinite"},
                          "no NaN: the learning rate; the same step again: the data"}};
   report.runs = {{"out", Verdict::failed, "the loss became NaN at step 30", "nan.lr-too-high", 40}};
-  report.settings = {{"optim.lr", 0.01}, {"precision.compute", std::string("bf16")}, {"data.packing", true}};
+  report.settings = {
+      {"optim.lr", 0.01}, {"precision.compute", std::string("bf16")}, {"data.packing", true}};
   report.summary = {{"headline", std::string("the loss became NaN at step 30")},
                     {"first_action", std::string("Lower the peak learning rate")},
                     {"framework", std::string("hf-trainer")},
@@ -82,7 +94,13 @@ inline Report made_healthy_report() {
   Report report;
   report.verdict = Verdict::healthy;
   report.inputs = {{"out/train.log", "text_log", 40, {}}};
-  report.symptoms = {{"run.healthy", "note", 1, 40, "loss", "loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1", {}}};
+  report.symptoms = {{"run.healthy",
+                      "note",
+                      1,
+                      40,
+                      "loss",
+                      "loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1",
+                      {}}};
   report.runs = {{"out", Verdict::healthy, "nothing is wrong", "", 40}};
   report.summary = {{"headline", std::string("loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1")},
                     {"first_action", std::string("go on: nothing needs to change")},

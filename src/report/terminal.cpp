@@ -1,0 +1,366 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "report/renderer.h"
+#include "report/terminal_text.h"
+#include "report/text_chart.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::size_t k_gutter = 10;  // columns of the labels at the left
+
+std::string percent(double probability) {
+  if (probability > 0.99) return "> 99 %";
+  if (probability < 0.01) return "< 1 %";
+  return fmt::format("{:.0f} %", probability * 100);
+}
+
+std::string summary_text(const Report& report, const std::string& key) {
+  const auto found = report.summary.find(key);
+  if (found == report.summary.end()) return {};
+  const auto* text = std::get_if<std::string>(&found->second);
+  return text == nullptr ? std::string() : *text;
+}
+
+/// The page of one report. Each section adds its lines; what does not fit is said to be left out.
+class Page {
+ public:
+  Page(const Report& report, const RenderOptions& options)
+      : report_(report),
+        options_(options),
+        paint_(options.colour),
+        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 200))) {}
+
+  std::string text() {
+    verdict();
+    fix();
+    seen();
+    why();
+    charts();
+    others();
+    next();
+    notes();
+    runs();
+    unread();
+    footer();
+    return std::move(out_);
+  }
+
+ private:
+  // --- lines -----------------------------------------------------------------------------------
+  void line(std::string_view text) {
+    out_ += text;
+    out_ += '\n';
+  }
+
+  /// A label in the gutter and text beside it, wrapped; at most `most` lines of it.
+  void row(Style label_style, std::string_view label, Style style, std::string_view text,
+           std::size_t most = 99) {
+    std::vector<std::string> lines = wrap(text, width_ - k_gutter);
+    if (lines.size() > most) {
+      lines.resize(most);
+      lines.back() = fit(lines.back() + " ...", width_ - k_gutter);
+      if (!lines.back().ends_with("...")) lines.back() += "...";
+    }
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string_view left = i == 0 ? label : "";
+      const std::size_t pad = k_gutter > left.size() ? k_gutter - left.size() : 1;
+      line(paint_(label_style, left) + std::string(pad, ' ') + paint_(style, lines[i]));
+    }
+  }
+  void more(Style style, std::string_view text, std::size_t most = 99) {
+    row(Style::plain, "", style, text, most);
+  }
+  void gap() {
+    if (!out_.ends_with("\n\n")) out_ += '\n';
+  }
+
+  // --- sections --------------------------------------------------------------------------------
+  bool sure() const {
+    return !report_.causes.empty() && report_.verdict != Verdict::healthy &&
+           report_.verdict != Verdict::insufficient_evidence;
+  }
+
+  void verdict() {
+    const std::string headline = summary_text(report_, "headline");
+    switch (report_.verdict) {
+      case Verdict::healthy:
+        row(Style::good, "HEALTHY", Style::bold, headline);
+        return;
+      case Verdict::insufficient_evidence:
+        row(Style::warn, "UNCLEAR", Style::bold, "Not enough evidence: " + headline);
+        return;
+      case Verdict::warning:
+        row(Style::warn, "WARNING", Style::bold, cause_or(headline));
+        return;
+      case Verdict::unstable:
+        row(Style::bad, "UNSTABLE", Style::bold, cause_or(headline));
+        return;
+      case Verdict::failed:
+        row(Style::bad, "FAILED", Style::bold, cause_or(headline));
+        return;
+    }
+  }
+
+  std::string cause_or(const std::string& headline) const {
+    if (!sure()) return headline;
+    const ReportCause& first = report_.causes.front();
+    return first.title + " (" + percent(first.probability) + ")";
+  }
+
+  void fix() {
+    if (report_.verdict == Verdict::healthy) {
+      row(Style::good, "Do", Style::plain, summary_text(report_, "first_action"));
+      return;
+    }
+    if (!sure() || report_.causes.front().remedies.empty()) {
+      row(Style::warn, "Do next", Style::plain, summary_text(report_, "first_action"));
+      return;
+    }
+    const std::vector<ReportRemedy>& remedies = report_.causes.front().remedies;
+    const std::size_t shown =
+        options_.verbose ? remedies.size() : std::min<std::size_t>(3, remedies.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      row(Style::good, i == 0 ? "Fix" : i == 1 ? "  or" : "", Style::plain, remedies[i].text, 4);
+      if (i == 0 || options_.verbose) settings_of(remedies[i]);
+    }
+  }
+
+  /// The change in the keys of the user's framework, else in canonical names.
+  void settings_of(const ReportRemedy& remedy) {
+    auto found = remedy.rendered.find(summary_text(report_, "framework"));
+    if (found == remedy.rendered.end()) found = remedy.rendered.find("generic");
+    if (found == remedy.rendered.end()) return;
+    const std::vector<std::string> lines = wrap(found->second, width_ - k_gutter - 2);
+    const std::size_t most =
+        options_.verbose ? lines.size() : std::min<std::size_t>(6, lines.size());
+    for (std::size_t i = 0; i < most; ++i) more(Style::accent, "  " + lines[i]);
+    if (most < lines.size()) more(Style::dim, "  ... (--verbose shows all)");
+  }
+
+  void seen() {
+    const bool is_news = sure() || report_.verdict == Verdict::warning;
+    if (report_.verdict == Verdict::healthy && !options_.verbose) return;
+    gap();
+    if (is_news) row(Style::bold, "Seen", Style::plain, summary_text(report_, "headline"), 3);
+    bool labelled = is_news;
+    std::size_t shown = 0;
+    for (const ReportSymptom& symptom : report_.symptoms) {
+      if (symptom.severity == "note" && !options_.verbose) continue;
+      if (symptom.summary == summary_text(report_, "headline")) continue;
+      if (!options_.verbose && ++shown > 3) break;
+      row(Style::bold, labelled ? "" : "Seen", Style::plain, symptom.summary, 2);
+      labelled = true;
+    }
+    for (const Evidence& each : evidence()) evidence_line(each);
+  }
+
+  /// The lines that show it: of the first symptom, then of the first cause, each once.
+  std::vector<Evidence> evidence() const {
+    std::vector<Evidence> all;
+    const auto take = [&all](const std::vector<Evidence>& from, std::size_t most) {
+      for (const Evidence& each : from) {
+        const bool held = std::any_of(all.begin(), all.end(), [&](const Evidence& other) {
+          return other.path == each.path && other.line == each.line && other.text == each.text;
+        });
+        if (!held && !each.text.empty() && all.size() < most) all.push_back(each);
+      }
+    };
+    const std::size_t most = options_.verbose ? 40 : 4;
+    if (!report_.symptoms.empty())
+      take(report_.symptoms.front().evidence, options_.verbose ? most : 2);
+    if (!report_.causes.empty()) take(report_.causes.front().evidence, most);
+    for (const ReportSymptom& symptom : report_.symptoms) take(symptom.evidence, most);
+    return all;
+  }
+
+  void evidence_line(const Evidence& each) {
+    std::string place = fit_tail(each.path, 36);
+    if (each.line > 0) place += ":" + std::to_string(each.line);
+    const std::size_t room = width_ - k_gutter;
+    const std::string together = place + ": " + each.text;
+    if (columns(together) <= room) {
+      more(Style::dim, together);
+      return;
+    }
+    more(Style::dim, place + ":");
+    for (const std::string& part : wrap(fit(each.text, 2 * (room - 2)), room - 2)) {
+      more(Style::dim, "  " + part);
+    }
+  }
+
+  void why() {
+    if (report_.causes.empty() || !sure()) return;
+    const ReportCause& first = report_.causes.front();
+    if (!first.because.empty())
+      row(Style::bold, "Why", Style::plain, first.because, options_.verbose ? 99 : 5);
+    if (!options_.verbose) return;
+    for (const ReportWeight& weight : first.weights) {
+      more(Style::dim, fmt::format("{:+.1f}  {}", weight.weight,
+                                   weight.because.empty() ? weight.when : weight.because));
+    }
+  }
+
+  void charts() {
+    std::size_t drawn = 0;
+    for (const char* role : {"loss", "grad_norm", "reward", "eval_loss", "lr"}) {
+      if (drawn >= (options_.verbose ? 5U : 2U)) break;
+      for (const ReportSeries& series : report_.series) {
+        if (series.role != role || series.chart.size() < 4) continue;
+        chart(series);
+        ++drawn;
+        break;
+      }
+    }
+  }
+
+  void chart(const ReportSeries& series) {
+    TextChartOptions how;
+    how.width = width_;
+    how.unicode = options_.unicode;
+    how.mark = mark_of(series);
+    const auto lines = text_chart(series.chart, how, paint_);
+    if (lines.empty()) return;
+    gap();
+    std::string title = series.name + (wants_log_scale(series.chart) ? " (log scale)" : "");
+    if (series.nonfinite > 0)
+      title += fmt::format(", {} of {} not finite", series.nonfinite, series.points);
+    line(paint_(Style::bold, fit(title, width_)));
+    for (const std::string& each : lines) line(each);
+  }
+
+  /// Where the trouble of this series begins; else where the first trouble of the run begins.
+  std::optional<std::int64_t> mark_of(const ReportSeries& series) const {
+    const ReportSymptom* worst = nullptr;
+    for (const ReportSymptom& symptom : report_.symptoms) {
+      if (symptom.severity == "note") continue;
+      if (symptom.series == series.name) return symptom.first_step;
+      if (worst == nullptr) worst = &symptom;
+    }
+    if (worst == nullptr || worst->series.empty()) return std::nullopt;
+    return worst->first_step;
+  }
+
+  void others() {
+    const std::size_t from = sure() ? 1 : 0;
+    std::size_t shown = 0;
+    if (report_.verdict == Verdict::healthy) return;
+    for (std::size_t i = from; i < report_.causes.size() && i < options_.most_causes; ++i) {
+      const ReportCause& cause = report_.causes[i];
+      if (cause.probability < 0.01 && !options_.verbose) continue;
+      if (shown++ == 0) gap();
+      row(Style::bold,
+          shown > 1 ? ""
+          : sure()  ? "Or else"
+                    : "Perhaps",
+          Style::plain, fmt::format("{:>5}  {}", percent(cause.probability), cause.title), 2);
+    }
+    if (shown > 0 && report_.unknown_probability >= 0.01) {
+      more(Style::dim, fmt::format("{:>5}  something that aplomb does not know",
+                                   percent(report_.unknown_probability)));
+    }
+  }
+
+  void next() {
+    if (report_.verdict == Verdict::healthy) return;
+    const bool said = !sure() && !report_.experiments.empty() &&
+                      report_.experiments.front().text == summary_text(report_, "first_action");
+    if (!report_.experiments.empty()) {
+      gap();
+      const std::size_t most = options_.verbose ? report_.experiments.size() : 1;
+      for (std::size_t i = 0; i < most; ++i) {
+        const ReportExperiment& each = report_.experiments[i];
+        if (!said || i > 0) row(Style::bold, i == 0 ? "Test it" : "", Style::plain, each.text, 3);
+        if (!each.reads.empty())
+          row(Style::bold, said && i == 0 ? "Read it" : "", Style::dim, each.reads, 3);
+      }
+    }
+    if (sure() && !report_.causes.front().verify.empty()) {
+      row(Style::bold, "Verify", Style::plain, report_.causes.front().verify, 3);
+    }
+  }
+
+  void notes() {
+    if (report_.verdict != Verdict::healthy) return;
+    std::size_t shown = 0;
+    for (const ReportSymptom& symptom : report_.symptoms) {
+      if (symptom.summary == summary_text(report_, "headline") || options_.verbose) continue;
+      if (shown++ >= 4) break;
+      row(Style::bold, shown == 1 ? "Note" : "", Style::plain, symptom.summary, 2);
+    }
+  }
+
+  void runs() {
+    if (report_.runs.size() < 2) return;
+    gap();
+    const std::size_t most = options_.verbose ? report_.runs.size() : 6;
+    for (std::size_t i = 0; i < report_.runs.size() && i < most; ++i) {
+      const ReportRun& run = report_.runs[i];
+      row(Style::bold, i == 0 ? "Runs" : "", Style::plain,
+          fit_tail(run.name, 30) + ": " + std::string(name(run.verdict)) + ", " + run.headline, 2);
+    }
+    if (report_.runs.size() > most)
+      more(Style::dim, fmt::format("... {} more", report_.runs.size() - most));
+  }
+
+  void unread() {
+    std::size_t shown = 0;
+    std::size_t hidden = 0;
+    for (const ReportInput& input : report_.inputs) {
+      for (const std::string& warning : input.warnings) {
+        if (!options_.verbose && shown >= 3) {
+          ++hidden;
+          continue;
+        }
+        if (shown++ == 0) gap();
+        row(Style::warn, shown == 1 ? "Not read" : "", Style::plain,
+            fit_tail(input.path, 36) + ": " + warning, 2);
+      }
+    }
+    if (hidden > 0) more(Style::dim, fmt::format("... and {} more (--verbose)", hidden));
+  }
+
+  void footer() {
+    gap();
+    std::string read =
+        fmt::format("{} file{} read", report_.inputs.size(), report_.inputs.size() == 1 ? "" : "s");
+    const auto steps = report_.summary.find("steps");
+    if (steps != report_.summary.end()) read += ", to step " + show_value(steps->second);
+    if (const std::string framework = summary_text(report_, "framework"); !framework.empty()) {
+      read += ", " + framework;
+    }
+    if (sure())
+      read += ". More: --verbose, --html FILE, aplomb explain " + report_.causes.front().id;
+    for (const std::string& each : wrap(read, width_)) line(paint_(Style::dim, each));
+  }
+
+  static std::string show_value(const ReportValue& value) {
+    const auto* number = std::get_if<double>(&value);
+    return number == nullptr ? std::string() : fmt::format("{:.0f}", *number);
+  }
+
+  const Report& report_;
+  const RenderOptions& options_;
+  Paint paint_;
+  std::size_t width_;
+  std::string out_;
+};
+
+class TerminalRenderer : public Renderer {
+ public:
+  std::string slug() const override { return "terminal"; }
+  std::string summary() const override { return "text for a terminal, cause and fix first"; }
+  std::string render(const Report& report, const RenderOptions& options) const override {
+    return Page(report, options).text();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Renderer> make_terminal_renderer() { return std::make_unique<TerminalRenderer>(); }
+
+}  // namespace aplomb

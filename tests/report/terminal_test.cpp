@@ -1,0 +1,131 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "report/made_report.h"
+#include "report/renderer.h"
+#include "report/terminal_text.h"
+
+namespace aplomb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string rendered(const Report& report, RenderOptions options = {}) {
+  const Renderer* terminal = find_renderer("terminal");
+  return terminal == nullptr ? std::string() : terminal->render(report, options);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(TerminalReport, SaysTheCauseInTheFirstLineAndTheFixInTheSecond) {
+  const auto lines = lines_of(rendered(test::made_report()));
+  ASSERT_GE(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "FAILED    The learning rate is too high (87 %)");
+  EXPECT_EQ(lines[1], "Fix       Lower the peak learning rate");
+  EXPECT_THAT(lines[2], HasSubstr("learning_rate=2e-05"));  // in the user's framework
+}
+
+TEST(TerminalReport, NamesEvidenceOtherCausesTheExperimentAndWhatWasNotRead) {
+  const std::string text = rendered(test::made_report());
+  EXPECT_THAT(text, HasSubstr("out/train.log:31: {'loss': nan, 'grad_norm': nan}"));
+  EXPECT_THAT(text, HasSubstr("  9 %  A sample holds a non-finite value"));
+  EXPECT_THAT(text, HasSubstr("  4 %  something that aplomb does not know"));
+  EXPECT_THAT(text, HasSubstr("Run 50 steps at a tenth of the learning rate"));
+  EXPECT_THAT(text, HasSubstr("Verify    100 steps without a NaN"));
+  EXPECT_THAT(text, HasSubstr("Not read  out/events.out: torn tail"));
+}
+
+TEST(TerminalReport, StaysWithinItsColumnsAndAboutOneScreen) {
+  Report report = test::made_report();
+  report.causes[0].title = std::string(150, 'x');
+  report.causes[0].because =
+      std::string(3000, 'y') + " \xE4\xB8\xAD\xE6\x96\x87 " + std::string(300, 'z');
+  report.symptoms[0].evidence[0].path = "/" + std::string(200, 'p') + "/train.log";
+  for (int i = 0; i < 40; ++i)
+    report.inputs.push_back({"f", "text_log", 0, {std::string(500, 'w')}});
+  for (const int width : {40, 80, 120}) {
+    RenderOptions options;
+    options.width = width;
+    for (const std::string& line : lines_of(rendered(report, options))) {
+      EXPECT_LE(columns(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+  EXPECT_LE(lines_of(rendered(report)).size(), 50U);
+  EXPECT_LE(lines_of(rendered(test::made_report())).size(), 45U);
+}
+
+TEST(TerminalReport, IsColouredOnlyWhereItIsAskedTo) {
+  RenderOptions options;
+  EXPECT_THAT(rendered(test::made_report(), options), Not(HasSubstr("\x1b[")));
+  options.colour = true;
+  EXPECT_THAT(rendered(test::made_report(), options), StartsWith("\x1b[1;31mFAILED\x1b[0m"));
+}
+
+TEST(TerminalReport, KeepsToAsciiWhereTheTerminalKnowsNoMore) {
+  RenderOptions options;
+  options.unicode = false;
+  Report report = test::made_report();
+  report.symptoms[0].evidence.clear();
+  report.inputs.pop_back();
+  const std::string text = rendered(report, options);
+  EXPECT_THAT(text, HasSubstr("^ step 30"));
+  for (const char c : text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~')) << static_cast<int>(c);
+}
+
+TEST(TerminalReport, MarksTheStepAndTheValuesThatAreNotFinite) {
+  const std::string text = rendered(test::made_report());
+  EXPECT_THAT(text, HasSubstr("loss, 11 of 40 not finite"));
+  EXPECT_THAT(text, HasSubstr("\xE2\x96\xB2 step 30"));
+  EXPECT_THAT(text, HasSubstr("\xC3\x97"));
+}
+
+TEST(TerminalReport, SaysHealthyFirstWithTheReason) {
+  const auto lines = lines_of(rendered(test::made_healthy_report()));
+  EXPECT_EQ(lines[0], "HEALTHY   loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1");
+  EXPECT_EQ(lines[1], "Do        go on: nothing needs to change");
+}
+
+TEST(TerminalReport, SaysThatTheEvidenceIsThinAndWhatToGiveNext) {
+  Report report = test::made_report();
+  report.verdict = Verdict::insufficient_evidence;
+  report.causes[0].probability = 0.3;
+  report.summary["headline"] = std::string("one loss value, NaN");
+  report.summary["first_action"] = std::string("give the log from its first line");
+  const auto lines = lines_of(rendered(report));
+  EXPECT_EQ(lines[0], "UNCLEAR   Not enough evidence: one loss value, NaN");
+  EXPECT_EQ(lines[1], "Do next   give the log from its first line");
+  EXPECT_THAT(rendered(report), HasSubstr("Perhaps    30 %  The learning rate is too high"));
+}
+
+TEST(TerminalReport, NamesTheOtherRuns) {
+  Report report = test::made_report();
+  report.runs.push_back({"second", Verdict::healthy, "loss falls", "", 40});
+  EXPECT_THAT(rendered(report), HasSubstr("second: healthy, loss falls"));
+}
+
+TEST(TerminalText, CountsWideAndCombiningCharacters) {
+  EXPECT_EQ(columns("abc"), 3U);
+  EXPECT_EQ(columns("\xE4\xB8\xAD"), 2U);
+  EXPECT_EQ(columns("e\xCC\x81"), 1U);
+  EXPECT_EQ(fit("\xE4\xB8\xAD\xE6\x96\x87\xE4\xB8\xAD", 5), "\xE4\xB8\xAD...");
+  EXPECT_EQ(fit_tail("/long/path/file.log", 11), "...file.log");
+}
+
+TEST(TerminalText, WrapsAtBlanksAndCutsLongWords) {
+  EXPECT_THAT(wrap("one two three", 8), ::testing::ElementsAre("one two", "three"));
+  EXPECT_THAT(wrap("abcdefghij", 4), ::testing::ElementsAre("abcd", "efgh", "ij"));
+  EXPECT_THAT(wrap("a\nb", 4), ::testing::ElementsAre("a", "b"));
+  EXPECT_THAT(wrap("", 4), ::testing::ElementsAre(""));
+}
+
+}  // namespace
+}  // namespace aplomb
