@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sources/byte_stream.h"
+
 namespace aplomb {
 namespace {
 
@@ -21,7 +23,15 @@ std::string plain_window(const std::string& path, std::uint64_t begin, std::size
   return block;
 }
 
-std::string unpack_head(const std::string& /*path*/, std::size_t /*most*/) { return {}; }
+std::string unpack_head(const std::string& path, std::size_t most) {
+  std::string head;
+  auto bytes = open_bytes(path);
+  if (!bytes) return head;
+  for (std::string_view part; head.size() < most && !(part = (*bytes)->next()).empty();) {
+    head += part;
+  }
+  return head;
+}
 
 }  // namespace
 

@@ -82,7 +82,7 @@ bool is_utf8_locale() {
     const std::string_view value = environment(name);
     if (!value.empty()) return icontains(value, "utf-8") || icontains(value, "utf8");
   }
-  return false;
+  return true;  // containers often set none, and their terminals know UTF-8 all the same
 }
 
 }  // namespace aplomb

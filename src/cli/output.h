@@ -30,7 +30,7 @@ bool is_terminal_error();
 /// `auto` asks the terminal and NO_COLOR (https://no-color.org), TERM=dumb and CLICOLOR_FORCE.
 bool wants_colour(std::string_view when);
 
-/// Whether the locale's characters are UTF-8.
+/// Whether the locale's characters are UTF-8; taken to be so where no locale is set.
 bool is_utf8_locale();
 
 }  // namespace aplomb

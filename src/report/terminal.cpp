@@ -197,7 +197,7 @@ class Page {
     if (report_.causes.empty() || !sure()) return;
     const ReportCause& first = report_.causes.front();
     if (!first.because.empty())
-      row(Style::bold, "Why", Style::plain, first.because, options_.verbose ? 99 : 5);
+      row(Style::bold, "Why", Style::plain, first.because, options_.verbose ? 99 : 4);
     if (!options_.verbose) return;
     for (const ReportWeight& weight : first.weights) {
       more(Style::dim, fmt::format("{:+.1f}  {}", weight.weight,

@@ -8,10 +8,10 @@
 namespace aplomb {
 namespace {
 
-using ::testing::HasSubstr;
 using test::Folder;
 using test::run_program;
 using test::Said;
+using ::testing::HasSubstr;
 
 TEST(DiagnoseCommand, SaysTwoWhereAPathDoesNotExist) {
   const Said said = run_program("% diagnose /nowhere/at/all");
