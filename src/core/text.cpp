@@ -162,6 +162,19 @@ std::string shorten(std::string_view text, std::size_t width) {
   return std::string(text);
 }
 
+std::string sanitize_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    out += sanitize(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return out;
+}
+
 std::string sanitize(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -41,5 +41,7 @@ std::string shorten(std::string_view text, std::size_t width);
 /// Replaces bytes that are no valid UTF-8 by U+FFFD and control characters (but tab) by a blank, so
 /// that the text may stand in JSON, HTML and on a terminal.
 std::string sanitize(std::string_view text);
+/// The same, but line feeds stay.
+std::string sanitize_lines(std::string_view text);
 
 }  // namespace aplomb

@@ -1,0 +1,243 @@
+#include "api/bundle.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "core/text.h"
+#include "report/renderer.h"
+#include "sources/byte_stream.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::size_t k_head_lines = 60;
+constexpr std::size_t k_tail_lines = 80;
+constexpr std::size_t k_first_steps_lines = 400;
+constexpr std::size_t k_line_bytes = 2000;
+
+struct Range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+/// Which lines of a source to keep: sorted, not overlapping; the tail is added while reading.
+std::vector<Range> wanted_lines(const DiagnosedRun& each, SourceId source,
+                                const BundleOptions& options) {
+  std::vector<Range> ranges = {{1, k_head_lines}};
+  const Series* loss = each.run.primary(Role::loss);
+  if (loss != nullptr && loss->source == source && !loss->line.empty()) {
+    const std::size_t last = std::min(options.first_steps, loss->line.size()) - 1;
+    const std::uint64_t from = loss->line.front();
+    ranges.push_back({from, std::min(loss->line[last], from + k_first_steps_lines)});
+  }
+  const auto keep_around = [&](const Origin& origin) {
+    if (origin.source != source || origin.line == 0) return;
+    const std::uint64_t before = std::min<std::uint64_t>(options.around, origin.line - 1);
+    ranges.push_back({origin.line - before, origin.line + options.around});
+  };
+  for (const Symptom& symptom : each.symptoms) {
+    for (const Origin& origin : symptom.evidence) keep_around(origin);
+  }
+  for (const Event& event : each.run.events) {
+    if (event.severity != Severity::note) keep_around(event.origin);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.first < b.first; });
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
+    if (!joined.empty() && range.first <= joined.back().last + 1) {
+      joined.back().last = std::max(joined.back().last, range.last);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+/// Takes lines one by one and keeps the wanted ones and the last k_tail_lines, with a mark where
+/// lines were left out.
+class Excerpt {
+ public:
+  Excerpt(std::vector<Range> ranges, std::size_t most_bytes)
+      : ranges_(std::move(ranges)), most_bytes_(most_bytes) {}
+
+  void line(std::string_view text) {
+    ++number_;
+    while (next_ < ranges_.size() && number_ > ranges_[next_].last) ++next_;
+    const bool inside = next_ < ranges_.size() && number_ >= ranges_[next_].first;
+    std::string cut = shorten(text.substr(0, k_line_bytes), k_line_bytes);
+    if (inside && kept_.size() < most_bytes_) {
+      keep(number_, cut);
+      return;
+    }
+    tail_.emplace_back(number_, std::move(cut));
+    if (tail_.size() > k_tail_lines) tail_.pop_front();
+  }
+
+  std::string finish() {
+    for (const auto& [number, text] : tail_) {
+      if (number > last_kept_) keep(number, text);
+    }
+    return std::move(kept_);
+  }
+  std::string what() const { return fmt::format("{} of {} lines", kept_lines_, number_); }
+
+ private:
+  void keep(std::uint64_t number, std::string_view text) {
+    if (number != last_kept_ + 1)
+      kept_ += fmt::format("[... {} lines left out ...]\n", number - last_kept_ - 1);
+    kept_ += text;
+    kept_ += '\n';
+    last_kept_ = number;
+    ++kept_lines_;
+  }
+
+  std::vector<Range> ranges_;
+  std::size_t most_bytes_;
+  std::size_t next_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t last_kept_ = 0;
+  std::uint64_t kept_lines_ = 0;
+  std::string kept_;
+  std::deque<std::pair<std::uint64_t, std::string>> tail_;
+};
+
+void read_lines(ByteStream& bytes, Excerpt& excerpt) {
+  std::string carried;  // a line that goes on in the next part, cut at k_line_bytes
+  for (std::string_view part; !(part = bytes.next()).empty();) {
+    while (!part.empty()) {
+      const std::size_t end = part.find('\n');
+      const std::string_view piece = part.substr(0, end);
+      if (carried.size() < k_line_bytes)
+        carried.append(piece.substr(0, k_line_bytes - carried.size()));
+      if (end == std::string_view::npos) break;
+      excerpt.line(carried);
+      carried.clear();
+      part.remove_prefix(end + 1);
+    }
+  }
+  if (!carried.empty()) excerpt.line(carried);
+}
+
+bool is_binary(std::string_view bytes) { return bytes.find('\0') != std::string_view::npos; }
+
+/// The entry for one artifact; no name where there is nothing to give.
+BundleEntry entry_of(const DiagnosedRun& each, SourceId id, const BundleOptions& options,
+                     Redactor& redact) {
+  const Source& source = each.run.sources[id];
+  BundleEntry entry;
+  if (source.kind == "unknown" || source.kind == "checkpoint") return entry;
+  auto opened = open_bytes(source.path);
+  if (!opened) return entry;
+  if (source.bytes <= options.whole_file_bytes) {
+    auto whole = read_all(**opened, options.whole_file_bytes * 16);
+    if (!whole || is_binary(*whole)) return entry;
+    entry.bytes = redact(sanitize_lines(*whole));
+    entry.what = "whole";
+  } else {
+    if (source.kind != "text-log") return entry;
+    Excerpt excerpt(wanted_lines(each, id, options), options.most_bytes);
+    read_lines(**opened, excerpt);
+    entry.bytes = redact(sanitize_lines(excerpt.finish()));
+    entry.what = excerpt.what();
+  }
+  entry.name = redact(std::filesystem::path(source.path).lexically_normal().filename().string());
+  return entry;
+}
+
+std::string settings_text(const std::vector<DiagnosedRun>& runs) {
+  std::string text;
+  for (const DiagnosedRun& each : runs) {
+    text += fmt::format("# {}\n", each.run.name);
+    for (const Setting& setting : each.run.settings) {
+      text += fmt::format("{} = {}    # {}\n", setting.name, show(setting.value), setting.raw_key);
+    }
+  }
+  return text;
+}
+
+/// `train.log`, then `train-2.log`: two artifacts of one name must not hide each other.
+std::string unique_name(std::set<std::string>& used, const std::string& name) {
+  std::string candidate = name;
+  const std::filesystem::path path(name);
+  for (int number = 2; !used.insert(candidate).second; ++number) {
+    candidate = fmt::format("{}-{}{}", path.stem().string(), number, path.extension().string());
+  }
+  return candidate;
+}
+
+struct ArchiveCloser {
+  void operator()(archive* handle) const { archive_write_free(handle); }
+};
+
+}  // namespace
+
+Bundle make_bundle(const std::vector<DiagnosedRun>& runs, const Report& report,
+                   const BundleOptions& options) {
+  Bundle bundle;
+  Redactor redact(options.names);
+  std::set<std::string> used;
+  const auto add = [&](BundleEntry entry) {
+    if (entry.name.empty()) return;
+    entry.name = "aplomb-bundle/" + unique_name(used, entry.name);
+    bundle.entries.push_back(std::move(entry));
+  };
+  const RenderOptions plain;
+  for (const auto& [slug, name] :
+       {std::pair("terminal", "report.txt"), std::pair("json", "report.json")}) {
+    const Renderer* renderer = find_renderer(slug);
+    if (renderer != nullptr) add({name, redact(renderer->render(report, plain)), "the report"});
+  }
+  add({"settings.txt", redact(settings_text(runs)), "settings and versions that were read"});
+  for (const DiagnosedRun& each : runs) {
+    for (SourceId id = 0; id < each.run.sources.size(); ++id)
+      add(entry_of(each, id, options, redact));
+  }
+  bundle.redacted = redact.counts();
+  return bundle;
+}
+
+Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path) {
+  const std::string temporary = path + ".part";
+  const std::unique_ptr<archive, ArchiveCloser> out(archive_write_new());
+  const auto give_up = [&]() -> Result<std::uint64_t> {
+    const char* reason = archive_error_string(out.get());
+    std::remove(temporary.c_str());
+    return fail(ErrorCode::not_writable,
+                fmt::format("[bundle] {} cannot be written: {}; choose another place with -o", path,
+                            reason != nullptr ? reason : "unknown reason"));
+  };
+  archive_write_add_filter_gzip(out.get());
+  archive_write_set_format_pax_restricted(out.get());
+  if (archive_write_open_filename(out.get(), temporary.c_str()) != ARCHIVE_OK) return give_up();
+  for (const BundleEntry& entry : bundle.entries) {
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> head(archive_entry_new(),
+                                                                        archive_entry_free);
+    archive_entry_set_pathname(head.get(), entry.name.c_str());
+    archive_entry_set_size(head.get(), static_cast<la_int64_t>(entry.bytes.size()));
+    archive_entry_set_filetype(head.get(), AE_IFREG);
+    archive_entry_set_perm(head.get(), 0644);
+    if (archive_write_header(out.get(), head.get()) != ARCHIVE_OK) return give_up();
+    const la_ssize_t written =
+        archive_write_data(out.get(), entry.bytes.data(), entry.bytes.size());
+    if (written != static_cast<la_ssize_t>(entry.bytes.size())) return give_up();
+  }
+  if (archive_write_close(out.get()) != ARCHIVE_OK) return give_up();
+  std::error_code error;
+  std::filesystem::rename(temporary, path, error);
+  if (error) {
+    std::remove(temporary.c_str());
+    return fail(ErrorCode::not_writable, fmt::format("[bundle] {}: {}", path, error.message()));
+  }
+  return std::filesystem::file_size(path, error);
+}
+
+}  // namespace aplomb
