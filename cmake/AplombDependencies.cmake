@@ -8,6 +8,7 @@ find_package(ZLIB REQUIRED)
 find_package(LibArchive REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(Threads REQUIRED)
+find_package(hwy REQUIRED)
 
 # Header-only or without a CMake package in Debian 12: found by header and library.
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)

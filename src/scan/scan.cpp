@@ -1,0 +1,195 @@
+#include "scan/scan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+#include <vector>
+
+#include "scan/element.h"
+#include "scan/kernels.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_infinity = std::numeric_limits<double>::infinity();
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
+
+struct TypeSpec {
+  std::string_view name;
+  std::size_t bytes;
+};
+constexpr std::array<TypeSpec, 12> k_types = {{{"F64", 8},
+                                               {"F32", 4},
+                                               {"F16", 2},
+                                               {"BF16", 2},
+                                               {"F8_E4M3", 1},
+                                               {"F8_E5M2", 1},
+                                               {"I64", 8},
+                                               {"I32", 4},
+                                               {"I16", 2},
+                                               {"I8", 1},
+                                               {"U8", 1},
+                                               {"BOOL", 1}}};
+
+/// fp8 has 256 values: count each, then every statistic follows from the counts.
+TensorStats scan_fp8(TensorView tensor, Format format) {
+  std::array<std::array<std::uint64_t, 256>, 4>
+      counts{};  // four tables: no store waits for the one before it
+  const auto* bytes = static_cast<const unsigned char*>(tensor.data);
+  for (std::uint64_t i = 0; i < tensor.count; ++i) ++counts[i & 3U][bytes[i]];
+  TensorStats stats;
+  stats.count = tensor.count;
+  std::array<bool, 256> nonfinite{};
+  for (std::size_t code = 0; code < 256; ++code) {
+    const std::uint64_t times =
+        counts[0][code] + counts[1][code] + counts[2][code] + counts[3][code];
+    const double value = decode(format, code);
+    nonfinite[code] = !std::isfinite(value);
+    if (times == 0) continue;
+    TensorStats one;
+    scan_detail::add_element(one, 0, value);
+    stats.nan += one.nan * times;
+    stats.inf += one.inf * times;
+    stats.zeros += one.zeros * times;
+    stats.sum += one.sum * static_cast<double>(times);
+    stats.sum_squares += one.sum_squares * static_cast<double>(times);
+    stats.max_abs = std::max(stats.max_abs, one.max_abs);
+    stats.min_abs = std::min(stats.min_abs, one.min_abs);
+    for (std::size_t bin = 0; bin < 256; ++bin) stats.exponents[bin] += one.exponents[bin] * times;
+  }
+  if (stats.nan + stats.inf > 0) {
+    const auto* first = std::find_if(bytes, bytes + tensor.count,
+                                     [&](unsigned char code) { return nonfinite[code]; });
+    stats.first_nonfinite = first - bytes;
+  }
+  return stats;
+}
+
+TensorView part_of(TensorView tensor, std::uint64_t from, std::uint64_t count) {
+  return {static_cast<const char*>(tensor.data) + from * size_of(tensor.type), count, tensor.type};
+}
+
+struct Chunk {
+  std::size_t tensor;
+  TensorView part;
+};
+
+}  // namespace
+
+std::size_t size_of(ScalarType type) { return k_types[static_cast<std::size_t>(type)].bytes; }
+std::string_view name(ScalarType type) { return k_types[static_cast<std::size_t>(type)].name; }
+
+std::optional<Format> format_of(ScalarType type) {
+  switch (type) {
+    case ScalarType::f64:
+      return Format::fp64;
+    case ScalarType::f32:
+      return Format::fp32;
+    case ScalarType::f16:
+      return Format::fp16;
+    case ScalarType::bf16:
+      return Format::bf16;
+    case ScalarType::f8_e4m3:
+      return Format::fp8_e4m3;
+    case ScalarType::f8_e5m2:
+      return Format::fp8_e5m2;
+    default:
+      return std::nullopt;
+  }
+}
+
+double TensorStats::norm() const {
+  if (nan > 0) return k_nan;
+  return inf > 0 ? k_infinity : std::sqrt(sum_squares);
+}
+
+double TensorStats::mean() const {
+  if (nan + inf > 0 || count == 0) return k_nan;
+  return sum / static_cast<double>(count);
+}
+
+std::uint64_t TensorStats::below_normal(Format format) const {
+  const double smallest = spec_of(format).smallest_normal;
+  if (smallest < 0x1p-126) return 0;  // float64: the histogram does not reach so far down
+  std::uint64_t below = exponents[0] - zeros;
+  for (std::size_t bin = 1; bin < scan_detail::exponent_bin(smallest); ++bin)
+    below += exponents[bin];
+  return below;
+}
+
+std::uint64_t TensorStats::beyond_range(Format format) const {
+  const double largest = spec_of(format).max_finite;
+  if (largest > 0x1p128) return 0;
+  std::uint64_t beyond = 0;
+  for (std::size_t bin = scan_detail::exponent_bin(largest) + 1; bin < 256; ++bin)
+    beyond += exponents[bin];
+  return beyond;
+}
+
+void TensorStats::add(const TensorStats& next) {
+  if (first_nonfinite < 0 && next.first_nonfinite >= 0) {
+    first_nonfinite = static_cast<std::int64_t>(count) + next.first_nonfinite;
+  }
+  count += next.count;
+  nan += next.nan;
+  inf += next.inf;
+  zeros += next.zeros;
+  sum += next.sum;
+  sum_squares += next.sum_squares;
+  max_abs = std::max(max_abs, next.max_abs);
+  min_abs = std::min(min_abs, next.min_abs);
+  for (std::size_t bin = 0; bin < exponents.size(); ++bin) exponents[bin] += next.exponents[bin];
+}
+
+TensorStats scan_reference(TensorView tensor) {
+  TensorStats stats;
+  scan_detail::add_elements(stats, tensor, 0, tensor.count);
+  return stats;
+}
+
+TensorStats scan(TensorView tensor) {
+  switch (tensor.type) {
+    case ScalarType::f32:
+    case ScalarType::bf16:
+    case ScalarType::f16:
+      return scan_detail::scan_simd(tensor);
+    case ScalarType::f8_e4m3:
+      return scan_fp8(tensor, Format::fp8_e4m3);
+    case ScalarType::f8_e5m2:
+      return scan_fp8(tensor, Format::fp8_e5m2);
+    default:
+      return scan_reference(tensor);
+  }
+}
+
+void scan_many(std::span<const TensorView> tensors, std::span<TensorStats> stats, int threads) {
+  constexpr std::uint64_t k_chunk = 1U
+                                    << 18U;  // elements: large against the cost of handing one out
+  std::vector<Chunk> chunks;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    for (std::uint64_t from = 0; from < tensors[i].count; from += k_chunk) {
+      chunks.push_back({i, part_of(tensors[i], from, std::min(k_chunk, tensors[i].count - from))});
+    }
+  }
+  std::vector<TensorStats> partial(chunks.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next.fetch_add(1); i < chunks.size(); i = next.fetch_add(1))
+      partial[i] = scan(chunks[i].part);
+  };
+  const std::size_t helpers =
+      std::min<std::size_t>(threads > 1 ? static_cast<std::size_t>(threads) - 1 : 0,
+                            chunks.empty() ? 0 : chunks.size() - 1);
+  std::vector<std::jthread> pool;
+  pool.reserve(helpers);
+  for (std::size_t i = 0; i < helpers; ++i) pool.emplace_back(work);
+  work();
+  pool.clear();
+  for (TensorStats& each : stats) each = TensorStats{};
+  for (std::size_t i = 0; i < chunks.size(); ++i) stats[chunks[i].tensor].add(partial[i]);
+}
+
+std::string_view scan_target() { return scan_detail::simd_target(); }
+
+}  // namespace aplomb

@@ -1,0 +1,162 @@
+#include "scan/scan.h"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <vector>
+
+namespace aplomb {
+namespace {
+
+constexpr ScalarType k_floats[] = {ScalarType::f64,  ScalarType::f32,     ScalarType::f16,
+                                   ScalarType::bf16, ScalarType::f8_e4m3, ScalarType::f8_e5m2};
+
+/// Elements of any type in raw bytes, at any misalignment of whole elements.
+struct Buffer {
+  std::vector<unsigned char> bytes;
+  ScalarType type;
+  TensorView view(std::uint64_t skip = 0) const {
+    return {bytes.data() + skip * size_of(type), bytes.size() / size_of(type) - skip, type};
+  }
+  void push(double value) {
+    const std::size_t at = bytes.size();
+    bytes.resize(at + size_of(type));
+    const auto format = format_of(type);
+    if (format) {
+      const std::uint64_t bits = encode(*format, value);
+      std::memcpy(bytes.data() + at, &bits, size_of(type));
+    } else {
+      const auto whole = static_cast<std::int64_t>(value);
+      std::memcpy(bytes.data() + at, &whole, size_of(type));
+    }
+  }
+};
+
+/// Counts must be equal to the bit; the float64 sums run in another order.
+void expect_same(const TensorStats& a, const TensorStats& b, const std::string& what) {
+  EXPECT_EQ(a.count, b.count) << what;
+  EXPECT_EQ(a.nan, b.nan) << what;
+  EXPECT_EQ(a.inf, b.inf) << what;
+  EXPECT_EQ(a.zeros, b.zeros) << what;
+  EXPECT_EQ(a.first_nonfinite, b.first_nonfinite) << what;
+  EXPECT_EQ(a.max_abs, b.max_abs) << what;
+  EXPECT_EQ(a.min_abs, b.min_abs) << what;
+  EXPECT_EQ(a.exponents, b.exponents) << what;
+  EXPECT_NEAR(a.sum_squares, b.sum_squares, 1e-12 * b.sum_squares) << what;
+  EXPECT_NEAR(a.sum, b.sum,
+              1e-12 * std::sqrt(b.sum_squares * static_cast<double>(b.count)) + 1e-300)
+      << what;
+}
+
+/// Tensors as they occur: gradients over many binades, with zeros, subnormals, outliers and
+/// non-finite values.
+Buffer make(ScalarType type, std::size_t count, double spread, double odd_share,
+            std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  Buffer buffer{{}, type};
+  for (std::size_t i = 0; i < count; ++i) {
+    double value = normal(random) * std::exp2(spread * normal(random));
+    if (uniform(random) < odd_share) {
+      constexpr double k_odd[] = {0.0,       -0.0, 1e-40, 1e-45, 6e-8, INFINITY,
+                                  -INFINITY, NAN,  3e38,  65504, 1e-20};
+      value = k_odd[random() % std::size(k_odd)];
+    }
+    buffer.push(value);
+  }
+  return buffer;
+}
+
+class EveryTarget : public testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override { hwy::SetSupportedTargetsForTest(GetParam()); }
+  void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(EveryTarget, EqualsTheReferenceOverLengthsMisalignmentsAndKindsOfData) {
+  for (const ScalarType type : k_floats) {
+    for (const std::size_t count :
+         {0UL, 1UL, 63UL, 4095UL, 4096UL, 4097UL, 8192UL, 20000UL, 70001UL}) {
+      for (const double spread : {0.0, 1.0, 6.0, 40.0}) {
+        for (const double odd : {0.0, 1e-4, 0.3}) {
+          const Buffer buffer =
+              make(type, count, spread, odd, count * 31 + static_cast<std::uint64_t>(spread));
+          for (const std::uint64_t skip : {0UL, 1UL, 3UL}) {
+            if (skip > count) continue;
+            expect_same(scan(buffer.view(skip)), scan_reference(buffer.view(skip)),
+                        std::string(name(type)) + " count " + std::to_string(count) + " spread " +
+                            std::to_string(spread) + " odd " + std::to_string(odd) + " skip " +
+                            std::to_string(skip));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(EveryTarget, AllZerosOneOutlierAndConstantsAreExact) {
+  for (const ScalarType type : {ScalarType::f32, ScalarType::bf16, ScalarType::f16}) {
+    for (const double value : {0.0, 1.0, -3e-5, 60000.0}) {
+      Buffer buffer{{}, type};
+      for (int i = 0; i < 12288; ++i) buffer.push(value);
+      expect_same(scan(buffer.view()), scan_reference(buffer.view()),
+                  "constant " + std::to_string(value));
+      const double outlier = 1e-7;
+      const std::uint64_t bits = encode(*format_of(type), outlier);
+      std::memcpy(buffer.bytes.data() + 5000 * size_of(type), &bits, size_of(type));
+      expect_same(scan(buffer.view()), scan_reference(buffer.view()),
+                  "outlier in " + std::to_string(value));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, EveryTarget,
+                         testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
+                         [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
+
+TEST(Scan, ThreadsAndTensorsDoNotChangeTheResult) {
+  std::vector<Buffer> buffers;
+  std::vector<TensorView> views;
+  for (const std::size_t count : {10UL, 300000UL, 0UL, 1000000UL})
+    buffers.push_back(make(ScalarType::f32, count, 3, 1e-5, count));
+  for (const Buffer& buffer : buffers) views.push_back(buffer.view());
+  std::vector<TensorStats> one(views.size());
+  std::vector<TensorStats> four(views.size());
+  scan_many(views, one, 1);
+  scan_many(views, four, 4);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    EXPECT_EQ(one[i].sum, four[i].sum);
+    EXPECT_EQ(one[i].sum_squares, four[i].sum_squares);
+    expect_same(four[i], scan_reference(views[i]), "tensor " + std::to_string(i));
+  }
+}
+
+TEST(Scan, IntegersAndTruthsAreScannedToo) {
+  for (const ScalarType type : {ScalarType::i64, ScalarType::i32, ScalarType::i16, ScalarType::i8,
+                                ScalarType::u8, ScalarType::boolean}) {
+    Buffer buffer{{}, type};
+    for (const double value : {0.0, 1.0, 1.0, 0.0, 1.0}) buffer.push(value);
+    const TensorStats stats = scan(buffer.view());
+    EXPECT_EQ(stats.zeros, 2U) << name(type);
+    EXPECT_EQ(stats.sum, 3.0);
+    EXPECT_EQ(stats.exponents[127], 3U);
+  }
+}
+
+TEST(Scan, FormatsAreJudgedFromTheHistogram) {
+  Buffer buffer{{}, ScalarType::f32};
+  for (const double value : {0.0, 1.0, 1e-5, 1e-7, 7e4, 3e38, 1e-39}) buffer.push(value);
+  const TensorStats stats = scan(buffer.view());
+  EXPECT_EQ(stats.below_normal(Format::fp16), 3U);  // 1e-5, 1e-7, 1e-39 lie below 2^-14
+  EXPECT_EQ(stats.below_normal(Format::bf16), 1U);
+  EXPECT_EQ(stats.beyond_range(Format::fp16), 2U);
+  EXPECT_EQ(stats.beyond_range(Format::bf16), 0U);
+  EXPECT_TRUE(std::isfinite(stats.norm()));
+}
+
+}  // namespace
+}  // namespace aplomb
