@@ -71,6 +71,7 @@ Framework load(element content) {
   framework.also = texts_of(content, "also");
   framework.syntax = text_of(content, "syntax");
   framework.call = text_of(content, "call");
+  framework.calls = texts_of(content, "calls");
   each_member(content, "series", [&framework](std::string_view key, element item) {
     framework.series.push_back(series_alias(key, item));
   });
@@ -180,6 +181,22 @@ const Framework* find_framework(std::string_view slug) {
     if (framework.slug == slug) return &framework;
   }
   return nullptr;
+}
+
+const Framework* framework_of_call(std::string_view call) {
+  static const std::unordered_map<std::string_view, const Framework*> the_calls = [] {
+    std::unordered_map<std::string_view, const Framework*> calls;
+    for (const Framework& framework : frameworks()) {
+      const std::size_t dot = framework.call.rfind('.');
+      const std::string_view usual = framework.call;
+      if (!usual.empty())
+        calls.emplace(dot == std::string::npos ? usual : usual.substr(dot + 1), &framework);
+      for (const std::string& further : framework.calls) calls.emplace(further, &framework);
+    }
+    return calls;
+  }();
+  const auto known = the_calls.find(call);
+  return known == the_calls.end() ? nullptr : known->second;
 }
 
 std::optional<SeriesMatch> find_series_alias(std::string_view key, std::string_view framework) {

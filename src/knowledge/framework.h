@@ -58,11 +58,16 @@ struct Framework {
   std::string syntax;  ///< how it is configured: `yaml`, `json`, `toml`, `flags`, `python`,
                        ///< `assignments`, `hydra`
   std::string call;    ///< of `python`: the class whose keywords the keys are, `TrainingArguments`
+  std::vector<std::string> calls;  ///< further classes and functions whose keywords the keys are
 };
 
 /// Every table, in alphabetical order of slugs but `common` first.
 const std::vector<Framework>& frameworks();
 const Framework* find_framework(std::string_view slug);
+
+/// The framework whose keys are the keywords of this class or function; null where no table names
+/// it.
+const Framework* framework_of_call(std::string_view call);
 
 struct SeriesMatch {
   std::string series;  ///< canonical, `$1` filled in

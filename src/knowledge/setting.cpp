@@ -19,6 +19,7 @@ std::optional<SettingType> type_of(std::string_view word) {
       {"count", SettingType::count},     {"bytes", SettingType::bytes},
       {"seconds", SettingType::seconds}, {"word", SettingType::word},
       {"text", SettingType::text},       {"texts", SettingType::texts},
+      {"version", SettingType::version},
   };
   for (const auto& [spelled, type] : k_types) {
     if (spelled == word) return type;
@@ -179,6 +180,10 @@ std::optional<Value> parse_value(const SettingSpec& spec, std::string_view writt
       return as_value(written_seconds(written));
     case SettingType::word:
       return word_value(spec, written);
+    case SettingType::version: {
+      const std::string_view head = written_version(written);
+      return head.empty() ? std::nullopt : std::optional<Value>(std::string(head));
+    }
     case SettingType::text:
     case SettingType::texts: {
       const bool fits =

@@ -26,6 +26,7 @@ enum class SettingType {
   bytes,    ///< `80GB`, `24576MiB`; a bare number is bytes
   seconds,  ///< `1800`, `timedelta(minutes=30)`, `30min`
   word,     ///< one of the spec's words or a synonym; others only where `open`
+  version,  ///< the version at the head: `2.1.0+cu118 (True)` -> `2.1.0+cu118`
   text,     ///< as it stands
   texts,    ///< a list, kept as `a,b,c`
 };

@@ -136,4 +136,12 @@ std::optional<double> written_seconds(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view written_version(std::string_view text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::string_view head = text.substr(0, text.find_first_of(" ,;|()\t"));
+  const bool marked = head.size() > 1 && (head[0] == 'v' || head[0] == 'V') && is_digit(head[1]);
+  if (marked) head.remove_prefix(1);
+  return !head.empty() && is_digit(head[0]) && head.size() <= 60 ? head : std::string_view();
+}
+
 }  // namespace aplomb::knowledge

@@ -30,4 +30,7 @@ std::optional<double> written_bytes(std::string_view text);
 /// `1800`, `1800s`, `30min`, `2 hours`, `timedelta(minutes=30)`, `0:30:00`.
 std::optional<double> written_seconds(std::string_view text);
 
+/// The version at the head: `2.1.0+cu118 (True)`, `v0.12.6, unknown`; empty where there is none.
+std::string_view written_version(std::string_view text);
+
 }  // namespace aplomb::knowledge

@@ -1,0 +1,152 @@
+#include "knowledge/hardware.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+#include "knowledge/written_value.h"
+
+namespace aplomb::knowledge {
+namespace {
+
+using simdjson::dom::element;
+
+Gpu load(element entry) {
+  Gpu card;
+  card.name = text_of(entry, "name");
+  for (const std::string& word : texts_of(entry, "match")) card.match.push_back(lower(word));
+  card.compute_capability = number_of(entry, "compute_capability");
+  card.memory_bytes = number_of(entry, "memory_gib") * 1024 * 1024 * 1024;
+  card.bf16 = truth_of(entry, "bf16");
+  card.fp8 = truth_of(entry, "fp8");
+  card.bandwidth_bytes_per_s = number_of(entry, "bandwidth_gb_per_s") * 1e9;
+  card.source = text_of(entry, "source");
+  simdjson::dom::object peaks;
+  if (entry.at_key("peak_tflops").get(peaks) == simdjson::SUCCESS) {
+    for (const auto& peak : peaks) {
+      double tera = 0;
+      if (peak.value.get(tera) == simdjson::SUCCESS)
+        card.peak_flops.emplace_back(std::string(peak.key), tera * 1e12);
+    }
+  }
+  return card;
+}
+
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Where `word` stands as a word of its own at or after `from`; npos where it does not. What
+/// follows may be a letter suffix only where a `g` of a memory size is meant (`80g`).
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from = 0) {
+  for (std::size_t at = text.find(word, from); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const bool multiplied = at >= 2 && text[at - 1] == 'x' && is_digit(text[at - 2]);  // `8xh100`
+    const bool prefixed =
+        at >= 3 && (text.substr(at - 3, 3) == "rtx" || text.substr(at - 3, 3) == "gtx");
+    const bool starts =
+        at == 0 || !is_word(text[at - 1]) || multiplied || prefixed || !is_word(word.front());
+    const std::size_t end = at + word.size();
+    const bool size = is_digit(word.back()) && end < text.size() && text[end] == 'g';
+    if (starts && (end == text.size() || !is_word(text[end]) || size)) return at;
+  }
+  return std::string_view::npos;
+}
+
+/// `8x`, `8 x`, `4 *`, `2 `, `2× ` in front of the name (and of `nvidia`, `tesla`, `geforce rtx`).
+double count_before(std::string_view text, std::size_t at) {
+  std::string_view head = trim(text.substr(0, at));
+  for (bool cut = true; cut;) {
+    cut = false;
+    for (const std::string_view maker :
+         {"nvidia", "tesla", "geforce", "rtx", "gtx", "amd", "instinct", "quadro", "gpu"}) {
+      if (head.ends_with(maker)) {
+        head = trim(head.substr(0, head.size() - maker.size()));
+        cut = true;
+      }
+    }
+  }
+  const bool marked = head.ends_with("x") || head.ends_with("*") || head.ends_with("\xC3\x97");
+  if (marked) head = trim(head.substr(0, head.size() - (head.ends_with("\xC3\x97") ? 2 : 1)));
+  std::size_t start = head.size();
+  while (start > 0 && is_digit(head[start - 1])) --start;
+  const auto count = parse_number(head.substr(start));
+  const bool plausible =
+      count && *count >= 1 && *count <= 4096 && (start == 0 || !is_word(head[start - 1]));
+  // Without a sign between them the number must begin the text or follow a blank: `2 V100`, not
+  // `RTX 4090`.
+  return plausible && (marked || start == 0 || head[start - 1] == ' ') ? *count : 0;
+}
+
+/// `80gb`, `-80g`, ` 16 gib` within the next few characters behind the name.
+double memory_behind(std::string_view text, std::size_t end) {
+  const std::string_view tail = text.substr(end, 24);
+  for (std::size_t at = 0; at < tail.size(); ++at) {
+    if (tail[at] == ',' || tail[at] == ';') break;
+    if (!is_digit(tail[at]) || (at > 0 && is_word(tail[at - 1]))) continue;
+    std::size_t stop = at;
+    while (stop < tail.size() && (is_digit(tail[stop]) || tail[stop] == '.')) ++stop;
+    std::size_t unit = stop;
+    while (unit < tail.size() && tail[unit] == ' ') ++unit;
+    std::size_t unit_end = unit;
+    while (unit_end < tail.size() && tail[unit_end] >= 'a' && tail[unit_end] <= 'z') ++unit_end;
+    if (unit < unit_end && tail[unit] == 'g') {
+      const auto bytes = written_bytes(tail.substr(at, unit_end - at));
+      if (bytes && *bytes >= 1024.0 * 1024 * 1024) return *bytes;
+    }
+    at = stop;
+  }
+  return 0;
+}
+
+bool all_of_match(const Gpu& card, std::string_view folded, std::size_t at) {
+  return std::all_of(card.match.begin() + 1, card.match.end(), [&](const std::string& word) {
+    return find_word(folded, word, is_digit(word.front()) ? at : 0) != std::string_view::npos;
+  });
+}
+
+/// Bare numbers such as `4090` name a card only beside a word that says that cards are meant.
+bool speaks_of_cards(std::string_view folded) {
+  constexpr std::string_view k_words[] = {"rtx",  "gtx",    "geforce", "nvidia", "gpu",
+                                          "cuda", "radeon", "ascend",  "npu"};
+  const bool said = std::any_of(std::begin(k_words), std::end(k_words), [&](std::string_view word) {
+    return folded.find(word) != std::string_view::npos;
+  });
+  return said || find_word(folded, "ti") != std::string_view::npos ||
+         find_word(folded, "card") != std::string_view::npos;
+}
+
+}  // namespace
+
+const std::vector<Gpu>& gpus() {
+  static const std::vector<Gpu> the_cards = [] {
+    std::vector<Gpu> all;
+    simdjson::dom::array entries;
+    if (file("hardware.yaml").get(entries) != simdjson::SUCCESS) return all;
+    for (element entry : entries) all.push_back(load(entry));
+    return all;
+  }();
+  return the_cards;
+}
+
+std::optional<GpuSeen> find_gpu(std::string_view text) {
+  const std::string folded = lower(text.substr(0, 512));
+  std::optional<GpuSeen> best;
+  std::size_t most_words = 0;
+  const bool cards = speaks_of_cards(folded);
+  for (const Gpu& card : gpus()) {
+    if (card.match.empty() || (!cards && is_digit(card.match.front().front()))) continue;
+    const std::size_t at = find_word(folded, card.match.front());
+    if (at == std::string_view::npos) continue;
+    // The first card named wins; of two patterns for one place the one that asks for more.
+    const bool nearer =
+        !best || at < best->position || (at == best->position && card.match.size() > most_words);
+    if (!nearer || !all_of_match(card, folded, at)) continue;
+    const std::size_t end = at + card.match.front().size();
+    const double memory = memory_behind(folded, end);
+    best = GpuSeen{&card, at, count_before(folded, at), memory > 0 ? memory : card.memory_bytes};
+    most_words = card.match.size();
+  }
+  return best;
+}
+
+}  // namespace aplomb::knowledge

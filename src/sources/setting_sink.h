@@ -1,0 +1,55 @@
+#pragma once
+/// SettingSink: configuration entries of one artifact -> Settings of a Run, through the tables of
+/// knowledge/frameworks.
+///
+///     SettingSink sink(build, source, "deepspeed");
+///     for (const ConfigEntry& entry : parse_nested(text)) sink.put(entry);
+///
+/// A key is looked up as the keyword of its call (`LoraConfig.r`), under its whole path, and under
+/// the ends of the path
+/// (`trainer.optim.lr`, `optim.lr`, `lr`), the latter only where no part of the path says that
+/// something else than the trained model is meant (`critic`, `eval`, ...). Unknown keys are left
+/// out.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "knowledge/setting.h"
+#include "record/run_builder.h"
+#include "sources/config_entry.h"
+
+namespace aplomb {
+
+class SettingSink {
+ public:
+  /// `framework`: slug of the artifact's framework, empty where unknown.
+  SettingSink(RunBuilder& build, SourceId source, std::string_view framework = {});
+
+  /// How many settings the entry made. One that repeats the value that its setting has already
+  /// makes none, but counts.
+  std::size_t put(const ConfigEntry& entry,
+                  knowledge::KeyScope scope = knowledge::KeyScope::anywhere);
+
+  /// A canonical setting that follows from the text in another way (a statement, an environment
+  /// report).
+  void put_canonical(std::string_view setting, Value value, std::string_view raw_key,
+                     std::uint64_t line, std::uint64_t offset);
+
+  void framework(std::string_view slug) { framework_ = slug; }
+  const std::string& framework() const { return framework_; }
+  std::size_t made() const { return made_; }
+
+ private:
+  using Assignments = std::vector<knowledge::Assignment>;
+  Assignments look_up(const ConfigEntry& entry, std::string_view written,
+                      knowledge::KeyScope scope) const;
+
+  RunBuilder& build_;
+  SourceId source_;
+  std::string framework_;
+  std::unordered_map<std::string, Value> last_;  // value that each setting has now
+  std::size_t made_ = 0;
+};
+
+}  // namespace aplomb

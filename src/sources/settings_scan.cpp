@@ -1,0 +1,132 @@
+#include "sources/settings_scan.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "sources/command_line.h"
+#include "sources/nested_text.h"
+#include "sources/setting_lines.h"
+#include "sources/statements.h"
+
+namespace aplomb {
+namespace {
+
+/// A line that ends in an open bracket after a word or sign starts a printed object: `config {`,
+/// `args = dict(`.
+bool ends_open(std::string_view line) {
+  const std::string_view tail = trim(line);
+  return !tail.empty() && (tail.back() == '{' || tail.back() == '(') && tail.size() < 400;
+}
+
+bool goes_on(std::string_view line) {
+  const std::string_view tail = trim(line);
+  return !tail.empty() && tail.back() == '\\';
+}
+
+}  // namespace
+
+void SettingScanner::line(std::string_view line, std::uint64_t number, std::uint64_t offset,
+                          RunBuilder& build, SourceId source) {
+  if (!sink_) sink_.emplace(build, source, build.source(source).framework);
+  line = line.substr(0, k_longest_line);
+  if (open_ != Open::nothing) {
+    keep_on(line);
+    return;
+  }
+  take(line, number, offset);
+}
+
+void SettingScanner::take(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  const std::size_t before = sink_->made();
+  const bool hit = literals(line, number, offset);
+  if (open_ != Open::nothing) return;
+  if (idle_bytes_ < k_idle_bytes || hit) {
+    if (looks_like_command(line)) {
+      open(Open::command, line, number, offset);
+      if (!goes_on(line)) flush();
+    } else if (line.find_first_of("=:|.") != std::string_view::npos) {
+      if (ends_open(line)) {
+        open(Open::brackets, line, number, offset);
+      } else {
+        pairs(line, number, offset);
+      }
+    }
+  }
+  idle_bytes_ = sink_->made() > before || hit ? 0 : idle_bytes_ + line.size() + 1;
+}
+
+bool SettingScanner::literals(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  const LiteralHits hits = find_literals(line);
+  const bool declared = kind_ == TextKind::declared;
+  for (const std::uint32_t index : hits.frameworks) {
+    // The framework that most pieces so far speak for; a later one needs more of them.
+    framework_votes_.resize(knowledge::frameworks().size());
+    if (++framework_votes_[index] > framework_weight_) {
+      framework_weight_ = framework_votes_[index];
+      sink_->framework(knowledge::frameworks()[index].slug);
+    }
+  }
+  bool held = apply_statements(hits.statements, line, declared, number, offset, *sink_);
+  if (hits.environment || declared)
+    held = environment_.line(line, declared, number, offset, *sink_) || held;
+  if (hits.call) open(Open::brackets, line, number, offset);
+  if (hits.call && pending_depth_ <= 0) flush();
+  return held || hits.call;
+}
+
+void SettingScanner::open(Open what, std::string_view line, std::uint64_t number,
+                          std::uint64_t offset) {
+  open_ = what;
+  pending_ = std::string(line);
+  pending_lines_ = 1;
+  pending_number_ = number;
+  pending_offset_ = offset;
+  pending_depth_ = what == Open::brackets ? open_brackets(line) : 0;
+}
+
+void SettingScanner::keep_on(std::string_view line) {
+  // The next line may not be a part of it: a command that ends in a stray `\` before an empty line,
+  // a bracket that a message opened and never closes.
+  pending_ += '\n';
+  pending_ += line;
+  ++pending_lines_;
+  if (open_ == Open::brackets) {
+    pending_depth_ += open_brackets(line);
+    if (pending_depth_ <= 0) flush();
+  } else if (!goes_on(line)) {
+    flush();
+  }
+  if (open_ != Open::nothing &&
+      (pending_.size() > k_pending_bytes || pending_lines_ > k_pending_lines))
+    flush();
+}
+
+void SettingScanner::flush() {
+  const Open what = open_;
+  open_ = Open::nothing;
+  const auto entries = what == Open::command
+                           ? parse_command(pending_, pending_number_, pending_offset_)
+                           : parse_nested(pending_, pending_number_, pending_offset_);
+  std::size_t made = 0;
+  for (const ConfigEntry& entry : entries) made += sink_->put(entry);
+  if (made > 0) idle_bytes_ = 0;
+  pending_.clear();
+}
+
+void SettingScanner::pairs(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  const LineForm form = read_line(line, number, offset);
+  std::size_t made = 0;
+  for (const ConfigEntry& entry : form.pairs) made += sink_->put(entry);
+  for (const ConfigEntry& entry : form.alternatives) {
+    if (made > 0) break;
+    made += sink_->put(entry);
+  }
+}
+
+void SettingScanner::finish(RunBuilder& build, SourceId source) {
+  if (!sink_) return;
+  if (open_ != Open::nothing) flush();
+  if (build.source(source).framework.empty()) build.source(source).framework = sink_->framework();
+}
+
+}  // namespace aplomb
