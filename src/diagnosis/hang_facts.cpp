@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/text.h"
+#include "diagnosis/incident_facts.h"
+
+namespace aplomb {
+namespace {
+
+/// One rank's time-out, as its watchdog told it.
+struct Timeout {
+  int rank = -1;
+  double seq = -1;
+  std::string op;
+  double numel_in = -1;
+  double numel_out = -1;
+  Origin origin;
+};
+
+double number(const Event& event, const char* name) {
+  const auto found = event.caught.find(name);
+  const double* value = found == event.caught.end() ? nullptr : as_number(found->second);
+  return value == nullptr ? -1 : *value;
+}
+
+std::string text(const Event& event, const char* name) {
+  const auto found = event.caught.find(name);
+  return found == event.caught.end() ? std::string() : show(found->second);
+}
+
+std::vector<Timeout> timeouts_of(const Run& run) {
+  std::vector<Timeout> timeouts;
+  for (const Event& event : run.events) {
+    if (event.kind != "nccl-watchdog") continue;
+    timeouts.push_back({event.rank, number(event, "seq"), text(event, "op_text"), number(event, "numel_in"),
+                        number(event, "numel_out"), event.origin});
+  }
+  return timeouts;
+}
+
+/// The first time-out of each rank: later ones are of the collectives that were queued behind it.
+std::map<int, Timeout> first_of_each_rank(const std::vector<Timeout>& timeouts) {
+  std::map<int, Timeout> first;
+  for (const Timeout& timeout : timeouts) {
+    const auto [place, is_new] = first.try_emplace(timeout.rank, timeout);
+    if (!is_new && timeout.seq >= 0 && timeout.seq < place->second.seq) place->second = timeout;
+  }
+  return first;
+}
+
+std::string describe(const Timeout& timeout) {
+  std::string words = timeout.rank >= 0 ? fmt::format("rank {}: {}", timeout.rank, timeout.op) : timeout.op;
+  if (timeout.seq >= 0) words += fmt::format(" number {:.0f}", timeout.seq);
+  if (timeout.numel_in >= 0) words += fmt::format(" of {:.0f} elements", timeout.numel_in);
+  return words;
+}
+
+class HangComparison {
+ public:
+  HangComparison(const Run& run, FactTable& facts)
+      : run_(run), facts_(facts), timeouts_(timeouts_of(run)), ranks_(first_of_each_rank(timeouts_)) {}
+
+  void say() {
+    if (timeouts_.empty()) return;
+    say_first();
+    say_differences();
+    say_missing();
+    say_progress();
+  }
+
+ private:
+  void set(const char* name, Value value, std::string because, std::vector<Origin> origins = {}) {
+    if (origins.empty()) origins.push_back(timeouts_.front().origin);
+    facts_.set({name, std::move(value), std::move(because), std::move(origins)});
+  }
+
+  void say_first() {
+    const Timeout& first = timeouts_.front();
+    set("hang.timed_out_ranks", static_cast<double>(ranks_.size()), fmt::format("{} ranks timed out", ranks_.size()));
+    set("hang.op", first.op, describe(first));
+    if (first.numel_in >= 0) {
+      set("hang.numel", first.numel_in, describe(first));
+      set("hang.one_element", first.numel_in == 1, describe(first));
+    }
+    // 100 collectives are fewer than one step of any data-parallel model: the job had come past its start.
+    if (first.seq >= 0) set("hang.late_seq", first.seq > 100, describe(first));
+    for (const Event& event : run_.events) {
+      const double timeout_ms = number(event, "timeout_ms");
+      if (event.kind != "nccl-watchdog" || timeout_ms < 0) continue;
+      const double seconds = timeout_ms / 1000;
+      set("hang.timeout_s", seconds, fmt::format("time-out {:.0f} s", seconds));
+      // 1800 s: torch.distributed's default_pg_timeout; 600 s: its NCCL default since 2.2.
+      set("hang.default_timeout", seconds == 1800 || seconds == 600, fmt::format("time-out {:.0f} s", seconds));
+      break;
+    }
+  }
+
+  void say_differences() {
+    if (ranks_.size() < 2) return;
+    const Timeout* base = &ranks_.begin()->second;
+    bool same_seq = true;
+    for (const auto& [rank, timeout] : ranks_) {
+      if (timeout.seq != base->seq) {
+        same_seq = false;
+        set("hang.seq_differs", true, describe(*base) + "; " + describe(timeout), {base->origin, timeout.origin});
+      }
+      const std::string both = describe(*base) + "; " + describe(timeout);
+      if (timeout.op != base->op) set("hang.collectives_differ", true, both, {base->origin, timeout.origin});
+      if (timeout.op == base->op && timeout.seq == base->seq && timeout.numel_in != base->numel_in) {
+        set("hang.sizes_differ", true, both, {base->origin, timeout.origin});
+      }
+    }
+    const std::string agreed = fmt::format("{} ranks wait in the same collective: {}", ranks_.size(), describe(*base));
+    if (same_seq) set("hang.seq_differs", false, agreed);
+    set("hang.collectives_differ", false, agreed);
+    set("hang.sizes_differ", false, agreed);
+  }
+
+  /// Ranks that spoke anywhere in the artifacts, but not in a time-out.
+  void say_missing() {
+    std::set<int> seen;
+    for (const Event& event : run_.events) seen.insert(event.rank);
+    for (const Series& series : run_.series) seen.insert(series.rank);
+    int highest = -1;
+    if (!seen.empty()) highest = *seen.rbegin();
+    double world = highest + 1;
+    if (const Setting* setting = run_.setting("dist.world_size")) {
+      if (const double* size = as_number(setting->value)) world = std::max(world, *size);
+    }
+    const double missing = world - static_cast<double>(ranks_.count(-1) ? 0 : ranks_.size());
+    if (ranks_.count(-1) != 0 || world < 2) return;
+    set("hang.missing_ranks", std::max(0.0, missing),
+        fmt::format("{} of {:.0f} ranks timed out", ranks_.size(), world));
+  }
+
+  void say_progress() {
+    double least = -1;
+    double most = -1;
+    Origin origin;
+    for (const Event& event : run_.events) {
+      if (event.kind != "nccl-progress") continue;
+      const double enqueued = number(event, "enqueued");
+      if (enqueued < 0) continue;
+      if (least < 0 || enqueued < least) least = enqueued;
+      most = std::max(most, enqueued);
+      origin = event.origin;
+    }
+    if (least < 0) return;
+    set("hang.enqueued_differs", least != most,
+        fmt::format("the last enqueued collectives of the ranks are {:.0f} to {:.0f}", least, most), {origin});
+  }
+
+  const Run& run_;
+  FactTable& facts_;
+  std::vector<Timeout> timeouts_;
+  std::map<int, Timeout> ranks_;
+};
+
+/// Kinds that only say that ranks waited or that a process group broke: never the root when anything else is there.
+bool is_waiting(const std::string& kind) {
+  static const std::set<std::string> waiting = {"nccl-watchdog", "nccl-progress", "nccl-cascade", "gloo-timeout",
+                                                "nccl-system-error", "process-exit", "nccl-heartbeat"};
+  return waiting.count(kind) != 0;
+}
+
+}  // namespace
+
+void add_hang_facts(const Run& run, FactTable& facts) { HangComparison(run, facts).say(); }
+
+void add_incident_root(const Run& run, FactTable& facts) {
+  const Event* root = nullptr;
+  const Event* waiting = nullptr;
+  std::set<std::string> kinds;
+  for (const Event& event : run.events) {
+    if (event.severity != Severity::failed) continue;
+    kinds.insert(event.kind);
+    if (is_waiting(event.kind)) {
+      if (waiting == nullptr) waiting = &event;
+    } else if (root == nullptr) {
+      root = &event;
+    }
+  }
+  if (root != nullptr && waiting != nullptr) {
+    facts.set({"hang.other_failure", true, shorten(root->text, 160), {root->origin, waiting->origin}});
+    if (root->rank >= 0) facts.set({"hang.failed_rank", static_cast<double>(root->rank), shorten(root->text, 160), {root->origin}});
+  }
+  const Event* first = root != nullptr ? root : waiting;
+  if (first == nullptr) return;
+  facts.set({"incident.root", first->kind, shorten(first->text, 160), {first->origin}});
+  facts.set({"incident.count", static_cast<double>(kinds.size()), fmt::format("{} kinds of failure", kinds.size()), {first->origin}});
+}
+
+}  // namespace aplomb
