@@ -7,8 +7,8 @@
 ///     filter.build();
 ///     filter.scan(line, [](std::uint32_t owner, std::size_t position) { ... });
 ///
-/// Letters match in either case (ASCII). Method: of each literal the six bytes that are rarest in
-/// logs are its window; a window covers exactly one of the 4-byte grams that start at every third
+/// Letters match in either case (ASCII). Method: of each literal the five bytes that are rarest in
+/// logs are its window; a window covers exactly one of the 4-byte grams that start at every second
 /// byte of the text, so only those are looked up, in a bit table that stays in the first-level
 /// cache (the sampling idea of Wu and Manber, 1994, with grams in place of shifts). A hit is
 /// verified against the whole literal.
@@ -26,8 +26,7 @@ namespace aplomb {
 
 class LiteralFilter {
  public:
-  static constexpr std::size_t k_least =
-      6;  ///< bytes of the shortest literal; shorter ones are refused
+  static constexpr std::size_t k_least = 5;  ///< bytes of the shortest literal; shorter ones are refused
 
   /// False, and nothing is added, where the literal is shorter than k_least.
   bool add(std::string_view literal, std::uint32_t owner);

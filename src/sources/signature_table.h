@@ -5,7 +5,7 @@
 ///
 /// A signature (see the head of knowledge/errors.yaml for the YAML):
 ///   id        the Event's kind; `error.<id>` for the knowledge base
-///   any       literal pieces, at least 6 bytes each, in either case: one of them must stand in the
+///   any       literal pieces, at least 5 bytes each, in either case: one of them must stand in the
 ///   line require   RE2 that must match as well      unless   RE2 that must not pattern   one or
 ///   more RE2 whose named groups are caught; they need not match per       caught names (or `rank`)
 ///   that make two events different ones; without it one kind is one event lines     how many

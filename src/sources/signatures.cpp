@@ -61,6 +61,7 @@ void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::ui
   if (!open_.empty()) continue_open(line, rank);
   const SignatureTable& table = SignatureTable::instance();
   hits_.clear();
+  tries_.resize(table.all().size());
   table.filter().scan(line, [this](std::uint32_t owner, std::size_t position) {
     const bool known =
         std::any_of(hits_.begin(), hits_.end(), [&](const Hit& hit) { return hit.owner == owner; });
@@ -68,6 +69,8 @@ void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::ui
   });
   for (const Hit& hit : hits_) {
     const Signature& signature = *table.all()[hit.owner];
+    const bool spent = ++tries_[hit.owner] > k_most_tries;
+    if (spent && signature.role == SignatureRole::symptom) continue;
     const std::string_view window = window_around(line, hit.position);
     Event event;
     event.kind = signature.kind;

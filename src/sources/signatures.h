@@ -32,6 +32,9 @@ class SignatureMatcher {
   static constexpr std::size_t k_most_events = 512;
   static constexpr std::size_t k_most_per_kind = 64;
   static constexpr std::size_t k_window = 8192;
+  /// What users say stands in short texts; in a long log the words of a `symptom` signature are the
+  /// trainer's own. So often one is tried, then no more.
+  static constexpr std::uint32_t k_most_tries = 1000;
   static constexpr std::uint64_t k_frame_reach =
       200;  ///< lines: a longer traceback than any seen in the casebook
 
@@ -68,6 +71,7 @@ class SignatureMatcher {
   void keep(const Signature& signature, Event event);
 
   std::vector<Hit> hits_;
+  std::vector<std::uint32_t> tries_;  ///< by signature
   std::vector<Open> open_;
   std::vector<Frame> frames_;
   std::vector<Kept> kept_;
