@@ -163,6 +163,10 @@ std::vector<std::string> declared_facts() {
   add_names(knowledge::file("settings.yaml"), "", "name", {""}, names);
   add_names(knowledge::file("errors.yaml"), "error.", "id", {"", ".*"}, names);
   add_names(knowledge::file("errors_training.yaml"), "error.", "id", {"", ".*"}, names);
+  for (const knowledge::Entry& file : knowledge::folder("errors")) {
+    add_names(file.content, "error.", "id", {"", ".*"}, names);
+  }
+  add_names(knowledge::file("incidents.yaml"), "", "fact", {""}, names);
   add_names(knowledge::file("series.yaml"), "", "name",
             {".first", ".last", ".min", ".max", ".points"}, names);
   return names;

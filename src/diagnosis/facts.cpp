@@ -7,6 +7,7 @@
 #include "detectors/detector.h"
 #include "diagnosis/derived_facts.h"
 #include "diagnosis/diagnosis.h"
+#include "diagnosis/incident_facts.h"
 
 namespace aplomb {
 namespace {
@@ -133,6 +134,7 @@ FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms) {
   add_silences(run, facts);
   add_series(run, facts);
   derive_facts(run, facts);
+  add_incident_facts(run, facts);
   return facts;
 }
 

@@ -37,8 +37,8 @@ std::vector<Timeout> timeouts_of(const Run& run) {
   std::vector<Timeout> timeouts;
   for (const Event& event : run.events) {
     if (event.kind != "nccl-watchdog") continue;
-    timeouts.push_back({event.rank, number(event, "seq"), text(event, "op_text"), number(event, "numel_in"),
-                        number(event, "numel_out"), event.origin});
+    timeouts.push_back({event.rank, number(event, "seq"), text(event, "op_text"),
+                        number(event, "numel_in"), number(event, "numel_out"), event.origin});
   }
   return timeouts;
 }
@@ -54,7 +54,8 @@ std::map<int, Timeout> first_of_each_rank(const std::vector<Timeout>& timeouts) 
 }
 
 std::string describe(const Timeout& timeout) {
-  std::string words = timeout.rank >= 0 ? fmt::format("rank {}: {}", timeout.rank, timeout.op) : timeout.op;
+  std::string words =
+      timeout.rank >= 0 ? fmt::format("rank {}: {}", timeout.rank, timeout.op) : timeout.op;
   if (timeout.seq >= 0) words += fmt::format(" number {:.0f}", timeout.seq);
   if (timeout.numel_in >= 0) words += fmt::format(" of {:.0f} elements", timeout.numel_in);
   return words;
@@ -63,7 +64,10 @@ std::string describe(const Timeout& timeout) {
 class HangComparison {
  public:
   HangComparison(const Run& run, FactTable& facts)
-      : run_(run), facts_(facts), timeouts_(timeouts_of(run)), ranks_(first_of_each_rank(timeouts_)) {}
+      : run_(run),
+        facts_(facts),
+        timeouts_(timeouts_of(run)),
+        ranks_(first_of_each_rank(timeouts_)) {}
 
   void say() {
     if (timeouts_.empty()) return;
@@ -81,13 +85,15 @@ class HangComparison {
 
   void say_first() {
     const Timeout& first = timeouts_.front();
-    set("hang.timed_out_ranks", static_cast<double>(ranks_.size()), fmt::format("{} ranks timed out", ranks_.size()));
+    set("hang.timed_out_ranks", static_cast<double>(ranks_.size()),
+        fmt::format("{} ranks timed out", ranks_.size()));
     set("hang.op", first.op, describe(first));
     if (first.numel_in >= 0) {
       set("hang.numel", first.numel_in, describe(first));
       set("hang.one_element", first.numel_in == 1, describe(first));
     }
-    // 100 collectives are fewer than one step of any data-parallel model: the job had come past its start.
+    // 100 collectives are fewer than one step of any data-parallel model: the job had come past its
+    // start.
     if (first.seq >= 0) set("hang.late_seq", first.seq > 100, describe(first));
     for (const Event& event : run_.events) {
       const double timeout_ms = number(event, "timeout_ms");
@@ -95,7 +101,8 @@ class HangComparison {
       const double seconds = timeout_ms / 1000;
       set("hang.timeout_s", seconds, fmt::format("time-out {:.0f} s", seconds));
       // 1800 s: torch.distributed's default_pg_timeout; 600 s: its NCCL default since 2.2.
-      set("hang.default_timeout", seconds == 1800 || seconds == 600, fmt::format("time-out {:.0f} s", seconds));
+      set("hang.default_timeout", seconds == 1800 || seconds == 600,
+          fmt::format("time-out {:.0f} s", seconds));
       break;
     }
   }
@@ -107,15 +114,19 @@ class HangComparison {
     for (const auto& [rank, timeout] : ranks_) {
       if (timeout.seq != base->seq) {
         same_seq = false;
-        set("hang.seq_differs", true, describe(*base) + "; " + describe(timeout), {base->origin, timeout.origin});
+        set("hang.seq_differs", true, describe(*base) + "; " + describe(timeout),
+            {base->origin, timeout.origin});
       }
       const std::string both = describe(*base) + "; " + describe(timeout);
-      if (timeout.op != base->op) set("hang.collectives_differ", true, both, {base->origin, timeout.origin});
-      if (timeout.op == base->op && timeout.seq == base->seq && timeout.numel_in != base->numel_in) {
+      if (timeout.op != base->op)
+        set("hang.collectives_differ", true, both, {base->origin, timeout.origin});
+      if (timeout.op == base->op && timeout.seq == base->seq &&
+          timeout.numel_in != base->numel_in) {
         set("hang.sizes_differ", true, both, {base->origin, timeout.origin});
       }
     }
-    const std::string agreed = fmt::format("{} ranks wait in the same collective: {}", ranks_.size(), describe(*base));
+    const std::string agreed =
+        fmt::format("{} ranks wait in the same collective: {}", ranks_.size(), describe(*base));
     if (same_seq) set("hang.seq_differs", false, agreed);
     set("hang.collectives_differ", false, agreed);
     set("hang.sizes_differ", false, agreed);
@@ -152,7 +163,8 @@ class HangComparison {
     }
     if (least < 0) return;
     set("hang.enqueued_differs", least != most,
-        fmt::format("the last enqueued collectives of the ranks are {:.0f} to {:.0f}", least, most), {origin});
+        fmt::format("the last enqueued collectives of the ranks are {:.0f} to {:.0f}", least, most),
+        {origin});
   }
 
   const Run& run_;
@@ -161,10 +173,12 @@ class HangComparison {
   std::map<int, Timeout> ranks_;
 };
 
-/// Kinds that only say that ranks waited or that a process group broke: never the root when anything else is there.
+/// Kinds that only say that ranks waited or that a process group broke: never the root when
+/// anything else is there.
 bool is_waiting(const std::string& kind) {
-  static const std::set<std::string> waiting = {"nccl-watchdog", "nccl-progress", "nccl-cascade", "gloo-timeout",
-                                                "nccl-system-error", "process-exit", "nccl-heartbeat"};
+  static const std::set<std::string> waiting = {
+      "nccl-watchdog",     "nccl-progress", "nccl-cascade",  "gloo-timeout",
+      "nccl-system-error", "process-exit",  "nccl-heartbeat"};
   return waiting.count(kind) != 0;
 }
 
@@ -186,13 +200,21 @@ void add_incident_root(const Run& run, FactTable& facts) {
     }
   }
   if (root != nullptr && waiting != nullptr) {
-    facts.set({"hang.other_failure", true, shorten(root->text, 160), {root->origin, waiting->origin}});
-    if (root->rank >= 0) facts.set({"hang.failed_rank", static_cast<double>(root->rank), shorten(root->text, 160), {root->origin}});
+    facts.set(
+        {"hang.other_failure", true, shorten(root->text, 160), {root->origin, waiting->origin}});
+    if (root->rank >= 0)
+      facts.set({"hang.failed_rank",
+                 static_cast<double>(root->rank),
+                 shorten(root->text, 160),
+                 {root->origin}});
   }
   const Event* first = root != nullptr ? root : waiting;
   if (first == nullptr) return;
   facts.set({"incident.root", first->kind, shorten(first->text, 160), {first->origin}});
-  facts.set({"incident.count", static_cast<double>(kinds.size()), fmt::format("{} kinds of failure", kinds.size()), {first->origin}});
+  facts.set({"incident.count",
+             static_cast<double>(kinds.size()),
+             fmt::format("{} kinds of failure", kinds.size()),
+             {first->origin}});
 }
 
 }  // namespace aplomb

@@ -12,15 +12,17 @@
 namespace aplomb {
 namespace {
 
-/// From here on one tensor is a large part of the card. A transformer's largest ordinary activation is some per cent
-/// of the card it was sized for (the 18 out-of-memory reports of the casebook with numbers: 0.1 to 8 % for full cards,
-/// 13 % and more where one tensor was named as the cause).
+/// From here on one tensor is a large part of the card. A transformer's largest ordinary activation
+/// is some per cent of the card it was sized for (the 18 out-of-memory reports of the casebook with
+/// numbers: 0.1 to 8 % for full cards, 13 % and more where one tensor was named as the cause).
 constexpr double k_giant_share = 0.10;
-constexpr double k_half_empty = 0.30;      ///< free share from which "the card is full" is not the story
-constexpr double k_small_request = 0.02;   ///< request share below which any tensor would have failed
-constexpr double k_full = 0.10;            ///< free share below which the card counts as full
-constexpr double k_notable_slack = 0.10;   ///< of the card, reserved but not allocated
-constexpr double k_foreign = 0.15;         ///< of the card, held by other processes
+constexpr double k_half_empty =
+    0.30;  ///< free share from which "the card is full" is not the story
+constexpr double k_small_request =
+    0.02;                        ///< request share below which any tensor would have failed
+constexpr double k_full = 0.10;  ///< free share below which the card counts as full
+constexpr double k_notable_slack = 0.10;  ///< of the card, reserved but not allocated
+constexpr double k_foreign = 0.15;        ///< of the card, held by other processes
 
 std::optional<double> caught(const Event& event, const char* name) {
   const auto found = event.caught.find(name);
@@ -78,35 +80,41 @@ class MemoryMessage {
     if (!requested_) return;
     const double share = *requested_ / *total_;
     const std::string asked =
-        fmt::format("{} asked for, {:.1f} % of the card's {}", show_bytes(*requested_), 100 * share, show_bytes(*total_));
+        fmt::format("{} asked for, {:.1f} % of the card's {}", show_bytes(*requested_), 100 * share,
+                    show_bytes(*total_));
     set("oom.request_share", share, asked);
     set("oom.impossible_request", share > 1, asked);
     if (!free_) return;
     const double free_share = *free_ / *total_;
     const std::string left = fmt::format("{}, {} free", asked, show_bytes(*free_));
     set("oom.free_share", free_share, left);
-    const bool giant = share >= k_giant_share || (free_share >= k_half_empty && *requested_ > *free_);
+    const bool giant =
+        share >= k_giant_share || (free_share >= k_half_empty && *requested_ > *free_);
     set("oom.one_giant_tensor", giant, left);
     set("oom.base_load_full", share < k_small_request && free_share < k_full, left);
-    // A small request that fails on an empty card is not about memory: another process or a broken driver.
+    // A small request that fails on an empty card is not about memory: another process or a broken
+    // driver.
     set("oom.free_but_failed", *free_ > *requested_ && free_share > k_half_empty, left);
   }
 
   void say_slack() {
     if (!allocated_ || !reserved_) return;
     const double slack = std::max(0.0, *reserved_ - *allocated_);
-    const std::string text = fmt::format("{} reserved by PyTorch, {} of it allocated", show_bytes(*reserved_),
-                                         show_bytes(*allocated_));
+    const std::string text = fmt::format("{} reserved by PyTorch, {} of it allocated",
+                                         show_bytes(*reserved_), show_bytes(*allocated_));
     set("oom.fragmentation", slack / *total_, text);
-    set("oom.fragmented", requested_ && slack > *requested_ && slack / *total_ > k_notable_slack, text);
+    set("oom.fragmented", requested_ && slack > *requested_ && slack / *total_ > k_notable_slack,
+        text);
   }
 
   void say_foreign() {
     if (!free_ || !in_use_) return;
     const double foreign = std::max(0.0, *total_ - *free_ - *in_use_) / *total_;
     set("oom.foreign_share", foreign,
-        fmt::format("{:.0f} % of the card is held by neither this process nor free", 100 * foreign));
-    set("oom.card_shared", foreign > k_foreign, fmt::format("{:.0f} % of the card is held by others", 100 * foreign));
+        fmt::format("{:.0f} % of the card is held by neither this process nor free",
+                    100 * foreign));
+    set("oom.card_shared", foreign > k_foreign,
+        fmt::format("{:.0f} % of the card is held by others", 100 * foreign));
   }
 
   const Event& event_;
@@ -115,13 +123,17 @@ class MemoryMessage {
 };
 
 void say_places(const Run& run, std::string_view kind, FactTable& facts) {
-  constexpr std::array<std::string_view, 9> k_places = {"in_backward", "in_optimizer_step", "in_eval", "at_save",
-                                                        "in_load",     "in_generate",       "in_logits", "in_attention", "in_init"};
+  constexpr std::array<std::string_view, 9> k_places = {
+      "in_backward", "in_optimizer_step", "in_eval",      "at_save", "in_load",
+      "in_generate", "in_logits",         "in_attention", "in_init"};
   for (const Event& event : run.events) {
     if (event.kind != kind) continue;
     for (const std::string_view place : k_places) {
       if (event.caught.count(std::string(place)) == 0) continue;
-      facts.set({fmt::format("oom.{}", place), true, fmt::format("the stack of the error: {}", place), {event.origin}});
+      facts.set({fmt::format("oom.{}", place),
+                 true,
+                 fmt::format("the stack of the error: {}", place),
+                 {event.origin}});
     }
   }
 }
@@ -133,16 +145,26 @@ void say_time(const Run& run, const Event& event, FactTable& facts) {
            other.origin.offset <= event.origin.offset;
   });
   const bool closed = std::any_of(run.series.begin(), run.series.end(), [&](const Series& series) {
-    return series.raw_name.find("train_runtime") != std::string::npos && series.source == event.origin.source &&
-           !series.empty() && series.offset.front() <= event.origin.offset;
+    return series.raw_name.find("train_runtime") != std::string::npos &&
+           series.source == event.origin.source && !series.empty() &&
+           series.offset.front() <= event.origin.offset;
   });
-  if (ended || closed) facts.set({"oom.after_training_end", true, "the error stands after the end of training", {event.origin}});
+  if (ended || closed)
+    facts.set({"oom.after_training_end",
+               true,
+               "the error stands after the end of training",
+               {event.origin}});
   if (event.step) {
-    facts.set({"oom.step", static_cast<double>(*event.step), fmt::format("after step {}", *event.step), {event.origin}});
+    facts.set({"oom.step",
+               static_cast<double>(*event.step),
+               fmt::format("after step {}", *event.step),
+               {event.origin}});
   }
   const Series* loss = run.primary(Role::loss);
-  const bool logged = loss != nullptr && loss->source == event.origin.source && loss->offset.front() < event.origin.offset;
-  if (event.step || logged) facts.set({"oom.late", true, "steps were logged before the error", {event.origin}});
+  const bool logged = loss != nullptr && loss->source == event.origin.source &&
+                      loss->offset.front() < event.origin.offset;
+  if (event.step || logged)
+    facts.set({"oom.late", true, "steps were logged before the error", {event.origin}});
 }
 
 }  // namespace

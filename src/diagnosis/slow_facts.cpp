@@ -12,8 +12,8 @@
 namespace aplomb {
 namespace {
 
-/// Below this a card waits for something: kernels of a training step that is not starved keep it busier. The reports
-/// of starved runs in the casebook give 0 to 46 %, healthy ones 85 % and more.
+/// Below this a card waits for something: kernels of a training step that is not starved keep it
+/// busier. The reports of starved runs in the casebook give 0 to 46 %, healthy ones 85 % and more.
 constexpr double k_idle_percent = 60;
 constexpr double k_busy_percent = 90;
 
@@ -24,7 +24,8 @@ std::optional<double> caught(const Event& event, const char* name) {
   return value == nullptr ? std::nullopt : std::optional<double>(*value);
 }
 
-/// DeepSpeed's and Megatron's breakdowns: the shares of forward, backward, optimizer step and all-reduce.
+/// DeepSpeed's and Megatron's breakdowns: the shares of forward, backward, optimizer step and
+/// all-reduce.
 void add_breakdown(const Run& run, FactTable& facts) {
   double forward = 0;
   double backward = 0;
@@ -46,14 +47,18 @@ void add_breakdown(const Run& run, FactTable& facts) {
   const double all = forward + backward + step;
   if (!seen || forward <= 0 || backward <= 0 || all <= 0) return;
   const auto share = [&](const char* name, double part, const char* words) {
-    facts.set({name, part / all, fmt::format("{} takes {:.0f} % of a step", words, 100 * part / all), {origin}});
+    facts.set({name,
+               part / all,
+               fmt::format("{} takes {:.0f} % of a step", words, 100 * part / all),
+               {origin}});
   };
   share("slow.optimizer_share", step, "the optimizer step");
   share("slow.communication_share", allreduce, "the all-reduce");
   share("slow.data_share", data, "the batch generator");
 }
 
-/// `Time 3.06 (10.06)  Data 2.99 (9.80)`: the mean of both where it is printed, else the mean of what was caught.
+/// `Time 3.06 (10.06)  Data 2.99 (9.80)`: the mean of both where it is printed, else the mean of
+/// what was caught.
 void add_waits(const Run& run, FactTable& facts) {
   double time = 0;
   double data = 0;
@@ -68,7 +73,10 @@ void add_waits(const Run& run, FactTable& facts) {
   }
   if (time <= 0) return;
   const double share = data / time;
-  facts.set({"slow.data_share", share, fmt::format("{:.0f} % of a step is spent waiting for data", 100 * share), {origin}});
+  facts.set({"slow.data_share",
+             share,
+             fmt::format("{:.0f} % of a step is spent waiting for data", 100 * share),
+             {origin}});
 }
 
 void add_series_waits(const Run& run, FactTable& facts) {
@@ -81,7 +89,9 @@ void add_series_waits(const Run& run, FactTable& facts) {
   for (const double value : step->value) all += value;
   if (!(all > 0) || data->size() != step->size()) return;
   const double share = waited / all;
-  facts.set({"slow.data_share", share, fmt::format("{:.0f} % of the time is spent waiting for data", 100 * share),
+  facts.set({"slow.data_share",
+             share,
+             fmt::format("{:.0f} % of the time is spent waiting for data", 100 * share),
              {data->origin(data->size() - 1)}});
 }
 
@@ -114,7 +124,8 @@ void add_slow_facts(const Run& run, FactTable& facts) {
   add_waits(run, facts);
   add_utilisation(run, facts);
   for (const Event& event : run.events) {
-    if (event.kind == "gpu-idle") facts.set({"slow.gpu_idle", true, shorten(event.text, 160), {event.origin}});
+    if (event.kind == "gpu-idle")
+      facts.set({"slow.gpu_idle", true, shorten(event.text, 160), {event.origin}});
   }
 }
 

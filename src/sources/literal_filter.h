@@ -26,7 +26,8 @@ namespace aplomb {
 
 class LiteralFilter {
  public:
-  static constexpr std::size_t k_least = 5;  ///< bytes of the shortest literal; shorter ones are refused
+  static constexpr std::size_t k_least =
+      5;  ///< bytes of the shortest literal; shorter ones are refused
 
   /// False, and nothing is added, where the literal is shorter than k_least.
   bool add(std::string_view literal, std::uint32_t owner);

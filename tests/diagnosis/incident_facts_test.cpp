@@ -1,0 +1,173 @@
+#include "diagnosis/incident_facts.h"
+
+#include <gtest/gtest.h>
+
+#include "diagnosis/cause_book.h"
+#include "knowledge/document.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_gib = 1073741824.0;
+
+Event event(const std::string& kind, std::map<std::string, Value> caught, int rank = -1,
+            Severity severity = Severity::failed) {
+  Event made;
+  made.kind = kind;
+  made.severity = severity;
+  made.rank = rank;
+  made.caught = std::move(caught);
+  return made;
+}
+
+FactTable facts_of(std::vector<Event> events) {
+  aplomb::Run run;
+  run.events = std::move(events);
+  FactTable facts;
+  add_memory_facts(run, facts);
+  add_hang_facts(run, facts);
+  add_slow_facts(run, facts);
+  add_incident_root(run, facts);
+  return facts;
+}
+
+bool holds(const FactTable& facts, const std::string& name) {
+  const Fact* fact = facts.find(name);
+  return fact != nullptr && is_true(fact->value);
+}
+
+double number(const FactTable& facts, const std::string& name) {
+  const Fact* fact = facts.find(name);
+  const double* value = fact == nullptr ? nullptr : as_number(fact->value);
+  return value == nullptr ? -1 : *value;
+}
+
+FactTable memory(double requested, double total, double free, double allocated, double reserved) {
+  return facts_of({event("cuda-oom", {{"requested", requested * k_gib},
+                                      {"total", total * k_gib},
+                                      {"free", free * k_gib},
+                                      {"allocated", allocated * k_gib},
+                                      {"reserved", reserved * k_gib}})});
+}
+
+TEST(MemoryFacts, OneTensorLargerThanAHalfEmptyCardIsTheStoryOfThatTensor) {
+  const FactTable facts = memory(30, 80, 25, 50, 52);
+  EXPECT_TRUE(holds(facts, "oom.one_giant_tensor"));
+  EXPECT_FALSE(holds(facts, "oom.base_load_full"));
+  EXPECT_FALSE(holds(facts, "oom.impossible_request"));
+  EXPECT_TRUE(holds(memory(200, 80, 70, 5, 6), "oom.impossible_request"));
+}
+
+TEST(MemoryFacts, ASmallRequestOnAFullCardIsTheStoryOfTheStandingLoad) {
+  const FactTable facts = memory(0.02, 24, 0.01, 22.5, 23);
+  EXPECT_TRUE(holds(facts, "oom.base_load_full"));
+  EXPECT_FALSE(holds(facts, "oom.one_giant_tensor"));
+  EXPECT_FALSE(holds(facts, "oom.fragmented"));
+}
+
+TEST(MemoryFacts, SlackThatWouldHaveHeldTheRequestIsFragmentation) {
+  const FactTable facts = memory(1, 24, 0.2, 14, 22);
+  EXPECT_TRUE(holds(facts, "oom.fragmented"));
+  EXPECT_NEAR(number(facts, "oom.fragmentation"), 8.0 / 24, 1e-9);
+  EXPECT_FALSE(holds(memory(10, 24, 0.2, 14, 22), "oom.fragmented"));
+}
+
+TEST(MemoryFacts, WhatOthersHoldIsSeparated) {
+  EXPECT_TRUE(holds(memory(1, 24, 0.5, 8, 9), "oom.card_shared"));
+  EXPECT_FALSE(holds(memory(1, 24, 0.5, 22, 23), "oom.card_shared"));
+}
+
+TEST(MemoryFacts, APlaceAndAnEndedTrainingAreCarriedOver) {
+  Event ended = event("training-ended", {}, -1, Severity::note);
+  ended.origin.offset = 10;
+  Event oom = event("cuda-oom", {{"at_save", true}});
+  oom.origin.offset = 20;
+  EXPECT_TRUE(holds(facts_of({ended, oom}), "oom.after_training_end"));
+  EXPECT_TRUE(holds(facts_of({ended, oom}), "oom.at_save"));
+  oom.origin.offset = 5;
+  EXPECT_FALSE(holds(facts_of({oom, ended}), "oom.after_training_end"));
+}
+
+Event timeout(int rank, double seq, const std::string& op, double numel) {
+  return event("nccl-watchdog",
+               {{"seq", seq}, {"op_text", op}, {"numel_in", numel}, {"timeout_ms", 600000.0}},
+               rank);
+}
+
+TEST(HangFacts, DifferentOperationsAtOneNumberAreTold) {
+  const FactTable facts = facts_of({timeout(0, 50, "REDUCE", 1), timeout(1, 50, "ALLREDUCE", 1)});
+  EXPECT_TRUE(holds(facts, "hang.collectives_differ"));
+  EXPECT_FALSE(holds(facts, "hang.seq_differs"));
+  EXPECT_EQ(number(facts, "hang.timeout_s"), 600);
+  EXPECT_TRUE(holds(facts, "hang.one_element"));
+}
+
+TEST(HangFacts, DifferentSizesAndNumbersAreToldApart) {
+  EXPECT_TRUE(holds(facts_of({timeout(0, 7, "ALLREDUCE", 10), timeout(1, 7, "ALLREDUCE", 12)}),
+                    "hang.sizes_differ"));
+  const FactTable facts =
+      facts_of({timeout(0, 7, "ALLREDUCE", 10), timeout(1, 9, "ALLREDUCE", 10)});
+  EXPECT_TRUE(holds(facts, "hang.seq_differs"));
+  EXPECT_FALSE(holds(facts, "hang.sizes_differ"));
+}
+
+TEST(HangFacts, OfTheTimeoutsOfARankTheEarliestCollectiveCounts) {
+  const FactTable facts = facts_of({timeout(0, 8, "ALLREDUCE", 10), timeout(0, 7, "BROADCAST", 3),
+                                    timeout(1, 7, "BROADCAST", 3)});
+  EXPECT_FALSE(holds(facts, "hang.collectives_differ"));
+  EXPECT_FALSE(holds(facts, "hang.seq_differs"));
+}
+
+TEST(HangFacts, ARankThatSpeaksButDoesNotTimeOutIsMissing) {
+  const FactTable facts = facts_of({timeout(1, 7, "ALLREDUCE", 1), timeout(2, 7, "ALLREDUCE", 1),
+                                    event("nccl-cascade", {}, 0, Severity::warning)});
+  EXPECT_EQ(number(facts, "hang.missing_ranks"), 1);
+}
+
+TEST(IncidentRoot, AnErrorOfOneRankOutranksTheTimeoutsOfTheOthers) {
+  const FactTable facts = facts_of({timeout(1, 7, "ALLREDUCE", 1), event("cuda-oom", {}, 0)});
+  EXPECT_EQ(show(facts.find("incident.root")->value), "cuda-oom");
+  EXPECT_EQ(number(facts, "hang.failed_rank"), 0);
+  EXPECT_TRUE(holds(facts, "hang.other_failure"));
+  const FactTable only = facts_of({timeout(1, 7, "ALLREDUCE", 1)});
+  EXPECT_EQ(show(only.find("incident.root")->value), "nccl-watchdog");
+  EXPECT_FALSE(holds(only, "hang.other_failure"));
+}
+
+TEST(SlowFacts, SharesOfAWallClockBreakdown) {
+  const FactTable facts =
+      facts_of({event("wall-clock", {{"forward", 100.0}, {"backward", 200.0}, {"step", 700.0}}, -1,
+                      Severity::note)});
+  EXPECT_NEAR(number(facts, "slow.optimizer_share"), 0.7, 1e-9);
+}
+
+TEST(SlowFacts, TheMedianOfSaidUtilisationsDecides) {
+  const FactTable facts = facts_of({event("gpu-utilisation", {{"percent", 20.0}}),
+                                    event("gpu-utilisation", {{"percent_b", 30.0}}),
+                                    event("gpu-utilisation", {{"percent", 99.0}})});
+  EXPECT_EQ(number(facts, "slow.gpu_percent"), 30);
+  EXPECT_TRUE(holds(facts, "slow.gpu_idle"));
+}
+
+TEST(IncidentRules, EveryRuleParsesAndAsksOnlyForDeclaredFacts) {
+  const std::vector<std::string> declared = declared_facts();
+  simdjson::dom::array entries;
+  ASSERT_EQ(knowledge::file("incidents.yaml").get(entries), simdjson::SUCCESS);
+  for (const simdjson::dom::element entry : entries) {
+    const Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    ASSERT_TRUE(when) << knowledge::text_of(entry, "fact");
+    for (const std::string& name : when->names()) {
+      EXPECT_TRUE(is_declared(declared, name)) << knowledge::text_of(entry, "fact") << ": " << name;
+    }
+  }
+}
+
+TEST(IncidentRules, AreFalseRatherThanUnknownWhereNothingWasSeen) {
+  FactTable facts;
+  add_incident_rules(facts);
+  ASSERT_NE(facts.find("incident.oom"), nullptr);
+  EXPECT_FALSE(holds(facts, "incident.oom"));
+}
+
+}  // namespace
+}  // namespace aplomb
