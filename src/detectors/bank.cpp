@@ -1,8 +1,13 @@
+#include <algorithm>
+
 #include "detectors/detector.h"
+
 namespace aplomb {
+
 #define APLOMB_MEMBER(slug) std::unique_ptr<Detector> make_##slug##_detector();
 #include "detectors/roster.def"
 #undef APLOMB_MEMBER
+
 std::vector<std::unique_ptr<Detector>> make_detectors() {
   std::vector<std::unique_ptr<Detector>> all;
 #define APLOMB_MEMBER(slug) all.push_back(make_##slug##_detector());
@@ -10,5 +15,57 @@ std::vector<std::unique_ptr<Detector>> make_detectors() {
 #undef APLOMB_MEMBER
   return all;
 }
-std::vector<Symptom> detect(const Run&) { return {}; }
+
+namespace {
+
+static_assert(static_cast<unsigned>(Role::count_) <= 64, "roles are kept as bits of one word");
+
+constexpr std::uint64_t bit(Role role) { return std::uint64_t{1} << static_cast<unsigned>(role); }
+
+}  // namespace
+
+DetectorBank::DetectorBank(RunContext context)
+    : context_(std::move(context)), detectors_(make_detectors()) {
+  for (const auto& detector : detectors_) {
+    std::uint64_t wanted = 0;
+    for (const Role role : detector->spec().inputs) wanted |= bit(role);
+    wants_.push_back(wanted);
+  }
+}
+
+void DetectorBank::observe(const Frame& frame) {
+  std::uint64_t present = 0;
+  for (const Reading& reading : frame.readings) present |= bit(reading.role);
+  for (std::size_t i = 0; i < detectors_.size(); ++i) {
+    if ((wants_[i] & present) != 0) detectors_[i]->observe(frame, context_, fresh_);
+  }
+  if (!fresh_.empty()) fold();
+}
+
+std::vector<Symptom> DetectorBank::finish() {
+  for (const auto& detector : detectors_) detector->finish(context_, fresh_);
+  fold();
+  std::stable_sort(symptoms_.begin(), symptoms_.end(), [](const Symptom& a, const Symptom& b) {
+    if (a.severity != b.severity) return a.severity > b.severity;
+    return a.first_step < b.first_step;
+  });
+  return symptoms_;
+}
+
+void DetectorBank::fold() {
+  for (Symptom& symptom : fresh_) {
+    const auto known = std::find_if(symptoms_.begin(), symptoms_.end(), [&](const Symptom& each) {
+      return each.id == symptom.id && each.series == symptom.series;
+    });
+    if (symptom.summary.empty()) {
+      if (known != symptoms_.end()) symptoms_.erase(known);
+    } else if (known == symptoms_.end()) {
+      symptoms_.push_back(std::move(symptom));
+    } else {
+      *known = std::move(symptom);
+    }
+  }
+  fresh_.clear();
+}
+
 }  // namespace aplomb

@@ -1,0 +1,191 @@
+/// detect(): a finished Run as frames. A streaming merge of the series that detectors want, by
+/// (segment, step); nothing is copied but the readings of the frame at hand.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "detectors/detector.h"
+
+namespace aplomb {
+namespace {
+
+/// A run of a detection model has a dozen loss components; more names than this are numbers in
+/// disguise.
+constexpr std::size_t k_most_of_a_kind = 48;
+
+constexpr std::array k_many{Role::loss_component,   Role::eval_component,
+                            Role::reward_component, Role::reward_component_std,
+                            Role::eval_metric,      Role::eval_accuracy};
+
+bool is_many(Role role) { return std::find(k_many.begin(), k_many.end(), role) != k_many.end(); }
+
+/// Every series that a detector may want: the primary one of each role, all names of the roles that
+/// have many, and those without a known role that hold NaN or Inf.
+std::vector<const Series*> choose(const Run& run) {
+  std::vector<const Series*> chosen;
+  for (unsigned i = 1; i < static_cast<unsigned>(Role::count_); ++i) {
+    const Role role = static_cast<Role>(i);
+    if (is_many(role)) continue;
+    if (const Series* series = run.primary(role)) chosen.push_back(series);
+  }
+  std::set<std::string_view> names;
+  for (const Series& series : run.series) {
+    const bool wanted =
+        is_many(series.role) || (series.role == Role::other && series.nonfinite_count > 0);
+    if (!wanted || series.empty() || !names.insert(series.name).second) continue;
+    if (names.size() > k_most_of_a_kind) break;
+    chosen.push_back(run.find(series.name));
+  }
+  return chosen;
+}
+
+const double* number_setting(const Run& run, std::string_view name) {
+  const Setting* setting = run.setting(name);
+  return setting == nullptr ? nullptr : as_number(setting->value);
+}
+
+std::optional<std::int64_t> whole_setting(const Run& run, std::string_view name) {
+  const double* value = number_setting(run, name);
+  if (value == nullptr || !(*value >= 1) || *value > 1e15) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<double> positive_setting(const Run& run, std::string_view name) {
+  const double* value = number_setting(run, name);
+  if (value == nullptr || !(*value > 0) || !std::isfinite(*value)) return std::nullopt;
+  return *value;
+}
+
+bool says_reinforcement(Role role) {
+  switch (role) {
+    case Role::reward:
+    case Role::reward_component:
+    case Role::reward_std:
+    case Role::frac_reward_zero_std:
+    case Role::is_ratio_mean:
+    case Role::clip_ratio:
+    case Role::completion_length:
+    case Role::completion_clipped_ratio:
+      return true;
+    default:
+      return false;
+  }
+}
+
+RunContext context_of(const Run& run, const std::vector<const Series*>& chosen,
+                      const Series& anchor) {
+  RunContext context;
+  for (const Series* series : chosen) {
+    context.series_names.push_back(series->name);
+    context.reinforcement = context.reinforcement || says_reinforcement(series->role);
+  }
+  context.steps_are_epochs = anchor.step_kind == StepKind::epoch;
+  if (anchor.step_kind == StepKind::epoch) context.step_word = "epoch";
+  if (anchor.step_kind == StepKind::ordinal) context.step_word = "record";
+  context.planned_steps = whole_setting(run, "train.max_steps");
+  context.log_steps = whole_setting(run, "log.steps");
+  context.world_size = whole_setting(run, "dist.world_size");
+  context.grad_clip = positive_setting(run, "optim.grad_clip");
+  context.vocab_size = positive_setting(run, "model.vocab_size");
+  std::set<int> ranks;
+  for (const Series& series : run.series) {
+    if (series.role == Role::loss && series.rank >= 0 && !series.empty()) ranks.insert(series.rank);
+  }
+  context.ranks.assign(ranks.begin(), ranks.end());
+  return context;
+}
+
+struct Key {
+  std::uint16_t segment = 0;
+  std::int64_t step = 0;
+  auto operator<=>(const Key&) const = default;
+};
+
+/// Walks one series. Steps of another kind than the anchor's (an evaluation known by its epoch
+/// only) are put where they stand in the artifact, or where that is not known spread evenly over
+/// the run.
+class Cursor {
+ public:
+  Cursor(const Series& series, std::uint32_t id, const Series& anchor)
+      : series_(series),
+        anchor_(anchor),
+        id_(id),
+        own_steps_(series.step_kind == anchor.step_kind) {
+    place();
+  }
+
+  bool done() const { return at_ >= series_.size(); }
+  const Key& key() const { return key_; }
+  Reading reading() const { return {series_.role, id_, series_.value[at_], series_.origin(at_)}; }
+  void advance() {
+    ++at_;
+    if (!done()) place();
+  }
+
+ private:
+  void place() {
+    if (series_.empty()) return;
+    if (own_steps_) {
+      key_ = {series_.segment[at_], series_.step[at_]};
+      return;
+    }
+    const std::size_t last = anchor_.size() - 1;
+    if (series_.source == anchor_.source && anchor_.offset[last] > 0) {
+      while (anchor_at_ < last && anchor_.offset[anchor_at_ + 1] <= series_.offset[at_])
+        ++anchor_at_;
+    } else {
+      anchor_at_ = std::min(last, (at_ + 1) * anchor_.size() / series_.size());
+    }
+    key_ = {anchor_.segment[anchor_at_], anchor_.step[anchor_at_]};
+  }
+
+  const Series& series_;
+  const Series& anchor_;
+  std::uint32_t id_;
+  bool own_steps_;
+  std::size_t at_ = 0;
+  std::size_t anchor_at_ = 0;
+  Key key_;
+};
+
+const Series& anchor_of(const std::vector<const Series*>& chosen) {
+  for (const Series* series : chosen) {
+    if (series->role == Role::loss) return *series;
+  }
+  return **std::max_element(chosen.begin(), chosen.end(),
+                            [](const Series* a, const Series* b) { return a->size() < b->size(); });
+}
+
+}  // namespace
+
+std::vector<Symptom> detect(const Run& run) {
+  const std::vector<const Series*> chosen = choose(run);
+  if (chosen.empty()) return {};
+  const Series& anchor = anchor_of(chosen);
+  DetectorBank bank(context_of(run, chosen, anchor));
+  std::vector<Cursor> cursors;
+  for (std::uint32_t i = 0; i < chosen.size(); ++i) cursors.emplace_back(*chosen[i], i, anchor);
+  std::vector<Reading> readings;
+  while (true) {
+    const Cursor* first = nullptr;
+    for (const Cursor& cursor : cursors) {
+      if (!cursor.done() && (first == nullptr || cursor.key() < first->key())) first = &cursor;
+    }
+    if (first == nullptr) break;
+    const Key key = first->key();
+    readings.clear();
+    // A step that a series gives twice makes two frames: each series has at most one reading in a
+    // frame.
+    for (Cursor& cursor : cursors) {
+      if (cursor.done() || cursor.key() != key) continue;
+      readings.push_back(cursor.reading());
+      cursor.advance();
+    }
+    bank.observe({key.step, key.segment, readings});
+  }
+  return bank.finish();
+}
+
+}  // namespace aplomb

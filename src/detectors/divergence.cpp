@@ -1,0 +1,214 @@
+/// The loss leaves its best level and does not come back: a jump, a ramp or a slow climb. A step to
+/// a new level that is not much higher (another mixture of data, a curriculum) is said, and is no
+/// alarm.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/curve.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_sigma = 6.0;  // of a block's level: a run of noise alone does not reach it
+constexpr double k_doubled =
+    2.0;  // "the loss more than doubled" is what made real runs count as broken
+constexpr double k_slow_ratio = 1.3;
+constexpr double k_slow_hint = 1.15;
+constexpr double k_sudden_share = 0.6;
+constexpr double k_shift_ratio = 1.7;  // a jump up to this is what another mixture of data does
+constexpr double k_lost = 0.75;        // of the progress
+constexpr double k_progress = 0.1;     // of the start level: below it there was none to lose
+constexpr double k_huge = 1e6;         // nats, pixels or dollars: no loss that trains stands there
+constexpr std::size_t k_short = 12;    // blocks: fewer are judged value by value
+
+const DetectorSpec& divergence_spec() {
+  static const DetectorSpec spec{
+      "loss.divergence",
+      {"loss.divergence", "loss.level_shift", "loss.huge"},
+      "The loss climbs away from its best level and stays up",
+      "A diverged run unlearns; everything after the best step is wasted, and its checkpoints are "
+      "worse.",
+      "loss 2.0, 2.1, 2.4, 3.1, 4.6, 7.0",
+      {Role::loss, Role::perplexity},
+      {{"sigma", k_sigma, "sigma", 2, 20, "the customary 6-sigma rule, here of block medians"},
+       {"doubled", k_doubled, "x", 1.1, 100,
+        "benchmark here: real runs whose loss doubled were broken"},
+       {"slow_ratio", k_slow_ratio, "x", 1.05, 10,
+        "benchmark here: no healthy real run climbs by 30 %"},
+       {"shift_ratio", k_shift_ratio, "x", 1.05, 10,
+        "benchmark here: steps between mixtures of data stay below it"},
+       {"lost", k_lost, "fraction", 0.1, 1, "most of what was learned is gone"},
+       {"huge", k_huge, "", 1e3, 1e12,
+        "losses of real runs in the corpus stay below it unless they exploded"}},
+      {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2304.09871"}};
+  return spec;
+}
+
+class DivergenceDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return divergence_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    const Reading* loss = finite_of(frame, Role::loss);
+    if (loss == nullptr && !losses_seen_) {
+      const Reading* perplexity = finite_of(frame, Role::perplexity);
+      if (perplexity != nullptr) note_size(sample_of(frame, *perplexity), perplexity->value);
+    }
+    if (loss == nullptr) return;
+    losses_seen_ = true;
+    note_size(sample_of(frame, *loss), loss->value);
+    note_ends(sample_of(frame, *loss));
+    if (blocks_.add(frame.step, loss->value) && !told_) report(context, out);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    const std::size_t before = out.size();
+    report(context, out);
+    if (told_ && (out.size() == before || out[before].id != "loss.divergence"))
+      out.push_back(withdrawal("loss.divergence", "loss"));
+    if (huge_ > 0 && !back_to_earth()) out.push_back(describe_huge(context));
+  }
+
+ private:
+  void note_size(const Sample& sample, double value) {
+    ++sized_;
+    if (std::fabs(value) < k_huge) {
+      run_below_huge_++;
+      return;
+    }
+    run_below_huge_ = 0;
+    if (huge_++ == 0) first_huge_ = sample;
+    if (std::fabs(value) > std::fabs(largest_.value)) largest_ = sample;
+  }
+  /// Exploded once and came back at once: the spike detector's business.
+  bool back_to_earth() const { return run_below_huge_ >= 3 && huge_ * 5 < sized_; }
+
+  void note_ends(const Sample& sample) {
+    if (lowest_.origin.offset == 0 && lowest_.step == 0 && blocks_.count() == 0) lowest_ = sample;
+    if (sample.value < lowest_.value) lowest_ = sample;
+    last_ = sample;
+  }
+
+  void report(const RunContext& context, std::vector<Symptom>& out) {
+    if (context.reinforcement) return;  // a policy loss has no level to leave
+    const Curve curve = curve_of(blocks_);
+    if (curve.size < 4) return;
+    if (curve.size < k_short) {
+      judge_short(curve, context, out);
+    } else {
+      judge_long(curve, context, out);
+    }
+  }
+
+  /// Few values: only what needs no statistics. The last three all far above the best, and the best
+  /// no lone dip.
+  void judge_short(const Curve& curve, const RunContext& context, std::vector<Symptom>& out) {
+    if (!(curve.best > 0) || curve.ratio() < k_doubled || curve.tail_least < 1.5 * lowest_.value)
+      return;
+    const bool rising = curve.level[curve.size - 1] >= curve.level[curve.size - 3];
+    const bool above_start = curve.last > curve.start;
+    if (!rising && !above_start) return;
+    out.push_back(describe(curve, context, "loss.divergence", Severity::failed));
+    told_ = true;
+  }
+
+  void judge_long(const Curve& curve, const RunContext& context, std::vector<Symptom>& out) {
+    const double scale = std::max({std::fabs(curve.start), std::fabs(curve.best), 1e-12});
+    const bool significant =
+        curve.rise() > k_sigma * curve.noise && curve.tail_least > curve.best + 2 * curve.noise;
+    if (!significant || curve.rise() < 0.05 * scale) return;
+    const bool sudden = curve.sudden_share >= k_sudden_share;
+    const bool learned =
+        curve.progress() > k_progress * scale && curve.progress() > k_sigma * curve.noise;
+    const bool lost = learned && curve.lost() >= k_lost;
+    const bool still_up = curve.last - curve.best > 0.5 * (curve.peak - curve.best);
+    const double ratio = curve.ratio();
+    if (ratio >= k_doubled || (lost && curve.best <= 0)) {
+      out.push_back(describe(curve, context, "loss.divergence",
+                             still_up ? Severity::failed : Severity::unstable));
+    } else if (!sudden && ratio >= k_slow_ratio) {
+      out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
+    } else if (lost && ratio >= (sudden ? k_shift_ratio : k_slow_hint)) {
+      out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
+    } else if (!sudden && ratio >= k_slow_hint) {
+      out.push_back(describe(curve, context, "loss.divergence", Severity::warning));
+    } else if (sudden && ratio >= k_slow_hint) {
+      out.push_back(describe(curve, context, "loss.level_shift", Severity::note));
+      return;
+    } else {
+      return;
+    }
+    told_ = true;
+  }
+
+  Symptom describe(const Curve& curve, const RunContext& context, const char* id,
+                   Severity severity) const {
+    Symptom symptom;
+    symptom.id = id;
+    symptom.series = "loss";
+    symptom.severity = severity;
+    const bool sudden = curve.sudden_share >= k_sudden_share;
+    symptom.first_step = sudden ? curve.sudden_step : curve.best_step;
+    symptom.last_step = curve.last_step;
+    auto& measures = symptom.measures;
+    measures["best"] = curve.best;
+    measures["best_step"] = static_cast<double>(curve.best_step);
+    measures["last"] = curve.last;
+    measures["start"] = curve.start;
+    measures["ratio"] = curve.ratio();
+    measures["slow"] = !sudden;
+    measures["sudden"] = sudden;
+    measures["lost"] = std::min(curve.lost(), 1e6);
+    measures["to_start_level"] =
+        curve.progress() > k_progress * std::fabs(curve.start) && curve.lost() >= 0.8;
+    measures["step"] = static_cast<double>(symptom.first_step);
+    const char* verb = sudden ? "jumps" : "climbs";
+    symptom.summary =
+        fmt::format("loss {} from {} ({}) to {} and stays up", verb, show_number(curve.best),
+                    at_step(context, curve.best_step), show_number(curve.last));
+    if (curve.best > 0 && curve.ratio() < 100)
+      symptom.summary += fmt::format(" ({:.1f}x)", curve.ratio());
+    add_evidence(symptom, lowest_.origin);
+    add_evidence(symptom, last_.origin);
+    return symptom;
+  }
+
+  Symptom describe_huge(const RunContext& context) const {
+    Symptom symptom;
+    symptom.id = "loss.huge";
+    symptom.series = losses_seen_ ? "loss" : "perplexity";
+    symptom.severity = Severity::failed;
+    symptom.first_step = first_huge_.step;
+    symptom.last_step = largest_.step;
+    symptom.measures["value"] = largest_.value;
+    symptom.measures["share"] = static_cast<double>(huge_) / static_cast<double>(sized_);
+    symptom.measures["first_sample"] = huge_ == sized_;
+    symptom.summary = fmt::format("{} reaches {} at {}: exploded", symptom.series,
+                                  show_number(largest_.value, 3), at_step(context, largest_.step));
+    add_evidence(symptom, first_huge_.origin);
+    add_evidence(symptom, largest_.origin);
+    return symptom;
+  }
+
+  BlockSummary blocks_;
+  Sample lowest_;
+  Sample last_;
+  bool told_ = false;
+  bool losses_seen_ = false;
+  std::uint64_t sized_ = 0;
+  std::uint64_t huge_ = 0;
+  std::uint64_t run_below_huge_ = 0;
+  Sample first_huge_;
+  Sample largest_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_divergence_detector() {
+  return std::make_unique<DivergenceDetector>();
+}
+
+}  // namespace aplomb

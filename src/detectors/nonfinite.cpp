@@ -1,0 +1,349 @@
+/// First NaN or Inf in loss, gradient norm, evaluation loss, any loss component or other metric;
+/// which came first, and whether anything rose before it. Which went first tells forward from
+/// backward; a gradient norm that rises before the NaN tells an optimisation blow-up from a bad
+/// sample.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/rise_watch.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_share_failed = 0.2;  // one step in five lost is no longer training
+constexpr std::uint64_t k_back = 3;  // finite samples in a row after which a series has recovered
+constexpr std::int64_t k_early_step =
+    100;  // "no NaN in the first 100 steps" is the guides' criterion of stability
+constexpr std::int64_t k_at_once_step = 10;
+
+const DetectorSpec& nonfinite_spec() {
+  static const DetectorSpec spec{
+      "nonfinite",
+      {"loss.nonfinite", "grad_norm.nonfinite", "eval_loss.nonfinite", "component.nonfinite",
+       "metric.nonfinite", "nonfinite.onset"},
+      "The first NaN or Inf of each metric, and what went first",
+      "After one non-finite update every weight that it touched is lost; all later steps are "
+      "wasted.",
+      "loss 1.81, 1.79, nan, nan",
+      {Role::loss,
+       Role::grad_norm,
+       Role::eval_loss,
+       Role::loss_component,
+       Role::eval_component,
+       Role::perplexity,
+       Role::reward,
+       Role::entropy,
+       Role::kl,
+       Role::value_loss,
+       Role::eval_metric,
+       Role::accuracy,
+       Role::eval_accuracy,
+       Role::param_norm,
+       Role::other,
+       Role::cfm_loss,
+       Role::alignment,
+       Role::diversity,
+       Role::reward_component,
+       Role::logp_difference},
+      {{"share_failed", k_share_failed, "fraction", 0, 1,
+        "more than one lost step in five: the run does not train even if the loss comes back"},
+       {"back", static_cast<double>(k_back), "samples", 1, 100,
+        "shortest tail that shows a recovery"},
+       {"early_step", static_cast<double>(k_early_step), "steps", 1, 1e6,
+        "success criterion of guide 000: no NaN in 100 steps"}},
+      {"https://docs.pytorch.org/docs/stable/notes/amp_examples.html"}};
+  return spec;
+}
+
+/// What is known of one series.
+struct Watch {
+  Role role = Role::other;
+  std::string name;
+  std::uint64_t count = 0;
+  std::uint64_t bad = 0;
+  std::uint64_t finite_run = 0;  // finite samples since the last bad one
+  std::uint64_t first_index = 0;
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  bool infinite = false;  // the first bad one was Inf
+  bool has_before = false;
+  Sample before;  // last finite one before the first bad one
+  Origin first;
+  Origin last;
+};
+
+std::string_view id_of(Role role) {
+  switch (role) {
+    case Role::loss:
+      return "loss.nonfinite";
+    case Role::grad_norm:
+      return "grad_norm.nonfinite";
+    case Role::eval_loss:
+      return "eval_loss.nonfinite";
+    case Role::loss_component:
+    case Role::eval_component:
+      return "component.nonfinite";
+    default:
+      return "metric.nonfinite";
+  }
+}
+
+class NonfiniteDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return nonfinite_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    if (is_training(frame) && frames_++ == 0) first_step_ = frame.step;
+    bool fresh = false;
+    for (const Reading& reading : frame.readings) fresh = look(frame, reading, context) || fresh;
+    if (fresh) {
+      for (const Watch& watch : watches_) {
+        if (watch.bad == 1 && watch.finite_run == 0) out.push_back(describe(watch, context));
+      }
+      if (!onset_known_) note_onset(frame);
+    }
+    // The rises are asked before this frame's samples enter them: they are about what came before.
+    if (const Reading* loss = finite_of(frame, Role::loss)) loss_rise_.add(frame.step, loss->value);
+    if (const Reading* norm = finite_of(frame, Role::grad_norm))
+      grad_rise_.add(frame.step, norm->value);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    for (const Watch& watch : watches_) {
+      if (watch.bad > 0) out.push_back(describe(watch, context));
+    }
+    if (onset_known_) out.push_back(describe_onset(context));
+  }
+
+ private:
+  Watch& watch_of(const Reading& reading, const RunContext& context) {
+    if (reading.series >= index_.size()) index_.resize(reading.series + 1, -1);
+    if (index_[reading.series] < 0) {
+      index_[reading.series] = static_cast<std::int32_t>(watches_.size());
+      watches_.emplace_back();
+      watches_.back().role = reading.role;
+      watches_.back().name = series_name(context, reading, name(reading.role));
+    }
+    return watches_[static_cast<std::size_t>(index_[reading.series])];
+  }
+
+  /// True when this is the first non-finite sample of its series.
+  bool look(const Frame& frame, const Reading& reading, const RunContext& context) {
+    Watch& watch = watch_of(reading, context);
+    ++watch.count;
+    if (std::isfinite(reading.value)) {
+      ++watch.finite_run;
+      if (watch.bad == 0) {
+        watch.has_before = true;
+        watch.before = sample_of(frame, reading);
+      }
+      return false;
+    }
+    watch.finite_run = 0;
+    watch.last_step = frame.step;
+    watch.last = reading.origin;
+    if (++watch.bad > 1) return false;
+    watch.first_index = watch.count - 1;
+    watch.first_step = frame.step;
+    watch.first = reading.origin;
+    watch.infinite = std::isinf(reading.value);
+    return true;
+  }
+
+  static bool recovers(const Watch& watch) { return watch.finite_run >= k_back; }
+
+  static Severity severity_of(const Watch& watch, const RunContext& context) {
+    const double share = static_cast<double>(watch.bad) / static_cast<double>(watch.count);
+    const bool lasting = !recovers(watch);
+    switch (watch.role) {
+      case Role::loss:
+        if (lasting || share > k_share_failed) return Severity::failed;
+        return watch.bad == 1 ? Severity::warning : Severity::unstable;
+      case Role::grad_norm:
+        // Dynamic loss scaling meets an overflow now and then and skips the step: that is how it
+        // works.
+        if (watch.bad >= 3 && (lasting || share > k_share_failed)) return Severity::failed;
+        if (lasting) return watch.bad > 1 ? Severity::unstable : Severity::warning;
+        return watch.bad <= 3 || share < 0.02 ? Severity::note : Severity::warning;
+      case Role::eval_loss:
+      case Role::loss_component:
+        if (lasting && (watch.bad > 1 || watch.role == Role::loss_component))
+          return Severity::failed;
+        return lasting || share > k_share_failed ? Severity::unstable : Severity::warning;
+      case Role::reward:
+      case Role::entropy:
+      case Role::kl:
+      case Role::value_loss:
+      case Role::cfm_loss:
+        return lasting && context.reinforcement ? Severity::unstable : Severity::warning;
+      case Role::eval_component:
+      case Role::eval_metric:
+      case Role::perplexity:
+      case Role::param_norm:
+        return lasting ? Severity::warning : Severity::note;
+      default:
+        return Severity::note;
+    }
+  }
+
+  Symptom describe(const Watch& watch, const RunContext& context) const {
+    Symptom symptom;
+    symptom.id = id_of(watch.role);
+    symptom.severity = severity_of(watch, context);
+    symptom.first_step = watch.first_step;
+    symptom.last_step = watch.last_step;
+    symptom.series = watch.name;
+    const char* kind = watch.infinite ? "inf" : "nan";
+    const double share = static_cast<double>(watch.bad) / static_cast<double>(watch.count);
+    auto& measures = symptom.measures;
+    measures["step"] = static_cast<double>(watch.first_step);
+    measures["index"] = static_cast<double>(watch.first_index);
+    measures["kind"] = std::string(kind);
+    measures["count"] = static_cast<double>(watch.bad);
+    measures["share"] = share;
+    measures["first_sample"] = watch.first_index == 0;
+    measures["recovers"] = recovers(watch);
+    if (watch.has_before) measures["before"] = watch.before.value;
+    if (watch.role == Role::loss_component || watch.role == Role::eval_component) {
+      measures["name"] = watch.name;
+      measures["only"] = only_one_of_its_kind(watch);
+    } else if (symptom.id == "metric.nonfinite") {
+      measures["name"] = watch.name;
+    }
+    symptom.summary =
+        watch.first_index == 0
+            ? fmt::format("{} is {} from the first value on ({})", watch.name, kind,
+                          at_step(context, watch.first_step))
+            : fmt::format("{} {} -> {} at {}", watch.name, show_number(watch.before.value), kind,
+                          at_step(context, watch.first_step));
+    symptom.summary += fmt::format(", {} of {} values", watch.bad, watch.count);
+    if (recovers(watch)) symptom.summary += ", then finite again";
+    if (watch.has_before) add_evidence(symptom, watch.before.origin);
+    add_evidence(symptom, watch.first);
+    if (watch.bad > 1) add_evidence(symptom, watch.last);
+    return symptom;
+  }
+
+  bool only_one_of_its_kind(const Watch& watch) const {
+    return std::none_of(watches_.begin(), watches_.end(), [&](const Watch& other) {
+      return &other != &watch && other.role == watch.role && other.bad > 0 &&
+             other.first_step <= watch.first_step;
+    });
+  }
+
+  void note_onset(const Frame& frame) {
+    bool loss = false;
+    bool grad = false;
+    bool component = false;
+    bool eval = false;
+    for (const Reading& reading : frame.readings) {
+      if (std::isfinite(reading.value)) continue;
+      loss = loss || reading.role == Role::loss;
+      grad = grad || reading.role == Role::grad_norm;
+      component = component || reading.role == Role::loss_component;
+      eval = eval || reading.role == Role::eval_loss;
+    }
+    if (!loss && !grad && !component && !eval) return;
+    onset_known_ = true;
+    onset_step_ = frame.step;
+    onset_index_ = frames_ == 0 ? 0 : frames_ - 1;
+    // With a part and the sum the part is the origin, unless every part went (then the network's
+    // output did).
+    first_ = loss && grad ? "both"
+             : loss       ? "loss"
+             : grad       ? "grad_norm"
+             : component  ? "component"
+                          : "eval_loss";
+    if (component && loss && !all_components_bad(frame)) first_ = "component";
+    grad_before_ = grad_rise_.now();
+    loss_before_ = loss_rise_.now();
+    for (const Reading& reading : frame.readings) {
+      if (!std::isfinite(reading.value)) onset_origin_ = reading.origin;
+    }
+  }
+
+  static bool is_training(const Frame& frame) {
+    return reading_of(frame, Role::loss) != nullptr ||
+           reading_of(frame, Role::grad_norm) != nullptr ||
+           reading_of(frame, Role::loss_component) != nullptr;
+  }
+
+  static bool all_components_bad(const Frame& frame) {
+    return std::none_of(frame.readings.begin(), frame.readings.end(), [](const Reading& reading) {
+      return reading.role == Role::loss_component && std::isfinite(reading.value) &&
+             reading.value != 0;
+    });
+  }
+
+  std::string_view onset_word(const RunContext& context) const {
+    const std::int64_t interval = context.log_steps.value_or(1);
+    const bool starts_late =
+        !context.steps_are_epochs && first_step_ > std::max(k_early_step, 2 * interval);
+    if (onset_index_ == 0 && starts_late) return "before-log";
+    if (onset_index_ <= 1 ||
+        (!context.steps_are_epochs && onset_step_ <= std::min(k_at_once_step, interval)))
+      return "immediate";
+    if (context.steps_are_epochs) return onset_index_ <= 3 ? "early" : "late";
+    return onset_step_ <= k_early_step || onset_index_ <= 10 ? "early" : "late";
+  }
+
+  Symptom describe_onset(const RunContext& context) const {
+    Symptom symptom;
+    symptom.id = "nonfinite.onset";
+    symptom.severity = Severity::note;
+    symptom.first_step = onset_step_;
+    symptom.last_step = onset_step_;
+    const std::string_view when = onset_word(context);
+    auto& measures = symptom.measures;
+    measures["first"] = first_;
+    measures["onset"] = std::string(when);
+    measures["step"] = static_cast<double>(onset_step_);
+    measures["index"] = static_cast<double>(onset_index_);
+    measures["grad_rise_before"] = grad_before_.rising;
+    measures["loss_rise_before"] = loss_before_.rising;
+    measures["after_first_update"] =
+        onset_index_ == 1 && onset_step_ - first_step_ <= 1 && first_step_ <= 1;
+    const Rise& rise = grad_before_.rising ? grad_before_ : loss_before_;
+    if (rise.rising) {
+      measures["rise_ratio"] = rise.ratio;
+      measures["lead_steps"] = static_cast<double>(onset_step_ - rise.since);
+      measures["slow_rise"] = rise.slow;
+    }
+    symptom.summary =
+        fmt::format("first non-finite value at {}: {}", at_step(context, onset_step_), first_);
+    if (rise.rising) {
+      symptom.summary += fmt::format(
+          "; {} rose {}x over the {} {}s before", grad_before_.rising ? "grad_norm" : "loss",
+          show_number(rise.ratio, 2), onset_step_ - rise.since, context.step_word);
+    } else if (onset_index_ > 2) {
+      symptom.summary += "; nothing rose before it";
+    }
+    add_evidence(symptom, onset_origin_);
+    return symptom;
+  }
+
+  std::vector<Watch> watches_;
+  std::vector<std::int32_t> index_;  // by series: place in watches_, -1 for none
+  RiseWatch loss_rise_;
+  RiseWatch grad_rise_;
+  std::uint64_t frames_ = 0;  // with a training metric
+  std::int64_t first_step_ = 0;
+  bool onset_known_ = false;
+  std::int64_t onset_step_ = 0;
+  std::uint64_t onset_index_ = 0;
+  std::string first_;
+  Rise grad_before_;
+  Rise loss_before_;
+  Origin onset_origin_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_nonfinite_detector() {
+  return std::make_unique<NonfiniteDetector>();
+}
+
+}  // namespace aplomb

@@ -1,0 +1,47 @@
+#pragma once
+/// RiseWatch: is this series rising right now, since when, by how much? The question that is put at
+/// the moment of a NaN or a spike (did the gradient norm give warning?), so it is kept answerable
+/// at every sample.
+///
+/// Two kinds of rise: a jump out of the noise that has not come down yet, and a slow climb off the
+/// best level.
+
+#include <cstdint>
+
+#include "core/block_summary.h"
+#include "core/robust_trend.h"
+
+namespace aplomb {
+
+struct Rise {
+  bool rising = false;
+  double ratio = 1;        ///< peak of the rise over the level before it
+  std::int64_t since = 0;  ///< step at which it began
+  bool slow = false;       ///< a climb, not a jump
+};
+
+class RiseWatch {
+ public:
+  /// `sample` must be finite. Cost as RobustTrend's.
+  void add(std::int64_t step, double sample);
+  Rise now() const;
+
+ private:
+  Rise slow_rise() const;
+
+  static constexpr double k_jump_ratio =
+      2.0;  // spikes are told as 2x to 10x (guide 001, loss spikes)
+  static constexpr double k_stay_ratio = 1.5;  // still up while above this
+  static constexpr int k_calm = 3;             // samples back below before a rise is over
+
+  RobustTrend trend_;
+  SortedWindow<16> head_;  // judges before the trend can
+  BlockSummary blocks_;
+  bool up_ = false;
+  int calm_ = 0;
+  double base_ = 0;
+  double peak_ = 0;
+  std::int64_t since_ = 0;
+};
+
+}  // namespace aplomb

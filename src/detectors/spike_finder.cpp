@@ -1,0 +1,142 @@
+#include "detectors/spike_finder.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aplomb {
+
+double SpikeFinder::scaled(double value) const {
+  return scale_ == Scale::linear ? value : std::log(value);
+}
+
+bool SpikeFinder::add(const Sample& sample) {
+  ++count_;
+  if (head_.size() < 2 * k_head) head_.push_back(sample);
+  const TrendJudgement judgement = trend_.update(scaled(sample.value));
+  bool began = false;
+  if (judgement.judged) {
+    if (open_) {
+      go_on(sample, judgement);
+    } else if (judgement.z > k_candidate) {
+      start(sample, judgement);
+      began = true;
+    } else {
+      tail_.add(std::fabs(judgement.z));
+    }
+    if (shifted_ && trend_.level() <= shift_base_ + 3 * shift_noise_) {
+      for (Spike& episode : episodes_) {
+        if (episode.id != *shifted_) continue;
+        episode.recovered = true;
+        episode.last_step = sample.step;
+      }
+      shifted_.reset();
+    }
+  }
+  last_ = sample;
+  return began;
+}
+
+void SpikeFinder::start(const Sample& sample, const TrendJudgement& judgement) {
+  if (episodes_.size() >= k_most_episodes) {
+    const auto least = std::min_element(episodes_.begin(), episodes_.end(),
+                                        [](const Spike& a, const Spike& b) { return a.z < b.z; });
+    episodes_.erase(least);
+  }
+  Spike spike;
+  spike.first_step = sample.step;
+  spike.last_step = sample.step;
+  spike.peak = sample;
+  spike.before = last_;
+  spike.level = scale_ == Scale::linear ? judgement.level : std::exp(judgement.level);
+  spike.z = judgement.z;
+  spike.id = next_id_++;
+  episodes_.push_back(spike);
+  open_ = true;
+  calm_ = 0;
+  open_base_ = judgement.level;
+  open_noise_ = judgement.noise;
+}
+
+void SpikeFinder::go_on(const Sample& sample, const TrendJudgement& judgement) {
+  Spike& spike = episodes_.back();
+  const double off = scaled(sample.value) - open_base_;
+  if (off <= 3 * open_noise_) {
+    tail_.add(std::fabs(judgement.z));
+    if (++calm_ >= k_calm) end_episode(true);
+    return;
+  }
+  calm_ = 0;
+  ++spike.length;
+  spike.last_step = sample.step;
+  if (sample.value > spike.peak.value) {
+    spike.peak = sample;
+    spike.z = off / open_noise_;
+  }
+  const bool settled = spike.length >= k_settled && trend_.level() > open_base_ + 3 * open_noise_;
+  if (judgement.shifted || settled) {
+    shifted_ = spike.id;
+    shift_base_ = open_base_;
+    shift_noise_ = open_noise_;
+    end_episode(false);
+  }
+}
+
+void SpikeFinder::end_episode(bool recovered) {
+  episodes_.back().recovered = recovered;
+  tail_.add(episodes_.back().z, episodes_.back().id);
+  open_ = false;
+}
+
+std::vector<Spike> SpikeFinder::spikes() const {
+  std::vector<Spike> found;
+  head_spikes(found);
+  TailWatch tail = tail_;
+  if (open_) tail.add(episodes_.back().z, episodes_.back().id);
+  const std::size_t apart = tail.outliers(k_false_alarm);
+  const auto largest = tail.largest().first(apart);
+  for (const Spike& episode : episodes_) {
+    const bool stands_apart =
+        std::any_of(largest.begin(), largest.end(),
+                    [&](const TailWatch::Entry& entry) { return entry.id == episode.id; });
+    // What never came down is a new level, not a spike.
+    const bool new_level = shifted_ && *shifted_ == episode.id;
+    const bool much = episode.level > 0 ? episode.ratio() >= least_ratio_ : true;
+    if (!stands_apart || !much || new_level) continue;
+    found.push_back(episode);
+    if (open_ && episode.id == episodes_.back().id) found.back().recovered = calm_ > 0;
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Spike& a, const Spike& b) { return a.first_step < b.first_step; });
+  return found;
+}
+
+/// The first samples have no level before them: each is held against its neighbours on both sides,
+/// and must be three times both (ten times, for the very first: the loss of a fresh model may well
+/// fall to a third at once).
+void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
+  constexpr double k_neighbours = 3.0;
+  constexpr double k_first = 10.0;
+  for (std::size_t i = 0; i < std::min(head_.size(), k_head); ++i) {
+    const std::size_t following = std::min<std::size_t>(head_.size() - i - 1, 5);
+    if (following < 2) break;
+    SortedWindow<8> after;
+    for (std::size_t j = i + 1; j <= i + following; ++j) after.push(head_[j].value);
+    double before = 0;
+    for (std::size_t j = i > 3 ? i - 3 : 0; j < i; ++j) before = std::max(before, head_[j].value);
+    const double level = std::max(after.median(), before);
+    const double wanted = std::max(least_ratio_, i == 0 ? k_first : k_neighbours);
+    if (!(level > 0) || head_[i].value < wanted * level) continue;
+    Spike spike;
+    spike.first_step = head_[i].step;
+    spike.last_step = head_[i].step;
+    spike.peak = head_[i];
+    spike.before = head_[i > 0 ? i - 1 : 0];
+    spike.level = level;
+    spike.z = (head_[i].value - level) / std::max(after.spread(), 0.05 * level);
+    spike.recovered = true;
+    spike.id = -1;
+    found.push_back(spike);
+  }
+}
+
+}  // namespace aplomb
