@@ -105,10 +105,10 @@ class ConditionParser {
     }
     const std::string_view name = word();
     if (name.empty() || parse_number(name)) return -1;
-    if (name == "known" && take("(")) {
+    if ((name == "known" || name == "unseen") && take("(")) {
       const std::string asked(word());
       if (asked.empty() || !take(")")) return -1;
-      return add({Kind::known, Compare::equal, asked, {}, -1, -1});
+      return add({name == "known" ? Kind::known : Kind::unseen, Compare::equal, asked, {}, -1, -1});
     }
     const std::optional<Compare> compare = comparison();
     if (!compare) return add({Kind::truth, Compare::equal, std::string(name), {}, -1, -1});
@@ -176,6 +176,10 @@ Truth Condition::holds(int index, const FactTable& facts) const {
       return opposite(holds(node.left, facts));
     case Kind::known:
       return facts.find(node.name) != nullptr ? Truth::yes : Truth::no;
+    case Kind::unseen: {
+      const Fact* fact = facts.find(node.name);
+      return fact != nullptr && truth_of(fact->value) == Truth::yes ? Truth::no : Truth::yes;
+    }
     case Kind::truth: {
       const Fact* fact = facts.find(node.name);
       return fact == nullptr ? Truth::unknown : truth_of(fact->value);

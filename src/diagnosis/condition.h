@@ -7,12 +7,14 @@
 ///     known(eval_loss.last) && model.name ~ baichuan
 ///
 /// Grammar (loosest first):  or := and ("||" and)*   and := unary ("&&" unary)*
-///     unary := "!" unary | "(" or ")" | "known" "(" NAME ")" | NAME [OP LITERAL]
+///     unary := "!" unary | "(" or ")" | ("known" | "unseen") "(" NAME ")" | NAME [OP LITERAL]
 ///     OP := == != < <= > >= ~        LITERAL := number | word | 'quoted words' | true | false
 /// NAME may hold letters, digits and `_ . - /`. `~` asks whether a text contains the literal
 /// (case-insensitive);
 /// `==` on texts ignores case. A name alone asks whether the fact is true (a number: not 0; a text:
 /// not empty).
+///
+/// `known(x)`: the fact is held; `unseen(x)`: it is not known to be true. These two are never unknown.
 ///
 /// A fact that is not held is unknown; so is a comparison with it, with a NaN, or of things of
 /// different types. Unknown stays unknown through `!`; `&&` is false as soon as one side is, `||`
@@ -49,12 +51,12 @@ class Condition {
 
  private:
   friend class ConditionParser;
-  enum class Kind : std::uint8_t { either, both, negation, comparison, truth, known };
+  enum class Kind : std::uint8_t { either, both, negation, comparison, truth, known, unseen };
   enum class Compare : std::uint8_t { equal, unequal, less, at_most, more, at_least, contains };
   struct Node {
     Kind kind = Kind::truth;
     Compare compare = Compare::equal;
-    std::string name;  ///< comparison, truth, known
+    std::string name;  ///< comparison, truth, known, unseen
     Value literal;     ///< comparison
     int left = -1;     ///< either, both, negation
     int right = -1;    ///< either, both

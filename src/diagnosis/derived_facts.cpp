@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/text.h"
 
@@ -25,6 +26,10 @@ class Deriver {
     learning_rate();
     onset();
     progress();
+    magnitude();
+    schedule();
+    boxes();
+    reinforcement();
   }
 
  private:
@@ -66,6 +71,11 @@ class Deriver {
   void learning_rate();
   void onset();
   void progress();
+  void magnitude();
+  void schedule();
+  void boxes();
+  void reinforcement();
+  std::optional<double> lr_at(double step) const;
   std::string lr_method() const;
   bool has_component(std::initializer_list<std::string_view> parts) const;
   bool has_framework(std::initializer_list<std::string_view> slugs) const;
@@ -213,6 +223,18 @@ void Deriver::learning_rate() {
       {"optim.lr", "lr.max"});
 }
 
+/// The learning rate that was in force at a step.
+std::optional<double> Deriver::lr_at(double step) const {
+  const Series* lr = run_.primary(Role::lr);
+  std::optional<double> found;
+  if (lr == nullptr) return found;
+  for (std::size_t i = 0; i < lr->size(); ++i) {
+    if (static_cast<double>(lr->step[i]) > step && found) break;
+    if (std::isfinite(lr->value[i])) found = lr->value[i];
+  }
+  return found;
+}
+
 /// The learning rate at the first non-finite sample: near 0 it cannot be what broke the run.
 void Deriver::onset() {
   std::optional<double> step;
@@ -221,14 +243,8 @@ void Deriver::onset() {
     const auto at = number(std::string(id) + ".step");
     if (at && (!step || *at < *step)) step = at;
   }
-  const Series* lr = run_.primary(Role::lr);
-  if (!step || lr == nullptr || lr->empty()) return;
-  std::optional<double> at_onset;
-  for (std::size_t i = 0; i < lr->size(); ++i) {
-    if (static_cast<double>(lr->step[i]) > *step && at_onset) break;
-    if (std::isfinite(lr->value[i])) at_onset = lr->value[i];
-  }
-  if (at_onset) {
+  if (!step) return;
+  if (const auto at_onset = lr_at(*step)) {
     set("lr.at_onset", *at_onset,
         "learning rate " + show_number(*at_onset) + " at the first non-finite value",
         {"loss.nonfinite", "grad_norm.nonfinite"});
@@ -249,6 +265,123 @@ void Deriver::progress() {
     set("eval.gap", *held_out - *train,
         "eval loss " + show_number(*held_out) + " against training loss " + show_number(*train),
         {"loss.last", "eval_loss.last"});
+  }
+}
+
+/// Median of the finite samples of [begin, end); nothing where there is none.
+std::optional<double> median(const Series& series, std::size_t begin, std::size_t end) {
+  std::vector<double> finite;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (std::isfinite(series.value[i])) finite.push_back(series.value[i]);
+  }
+  if (finite.empty()) return std::nullopt;
+  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
+  std::nth_element(finite.begin(), middle, finite.end());
+  return *middle;
+}
+
+/// Losses that no sound model shows, and losses that do not move.
+void Deriver::magnitude() {
+  // A thousand nats are beyond any untrained classifier (ln of its classes) and beyond squared
+  // errors of scaled targets; a run whose loss was always so large is judged by its growth.
+  constexpr double k_huge = 1e3;
+  constexpr double k_growth = 100;
+  for (const Series& series : run_.series) {
+    if (series.role != Role::loss && series.role != Role::loss_component) continue;
+    const bool huge =
+        series.max > k_huge && (series.count <= 3 || series.max > k_growth * std::fabs(series.min));
+    if (!huge || text("run.kind") == "rl") continue;
+    const bool first = !series.empty() && series.value.front() > k_huge;
+    set("loss.huge", true, series.name + " reaches " + show_number(series.max), {"loss.max"});
+    set("loss.huge.first", first, series.name + " starts at " + show_number(series.max));
+    break;
+  }
+  if (const auto accumulation = number("batch.accumulation"); accumulation && *accumulation > 1) {
+    if (const auto first = number("loss.first")) {
+      set("loss.first_per_accumulation", *first / *accumulation,
+          "first loss " + show_number(*first) + " over " + show_number(*accumulation) +
+              " accumulation steps",
+          {"loss.first", "batch.accumulation"});
+    }
+  }
+  const Series* loss = run_.primary(Role::loss);
+  constexpr std::size_t k_halves = 8;  // fewer samples than this have no halves worth comparing
+  if (loss == nullptr || loss->size() < k_halves || text("run.kind") == "rl") return;
+  const auto before = median(*loss, 0, loss->size() / 2);
+  const auto after = median(*loss, loss->size() / 2, loss->size());
+  if (!before || !after || *before <= 0) return;
+  // 3 %: the corpus' own rule for a flat loss.
+  const bool flat = std::fabs(*before - *after) < 0.03 * *before;
+  set("loss.flat", flat,
+      "loss " + show_number(*before) + " in the first half, " + show_number(*after) +
+          " in the second",
+      {"loss.first", "loss.last"});
+  double classes = number("data.class_count").value_or(0);
+  if (classes < 2 && flat && std::fabs(*after - std::log(2.0)) < 0.005) classes = 2;
+  if (flat && classes >= 2 && std::fabs(*after - std::log(classes)) < 0.02 * std::log(classes)) {
+    set("loss.chance_level", true,
+        "loss " + show_number(*after) + " is ln(" + show_number(classes) + "), that of guessing",
+        {"loss.last"});
+  }
+}
+
+void Deriver::schedule() {
+  const auto warmup = number("schedule.warmup_steps");
+  const auto steps = number("train.max_steps");
+  if (warmup && steps && *steps > 0) {
+    set("schedule.warmup_covers_run", *warmup >= *steps,
+        "warm-up of " + show_number(*warmup) + " steps in a run of " + show_number(*steps),
+        {"schedule.warmup_steps", "train.max_steps"});
+  }
+  const auto turned = number("loss.divergence.best_step");
+  if (truth("loss.divergence") && turned) {
+    if (const auto rate = lr_at(*turned + 1)) {
+      set("lr.at_divergence", *rate,
+          "learning rate " + show_number(*rate) + " where the loss turned", {"loss.divergence"});
+    }
+  }
+  const auto last_step = number("run.last_step");
+  const auto epochs = number("epoch.max");
+  if (last_step && epochs && *epochs > 0.01) {
+    set("run.steps_per_epoch", *last_step / *epochs,
+        show_number(*last_step / *epochs, 3) + " steps a pass over the data", {"epoch.max"});
+  }
+}
+
+/// Boxes printed as (x1, y1, x2, y2) with x2 <= x1 or y2 <= y1. Where one is impossible as width
+/// and height too, it is the corner that is wrong.
+void Deriver::boxes() {
+  const auto x1 = number("error.box-list.x1");
+  const auto y1 = number("error.box-list.y1");
+  const auto x2 = number("error.box-list.x2");
+  const auto y2 = number("error.box-list.y2");
+  if (!x1 || !y1 || !x2 || !y2) return;
+  const bool wrong = *x2 <= *x1 || *y2 <= *y1 || *x1 < 0 || *y1 < 0;
+  set("data.degenerate_box", wrong,
+      "box (" + show_number(*x1) + ", " + show_number(*y1) + ", " + show_number(*x2) + ", " +
+          show_number(*y2) + ")",
+      {"error.box-list.x1"});
+}
+
+void Deriver::reinforcement() {
+  if (const auto ratio = number("error.is-ratio-printed.ratio")) {
+    // TRL's own tests take a first-step ratio within 5 % of 1 as equal.
+    set("rl.is_ratio_off", std::fabs(*ratio - 1) > 0.05, "importance ratio " + show_number(*ratio),
+        {"error.is-ratio-printed"});
+  }
+  for (const Series& series : run_.series) {
+    if (series.role == Role::reward_component_std && series.max > 1e-6) {
+      set("reward.scores_vary", true, series.name + " up to " + show_number(series.max));
+    }
+  }
+  if (const Series* series = run_.primary(Role::logp_difference);
+      series != nullptr && series->size() >= 4) {
+    const auto before = median(*series, 0, series->size() / 2);
+    const auto after = median(*series, series->size() / 2, series->size());
+    if (before && after && *before > 0) {
+      set("logp_difference.rising", *after > 2 * *before,
+          "difference of log-probabilities " + show_number(*before) + " -> " + show_number(*after));
+    }
   }
 }
 

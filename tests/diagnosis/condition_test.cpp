@@ -45,6 +45,9 @@ TEST(Condition, UnknownFactsDecideNothing) {
   EXPECT_EQ(judge("nowhere || absent"), Truth::unknown);
   EXPECT_EQ(judge("known(nowhere)"), Truth::no);
   EXPECT_EQ(judge("known(absent)"), Truth::yes);
+  EXPECT_EQ(judge("unseen(nowhere)"), Truth::yes);
+  EXPECT_EQ(judge("unseen(absent)"), Truth::yes);
+  EXPECT_EQ(judge("unseen(seen)"), Truth::no);
 }
 
 TEST(Condition, ANaNAndAWrongTypeAreUnknownNotFalse) {
