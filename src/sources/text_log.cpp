@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include "sources/reader.h"
+#include "sources/text_log/lines.h"
+#include "sources/text_log/scanner.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_most_control_frac = 0.1;  // of the first 4 KiB; beyond, the artifact is no text
+
+/// A stream that gives back the part that was looked at.
+class Replayed : public ByteStream {
+ public:
+  Replayed(ByteStream& rest, std::string_view first) : rest_(rest), first_(first) {}
+  std::string_view next() override {
+    if (given_) return rest_.next();
+    given_ = true;
+    return first_;
+  }
+  const std::string& broken() const override { return rest_.broken(); }
+  std::uint64_t consumed() const override { return rest_.consumed(); }
+
+ private:
+  ByteStream& rest_;
+  std::string_view first_;
+  bool given_ = false;
+};
+
+bool is_text(std::string_view head) {
+  if (head.empty()) return true;
+  std::size_t odd = 0;
+  std::size_t nul = 0;
+  for (const char c : head) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == 0) ++nul;
+    if (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t' && byte != 0x1b && byte != '\b')
+      ++odd;
+  }
+  const bool wide = head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF") ||
+                    nul * 10 > head.size() * 4;  // UTF-16
+  return wide || static_cast<double>(odd) < k_most_control_frac * static_cast<double>(head.size());
+}
+
+class TextLogReader : public Reader {
+ public:
+  const ReaderSpec& spec() const override {
+    static const ReaderSpec the_spec = {
+        "text-log",
+        "any text that a trainer printed: metrics, settings, errors",
+        "{'loss': 2.31, 'grad_norm': 1.07, 'learning_rate': 1e-05, 'epoch': 0.1}",
+        {"colours and cursor movements of terminals", "progress bars that draw over themselves",
+         "UTF-16, byte order marks, CRLF", "several ranks or several runs in one file",
+         "steps that restart, or only epochs given", "program text at the head of a log",
+         "lines cut in the middle, lines of 100 MB"}};
+    return the_spec;
+  }
+
+  double sniff(const Sniff& artifact) const override { return is_text(artifact.head) ? 0.1 : 0; }
+
+  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+    const std::string_view first = bytes.next();
+    Replayed stream(bytes, first);
+    text_log::LineSplitter lines(stream);
+    text_log::LogScanner scanner(first.substr(0, Sniff::k_head_bytes), build, source);
+    text_log::Line line;
+    bool binary = false;
+    while (lines.next(line)) {
+      if (lines.control_frac() > k_most_control_frac) {
+        binary = true;
+        break;
+      }
+      scanner.line(line);
+    }
+    scanner.finish();
+    report(bytes, lines, binary, line, build, source);
+  }
+
+ private:
+  static void report(const ByteStream& bytes, const text_log::LineSplitter& lines, bool binary,
+                     const text_log::Line& last, RunBuilder& build, SourceId source) {
+    if (binary) {
+      build.defect({source, 0, "binary", Severity::warning,
+                    fmt::format("[text-log] {:.0f} % of the first bytes are control characters; "
+                                "this is no text; name the tool that wrote it",
+                                100 * lines.control_frac())});
+    }
+    if (lines.too_long() > 0) {
+      Defect defect{
+          source, lines.first_too_long_offset(), "too-long-line", Severity::note,
+          fmt::format("[text-log] {} line(s) longer than {} bytes; only the head of each is read",
+                      lines.too_long(), text_log::LineSplitter::k_max_line_bytes)};
+      defect.times = lines.too_long();
+      build.defect(std::move(defect));
+    }
+    if (!bytes.broken().empty()) {
+      build.defect({source, last.offset, "truncated", Severity::warning,
+                    fmt::format("[text-log] the bytes end early: {}; what stands before is read",
+                                bytes.broken())});
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_text_log_reader() { return std::make_unique<TextLogReader>(); }
+
+}  // namespace aplomb

@@ -1,0 +1,416 @@
+#include "sources/text_log/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "core/text.h"
+#include "knowledge/framework.h"
+
+namespace aplomb::text_log {
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <std::size_t N>
+bool one_of(std::string_view word, const std::array<std::string_view, N>& set) {
+  return std::find(set.begin(), set.end(), word) != set.end();
+}
+
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string join(const Words& words, std::string_view by = "_") {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += by;
+    out += word;
+  }
+  return out;
+}
+
+/// Words that say how a number was averaged, not what it is.
+constexpr std::array<std::string_view, 18> k_qualifiers = {
+    "avg",   "average", "mean",  "running", "current", "cur",  "smoothed", "smooth",  "total",
+    "final", "step",    "batch", "epoch",   "iter",    "this", "global",   "overall", "tot"};
+
+/// Beside `loss` these make a key a setting or a statistic of another kind.
+constexpr std::array<std::string_view, 34> k_not_a_loss = {
+    "weight",  "weights",   "coef",      "coeff",      "coefficient", "scale",    "scaler",
+    "scaling", "type",      "fn",        "func",       "function",    "lambda",   "alpha",
+    "gamma",   "ratio",     "mask",      "name",       "limit",       "interval", "reduction",
+    "stop",    "threshold", "tolerance", "tol",        "count",       "num",      "steps",
+    "freq",    "margin",    "config",    "multiplier", "factor",      "patience"};
+
+/// Extremes and shifts of a series: they get a series of their own, never the plain one.
+constexpr std::array<std::string_view, 12> k_not_the_value = {
+    "best",    "min",    "max",  "std",      "delta", "diff",
+    "initial", "target", "prev", "previous", "var",   "median"};
+
+constexpr std::array<std::string_view, 46> k_ignored = {"eta",
+                                                        "eta_seconds",
+                                                        "pid",
+                                                        "port",
+                                                        "seed",
+                                                        "rank",
+                                                        "local_rank",
+                                                        "gpu",
+                                                        "device",
+                                                        "node",
+                                                        "v_num",
+                                                        "version",
+                                                        "line",
+                                                        "ip",
+                                                        "id",
+                                                        "remain",
+                                                        "remaining",
+                                                        "elapsed",
+                                                        "wall",
+                                                        "world_size",
+                                                        "nranks",
+                                                        "date",
+                                                        "timestamp",
+                                                        "code",
+                                                        "exitcode",
+                                                        "exit_code",
+                                                        "size",
+                                                        "img_size",
+                                                        "batch_size",
+                                                        "num_workers",
+                                                        "workers",
+                                                        "shape",
+                                                        "params",
+                                                        "total_params",
+                                                        "max_steps",
+                                                        "total_steps",
+                                                        "num_epochs",
+                                                        "max_epochs",
+                                                        "ppid",
+                                                        "tid",
+                                                        "uid",
+                                                        "errno",
+                                                        "rc",
+                                                        "length_of_dataset",
+                                                        "trainable_params",
+                                                        "rand_seed"};
+
+constexpr std::array<std::string_view, 8> k_inner_keys = {
+    "batch", "minibatch", "mini_batch", "batch_idx", "batch_id", "batches", "batch_num", "mbatch"};
+
+constexpr std::array<std::string_view, 6> k_epoch_keys = {"epoch",     "epochs",    "ep",
+                                                          "epoch_num", "epoch_idx", "epoch_no"};
+
+bool is_strong(Role role) {
+  switch (role) {
+    case Role::other:
+    case Role::lr:
+    case Role::epoch:
+    case Role::loss_scale:
+    case Role::step_time_s:
+    case Role::data_time_s:
+    case Role::memory_bytes:
+    case Role::host_memory_bytes:
+    case Role::tokens_per_s:
+    case Role::samples_per_s:
+    case Role::skipped_steps:
+    case Role::nan_count:
+    case Role::count_:
+      return false;
+    default:
+      return true;
+  }
+}
+
+/// What the words in front and behind say: held-out data, training data, an average.
+struct Stripped {
+  Words words;
+  bool eval = false;
+  bool train = false;
+  bool extreme = false;
+};
+
+Stripped strip(Words words) {
+  Stripped out;
+  while (words.size() > 1) {
+    const std::string& head = words.front();
+    if (is_eval_word(head)) {
+      out.eval = true;
+    } else if (is_train_word(head)) {
+      out.train = true;
+    } else {
+      break;
+    }
+    words.erase(words.begin());
+  }
+  if (words.size() > 1 && is_eval_word(words.back())) {  // `loss_val`, `loss/val`
+    out.eval = true;
+    words.pop_back();
+  } else if (words.size() > 1 && is_train_word(words.back())) {
+    out.train = true;
+    words.pop_back();
+  }
+  for (const std::string& word : words) out.extreme |= one_of(word, k_not_the_value);
+  out.words = std::move(words);
+  return out;
+}
+
+Words without_qualifiers(const Words& words) {
+  Words kept;
+  for (const std::string& word : words) {
+    if (!one_of(word, k_qualifiers)) kept.push_back(word);
+  }
+  return kept.empty() ? words : kept;
+}
+
+struct Alias {
+  std::string series;
+  double scale = 1;
+};
+
+std::optional<Alias> alias_of(std::string_view key, std::string_view framework) {
+  auto hit = knowledge::find_series_alias(key, framework);
+  if (!hit) return std::nullopt;
+  return Alias{std::move(hit->series), hit->scale};
+}
+
+/// The training series of a key by tables, then by its words; nothing where neither knows it.
+std::optional<Alias> alias_of_words(const Words& words, std::string_view framework) {
+  if (auto hit = alias_of(join(words), framework)) return hit;
+  const Words plain = without_qualifiers(words);
+  if (plain.size() < words.size()) {
+    if (auto hit = alias_of(join(plain), framework)) return hit;
+  }
+  return std::nullopt;
+}
+
+/// `rpn_cls_loss`, `loss_box_reg`: an addend named by the words beside `loss`. Plain `loss` with
+/// nothing but qualifiers is the loss.
+std::optional<std::string> loss_series(const Words& words) {
+  const bool has_loss = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "loss" || word == "losses" ||
+           (word.size() > 4 && word.ends_with("loss") && word != "gloss" && word != "lossless");
+  });
+  if (!has_loss) return std::nullopt;
+  Words rest;
+  for (const std::string& word : words) {
+    if (one_of(word, k_not_a_loss)) return std::nullopt;
+    if (word == "loss" || word == "losses" || one_of(word, k_qualifiers)) continue;
+    rest.push_back(word.size() > 4 && word.ends_with("loss") ? word.substr(0, word.size() - 4)
+                                                             : word);
+  }
+  if (rest.empty()) return "loss";
+  return "loss/" + join(rest);
+}
+
+/// The held-out counterpart of a training series.
+std::string eval_series(const std::string& series, Role& role) {
+  if (series == "loss" || series == "eval_loss") {
+    role = Role::eval_loss;
+    return "eval_loss";
+  }
+  if (series == "accuracy" || series == "eval_accuracy") {
+    role = Role::eval_accuracy;
+    return "eval_accuracy";
+  }
+  if (series.starts_with("loss/")) {
+    role = Role::eval_component;
+    return "eval_" + series;
+  }
+  if (series.starts_with("eval_")) return series;
+  role = is_strong(role) ? Role::eval_metric : Role::other;
+  return "eval_" + series;
+}
+
+Meaning place_meaning(const Words& words, std::string_view raw, std::string_view framework) {
+  const std::string joined = join(words);
+  if (one_of(joined, k_epoch_keys)) return Meaning::epoch;
+  if (one_of(joined, k_inner_keys)) return Meaning::inner;
+  if (knowledge::is_step_key(raw, framework) || knowledge::is_step_key(joined, framework))
+    return Meaning::step;
+  Words plain = words;
+  if (plain.size() > 1 && (is_train_word(plain.front()) || plain.front() == "global")) {
+    plain.erase(plain.begin());
+    const std::string rest = join(plain);
+    if (one_of(rest, k_epoch_keys)) return Meaning::epoch;
+    if (knowledge::is_step_key(rest, framework)) return Meaning::step;
+  }
+  return Meaning::unknown;
+}
+
+void finish_metric(Key& key, Alias alias, bool eval) {
+  key.meaning = Meaning::metric;
+  key.scale = alias.scale;
+  key.series = std::move(alias.series);
+  key.role = knowledge::series_role(key.series);
+  if (eval) key.series = eval_series(key.series, key.role);
+  key.eval = eval || key.role == Role::eval_loss || key.role == Role::eval_accuracy ||
+             key.role == Role::eval_metric || key.role == Role::eval_component;
+  key.strong = is_strong(key.role);
+}
+
+}  // namespace
+
+bool is_eval_word(std::string_view word) {
+  static constexpr std::array<std::string_view, 11> k_words = {
+      "val",  "valid",   "validation", "eval",    "evaluation", "evaluating",
+      "test", "testing", "dev",        "holdout", "validate"};
+  return one_of(word, k_words);
+}
+
+bool is_train_word(std::string_view word) {
+  static constexpr std::array<std::string_view, 4> k_words = {"train", "training", "trn",
+                                                              "trainer"};
+  return one_of(word, k_words);
+}
+
+std::vector<std::string> key_words(std::string_view key) {
+  Words words;
+  std::string word;
+  const auto flush = [&] {
+    if (!word.empty()) words.push_back(std::move(word));
+    word.clear();
+  };
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const char c = key[i];
+    const bool plain = is_lower(c) || is_upper(c) || is_digit(c) || c == '@' || c == '%' ||
+                       static_cast<unsigned char>(c) >= 0x80;
+    if (!plain) {
+      flush();
+      continue;
+    }
+    if (is_upper(c) && i > 0) {
+      const bool hump = is_lower(key[i - 1]);  // trainLoss
+      const bool last_of_run = is_upper(key[i - 1]) && i + 2 < key.size() && is_lower(key[i + 1]) &&
+                               is_lower(key[i + 2]);
+      if (hump || last_of_run) flush();  // CTCLoss
+    }
+    word.push_back(is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c);
+  }
+  flush();
+  return words;
+}
+
+Key understand_key(std::string_view raw, bool eval_scope, std::string_view framework) {
+  Key key;
+  key.raw = std::string(raw);
+  key.series = key.raw;
+  Words words = key_words(raw);
+  if (words.empty()) {
+    key.meaning = Meaning::ignored;
+    return key;
+  }
+  key.meaning = place_meaning(words, raw, framework);
+  if (key.meaning != Meaning::unknown) return key;
+  if (one_of(join(words), k_ignored)) {
+    key.meaning = Meaning::ignored;
+    return key;
+  }
+  key.plural = words.back() == "losses" || words.back() == "rewards" || words.back() == "norms";
+  if (auto hit = alias_of(raw, framework)) {
+    finish_metric(key, std::move(*hit), eval_scope);
+    return key;
+  }
+  const Stripped stripped = strip(words);
+  const bool eval = eval_scope || stripped.eval;
+  if (auto hit = alias_of_words(words, framework)) {
+    finish_metric(key, std::move(*hit), eval_scope);
+    return key;
+  }
+  if (!stripped.extreme && stripped.words.size() < words.size()) {
+    if (auto hit = alias_of_words(stripped.words, framework)) {
+      finish_metric(key, std::move(*hit), eval);
+      return key;
+    }
+  }
+  const auto loss = loss_series(stripped.words);
+  if (loss && stripped.extreme) {  // `best_loss`: its own series, a metric but no loss
+    key.eval = eval;
+    return key;
+  }
+  if (loss) finish_metric(key, {*loss, 1}, eval);
+  key.eval = key.eval || eval;
+  return key;
+}
+
+KeyTable::KeyTable(std::string_view framework) : framework_(framework) {
+  keys_.emplace_back();
+  hashes_.push_back(0);
+  slots_.assign(256, 0);
+  misses_.assign(k_misses, 0);
+}
+
+/// FNV-1a over eight bytes at a time: keys are short, and the table verifies every hit.
+std::uint64_t KeyTable::hash(std::string_view key, bool eval_scope) {
+  std::uint64_t value = 0xCBF29CE484222325ULL ^ (eval_scope ? 0x9E3779B97F4A7C15ULL : 0);
+  while (key.size() >= 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, key.data(), 8);
+    value = (value ^ word) * 0x9FB21C651E98DF25ULL;
+    value ^= value >> 32U;
+    key.remove_prefix(8);
+  }
+  std::uint64_t tail = key.size();
+  for (const char c : key) tail = tail << 8U | static_cast<unsigned char>(c);
+  value = (value ^ tail) * 0x9FB21C651E98DF25ULL;
+  return value ^ (value >> 29U);
+}
+
+KeyId KeyTable::seek(std::string_view key, std::uint64_t hash) const {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = static_cast<std::size_t>(hash) & mask; slots_[at] != k_none;
+       at = (at + 1) & mask) {
+    const KeyId id = slots_[at];
+    if (hashes_[id] == hash && keys_[id].raw == key) return id;
+  }
+  return k_none;
+}
+
+KeyId KeyTable::add(Key key, std::uint64_t hash) {
+  if (keys_.size() >= k_most_keys) return k_none;
+  keys_.push_back(std::move(key));
+  hashes_.push_back(hash);
+  if (keys_.size() * 2 > slots_.size()) {
+    grow();
+  } else {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = static_cast<std::size_t>(hash) & mask;
+    while (slots_[at] != k_none) at = (at + 1) & mask;
+    slots_[at] = static_cast<KeyId>(keys_.size() - 1);
+  }
+  return static_cast<KeyId>(keys_.size() - 1);
+}
+
+KeyId KeyTable::find(std::string_view key, bool eval_scope) {
+  const std::uint64_t wanted = hash(key, eval_scope);
+  if (const KeyId id = seek(key, wanted); id != k_none)
+    return keys_[id].meaning == Meaning::unknown ? k_none : id;
+  std::uint64_t& miss = misses_[wanted % k_misses];
+  if (miss == wanted) return k_none;
+  Key fresh = understand_key(key, eval_scope, framework_);
+  if (fresh.meaning == Meaning::unknown) {
+    miss = wanted;
+    return k_none;
+  }
+  return add(std::move(fresh), wanted);
+}
+
+KeyId KeyTable::learn(std::string_view key, bool eval_scope) {
+  const std::uint64_t wanted = hash(key, eval_scope);
+  if (const KeyId id = seek(key, wanted); id != k_none) return id;
+  return add(understand_key(key, eval_scope, framework_), wanted);
+}
+
+void KeyTable::grow() {
+  slots_.assign(slots_.size() * 2, 0);
+  const std::size_t mask = slots_.size() - 1;
+  for (KeyId id = 1; id < keys_.size(); ++id) {
+    std::size_t at = static_cast<std::size_t>(hashes_[id]) & mask;
+    while (slots_[at] != k_none) at = (at + 1) & mask;
+    slots_[at] = id;
+  }
+}
+
+}  // namespace aplomb::text_log

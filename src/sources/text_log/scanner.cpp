@@ -1,0 +1,263 @@
+#include "sources/text_log/scanner.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/text.h"
+#include "knowledge/framework.h"
+#include "sources/text_log/prefix.h"
+
+namespace aplomb::text_log {
+namespace {
+
+constexpr std::uint64_t k_most_restart_events = 16;
+constexpr std::uint64_t k_code_reach = 40;  // lines: program text around an assignment
+
+bool has_fraction(const Pair& pair) { return !pair.integer; }
+
+void add_to(Place& place, const Pair& pair) {
+  if (pair.meaning == Meaning::step && std::isnan(place.step)) {
+    place.step = pair.value;
+    place.step_total = pair.total;
+  } else if (pair.meaning == Meaning::epoch && std::isnan(place.epoch)) {
+    place.epoch = pair.value;
+  } else if (pair.meaning == Meaning::inner && std::isnan(place.inner)) {
+    place.inner = pair.value;
+    place.inner_total = pair.total;
+  }
+}
+
+/// What begins a line of a program and no line of a log.
+bool begins_like_code(std::string_view text) {
+  static constexpr std::array<std::string_view, 22> k_heads = {
+      "def ", "class ", "import ", "return ",    "elif ",  "else:",   "#include", "//",
+      "/*",   "const ", "static ", "constexpr ", "print(", "print0(", "assert ",  "@torch",
+      "if (", "for (",  "while ",  "self.",      "with ",  "parser."};
+  return std::any_of(k_heads.begin(), k_heads.end(),
+                     [text](std::string_view head) { return text.starts_with(head); });
+}
+
+/// `name = 0.5`, the whole line.
+bool is_assignment(std::string_view text) {
+  const std::size_t sign = text.find(" = ");
+  if (sign == std::string_view::npos || sign == 0) return false;
+  return text.substr(0, sign).find_first_of(" :|,[(") == std::string_view::npos;
+}
+
+}  // namespace
+
+struct LogScanner::Shape {
+  struct Held {
+    Where where;
+    std::vector<double> values;
+  };
+  std::vector<std::string> keys;
+  std::vector<bool> eval;
+  std::vector<Held> held;
+  bool learned = false;
+};
+
+LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source)
+    : build_(build),
+      source_(source),
+      keys_(knowledge::detect_framework(head)),
+      finder_(keys_),
+      bar_finder_(keys_),
+      recorder_(keys_, build, source),
+      numbered_(is_numbered(head)),
+      restarts_(build.run().restarts) {
+  if (build.source(source).framework.empty())
+    build.source(source).framework = std::string(knowledge::detect_framework(head));
+  seconds_key_ = keys_.learn("s/it", false);
+}
+
+LogScanner::~LogScanner() = default;
+
+void LogScanner::line(const Line& line) {
+  const Prefix prefix = read_prefix(line.text, numbered_);
+  body(line.text.substr(prefix.size), {prefix.rank, line.number, line.offset}, 0);
+}
+
+void LogScanner::body(std::string_view text, const Where& where, int depth) {
+  if (trim(text).empty()) return;
+  if (traces_.line(text, where.rank, where.number, where.offset, records_)) {
+    unexplained(text, where);
+    return;
+  }
+  if (bar(text, where, depth)) return;
+  if (!scan(finder_, text, where, nullptr)) unexplained(text, where);
+}
+
+/// A line with a progress bar: its place and rate, the metrics that hang on it, and what follows it
+/// in the same line.
+bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
+  const std::optional<Bar> found = find_bar(text);
+  if (!found) return false;
+  if (bars_.is_training(*found)) {
+    Place place;
+    if (!found->before.empty()) {
+      for (const Pair& pair : bar_finder_.find(found->before)) {
+        if (pair.meaning == Meaning::epoch) add_to(place, pair);
+      }
+    }
+    (std::isnan(place.epoch) ? place.step : place.inner) = found->count;
+    (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found->total;
+    const bool moved = !bar_waits_ || bar_where_.rank != where.rank ||
+                       bar_place_.step != place.step || bar_place_.inner != place.inner ||
+                       bar_place_.epoch != place.epoch;
+    if (moved) flush_bar();
+    bar_waits_ = true;
+    bar_place_ = place;
+    bar_where_ = where;
+    bar_seconds_ = found->count > 0 ? found->seconds : Place::k_none;
+    bar_text_.assign(found->before);
+    bar_text_ += " , ";
+    bar_text_ += found->postfix;
+  }
+  if (depth < 4 && !trim(found->after).empty()) body(found->after, where, depth + 1);
+  return true;
+}
+
+void LogScanner::flush_bar() {
+  if (!bar_waits_) return;
+  bar_waits_ = false;
+  const bool metrics = scan(bar_finder_, bar_text_, bar_where_, &bar_place_);
+  if (!metrics) recorder_.context(bar_place_, bar_where_.rank);
+  if (std::isnan(bar_seconds_)) return;
+  recorder_.begin(bar_place_, bar_where_.rank, bar_where_.number, bar_where_.offset);
+  recorder_.sample(seconds_key_, bar_seconds_);
+  note_restart(bar_where_);
+}
+
+/// Whether the line was one of metrics, or at least said where the run stands.
+bool LogScanner::scan(PairFinder& finder, std::string_view text, const Where& where,
+                      const Place* known_place) {
+  const std::vector<Pair>& pairs = finder.find(text);
+  if (pairs.empty()) {
+    if (known_place == nullptr && begins_like_code(trim(text))) last_code_line_ = where.number;
+    return false;
+  }
+  if (is_code(text, where.number)) return false;
+  if (is_record(text, pairs)) {
+    record(text, pairs, where, known_place);
+    return true;
+  }
+  if (known_place != nullptr) return false;
+  place_only(pairs, where);
+  learn(text, pairs, where);
+  return false;
+}
+
+bool LogScanner::is_code(std::string_view text, std::uint64_t number) {
+  const std::string_view body = trim(text);
+  if (begins_like_code(body) || body.ends_with(';') || body.ends_with("){")) {
+    last_code_line_ = number;
+    return true;
+  }
+  const bool near = last_code_line_ != 0 && number - last_code_line_ < k_code_reach;
+  return near && is_assignment(body);
+}
+
+bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs) {
+  bool place = false;
+  bool known = false;
+  bool fraction = false;
+  for (const Pair& pair : pairs) {
+    if (pair.meaning == Meaning::metric) {
+      if (keys_[pair.key].strong) return true;
+      known = true;
+    }
+    if (pair.meaning == Meaning::step || pair.meaning == Meaning::inner) place = true;
+    if (pair.meaning == Meaning::unknown && pair.joint == Joint::sign && has_fraction(pair))
+      fraction = true;
+  }
+  if (trim(text).starts_with("time (ms)")) return true;
+  return place && (known || fraction);
+}
+
+void LogScanner::record(std::string_view text, const std::vector<Pair>& pairs, const Where& where,
+                        const Place* known_place) {
+  Place place;
+  bool train_loss = false;
+  for (const Pair& pair : pairs) {
+    add_to(place, pair);
+    if (pair.key != KeyTable::k_none && pair.meaning == Meaning::metric &&
+        keys_[pair.key].role == Role::loss) {
+      train_loss = true;
+    }
+  }
+  if (known_place != nullptr) {
+    place = *known_place;
+  } else {
+    flush_bar();
+    if (train_loss) {
+      if (const auto count = bars_.trained()) {
+        Place other;
+        other.step = *count;
+        recorder_.context(other, where.rank);
+      }
+    }
+  }
+  recorder_.begin(place, where.rank, where.number, where.offset);
+  ++records_;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const Pair& pair = pairs[i];
+    KeyId key = pair.key;
+    if (pair.meaning == Meaning::unknown) {
+      key = keys_.learn(text.substr(pair.key_begin, pair.key_end - pair.key_begin), false);
+    }
+    if (key == KeyTable::k_none || keys_[key].meaning == Meaning::ignored) continue;
+    const bool sample = pair.meaning == Meaning::metric || pair.meaning == Meaning::unknown ||
+                        (pair.meaning == Meaning::epoch && has_fraction(pair));
+    if (!sample) continue;
+    bool again = false;
+    for (std::size_t k = 0; k < i && !again; ++k) again = pairs[k].key == key && !pair.more;
+    if (again) continue;
+    recorder_.sample(key, pair.value);
+  }
+  note_restart(where);
+}
+
+/// A line that says where the run stands and nothing else: the lines below it stand there too.
+void LogScanner::place_only(const std::vector<Pair>& pairs, const Where& where) {
+  constexpr std::size_t k_most_pairs = 4;
+  Place place;
+  for (const Pair& pair : pairs) add_to(place, pair);
+  const bool says = place.counts() || !std::isnan(place.epoch);
+  if (says && pairs.size() <= k_most_pairs) {
+    flush_bar();
+    recorder_.context(place, where.rank);
+  }
+}
+
+void LogScanner::learn(std::string_view, const std::vector<Pair>&, const Where&) {}
+
+void LogScanner::note_restart(const Where& where) {
+  const std::uint64_t now = build_.run().restarts;
+  if (now == restarts_) return;
+  restarts_ = now;
+  if (++restart_events_ > k_most_restart_events) return;
+  Event event;
+  event.kind = "restart";
+  event.rank = where.rank;
+  event.step = recorder_.tracker(where.rank).step();
+  event.text = "the step goes back: the run starts again, or another run begins";
+  event.origin = {source_, where.number, where.offset};
+  build_.event(std::move(event));
+}
+
+void LogScanner::unexplained(std::string_view text, const Where& where) {
+  signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
+  settings_.line(text, where.number, where.offset, build_, source_);
+}
+
+void LogScanner::finish() {
+  flush_bar();
+  recorder_.finish();
+  traces_.finish(build_, source_, records_);
+  signatures_.finish(build_, source_);
+  settings_.finish(build_, source_);
+}
+
+}  // namespace aplomb::text_log

@@ -1,0 +1,89 @@
+#pragma once
+/// LogScanner: lines of a log in, samples and events out. One per artifact.
+///
+/// A line is a record of metrics when it holds a key that only metrics have (`loss`, `grad_norm`,
+/// `reward`), or a step together with other numbers. Then every pair of it is a series. Keys of
+/// lines that are no such record become series only by repetition: many lines of one shape whose
+/// numbers change.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "record/run_builder.h"
+#include "sources/settings_scan.h"
+#include "sources/signatures.h"
+#include "sources/text_log/bars.h"
+#include "sources/text_log/keys.h"
+#include "sources/text_log/lines.h"
+#include "sources/text_log/pairs.h"
+#include "sources/text_log/recorder.h"
+#include "sources/text_log/traces.h"
+
+namespace aplomb::text_log {
+
+class LogScanner {
+ public:
+  /// `head`: the first bytes of the log, to tell its framework and its launcher.
+  LogScanner(std::string_view head, RunBuilder& build, SourceId source);
+  ~LogScanner();
+  LogScanner(const LogScanner&) = delete;
+  LogScanner& operator=(const LogScanner&) = delete;
+
+  void line(const Line& line);
+  void finish();
+
+  std::uint64_t records() const { return records_; }
+
+ private:
+  struct Where {
+    int rank = -1;
+    std::uint64_t number = 0;
+    std::uint64_t offset = 0;
+  };
+  struct Shape;  ///< lines without a known key, by their keys: scanner_shapes
+
+  void body(std::string_view text, const Where& where, int depth);
+  bool bar(std::string_view text, const Where& where, int depth);
+  void flush_bar();
+  bool scan(PairFinder& finder, std::string_view text, const Where& where,
+            const Place* known_place);
+  bool is_record(std::string_view text, const std::vector<Pair>& pairs);
+  bool is_code(std::string_view text, std::uint64_t number);
+  void record(std::string_view text, const std::vector<Pair>& pairs, const Where& where,
+              const Place* known_place);
+  void place_only(const std::vector<Pair>& pairs, const Where& where);
+  void learn(std::string_view text, const std::vector<Pair>& pairs, const Where& where);
+  void note_restart(const Where& where);
+  void unexplained(std::string_view text, const Where& where);
+
+  RunBuilder& build_;
+  SourceId source_;
+  KeyTable keys_;
+  PairFinder finder_;
+  PairFinder bar_finder_;
+  Recorder recorder_;
+  BarTracker bars_;
+  TraceWatch traces_;
+  SignatureMatcher signatures_;
+  SettingScanner settings_;
+  bool numbered_ = false;
+  std::uint64_t records_ = 0;
+  std::uint64_t restarts_ = 0;
+  std::uint64_t restart_events_ = 0;
+  std::uint64_t last_code_line_ = 0;
+
+  // The bar drawn last: bars are drawn several times a step, the last drawing counts.
+  std::string bar_text_;
+  Place bar_place_;
+  Where bar_where_;
+  double bar_seconds_ = Place::k_none;
+  bool bar_waits_ = false;
+  KeyId seconds_key_ = 0;
+
+  std::unordered_map<std::uint64_t, Shape> shapes_;
+};
+
+}  // namespace aplomb::text_log

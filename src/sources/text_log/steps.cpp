@@ -1,0 +1,46 @@
+#include "sources/text_log/steps.h"
+
+#include <algorithm>
+
+namespace aplomb::text_log {
+
+/// The step of a count that may begin anew with each epoch.
+std::int64_t StepTracker::go_on(double count, double total) {
+  if (count < count_) {
+    const bool epoch_rose = epoch_ > count_epoch_;
+    if (epoch_rose) {
+      base_ += static_cast<std::int64_t>(total >= count_ ? total : count_ + 1);
+    } else {
+      base_ = 0;
+    }
+  }
+  return base_ + static_cast<std::int64_t>(count);
+}
+
+std::optional<std::int64_t> StepTracker::note(const Place& place) {
+  if (!std::isnan(place.epoch)) {
+    if (std::isnan(first_epoch_) || place.epoch < epoch_) first_epoch_ = place.epoch;
+    if (place.epoch != epoch_) ++serial_;
+    epoch_ = place.epoch;
+  }
+  if (!place.counts()) return std::nullopt;
+  const bool stated = !std::isnan(place.step);
+  const double count = stated ? place.step : place.inner;
+  const double total = stated ? place.step_total : place.inner_total;
+  std::int64_t step = 0;
+  const bool whole_epoch = epoch_ == std::floor(epoch_) && epoch_ < 1e6;
+  if (!stated && total > 0 && whole_epoch) {
+    // Epochs count from 0 or from 1: a first epoch of 1 or more says 1, as most trainers do.
+    const double before = first_epoch_ >= 1 ? std::max(0.0, epoch_ - 1) : epoch_;
+    step = static_cast<std::int64_t>(std::min(before * total + count, 1e15));
+  } else {
+    step = go_on(count, total);
+  }
+  count_ = count;
+  count_epoch_ = epoch_;
+  if (!step_ || *step_ != step) ++serial_;
+  step_ = step;
+  return step;
+}
+
+}  // namespace aplomb::text_log
