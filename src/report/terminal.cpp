@@ -85,6 +85,9 @@ class Page {
            report_.verdict != Verdict::insufficient_evidence;
   }
 
+  /// Whether the headline stands under `Seen`, because the first line names the cause.
+  bool is_headed() const { return sure(); }
+
   void verdict() {
     const std::string headline = summary_text(report_, "headline");
     switch (report_.verdict) {
@@ -143,20 +146,24 @@ class Page {
   }
 
   void seen() {
-    const bool is_news = sure() || report_.verdict == Verdict::warning;
     if (report_.verdict == Verdict::healthy && !options_.verbose) return;
     gap();
-    if (is_news) row(Style::bold, "Seen", Style::plain, summary_text(report_, "headline"), 3);
-    bool labelled = is_news;
+    if (is_headed()) row(Style::bold, "Seen", Style::plain, summary_text(report_, "headline"), 3);
+    bool labelled = is_headed();
     std::size_t shown = 0;
     for (const ReportSymptom& symptom : report_.symptoms) {
       if (symptom.severity == "note" && !options_.verbose) continue;
       if (symptom.summary == summary_text(report_, "headline")) continue;
-      if (!options_.verbose && ++shown > 3) break;
+      if (!options_.verbose && (is_first_seen(symptom) || ++shown > 2)) continue;
       row(Style::bold, labelled ? "" : "Seen", Style::plain, symptom.summary, 2);
       labelled = true;
     }
     for (const Evidence& each : evidence()) evidence_line(each);
+  }
+
+  /// The headline tells of the first symptom already.
+  bool is_first_seen(const ReportSymptom& symptom) const {
+    return is_headed() && &symptom == report_.symptoms.data();
   }
 
   /// The lines that show it: of the first symptom, then of the first cause, each once.
@@ -183,14 +190,9 @@ class Page {
     if (each.line > 0) place += ":" + std::to_string(each.line);
     const std::size_t room = width_ - k_gutter;
     const std::string together = place + ": " + each.text;
-    if (columns(together) <= room) {
-      more(Style::dim, together);
-      return;
-    }
-    more(Style::dim, place + ":");
-    for (const std::string& part : wrap(fit(each.text, 2 * (room - 2)), room - 2)) {
-      more(Style::dim, "  " + part);
-    }
+    const std::vector<std::string> parts = wrap(fit(together, 2 * room - 4), room - 2);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      more(Style::dim, (i == 0 ? "" : "  ") + parts[i]);
   }
 
   void why() {
@@ -223,6 +225,12 @@ class Page {
     how.width = width_;
     how.unicode = options_.unicode;
     how.mark = mark_of(series);
+    if (series.min == series.max && series.nonfinite == 0) {
+      gap();
+      row(Style::bold, fit(series.name, k_gutter - 1), Style::plain,
+          show_number(series.min) + fmt::format(" in all {} samples", series.points));
+      return;
+    }
     const auto lines = text_chart(series.chart, how, paint_);
     if (lines.empty()) return;
     gap();

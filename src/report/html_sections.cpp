@@ -1,0 +1,248 @@
+#include "report/html_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "core/value.h"
+#include "report/html_remedy.h"
+#include "report/html_text.h"
+
+namespace aplomb::page {
+namespace {
+
+std::string_view verdict_word(Verdict verdict) {
+  return verdict == Verdict::insufficient_evidence ? "unclear" : name(verdict);
+}
+
+/// Causes and what is left for the unknown, as one bar with its legend.
+std::string odds(const Report& report) {
+  constexpr std::size_t k_most = 4;
+  std::string track;
+  std::string legend;
+  double rest = 1;
+  for (std::size_t i = 0; i < report.causes.size() && i < k_most; ++i) {
+    const ReportCause& cause = report.causes[i];
+    if (i > 0 && cause.probability < 0.01) break;
+    track += fmt::format("<i style=\"flex:{:.4f}\"></i>", cause.probability);
+    legend += "<li>" + show_percent(cause.probability) + " " + escape(cause.title) + "</li>";
+    rest -= cause.probability;
+  }
+  if (rest > 0.005) {
+    track += fmt::format("<i class=\"unknown\" style=\"flex:{:.4f}\"></i>", rest);
+    legend += "<li>" + show_percent(rest) + " something else</li>";
+  }
+  return "<div class=\"odds\"><div class=\"track\" aria-hidden=\"true\">" + track + "</div><ul>" +
+         legend + "</ul></div>";
+}
+
+std::string evidence_list(const std::vector<Evidence>& list) {
+  if (list.empty()) return {};
+  std::string out = "<ul class=\"lines\">";
+  for (const Evidence& each : list) {
+    std::string where = escape(each.path);
+    if (each.line > 0) where += ":" + std::to_string(each.line);
+    if (each.step) where += " \xC2\xB7 step " + std::to_string(*each.step);
+    out += "<li><span class=\"where\">" + where + "</span>";
+    if (!each.text.empty()) out += "<span class=\"text\">" + escape(each.text) + "</span>";
+    out += "</li>";
+  }
+  return out + "</ul>";
+}
+
+std::string weights_table(const ReportCause& cause) {
+  if (cause.weights.empty()) return {};
+  double most = 1;
+  for (const ReportWeight& each : cause.weights) most = std::max(most, std::fabs(each.weight));
+  std::string rows;
+  for (const ReportWeight& each : cause.weights) {
+    const double half = std::fabs(each.weight) / most * 50;
+    rows += fmt::format(
+        "<tr><td class=\"number\">{:+.1f}</td><td><span class=\"weigh\"><i class=\"{}\" "
+        "style=\"width:{:.1f}%\"></i></span></td><td>{}</td><td><code>{}</code></td></tr>",
+        each.weight, each.weight < 0 ? "against" : "for", half, prose(each.because),
+        escape(each.when));
+  }
+  return "<details><summary>Why " + show_percent(cause.probability) +
+         "</summary><div class=\"inner\"><p class=\"soft small\">Each observation adds to or takes "
+         "from the log-odds of this cause (in nats); the causes that explain the same symptom "
+         "share "
+         "100 %.</p><table class=\"cards\"><thead><tr><th class=\"number\">Weight</th><th></th>"
+         "<th>Observed</th><th>Condition</th></tr></thead><tbody>" +
+         rows + "</tbody></table></div></details>";
+}
+
+std::string references(const ReportCause& cause) {
+  if (cause.references.empty()) return {};
+  std::string out = "<p class=\"soft small\">";
+  for (const std::string& each : cause.references) {
+    const bool link =
+        each.starts_with("https://") && each.find_first_of(" \"'<>") == std::string::npos;
+    const std::string shown = escape(each);
+    out += link ? "<a href=\"" + shown + "\" rel=\"noreferrer\">" + shown + "</a><br>"
+                : shown + "<br>";
+  }
+  return out + "</p>";
+}
+
+std::string steps_of(const ReportSymptom& symptom) {
+  if (symptom.series.empty()) return {};
+  if (symptom.first_step == symptom.last_step) return fmt::format("step {}", symptom.first_step);
+  return fmt::format("steps {}\xE2\x80\x93{}", symptom.first_step, symptom.last_step);
+}
+
+}  // namespace
+
+bool is_answered(const Report& report) {
+  return !report.causes.empty() && report.verdict != Verdict::healthy &&
+         report.verdict != Verdict::insufficient_evidence;
+}
+
+std::string summary_text(const Report& report, const std::string& key) {
+  const auto found = report.summary.find(key);
+  if (found == report.summary.end()) return {};
+  const auto* text = std::get_if<std::string>(&found->second);
+  return text == nullptr ? std::string() : *text;
+}
+
+std::string hero(const Report& report) {
+  const std::string headline = summary_text(report, "headline");
+  std::string title = headline;
+  std::string lead;
+  if (is_answered(report)) {
+    title = report.causes.front().title;
+    lead = headline;
+  } else if (report.verdict == Verdict::insufficient_evidence) {
+    title = "Not enough evidence to name a cause";
+    lead = headline;
+  }
+  std::string out =
+      fmt::format("<header class=\"hero {}\"><span class=\"chip\">{}</span><h1>{}</h1>",
+                  name(report.verdict), verdict_word(report.verdict), escape(title));
+  if (!lead.empty() && lead != title) out += "<p class=\"lead\">" + prose(lead) + "</p>";
+  if (!report.causes.empty() && report.verdict != Verdict::healthy) out += odds(report);
+  return out + "</header>\n";
+}
+
+std::string action(const Report& report) {
+  const std::string first_action = summary_text(report, "first_action");
+  if (!is_answered(report) || report.causes.front().remedies.empty()) {
+    if (first_action.empty()) return {};
+    const bool healthy = report.verdict == Verdict::healthy;
+    return fmt::format("<section class=\"do\"><h2>{}</h2><p>{}</p></section>\n",
+                       healthy ? "What to do" : "What to do next", prose(first_action));
+  }
+  const ReportCause& cause = report.causes.front();
+  std::string out = "<section class=\"do\"><h2>What to change</h2>" +
+                    remedies_html(cause.remedies, summary_text(report, "framework"));
+  if (!cause.verify.empty()) {
+    out += "<p class=\"verify\"><b>It worked when</b> " + prose(cause.verify) + "</p>";
+  }
+  return out + "</section>\n";
+}
+
+std::string why(const Report& report) {
+  if (!is_answered(report)) return {};
+  const ReportCause& cause = report.causes.front();
+  std::string out = "<section><h2>Why</h2>";
+  if (!cause.because.empty()) out += "<p>" + prose(cause.because) + "</p>";
+  out += evidence_list(cause.evidence.empty() && !report.symptoms.empty()
+                           ? report.symptoms.front().evidence
+                           : cause.evidence);
+  return out + "<p></p>" + weights_table(cause) + references(cause) + "</section>\n";
+}
+
+std::string symptoms(const Report& report) {
+  if (report.symptoms.empty()) return {};
+  std::string out = "<section><h2>What was seen</h2><ul class=\"symptoms\">";
+  for (const ReportSymptom& each : report.symptoms) {
+    const std::string steps = steps_of(each);
+    out += "<li class=\"" + escape(each.severity) + "\">" + prose(each.summary);
+    if (!steps.empty()) out += " <span class=\"where\">" + steps + "</span>";
+    out += "</li>";
+  }
+  return out + "</ul></section>\n";
+}
+
+std::string other_causes(const Report& report) {
+  const std::size_t from = is_answered(report) ? 1 : 0;
+  if (report.verdict == Verdict::healthy || report.causes.size() <= from) return {};
+  std::string out =
+      "<section><h2>" + std::string(from == 1 ? "Other causes" : "Possible causes") + "</h2>";
+  const std::string framework = summary_text(report, "framework");
+  for (std::size_t i = from; i < report.causes.size(); ++i) {
+    const ReportCause& cause = report.causes[i];
+    out += "<details><summary><span class=\"percent\">" + show_percent(cause.probability) +
+           "</span><span>" + escape(cause.title) + "</span></summary><div class=\"inner\">";
+    if (!cause.because.empty()) out += "<p>" + prose(cause.because) + "</p>";
+    out += remedies_html(cause.remedies, framework) + evidence_list(cause.evidence) +
+           references(cause) + "</div></details>";
+  }
+  return out + "</section>\n";
+}
+
+std::string experiments(const Report& report) {
+  if (report.experiments.empty() || report.verdict == Verdict::healthy) return {};
+  std::string out = "<section><h2>To be sure</h2><ol class=\"fixes\">";
+  for (const ReportExperiment& each : report.experiments) {
+    out += "<li>" + prose(each.text);
+    if (!each.reads.empty()) out += "<p class=\"soft\">" + prose(each.reads) + "</p>";
+    out += "</li>";
+  }
+  return out + "</ol></section>\n";
+}
+
+std::string runs(const Report& report) {
+  if (report.runs.size() < 2) return {};
+  std::string rows;
+  for (const ReportRun& run : report.runs) {
+    rows += fmt::format(
+        "<tr><td>{}</td><td class=\"{}\"><span class=\"chip\">{}</span></td><td>{}</td></tr>",
+        escape(run.name), name(run.verdict), verdict_word(run.verdict), prose(run.headline));
+  }
+  return "<section><h2>Runs</h2><table class=\"cards\"><thead><tr><th>Run</th><th>Verdict</th>"
+         "<th>What happened</th></tr></thead><tbody>" +
+         rows + "</tbody></table></section>\n";
+}
+
+std::string inputs(const Report& report) {
+  if (report.inputs.empty()) return {};
+  std::string rows;
+  std::size_t doubtful = 0;
+  for (const ReportInput& input : report.inputs) {
+    std::string warnings;
+    for (const std::string& each : input.warnings) warnings += "<li>" + escape(each) + "</li>";
+    if (!warnings.empty()) warnings = "<ul class=\"warn\">" + warnings + "</ul>";
+    doubtful += input.warnings.empty() ? 0 : 1;
+    rows += fmt::format(
+        "<tr><td class=\"mono\">{}{}</td><td>{}</td><td class=\"number\">{}</td></tr>",
+        escape(input.path), warnings, escape(input.kind == "unknown" ? "not read" : input.kind),
+        input.steps == 0 ? std::string() : fmt::format("{} samples", input.steps));
+  }
+  std::string title = fmt::format("What was read ({} file{})", report.inputs.size(),
+                                  report.inputs.size() == 1 ? "" : "s");
+  if (doubtful > 0) title += fmt::format(", {} not wholly", doubtful);
+  return fmt::format(
+      "<details{}><summary>{}</summary><div class=\"inner\"><table "
+      "class=\"cards\"><thead><tr><th>File</th>"
+      "<th>Kind</th><th class=\"number\">Longest "
+      "series</th></tr></thead><tbody>{}</tbody></table></div></details>\n",
+      doubtful > 0 ? " open" : "", title, rows);
+}
+
+std::string settings(const Report& report) {
+  if (report.settings.empty()) return {};
+  std::string rows;
+  for (const auto& [key, value] : report.settings) {
+    rows += "<tr><td class=\"mono\">" + escape(key) + "</td><td class=\"mono\">" +
+            escape(show(value)) + "</td></tr>";
+  }
+  return fmt::format(
+      "<details><summary>Settings ({})</summary><div class=\"inner\"><table><tbody>{}</tbody>"
+      "</table></div></details>\n",
+      report.settings.size(), rows);
+}
+
+}  // namespace aplomb::page

@@ -1,0 +1,28 @@
+#pragma once
+/// The sections of the report page, each a piece of HTML; empty where the report has nothing for
+/// it.
+
+#include <aplomb/report.h>
+
+#include <string>
+
+namespace aplomb::page {
+
+/// Verdict, the first cause, what happened, and how sure that is.
+std::string hero(const Report& report);
+/// What to change, in the keys of the user's framework; or what to do next where that is not known.
+std::string action(const Report& report);
+/// Why the first cause: its paragraph, the lines that show it, the weights behind its probability.
+std::string why(const Report& report);
+std::string symptoms(const Report& report);
+std::string other_causes(const Report& report);
+std::string experiments(const Report& report);
+std::string runs(const Report& report);
+std::string inputs(const Report& report);
+std::string settings(const Report& report);
+
+/// Whether the first cause is put forward as the answer.
+bool is_answered(const Report& report);
+std::string summary_text(const Report& report, const std::string& key);
+
+}  // namespace aplomb::page
