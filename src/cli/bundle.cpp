@@ -1,0 +1,128 @@
+#include "api/bundle.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "api/flow.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string out = "aplomb-bundle.tar.gz";
+  bool yes = false;
+  bool dry_run = false;
+  std::size_t first_steps = BundleOptions{}.first_steps;
+};
+
+/// Names of this machine that must not leave it: its user's and its own.
+RedactNames names_here() {
+  RedactNames names;
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) names.hosts.emplace_back(host.data());
+  if (const passwd* user = getpwuid(getuid()); user != nullptr) {
+    names.users.emplace_back(user->pw_name);
+  }
+  return names;
+}
+
+std::string table_of(const Bundle& bundle) {
+  std::string text;
+  for (const BundleEntry& entry : bundle.entries) {
+    text += fmt::format("  {:<44} {:>10}  {}\n", shorten(entry.name, 44),
+                        show_bytes(static_cast<double>(entry.bytes.size())), entry.what);
+  }
+  std::string taken;
+  for (const auto& [kind, count] : bundle.redacted) {
+    taken += fmt::format("{}{} {}{}", taken.empty() ? "" : ", ", count, kind,
+                         count == 1 ? "" : (kind == "address" ? "es" : "s"));
+  }
+  text += taken.empty() ? "Nothing had to be redacted.\n" : "Redacted: " + taken + ".\n";
+  return text;
+}
+
+class BundleCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ =
+        program.add_subcommand("bundle", "Pack what a bug report needs into one redacted archive");
+    app_->add_option("PATH", options_.paths, "files or folders that the run left")->required();
+    app_->add_option("-o,--out", options_.out, "the archive to write")
+        ->type_name("FILE")
+        ->capture_default_str();
+    app_->add_flag("-y,--yes", options_.yes, "write without asking");
+    app_->add_flag("--dry-run", options_.dry_run, "show what it would hold, write nothing");
+    app_->add_option("--first-steps", options_.first_steps, "training records kept from the start")
+        ->check(CLI::Range(0, 10000))
+        ->capture_default_str();
+    app_->footer(
+        "It holds the report, the head and the end of each log, the first steps, the lines around\n"
+        "everything that was found, small configuration files, settings and versions. User and\n"
+        "host names, home folders, addresses and tokens are replaced. Never weights or data.\n"
+        "\n"
+        "Examples:\n"
+        "  aplomb bundle out/ --dry-run\n"
+        "  aplomb bundle out/ train.log -o for-the-issue.tar.gz --yes\n"
+        "\n"
+        "Exit status: 0 written (or shown), 2 usage, unreadable input or refused.");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    for (const std::string& path : options_.paths) {
+      std::error_code why;
+      if (std::filesystem::exists(path, why)) continue;
+      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
+      return k_exit_usage;
+    }
+    const std::vector<DiagnosedRun> runs = diagnose_runs(options_.paths, {});
+    BundleOptions how;
+    how.first_steps = options_.first_steps;
+    how.names = names_here();
+    const Bundle bundle = make_bundle(runs, report_of(runs, {}), how);
+    if (!write_out(fmt::format("{}:\n{}", options_.out, table_of(bundle)))) return k_exit_usage;
+    if (options_.dry_run) return k_exit_healthy;
+    if (!options_.yes && !agreed()) return k_exit_usage;
+    const Result<std::uint64_t> written = write_bundle(bundle, options_.out);
+    if (!written) {
+      complain(written.error().text);
+      return k_exit_usage;
+    }
+    const std::string said = fmt::format("Written: {} ({}). Look into it before you send it.\n",
+                                         options_.out, show_bytes(static_cast<double>(*written)));
+    return write_out(said) ? k_exit_healthy : k_exit_usage;
+  }
+
+ private:
+  static bool agreed() {
+    if (isatty(STDIN_FILENO) == 0) {
+      complain("not written: no terminal to ask on; say --yes to write it");
+      return false;
+    }
+    if (!write_out("Write it? [y/N] ")) return false;
+    std::string answer;
+    std::getline(std::cin, answer);
+    return iequals(trim(answer), "y") || iequals(trim(answer), "yes");
+  }
+
+  CLI::App* app_ = nullptr;
+  Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bundle_command() { return std::make_unique<BundleCommand>(); }
+
+}  // namespace aplomb
