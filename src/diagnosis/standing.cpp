@@ -61,9 +61,11 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
            : samples >= k_scrap_samples          ? Standing::healthy
                                                  : Standing::insufficient;
   }
-  if (!likely && samples < k_scrap_samples) return Standing::insufficient;
-  if (worst == Severity::warning) return Standing::warning;
-  return worst == Severity::failed ? Standing::failed : Standing::unstable;
+  // The standing says how the run is, not how sure the cause is: a NaN is a failure even where nobody
+  // can say why. Only a mere warning in a scrap of a log says too little of either.
+  if (worst == Severity::failed) return Standing::failed;
+  if (worst == Severity::unstable) return Standing::unstable;
+  return !likely && samples < k_scrap_samples ? Standing::insufficient : Standing::warning;
 }
 
 std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
