@@ -72,6 +72,14 @@ void RecordSink::end() {
   if (trial_.size() >= k_trial_records) decide();
 }
 
+void RecordSink::restart() {
+  if (!decided_) decide();
+  ordinal_ = 0;
+  base_ = 0;
+  last_raw_step_ = -1;
+  last_epoch_ = 0;
+}
+
 void RecordSink::finish() {
   if (!decided_) decide();
 }
@@ -180,7 +188,7 @@ std::int64_t RecordSink::laid_out(std::int64_t step, double epoch) {
 }
 
 std::int64_t RecordSink::step_of(const Record& record) {
-  if (kind_ == StepKind::ordinal) return static_cast<std::int64_t>(records_);
+  if (kind_ == StepKind::ordinal) return ordinal_++;
   double step = k_nan;
   double epoch = k_nan;
   for (const Sample& sample : record.samples) {

@@ -42,6 +42,9 @@ class RecordSink {
   /// loss.
   void held_out() { held_out_ = true; }
   void end();
+  /// Says that the artifact starts over (a second header, the other side of a merge conflict): records are numbered
+  /// from 0 again.
+  void restart();
   /// After the last record. May be called once.
   void finish();
 
@@ -90,6 +93,7 @@ class RecordSink {
   std::vector<Record> trial_;
   Record current_;
   std::uint64_t records_ = 0;
+  std::int64_t ordinal_ = 0;  ///< of the next record, where records are numbered
   std::size_t series_count_ = 0;
 
   bool decided_ = false;

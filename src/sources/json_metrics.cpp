@@ -1,0 +1,424 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/text.h"
+#include "sources/json_cursor.h"
+#include "sources/json_record.h"
+#include "sources/line_reader.h"
+#include "sources/metric_names.h"
+#include "sources/reader.h"
+#include "sources/record_sink.h"
+
+namespace aplomb {
+namespace {
+
+using Kind = JsonCursor::Kind;
+
+constexpr std::uint64_t k_most_bytes = 256U << 20U;  // of a document that is no list of lines
+constexpr std::size_t k_most_values = 16U << 20U;    // in lists: 128 MiB
+constexpr int k_most_depth = 8;
+constexpr std::size_t k_sniffed_lines = 8;
+
+const ReaderSpec& the_spec() {
+  static const ReaderSpec spec = {
+      "json-metrics",
+      "metrics as JSON: a record a line (trainer_log.jsonl, metrics.jsonl, scalars.json), a list of records, or columns",
+      R"({"current_steps": 5, "total_steps": 183, "loss": 2.108, "learning_rate": 2.99e-05, "epoch": 0.08})",
+      {"NaN and Infinity as bare words", "numbers in quotes", "records of evaluation between those of training",
+       "values by step ({\"lm loss\": {\"values\": {\"1\": 10.8}}})", "a last line cut in the middle",
+       "lines that are no JSON between the others"}};
+  return spec;
+}
+
+/// Roles that only a result has: a configuration may hold a learning rate, but no loss.
+bool is_result(std::string_view key) {
+  const Role role = name_metric(key).role;
+  return role != Role::other && role != Role::lr && role != Role::epoch && role != Role::loss_scale &&
+         role != Role::memory_bytes && role != Role::count_;
+}
+
+struct Look {
+  bool step = false;
+  bool metric = false;   ///< a number that a trainer logs
+  bool result = false;   ///< a number that no configuration holds
+  bool columns = false;  ///< lists of numbers, or numbers by step, under a metric's name
+  bool records = false;  ///< a list of objects
+};
+
+bool is_step_number(std::string_view key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// What the members of an object look like, as far as the text goes.
+void look_at(JsonCursor& json, Look& look, int depth) {
+  if (!json.enter_object()) return;
+  for (std::string_view key; json.next_member(key);) {
+    const std::string name(key);
+    switch (json.peek()) {
+      case Kind::number:
+        look.step = look.step || (step_rank(name) > 0 && step_rank(name) < 4);
+        look.metric = look.metric || name_metric(name).role != Role::other;
+        look.result = look.result || is_result(name);
+        break;
+      case Kind::array:
+        json.enter_array();
+        if (json.next_element()) {
+          look.columns = look.columns || (json.peek() == Kind::number && is_result(name));
+          look.records = look.records || json.peek() == Kind::object;
+          json.skip();
+          while (json.next_element()) json.skip();
+        }
+        continue;
+      case Kind::object:
+        if (depth < 2) {
+          JsonCursor inside = json;
+          std::string_view first;
+          inside.enter_object();
+          const bool member = inside.next_member(first);
+          look.columns = look.columns || (member && is_step_number(first) && is_result(name));
+          look.columns = look.columns || (member && first == "start_step");
+          look_at(json, look, depth + 1);
+          continue;
+        }
+        break;
+      default: break;
+    }
+    json.skip();
+  }
+}
+
+double how_sure_of(const Look& look, bool of_lines) {
+  if (look.columns) return 0.7;
+  if (of_lines && look.step && look.metric) return 0.8;
+  if (look.result) return of_lines ? 0.7 : 0.5;
+  return 0;
+}
+
+double sniff_lines(std::string_view head) {
+  double most = 0;
+  for (std::size_t i = 0; i < k_sniffed_lines && !head.empty(); ++i) {
+    const std::size_t end = head.find('\n');
+    const std::string_view line = trim(head.substr(0, end));
+    head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
+    if (line.empty()) continue;
+    JsonCursor json(line);
+    if (line.front() != '{') return most;
+    Look look;
+    look_at(json, look, 1);
+    if (json.bad() && !head.empty()) return most;
+    most = std::max(most, how_sure_of(look, true));
+  }
+  return most;
+}
+
+double sniff_document(std::string_view head) {
+  JsonCursor json(head);
+  Look look;
+  if (json.peek() == Kind::array) {
+    json.enter_array();
+    if (!json.next_element() || json.peek() != Kind::object) return 0;
+    look_at(json, look, 0);
+    return look.step && look.metric ? 0.8 : look.result ? 0.7 : 0;
+  }
+  look_at(json, look, 0);
+  return how_sure_of(look, false);
+}
+
+/// Numbers under names, gathered from a document that is no list of records.
+class Columns {
+ public:
+  Columns(RunBuilder& build, SourceId source) : build_(build), source_(source) {}
+
+  void list(std::string name, std::vector<double> values) {
+    if (!values.empty()) by_length_[values.size()].emplace_back(std::move(name), std::move(values));
+  }
+
+  /// `{"1": 10.8, "2": 10.7}`, in whatever order: sorted by step.
+  void by_step(const std::string& name, std::vector<std::pair<std::int64_t, double>> samples) {
+    std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const MetricName known = name_metric(name);
+    const SeriesId series = build_.series(source_, known.series, name, known.role, StepKind::explicit_);
+    for (const auto& [step, value] : samples) build_.append(series, step, value * known.scale, 0, 0);
+  }
+
+  /// Lists of one length are columns of one table.
+  void finish() {
+    for (const auto& [length, columns] : by_length_) {
+      RecordSink sink(build_, source_);
+      std::vector<RecordSink::Column> ids;
+      for (const auto& [name, values] : columns) ids.push_back(sink.column(name));
+      for (std::size_t row = 0; row < length; ++row) {
+        sink.begin(0, 0);
+        for (std::size_t i = 0; i < columns.size(); ++i) sink.put(ids[i], columns[i].second[row]);
+        sink.end();
+      }
+      sink.finish();
+    }
+  }
+
+ private:
+  RunBuilder& build_;
+  SourceId source_;
+  std::map<std::size_t, std::vector<std::pair<std::string, std::vector<double>>>> by_length_;
+};
+
+/// A whole document: finds the records, the columns and the values by step in it, wherever they lie.
+class DocumentReader {
+ public:
+  DocumentReader(RunBuilder& build, SourceId source)
+      : build_(build), source_(source), columns_(build, source) {}
+
+  void read(std::string_view text, bool cut, const std::string& broken) {
+    JsonCursor json(text);
+    while (json.peek() != Kind::end && !json.bad()) {
+      if (json.peek() == Kind::bad) break;
+      any(json, "", 0);
+    }
+    columns_.finish();
+    if (top_) finish_records(*top_);
+    if (!broken.empty()) {
+      build_.defect({source_, json.at(), "truncated", Severity::warning, broken});
+    } else if (json.peek() != Kind::end) {
+      const bool torn = cut || json.torn();
+      build_.defect({source_, json.at(), torn ? "truncated" : "bad-json", Severity::warning,
+                     fmt::format("[json-metrics] {} at byte {} of {}; what stands before it was read",
+                                 torn ? "the file ends" : "not JSON", json.at(), text.size())});
+    }
+  }
+
+ private:
+  struct Records {
+    Records(RunBuilder& build, SourceId source) : sink(build, source), reader(sink, build, source) {}
+    RecordSink sink;
+    JsonRecordReader reader;
+  };
+
+  static std::string below(const std::string& prefix, std::string_view key) {
+    // Words that only say that metrics follow.
+    static constexpr std::array<std::string_view, 8> k_wrappers = {"history", "metrics", "logs",   "log",
+                                                                   "results", "records", "values", "data"};
+    const bool wrapper = std::find(k_wrappers.begin(), k_wrappers.end(), key) != k_wrappers.end();
+    if (wrapper) return prefix;
+    return prefix.empty() ? std::string(key) : prefix + "/" + std::string(key);
+  }
+
+  void any(JsonCursor& json, const std::string& name, int depth) {
+    if (depth > k_most_depth) return json.skip();
+    switch (json.peek()) {
+      case Kind::array: return array(json, name, depth);
+      case Kind::object: return object(json, name, depth);
+      default: return json.skip();
+    }
+  }
+
+  void array(JsonCursor& json, const std::string& name, int depth) {
+    json.enter_array();
+    std::vector<double> numbers;
+    std::optional<Records> records;
+    while (json.next_element()) {
+      const Kind kind = json.peek();
+      if (kind == Kind::number) {
+        const auto number = json.number();
+        if (number && values_left_ > 0) {
+          numbers.push_back(*number);
+          --values_left_;
+        }
+      } else if (kind == Kind::object) {
+        if (!records) records.emplace(build_, source_);
+        records->reader.read(json, 0, json.at());
+      } else if (kind == Kind::null) {
+        // A gap, in its place: the columns of a table stay aligned.
+        if (!numbers.empty()) numbers.push_back(std::numeric_limits<double>::quiet_NaN());
+        json.skip();
+      } else {
+        any(json, name, depth + 1);
+      }
+    }
+    if (records) finish_records(*records);
+    columns_.list(name, std::move(numbers));
+  }
+
+  static void finish_records(Records& records) { records.sink.finish(); }
+
+  /// An object is values by step, or holds such, or is itself one record.
+  void object(JsonCursor& json, const std::string& name, int depth) {
+    if (by_step(json, name)) return;
+    if (depth == 0 && is_record(json)) {
+      if (!top_) top_.emplace(build_, source_);
+      top_->reader.read(json, 0, json.at());
+      return;
+    }
+    json.enter_object();
+    for (std::string_view key; json.next_member(key);) {
+      const std::string child = below(name, key);
+      any(json, child, depth + 1);
+    }
+  }
+
+  /// Whether the object's metrics are its own numbers, rather than lists below it.
+  static bool is_record(const JsonCursor& json) {
+    JsonCursor inside = json;
+    Look look;
+    look_at(inside, look, 0);
+    return !look.columns && !look.records && (look.metric || look.step);
+  }
+
+  bool by_step(JsonCursor& json, const std::string& name) {
+    JsonCursor inside = json;
+    std::vector<std::pair<std::int64_t, double>> samples;
+    double start = 0;
+    double interval = 1;
+    inside.enter_object();
+    for (std::string_view key; inside.next_member(key);) {
+      if (key == "values" && inside.peek() == Kind::object) {
+        if (!steps(inside, samples)) return false;
+      } else if (key == "values" && inside.peek() == Kind::array) {
+        inside.enter_array();
+        for (double step = start; inside.next_element(); step += interval) {
+          const auto number = inside.number();
+          if (!number) return false;
+          samples.emplace_back(static_cast<std::int64_t>(step), *number);
+        }
+      } else if (key == "start_step" || key == "step_interval") {
+        double& target = key == "start_step" ? start : interval;
+        target = bounded(inside.number().value_or(target), target);
+      } else if (is_step_number(key) && samples.empty()) {
+        inside = json;
+        if (!steps(inside, samples)) return false;
+      } else {
+        inside.skip();
+      }
+    }
+    if (samples.empty() || inside.bad()) return false;
+    columns_.by_step(name, std::move(samples));
+    json = inside;
+    return true;
+  }
+
+  static double bounded(double value, double otherwise) {
+    constexpr double k_most = 1e15;
+    return value > -k_most && value < k_most ? value : otherwise;
+  }
+
+  /// `{"1": 10.8, "2": "nan"}`; false where a key is no step.
+  static bool steps(JsonCursor& json, std::vector<std::pair<std::int64_t, double>>& samples) {
+    json.enter_object();
+    for (std::string_view key; json.next_member(key);) {
+      const auto step = parse_number(key);
+      if (!step || !is_step_number(key) || *step > 1e15) return false;
+      std::optional<double> value = json.number();
+      if (!value && json.peek() == Kind::text) {
+        value = parse_number(trim(json.text().value_or("")));
+      } else if (!value) {
+        json.skip();
+      }
+      if (value) samples.emplace_back(static_cast<std::int64_t>(*step), *value);
+    }
+    return !json.bad();
+  }
+
+  RunBuilder& build_;
+  SourceId source_;
+  Columns columns_;
+  std::optional<Records> top_;
+  std::size_t values_left_ = k_most_values;
+};
+
+class JsonMetricsReader final : public Reader {
+ public:
+  const ReaderSpec& spec() const override { return the_spec(); }
+
+  double sniff(const Sniff& artifact) const override {
+    const std::string_view head = without_mark(artifact.head);
+    const std::size_t start = head.find_first_not_of(" \t\r\n");
+    if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return 0;
+    return std::max(sniff_lines(head.substr(start)), sniff_document(head.substr(start)));
+  }
+
+  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+    // Lines or a document: the first line that is not blank tells.
+    Replay replay(bytes);
+    if (!replay.lines_of_records()) {
+      bool cut = false;
+      const std::string text = read_at_most(replay, k_most_bytes, cut);
+      DocumentReader(build, source).read(without_mark(text), cut, bytes.broken());
+      return;
+    }
+    read_lines(replay, build, source);
+  }
+
+ private:
+  static std::string_view without_mark(std::string_view text) {
+    return text.substr(0, 3) == "\xef\xbb\xbf" ? text.substr(3) : text;
+  }
+
+  /// The stream again from its beginning, after its head has been looked at.
+  class Replay final : public ByteStream {
+   public:
+    explicit Replay(ByteStream& inner) : inner_(inner) {
+      while (head_.size() < Sniff::k_head_bytes) {
+        const std::string_view part = inner_.next();
+        if (part.empty()) break;
+        head_ += part;
+      }
+    }
+    bool lines_of_records() const {
+      const std::string_view head = without_mark(head_);
+      const std::size_t start = head.find_first_not_of(" \t\r\n");
+      if (start == std::string_view::npos || head[start] != '{') return false;
+      const std::size_t end = head.find('\n', start);
+      JsonCursor json(head.substr(start, end == std::string_view::npos ? end : end - start));
+      json.skip();
+      const bool one_line = end == std::string_view::npos || head.find_first_not_of(" \t\r\n", end) == std::string_view::npos;
+      return !one_line && !json.bad();
+    }
+    std::string_view next() override {
+      if (std::exchange(fresh_, false) && !head_.empty()) return head_;
+      return inner_.next();
+    }
+    const std::string& broken() const override { return inner_.broken(); }
+    std::uint64_t consumed() const override { return inner_.consumed(); }
+
+   private:
+    ByteStream& inner_;
+    std::string head_;
+    bool fresh_ = true;
+  };
+
+  static void read_lines(ByteStream& bytes, RunBuilder& build, SourceId source) {
+    RecordSink sink(build, source);
+    JsonRecordReader reader(sink, build, source);
+    LineReader lines(bytes);
+    LineReader::Line line;
+    while (lines.next(line)) {
+      const std::size_t start = line.text.find_first_not_of(" \t");
+      if (start == std::string_view::npos) continue;
+      if (line.text[start] == '{') {
+        JsonCursor json(line.text, start);
+        if (reader.read(json, line.number, line.offset) && !line.cut) continue;
+      }
+      const bool torn = !line.ended;
+      build.defect({source, line.offset, torn ? "truncated" : line.cut ? "too-long-line" : "bad-json",
+                    torn ? Severity::note : Severity::warning,
+                    fmt::format("[json-metrics] line {} {}", line.number,
+                                torn ? "is cut: the writer was stopped" : "is no JSON record")});
+    }
+    sink.finish();
+    if (!bytes.broken().empty()) {
+      build.defect({source, bytes.consumed(), "truncated", Severity::warning, bytes.broken()});
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_json_metrics_reader() { return std::make_unique<JsonMetricsReader>(); }
+
+}  // namespace aplomb
