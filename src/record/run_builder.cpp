@@ -26,7 +26,7 @@ SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_
                           "left out",
                           k_max_series)});
     }
-    return static_cast<SeriesId>(run_.series.size() - 1);
+    return k_dropped;
   }
   Series fresh;
   fresh.name = std::string(name);
@@ -45,6 +45,7 @@ SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_
 
 void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::uint64_t line,
                         std::uint64_t offset) {
+  if (series == k_dropped) return;
   Series& target = run_.series[series];
   SourceState& state = states_[target.source];
   if (step < series_last_step_[series] && series_segment_[series] == state.segment &&

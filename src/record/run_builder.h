@@ -23,6 +23,8 @@ using SeriesId = std::uint32_t;
 
 class RunBuilder {
  public:
+  static constexpr SeriesId k_dropped =
+      0xFFFFFFFF;  ///< of a name beyond k_max_series: takes no samples
   static constexpr std::size_t k_max_series =
       4096;  ///< further names of one run are dropped with a Defect
   static constexpr std::size_t k_max_events =
@@ -33,7 +35,8 @@ class RunBuilder {
 
   SourceId open(std::string path, std::string kind, std::uint64_t bytes);
   Source& source(SourceId id) { return run_.sources[id]; }
-  /// Says that one rank wrote this source: its series and events are of that rank unless they say another. -1: not so.
+  /// Says that one rank wrote this source: its series and events are of that rank unless they say
+  /// another. -1: not so.
   void speak_for_rank(SourceId id, int rank) { states_[id].rank = rank; }
 
   /// The Series of this name and rank from this source (made at first use). The same id for the

@@ -20,7 +20,8 @@ std::string_view ByteWindow::look_across(std::size_t count) {
 
 std::uint64_t ByteWindow::skip(std::uint64_t count) {
   std::uint64_t left = count;
-  const auto of_held = static_cast<std::size_t>(std::min<std::uint64_t>(left, held_.size() - used_));
+  const auto of_held =
+      static_cast<std::size_t>(std::min<std::uint64_t>(left, held_.size() - used_));
   drop(of_held);
   left -= of_held;
   while (left > 0) {

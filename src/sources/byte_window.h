@@ -2,8 +2,8 @@
 /// ByteWindow: a stream as a run of records of known sizes. Bytes of one part are not copied.
 ///
 ///     ByteWindow window(bytes);
-///     std::string_view head = window.look(12);         // shorter than 12 bytes only at the end of the stream
-///     window.drop(head.size());
+///     std::string_view head = window.look(12);         // shorter than 12 bytes only at the end of
+///     the stream window.drop(head.size());
 ///
 /// The caller bounds what it looks at: look(n) may hold n bytes in memory, skip(n) holds none.
 
@@ -20,7 +20,8 @@ class ByteWindow {
  public:
   explicit ByteWindow(ByteStream& bytes) : bytes_(bytes) {}
 
-  /// The next `count` bytes without moving past them; fewer where the stream ends. Valid until the next call.
+  /// The next `count` bytes without moving past them; fewer where the stream ends. Valid until the
+  /// next call.
   std::string_view look(std::size_t count) {
     if (part_.size() >= count && held_.empty()) return part_.substr(0, count);
     return look_across(count);
@@ -45,7 +46,7 @@ class ByteWindow {
 
   ByteStream& bytes_;
   std::string_view part_;
-  std::string held_;      ///< bytes from before part_, not yet dropped from used_ on
+  std::string held_;  ///< bytes from before part_, not yet dropped from used_ on
   std::size_t used_ = 0;
   std::uint64_t offset_ = 0;
 };

@@ -24,12 +24,14 @@ constexpr std::size_t k_most_cells = 8192;  // of one row
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
       "csv-metrics",
-      "metrics as CSV or TSV: Lightning's metrics.csv, Keras' CSVLogger, YOLO's results.csv, nanoGPT's log.csv",
+      "metrics as CSV or TSV: Lightning's metrics.csv, Keras' CSVLogger, YOLO's results.csv, "
+      "nanoGPT's log.csv",
       "epoch,step,train_loss_step,val_loss\n0,49,7.6285,\n",
-      {"empty cells (a row of training has no val_loss)", "padded headers and cells", "no header at all",
-       "the header again in the middle (a second run appended)", "\\r\\n", "quoted cells",
-       "cells like tensor(2.31, device='cuda:0')", "merge-conflict markers of git", "rows shorter than the header",
-       "semicolons with decimal commas", "a last row cut in the middle"}};
+      {"empty cells (a row of training has no val_loss)", "padded headers and cells",
+       "no header at all", "the header again in the middle (a second run appended)", "\\r\\n",
+       "quoted cells", "cells like tensor(2.31, device='cuda:0')", "merge-conflict markers of git",
+       "rows shorter than the header", "semicolons with decimal commas",
+       "a last row cut in the middle"}};
   return spec;
 }
 
@@ -58,7 +60,8 @@ void split(std::string_view row, char delimiter, std::vector<std::string_view>& 
 
 std::string_view bare(std::string_view cell) {
   cell = trim(cell);
-  if (cell.size() >= 2 && (cell.front() == '"' || cell.front() == '\'') && cell.back() == cell.front()) {
+  if (cell.size() >= 2 && (cell.front() == '"' || cell.front() == '\'') &&
+      cell.back() == cell.front()) {
     cell = trim(cell.substr(1, cell.size() - 2));
   }
   return cell;
@@ -136,7 +139,8 @@ bool is_header(const Tally& count) { return count.words > 0 && count.numbers == 
 
 class Table {
  public:
-  Table(RunBuilder& build, SourceId source) : build_(build), source_(source), sink_(build, source) {}
+  Table(RunBuilder& build, SourceId source)
+      : build_(build), source_(source), sink_(build, source) {}
 
   void line(const LineReader::Line& line) {
     const std::string_view text = line.text;
@@ -184,7 +188,8 @@ class Table {
     sink_.begin(line.number, line.offset);
     const std::size_t count = std::min(cells_.size(), columns_.size());
     for (std::size_t i = 0; i < count; ++i) {
-      if (!line.ended && i + 1 == cells_.size()) break;  // the last cell of a torn row may have lost digits
+      if (!line.ended && i + 1 == cells_.size())
+        break;  // the last cell of a torn row may have lost digits
       if (const auto number = cell_number(cells_[i], delimiter_)) sink_.put(columns_[i], *number);
     }
     sink_.end();
@@ -194,7 +199,8 @@ class Table {
     if (marker == Marker::middle) sink_.restart();
     if (marker == Marker::begin) {
       build_.defect({source_, line.offset, "merge-conflict", Severity::note,
-                     fmt::format("[csv-metrics] line {}: an unresolved merge conflict of git; both sides were read, one "
+                     fmt::format("[csv-metrics] line {}: an unresolved merge conflict of git; both "
+                                 "sides were read, one "
                                  "after the other",
                                  line.number)});
     }
@@ -248,7 +254,8 @@ class CsvMetricsReader final : public Reader {
     const Tally row = tally(cells, delimiter);
     if (is_header(head)) {
       const bool rows = row.numbers > 0 && row.numbers >= row.words && row.cells <= head.cells + 1;
-      if (known && (rows || (named && second.empty()))) return named ? 0.85 : rows && head.cells >= 3 ? 0.6 : 0;
+      if (known && (rows || (named && second.empty())))
+        return named ? 0.85 : rows && head.cells >= 3 ? 0.6 : 0;
       return named && rows ? 0.4 : 0;
     }
     return named && head.numbers > 1 && head.words == 0 ? 0.5 : 0;
@@ -261,8 +268,8 @@ class CsvMetricsReader final : public Reader {
     while (lines.next(line)) {
       if (line.cut) {
         build.defect({source, line.offset, "too-long-line", Severity::warning,
-                      fmt::format("[csv-metrics] line {} is longer than {} bytes and was left out", line.number,
-                                  LineReader::k_most_bytes)});
+                      fmt::format("[csv-metrics] line {} is longer than {} bytes and was left out",
+                                  line.number, LineReader::k_most_bytes)});
         continue;
       }
       table.line(line);
@@ -271,7 +278,8 @@ class CsvMetricsReader final : public Reader {
     if (!bytes.broken().empty()) {
       build.defect({source, bytes.consumed(), "truncated", Severity::warning, bytes.broken()});
     } else if (table.records() == 0) {
-      build.defect({source, 0, "no-records", Severity::note, "[csv-metrics] a header without rows, or rows without numbers"});
+      build.defect({source, 0, "no-records", Severity::note,
+                    "[csv-metrics] a header without rows, or rows without numbers"});
     }
   }
 
@@ -282,7 +290,8 @@ class CsvMetricsReader final : public Reader {
       const std::size_t end = rest.find('\n');
       const std::string_view line = trim(rest.substr(0, end));
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-      if (!line.empty() && line.front() != '#' && conflict_marker(line) == Marker::none) return line;
+      if (!line.empty() && line.front() != '#' && conflict_marker(line) == Marker::none)
+        return line;
     }
     return {};
   }

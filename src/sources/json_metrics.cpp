@@ -29,19 +29,21 @@ constexpr std::size_t k_sniffed_lines = 8;
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
       "json-metrics",
-      "metrics as JSON: a record a line (trainer_log.jsonl, metrics.jsonl, scalars.json), a list of records, or columns",
+      "metrics as JSON: a record a line (trainer_log.jsonl, metrics.jsonl, scalars.json), a list "
+      "of records, or columns",
       R"({"current_steps": 5, "total_steps": 183, "loss": 2.108, "learning_rate": 2.99e-05, "epoch": 0.08})",
-      {"NaN and Infinity as bare words", "numbers in quotes", "records of evaluation between those of training",
-       "values by step ({\"lm loss\": {\"values\": {\"1\": 10.8}}})", "a last line cut in the middle",
-       "lines that are no JSON between the others"}};
+      {"NaN and Infinity as bare words", "numbers in quotes",
+       "records of evaluation between those of training",
+       "values by step ({\"lm loss\": {\"values\": {\"1\": 10.8}}})",
+       "a last line cut in the middle", "lines that are no JSON between the others"}};
   return spec;
 }
 
 /// Roles that only a result has: a configuration may hold a learning rate, but no loss.
 bool is_result(std::string_view key) {
   const Role role = name_metric(key).role;
-  return role != Role::other && role != Role::lr && role != Role::epoch && role != Role::loss_scale &&
-         role != Role::memory_bytes && role != Role::count_;
+  return role != Role::other && role != Role::lr && role != Role::epoch &&
+         role != Role::loss_scale && role != Role::memory_bytes && role != Role::count_;
 }
 
 struct Look {
@@ -53,7 +55,8 @@ struct Look {
 };
 
 bool is_step_number(std::string_view key) {
-  return !key.empty() && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !key.empty() &&
+         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// What the members of an object look like, as far as the text goes.
@@ -88,7 +91,8 @@ void look_at(JsonCursor& json, Look& look, int depth) {
           continue;
         }
         break;
-      default: break;
+      default:
+        break;
     }
     json.skip();
   }
@@ -142,10 +146,13 @@ class Columns {
 
   /// `{"1": 10.8, "2": 10.7}`, in whatever order: sorted by step.
   void by_step(const std::string& name, std::vector<std::pair<std::int64_t, double>> samples) {
-    std::stable_sort(samples.begin(), samples.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(samples.begin(), samples.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     const MetricName known = name_metric(name);
-    const SeriesId series = build_.series(source_, known.series, name, known.role, StepKind::explicit_);
-    for (const auto& [step, value] : samples) build_.append(series, step, value * known.scale, 0, 0);
+    const SeriesId series =
+        build_.series(source_, known.series, name, known.role, StepKind::explicit_);
+    for (const auto& [step, value] : samples)
+      build_.append(series, step, value * known.scale, 0, 0);
   }
 
   /// Lists of one length are columns of one table.
@@ -169,7 +176,8 @@ class Columns {
   std::map<std::size_t, std::vector<std::pair<std::string, std::vector<double>>>> by_length_;
 };
 
-/// A whole document: finds the records, the columns and the values by step in it, wherever they lie.
+/// A whole document: finds the records, the columns and the values by step in it, wherever they
+/// lie.
 class DocumentReader {
  public:
   DocumentReader(RunBuilder& build, SourceId source)
@@ -187,23 +195,25 @@ class DocumentReader {
       build_.defect({source_, json.at(), "truncated", Severity::warning, broken});
     } else if (json.peek() != Kind::end) {
       const bool torn = cut || json.torn();
-      build_.defect({source_, json.at(), torn ? "truncated" : "bad-json", Severity::warning,
-                     fmt::format("[json-metrics] {} at byte {} of {}; what stands before it was read",
-                                 torn ? "the file ends" : "not JSON", json.at(), text.size())});
+      build_.defect(
+          {source_, json.at(), torn ? "truncated" : "bad-json", Severity::warning,
+           fmt::format("[json-metrics] {} at byte {} of {}; what stands before it was read",
+                       torn ? "the file ends" : "not JSON", json.at(), text.size())});
     }
   }
 
  private:
   struct Records {
-    Records(RunBuilder& build, SourceId source) : sink(build, source), reader(sink, build, source) {}
+    Records(RunBuilder& build, SourceId source)
+        : sink(build, source), reader(sink, build, source) {}
     RecordSink sink;
     JsonRecordReader reader;
   };
 
   static std::string below(const std::string& prefix, std::string_view key) {
     // Words that only say that metrics follow.
-    static constexpr std::array<std::string_view, 8> k_wrappers = {"history", "metrics", "logs",   "log",
-                                                                   "results", "records", "values", "data"};
+    static constexpr std::array<std::string_view, 8> k_wrappers = {
+        "history", "metrics", "logs", "log", "results", "records", "values", "data"};
     const bool wrapper = std::find(k_wrappers.begin(), k_wrappers.end(), key) != k_wrappers.end();
     if (wrapper) return prefix;
     return prefix.empty() ? std::string(key) : prefix + "/" + std::string(key);
@@ -212,9 +222,12 @@ class DocumentReader {
   void any(JsonCursor& json, const std::string& name, int depth) {
     if (depth > k_most_depth) return json.skip();
     switch (json.peek()) {
-      case Kind::array: return array(json, name, depth);
-      case Kind::object: return object(json, name, depth);
-      default: return json.skip();
+      case Kind::array:
+        return array(json, name, depth);
+      case Kind::object:
+        return object(json, name, depth);
+      default:
+        return json.skip();
     }
   }
 
@@ -376,7 +389,8 @@ class JsonMetricsReader final : public Reader {
       const std::size_t end = head.find('\n', start);
       JsonCursor json(head.substr(start, end == std::string_view::npos ? end : end - start));
       json.skip();
-      const bool one_line = end == std::string_view::npos || head.find_first_not_of(" \t\r\n", end) == std::string_view::npos;
+      const bool one_line = end == std::string_view::npos ||
+                            head.find_first_not_of(" \t\r\n", end) == std::string_view::npos;
       return !one_line && !json.bad();
     }
     std::string_view next() override {
@@ -405,7 +419,10 @@ class JsonMetricsReader final : public Reader {
         if (reader.read(json, line.number, line.offset) && !line.cut) continue;
       }
       const bool torn = !line.ended;
-      build.defect({source, line.offset, torn ? "truncated" : line.cut ? "too-long-line" : "bad-json",
+      build.defect({source, line.offset,
+                    torn       ? "truncated"
+                    : line.cut ? "too-long-line"
+                               : "bad-json",
                     torn ? Severity::note : Severity::warning,
                     fmt::format("[json-metrics] line {} {}", line.number,
                                 torn ? "is cut: the writer was stopped" : "is no JSON record")});

@@ -14,7 +14,8 @@ bool among(std::string_view word, const std::array<std::string_view, N>& words) 
 }
 
 bool says_phase(std::string_view key) {
-  static constexpr std::array<std::string_view, 5> k_keys = {"mode", "split", "phase", "stage", "subset"};
+  static constexpr std::array<std::string_view, 5> k_keys = {"mode", "split", "phase", "stage",
+                                                             "subset"};
   return among(key, k_keys);
 }
 
@@ -38,7 +39,8 @@ bool JsonRecordReader::read(JsonCursor& json, std::uint64_t line, std::uint64_t 
 void JsonRecordReader::members(JsonCursor& json, std::int32_t parent, int depth) {
   if (!json.enter_object()) return;
   for (;;) {
-    const bool expected = at_ < shape_.size() && shape_[at_].parent == parent && json.try_member(shape_[at_].quoted);
+    const bool expected =
+        at_ < shape_.size() && shape_[at_].parent == parent && json.try_member(shape_[at_].quoted);
     if (!expected) {
       std::string_view key;
       if (!json.next_member(key)) return;
@@ -56,7 +58,8 @@ void JsonRecordReader::members(JsonCursor& json, std::int32_t parent, int depth)
 void JsonRecordReader::learn(std::string_view key, std::int32_t parent) {
   Member member;
   member.quoted = '"' + std::string(key) + '"';
-  member.name = parent < 0 ? std::string(key) : shape_[static_cast<std::size_t>(parent)].name + "/" + std::string(key);
+  member.name = parent < 0 ? std::string(key)
+                           : shape_[static_cast<std::size_t>(parent)].name + "/" + std::string(key);
   member.parent = parent;
   if (says_phase(key)) {
     member.use = Use::phase;
@@ -75,7 +78,8 @@ void JsonRecordReader::value(JsonCursor& json, std::size_t index, int depth) {
         if (shape_[index].use == Use::planned_steps) {
           if (!planned_ && *number > 0) {
             planned_ = true;
-            build_.setting({"train.max_steps", *number, shape_[index].name, {}, {source_, 0, offset_}});
+            build_.setting(
+                {"train.max_steps", *number, shape_[index].name, {}, {source_, 0, offset_}});
           }
           return;
         }
@@ -88,8 +92,11 @@ void JsonRecordReader::value(JsonCursor& json, std::size_t index, int depth) {
         return;
       }
       break;
-    case JsonCursor::Kind::text: text(json, index); return;
-    default: break;
+    case JsonCursor::Kind::text:
+      text(json, index);
+      return;
+    default:
+      break;
   }
   json.skip();
 }

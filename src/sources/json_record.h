@@ -1,7 +1,9 @@
 #pragma once
-/// JsonRecordReader: JSON objects that are records of metrics -> a RecordSink. Nested objects are flattened
-/// (`{"train": {"loss": 1}}` is `train/loss`), numbers in quotes are numbers, `"mode": "val"` says held-out data.
-/// It expects each record to have the members of the one before and then looks up no name.
+/// JsonRecordReader: JSON objects that are records of metrics -> a RecordSink. Nested objects are
+/// flattened
+/// (`{"train": {"loss": 1}}` is `train/loss`), numbers in quotes are numbers, `"mode": "val"` says
+/// held-out data. It expects each record to have the members of the one before and then looks up no
+/// name.
 
 #include <cstdint>
 #include <string>

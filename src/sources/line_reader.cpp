@@ -30,7 +30,8 @@ bool LineReader::next(Line& line) {
     const void* found = std::memchr(part_.data(), '\n', part_.size());
     ended = found != nullptr;
     const std::size_t size =
-        ended ? static_cast<std::size_t>(static_cast<const char*>(found) - part_.data()) : part_.size();
+        ended ? static_cast<std::size_t>(static_cast<const char*>(found) - part_.data())
+              : part_.size();
     const std::string_view piece = part_.substr(0, size);
     const bool whole = ended && !begun && size <= k_most_bytes;
     if (whole) {

@@ -34,6 +34,7 @@ std::vector<std::string_view> words_of(std::string_view key) {
 struct Reading {
   bool held_out = false;
   bool loss = false;
+  bool knob = false;  ///< `loss_scale`, `aux_loss_coef`: a setting of a loss, no loss
   std::vector<std::string_view> rest;
 };
 
@@ -44,6 +45,9 @@ Reading read_words(const std::vector<std::string_view>& words) {
   static constexpr std::array<std::string_view, 12> k_plain = {"train", "training", "trn",  "step",
                                                                "epoch", "avg",      "mean", "batch",
                                                                "total", "global",   "sum",  "lm"};
+  static constexpr std::array<std::string_view, 14> k_knobs = {
+      "scale", "scaler",   "scaling", "weight", "weights",   "coef",   "coeff",
+      "type",  "function", "fn",      "mask",   "reduction", "factor", "smoothing"};
   Reading reading;
   for (const std::string_view word : words) {
     if (among(word, k_held_out)) {
@@ -51,6 +55,7 @@ Reading read_words(const std::vector<std::string_view>& words) {
     } else if (word == "loss" || word == "losses") {
       reading.loss = true;
     } else if (!among(word, k_plain)) {
+      reading.knob = reading.knob || among(word, k_knobs);
       reading.rest.push_back(word);
     }
   }
@@ -71,7 +76,7 @@ std::optional<MetricName> by_words(std::string_view key) {
   const Reading reading = read_words(words_of(folded));
   const std::string rest = joined(reading.rest);
   MetricName name;
-  if (reading.loss) {
+  if (reading.loss && !reading.knob) {
     name.series = reading.held_out ? "eval_loss" : "loss";
     if (!rest.empty()) name.series += "/" + rest;
   } else if (rest == "acc" || rest == "accuracy") {
@@ -85,12 +90,41 @@ std::optional<MetricName> by_words(std::string_view key) {
   return name;
 }
 
+/// `train/grad_norm` -> grad_norm, `lr_step` -> lr: what says that a metric is of training, or how
+/// Lightning took it.
+std::string_view without_phase(std::string_view key) {
+  static constexpr std::array<std::string_view, 6> k_heads = {"train/", "train_", "training/",
+                                                              "train.", "train-", "training_"};
+  static constexpr std::array<std::string_view, 2> k_tails = {"_step", "_epoch"};
+  for (const std::string_view head : k_heads) {
+    if (key.size() > head.size() && iequals(key.substr(0, head.size()), head)) {
+      key.remove_prefix(head.size());
+      break;
+    }
+  }
+  for (const std::string_view tail : k_tails) {
+    if (key.size() > tail.size() && iequals(key.substr(key.size() - tail.size()), tail)) {
+      key.remove_suffix(tail.size());
+      break;
+    }
+  }
+  return key;
+}
+
+std::optional<MetricName> by_tables(std::string_view key, std::string_view framework) {
+  auto match = knowledge::find_series_alias(key, framework);
+  if (!match) return std::nullopt;
+  const Role role = knowledge::series_role(match->series);
+  return MetricName{std::move(match->series), match->scale, role};
+}
+
 }  // namespace
 
 MetricName name_metric(std::string_view key, std::string_view framework) {
-  if (auto match = knowledge::find_series_alias(key, framework)) {
-    const Role role = knowledge::series_role(match->series);
-    return {std::move(match->series), match->scale, role};
+  if (auto name = by_tables(key, framework)) return *std::move(name);
+  const std::string_view plain = without_phase(key);
+  if (plain.size() < key.size()) {
+    if (auto name = by_tables(plain, framework)) return *std::move(name);
   }
   if (auto name = by_words(key)) return *std::move(name);
   return {std::string(key), 1, Role::other};

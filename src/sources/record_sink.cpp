@@ -203,21 +203,34 @@ std::int64_t RecordSink::step_of(const Record& record) {
   return last_step_;
 }
 
+void RecordSink::open(ColumnState& column) {
+  const MetricName name = name_metric(column.name, framework_);
+  column.series = build_.series(source_, name.series, column.name, name.role, kind_);
+  column.scale = name.scale;
+  column.of_training = name.role != Role::other && name.role != Role::eval_loss &&
+                       name.role != Role::eval_component && name.role != Role::eval_accuracy &&
+                       name.role != Role::eval_metric && column.kind == Kind::metric;
+  column.open = true;
+  ++series_count_;
+}
+
 void RecordSink::emit(const Record& record) {
   const std::int64_t step = step_of(record);
+  const Sample* epoch = nullptr;
+  bool of_training = false;
   for (const Sample& sample : record.samples) {
     ColumnState& column = columns_[sample.column];
-    if (column.kind != Kind::metric &&
-        !(column.kind == Kind::epoch && kind_ == StepKind::explicit_))
-      continue;
-    if (!column.open) {
-      const MetricName name = name_metric(column.name, framework_);
-      column.series = build_.series(source_, name.series, column.name, name.role, kind_);
-      column.scale = name.scale;
-      column.open = true;
-      ++series_count_;
-    }
+    if (column.kind == Kind::epoch) epoch = &sample;
+    if (column.kind != Kind::metric) continue;
+    if (!column.open) open(column);
+    of_training = of_training || column.of_training;
     build_.append(column.series, step, sample.value * column.scale, record.line, record.offset);
+  }
+  // The epoch is kept for the records of training; those of evaluation repeat it.
+  if (epoch != nullptr && of_training && kind_ == StepKind::explicit_) {
+    ColumnState& column = columns_[epoch->column];
+    if (!column.open) open(column);
+    build_.append(column.series, step, epoch->value, record.line, record.offset);
   }
   ++records_;
 }

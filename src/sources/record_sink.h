@@ -42,8 +42,8 @@ class RecordSink {
   /// loss.
   void held_out() { held_out_ = true; }
   void end();
-  /// Says that the artifact starts over (a second header, the other side of a merge conflict): records are numbered
-  /// from 0 again.
+  /// Says that the artifact starts over (a second header, the other side of a merge conflict):
+  /// records are numbered from 0 again.
   void restart();
   /// After the last record. May be called once.
   void finish();
@@ -61,6 +61,7 @@ class RecordSink {
     int step_rank = 0;         ///< how sure it is to state the step; see step_rank()
     Column held_out = k_none;  ///< the same metric on held-out data
     bool open = false;         ///< `series` has been made
+    bool of_training = false;  ///< a known metric of training, not of evaluation
     SeriesId series = 0;
     double scale = 1;
   };
@@ -73,6 +74,7 @@ class RecordSink {
     std::uint64_t offset = 0;
     std::vector<Sample> samples;
   };
+  void open(ColumnState& column);
   void decide();
   bool epochs_number_records(Column& column) const;
   void drop_constant_steps();

@@ -102,10 +102,26 @@ int torchrun_rank(std::string_view folder) {
                                                                          : -1;
 }
 
+/// `.../mlruns/EXPERIMENT/RUN` at the head of a path; empty where there is none below `root`.
+std::string_view mlflow_run(std::string_view path, std::string_view root) {
+  constexpr std::string_view k_folder = "/mlruns/";
+  const std::size_t at = path.rfind(k_folder);
+  if (at == std::string_view::npos) return {};
+  const std::size_t experiment = path.find('/', at + k_folder.size());
+  if (experiment == std::string_view::npos) return {};
+  const std::size_t run = path.find('/', experiment + 1);
+  return run == std::string_view::npos || run < root.size() ? std::string_view()
+                                                            : path.substr(0, run);
+}
+
 }  // namespace
 
 Place place_of(std::string_view path, std::string_view root) {
   Place place;
+  if (const std::string_view run = mlflow_run(path, root); !run.empty()) {
+    place.run_folder = std::string(run);
+    return place;
+  }
   place.rank = rank_in_name(leaf_of(path));
   std::string_view folder = parent_of(path);
   while (folder.size() > root.size()) {

@@ -20,18 +20,24 @@ namespace {
 // A frame: length (8 bytes, little-endian), its checksum (4), the message, its checksum (4).
 constexpr std::size_t k_head_bytes = 12;
 constexpr std::size_t k_tail_bytes = 4;
-constexpr std::uint64_t k_most_parsed = 1U << 20U;        // scalars are below 1 KiB; larger ones are skipped by length
-constexpr std::uint64_t k_most_message = 1ULL << 34U;     // beyond it a length is damage, whatever its checksum
-constexpr std::uint64_t k_most_searched = 64ULL << 20U;   // for the next whole frame after damage
+constexpr std::uint64_t k_most_parsed =
+    1U << 20U;  // scalars are below 1 KiB; larger ones are skipped by length
+constexpr std::uint64_t k_most_message =
+    1ULL << 34U;  // beyond it a length is damage, whatever its checksum
+constexpr std::uint64_t k_most_searched = 64ULL << 20U;  // for the next whole frame after damage
 
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
       "tensorboard",
-      "TensorBoard event files (events.out.tfevents.*) of PyTorch, TensorFlow, Keras, Lightning, Megatron",
-      "events.out.tfevents.1718968142.host.4242.0: frames of (length, CRC, Event{step, Summary{tag, value}}, CRC)",
-      {"a last frame cut in the middle (the writer was killed)", "damaged frames between whole ones",
-       "lengths beyond the file", "images, histograms and graphs between the scalars", "tensors of one number (TF 2)",
-       "evaluation in a folder of its own with the tags of training (Keras)", "a folder a curve (add_scalars)"}};
+      "TensorBoard event files (events.out.tfevents.*) of PyTorch, TensorFlow, Keras, Lightning, "
+      "Megatron",
+      "events.out.tfevents.1718968142.host.4242.0: frames of (length, CRC, Event{step, "
+      "Summary{tag, value}}, CRC)",
+      {"a last frame cut in the middle (the writer was killed)",
+       "damaged frames between whole ones", "lengths beyond the file",
+       "images, histograms and graphs between the scalars", "tensors of one number (TF 2)",
+       "evaluation in a folder of its own with the tags of training (Keras)",
+       "a folder a curve (add_scalars)"}};
   return spec;
 }
 
@@ -48,7 +54,8 @@ std::uint64_t load8(const char* p) {
 }
 
 bool whole_head(std::string_view head) {
-  return head.size() == k_head_bytes && masked_crc32c(head.substr(0, 8)) == load4(head.data() + 8) &&
+  return head.size() == k_head_bytes &&
+         masked_crc32c(head.substr(0, 8)) == load4(head.data() + 8) &&
          load8(head.data()) <= k_most_message;
 }
 
@@ -60,18 +67,21 @@ std::string_view folder_name(std::string_view path) {
   return above == std::string_view::npos ? path : path.substr(above + 1);
 }
 
-/// What a tag is called with what the folder adds: Keras writes `validation/` beside `train/` with equal tags, PyTorch's
-/// add_scalars("Loss", {"val": ...}) writes the tag Loss below the folder Loss_val.
+/// What a tag is called with what the folder adds: Keras writes `validation/` beside `train/` with
+/// equal tags, PyTorch's add_scalars("Loss", {"val": ...}) writes the tag Loss below the folder
+/// Loss_val.
 std::string full_tag(std::string_view tag, std::string_view folder) {
   std::string stem(tag);
   for (char& c : stem) {
     if (c == '/') c = '_';
   }
-  if (folder.size() > stem.size() + 1 && folder.substr(0, stem.size()) == stem && folder[stem.size()] == '_') {
+  if (folder.size() > stem.size() + 1 && folder.substr(0, stem.size()) == stem &&
+      folder[stem.size()] == '_') {
     return std::string(folder.substr(stem.size() + 1)) + "/" + std::string(tag);
   }
   const std::string word = lower(folder);
-  if (word == "validation" || word == "val" || word == "valid" || word == "eval" || word == "test") {
+  if (word == "validation" || word == "val" || word == "valid" || word == "eval" ||
+      word == "test") {
     return word + "/" + std::string(tag);
   }
   return std::string(tag);
@@ -80,7 +90,10 @@ std::string full_tag(std::string_view tag, std::string_view folder) {
 class EventFile {
  public:
   EventFile(ByteStream& bytes, RunBuilder& build, SourceId source)
-      : bytes_(bytes), window_(bytes), build_(build), source_(source),
+      : bytes_(bytes),
+        window_(bytes),
+        build_(build),
+        source_(source),
         folder_(folder_name(build.source(source).path)) {}
 
   void read() {
@@ -102,7 +115,9 @@ class EventFile {
 
   bool torn(std::uint64_t wanted, std::uint64_t had) {
     defect("truncated", Severity::note,
-           fmt::format("[tensorboard] the last frame has {} of {} bytes: the writer was stopped, or still writes", had, wanted));
+           fmt::format("[tensorboard] the last frame has {} of {} bytes: the writer was stopped, "
+                       "or still writes",
+                       had, wanted));
     return false;
   }
 
@@ -123,9 +138,11 @@ class EventFile {
     if (bytes.size() < whole) return torn(whole, bytes.size());
     const std::string_view message = bytes.substr(k_head_bytes, static_cast<std::size_t>(size));
     if (masked_crc32c(message) != load4(bytes.data() + whole - k_tail_bytes)) {
-      defect("bad-crc", Severity::warning, "[tensorboard] a frame's checksum is wrong: damaged on disk or in copying; left out");
+      defect("bad-crc", Severity::warning,
+             "[tensorboard] a frame's checksum is wrong: damaged on disk or in copying; left out");
     } else if (!read_tf_event(message, event_)) {
-      defect("bad-message", Severity::warning, "[tensorboard] a frame holds no Event message; left out");
+      defect("bad-message", Severity::warning,
+             "[tensorboard] a frame holds no Event message; left out");
     } else {
       for (const TfScalar& scalar : event_.scalars) sample(scalar);
     }
@@ -135,7 +152,8 @@ class EventFile {
 
   /// After a damaged length: the next place where a length and its checksum agree.
   bool find_next_frame() {
-    defect("bad-crc", Severity::warning, "[tensorboard] a frame's length is damaged; searched for the next whole one");
+    defect("bad-crc", Severity::warning,
+           "[tensorboard] a frame's length is damaged; searched for the next whole one");
     for (std::uint64_t searched = 0; searched < k_most_searched; ++searched) {
       window_.drop(1);
       const std::string_view head = window_.look(k_head_bytes);
@@ -150,13 +168,18 @@ class EventFile {
     build_.append(tag.series, event_.step, scalar.value * tag.scale, 0, window_.offset());
   }
 
-  /// Writers go through their tags in the same order at every step: the tag after the last one is tried first.
+  /// Writers go through their tags in the same order at every step: the tag after the last one is
+  /// tried first.
   const Tag& tag_of(std::string_view name) {
     if (++last_ >= tags_.size()) last_ = 0;
     if (!tags_.empty() && tags_[last_].name == name) return tags_[last_];
     if (const auto known = by_name_.find(std::string(name)); known != by_name_.end()) {
       last_ = known->second;
       return tags_[last_];
+    }
+    if (tags_.size() > RunBuilder::k_max_series) {  // full: the last one is dropped by the builder
+      last_ = tags_.size() - 1;
+      return tags_.back();
     }
     const MetricName metric = name_metric(full_tag(name, folder_));
     Tag tag{std::string(name), 0, metric.scale};

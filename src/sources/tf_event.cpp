@@ -40,7 +40,13 @@ double brain_to_double(std::uint16_t bits) {
 
 // tensorflow/core/framework/types.proto
 enum DataType : std::int32_t {
-  k_float = 1, k_double = 2, k_int32 = 3, k_string = 7, k_int64 = 9, k_bfloat16 = 14, k_half = 19
+  k_float = 1,
+  k_double = 2,
+  k_int32 = 3,
+  k_string = 7,
+  k_int64 = 9,
+  k_bfloat16 = 14,
+  k_half = 19
 };
 
 struct Tensor {
@@ -52,9 +58,12 @@ struct Tensor {
 
 std::optional<double> from_content(std::int32_t type, std::string_view content) {
   switch (type) {
-    case k_float: return first_of<float>(content);
-    case k_double: return first_of<double>(content);
-    case k_int32: return first_of<std::int32_t>(content);
+    case k_float:
+      return first_of<float>(content);
+    case k_double:
+      return first_of<double>(content);
+    case k_int32:
+      return first_of<std::int32_t>(content);
     case k_int64:
       if (const auto number = first_of<std::int64_t>(content)) return static_cast<double>(*number);
       return std::nullopt;
@@ -64,7 +73,8 @@ std::optional<double> from_content(std::int32_t type, std::string_view content) 
     case k_bfloat16:
       if (const auto bits = first_of<std::uint16_t>(content)) return brain_to_double(*bits);
       return std::nullopt;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -104,9 +114,15 @@ Tensor tensor_of(pbf_reader message) {
   std::optional<double> bits;  // of a half or a bfloat16
   while (message.next()) {
     switch (message.tag()) {
-      case 1: tensor.type = message.get_int32(); break;
-      case 2: tensor.elements = elements_of(message.get_message()); break;
-      case 4: content = view_of(message); break;
+      case 1:
+        tensor.type = message.get_int32();
+        break;
+      case 2:
+        tensor.elements = elements_of(message.get_message());
+        break;
+      case 4:
+        content = view_of(message);
+        break;
       case 5:
         tensor.number = first_number<float>(message, [](pbf_reader& m) { return m.get_float(); });
         break;
@@ -114,10 +130,17 @@ Tensor tensor_of(pbf_reader message) {
         tensor.number = first_number<double>(message, [](pbf_reader& m) { return m.get_double(); });
         break;
       case 7:
-      case 10: tensor.number = first_varint(message); break;
-      case 8: tensor.text = view_of(message); break;
-      case 13: bits = first_varint(message); break;
-      default: message.skip();
+      case 10:
+        tensor.number = first_varint(message);
+        break;
+      case 8:
+        tensor.text = view_of(message);
+        break;
+      case 13:
+        bits = first_varint(message);
+        break;
+      default:
+        message.skip();
     }
   }
   if (!content.empty()) tensor.number = from_content(tensor.type, content);
@@ -144,19 +167,30 @@ void read_value(pbf_reader value, TfEvent& event) {
   std::optional<Tensor> tensor;
   while (value.next()) {
     switch (value.tag()) {
-      case 1: tag = view_of(value); break;
-      case 2: number = static_cast<double>(value.get_float()); break;
-      case 8: tensor = tensor_of(value.get_message()); break;
-      case 9: plugin = plugin_of(value.get_message()); break;
-      default: value.skip();
+      case 1:
+        tag = view_of(value);
+        break;
+      case 2:
+        number = static_cast<double>(value.get_float());
+        break;
+      case 8:
+        tensor = tensor_of(value.get_message());
+        break;
+      case 9:
+        plugin = plugin_of(value.get_message());
+        break;
+      default:
+        value.skip();
     }
   }
   // The plugin is named at a tag's first value only; later ones are told by their shape.
-  if (tensor && tensor->elements == 1 && tensor->number && (plugin.empty() || plugin == "scalars")) {
+  if (tensor && tensor->elements == 1 && tensor->number &&
+      (plugin.empty() || plugin == "scalars")) {
     number = tensor->number;
   }
   if (number) event.scalars.push_back({tag, *number});
-  if (tensor && tensor->type == k_string && !tensor->text.empty()) event.texts.push_back({tag, tensor->text});
+  if (tensor && tensor->type == k_string && !tensor->text.empty())
+    event.texts.push_back({tag, tensor->text});
 }
 
 void read_summary(pbf_reader summary, TfEvent& event) {
@@ -174,8 +208,9 @@ bool small_varint(const unsigned char*& p, const unsigned char* end, std::uint64
   return false;
 }
 
-/// Nearly every event is `wall_time step summary{value{tag simple_value}}` in this very order: no other field. Reads
-/// that form without a general parser; false, and nothing changed, where it is another.
+/// Nearly every event is `wall_time step summary{value{tag simple_value}}` in this very order: no
+/// other field. Reads that form without a general parser; false, and nothing changed, where it is
+/// another.
 bool read_plain(std::string_view message, TfEvent& event) {
   const auto* p = reinterpret_cast<const unsigned char*>(message.data());
   const auto* const end = p + message.size();
@@ -189,8 +224,12 @@ bool read_plain(std::string_view message, TfEvent& event) {
     if (!small_varint(p, end, step)) return false;
   }
   std::uint64_t size = 0;
-  if (p == end || *p++ != 0x2A || !small_varint(p, end, size) || size != static_cast<std::uint64_t>(end - p)) return false;
-  if (p == end || *p++ != 0x0A || !small_varint(p, end, size) || size != static_cast<std::uint64_t>(end - p)) return false;
+  if (p == end || *p++ != 0x2A || !small_varint(p, end, size) ||
+      size != static_cast<std::uint64_t>(end - p))
+    return false;
+  if (p == end || *p++ != 0x0A || !small_varint(p, end, size) ||
+      size != static_cast<std::uint64_t>(end - p))
+    return false;
   if (p == end || *p++ != 0x0A || !small_varint(p, end, size)) return false;
   constexpr std::uint64_t k_value_bytes = 5;
   if (static_cast<std::uint64_t>(end - p) != size + k_value_bytes || p[size] != 0x15) return false;
@@ -198,7 +237,8 @@ bool read_plain(std::string_view message, TfEvent& event) {
   std::memcpy(&value, p + size + 1, sizeof value);
   event.wall_time_s = wall_time_s;
   event.step = static_cast<std::int64_t>(step);
-  event.scalars.push_back({{reinterpret_cast<const char*>(p), static_cast<std::size_t>(size)}, static_cast<double>(value)});
+  event.scalars.push_back({{reinterpret_cast<const char*>(p), static_cast<std::size_t>(size)},
+                           static_cast<double>(value)});
   return true;
 }
 
@@ -214,14 +254,21 @@ bool read_tf_event(std::string_view message, TfEvent& event) {
     pbf_reader reader(message.data(), message.size());
     while (reader.next()) {
       switch (reader.tag()) {
-        case 1: event.wall_time_s = reader.get_double(); break;
-        case 2: event.step = reader.get_int64(); break;
+        case 1:
+          event.wall_time_s = reader.get_double();
+          break;
+        case 2:
+          event.step = reader.get_int64();
+          break;
         case 3:
           event.version = true;
           reader.skip();
           break;
-        case 5: read_summary(reader.get_message(), event); break;
-        default: reader.skip();
+        case 5:
+          read_summary(reader.get_message(), event);
+          break;
+        default:
+          reader.skip();
       }
     }
   } catch (const protozero::exception&) {

@@ -1,5 +1,6 @@
 #pragma once
-/// The scalars of one TensorBoard Event message (tensorflow/core/util/event.proto, framework/summary.proto).
+/// The scalars of one TensorBoard Event message (tensorflow/core/util/event.proto,
+/// framework/summary.proto).
 
 #include <cstdint>
 #include <functional>
@@ -21,13 +22,14 @@ struct TfText {
 struct TfEvent {
   std::int64_t step = 0;
   double wall_time_s = 0;
-  bool version = false;             ///< the record that opens a file: `brain.Event:2`
-  std::vector<TfScalar> scalars;    ///< simple values, and tensors of one number
-  std::vector<TfText> texts;        ///< tensors of one string with the text plugin
+  bool version = false;           ///< the record that opens a file: `brain.Event:2`
+  std::vector<TfScalar> scalars;  ///< simple values, and tensors of one number
+  std::vector<TfText> texts;      ///< tensors of one string with the text plugin
 };
 
-/// Reads `message` into `event`, whose vectors are reused. False where the bytes are no such message; what was read
-/// before the fault stays. All else in it (histograms, images, graphs) is skipped by its length.
+/// Reads `message` into `event`, whose vectors are reused. False where the bytes are no such
+/// message; what was read before the fault stays. All else in it (histograms, images, graphs) is
+/// skipped by its length.
 bool read_tf_event(std::string_view message, TfEvent& event);
 
 }  // namespace aplomb

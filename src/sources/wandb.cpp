@@ -1,0 +1,326 @@
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <cstring>
+#include <optional>
+#include <protozero/pbf_reader.hpp>
+#include <string>
+#include <utility>
+
+#include "core/text.h"
+#include "sources/byte_window.h"
+#include "sources/json_cursor.h"
+#include "sources/reader.h"
+#include "sources/record_sink.h"
+#include "sources/setting_sink.h"
+#include "sources/settings_scan.h"
+#include "sources/signatures.h"
+
+namespace aplomb {
+namespace {
+
+using protozero::pbf_reader;
+using protozero::pbf_wire_type;
+
+// The log format of LevelDB: blocks of 32 KiB; a piece is checksum (4), length (2), type (1),
+// bytes. W&B puts seven bytes of its own before the first piece (":W&B", two bytes of magic,
+// version) and uses the CRC-32 of zlib.
+constexpr std::uint64_t k_block_bytes = 32768;
+constexpr std::size_t k_piece_head_bytes = 7;
+constexpr std::string_view k_magic = ":W&B";
+constexpr std::size_t k_most_record = 64U << 20U;
+
+enum PieceType : unsigned char { k_zero = 0, k_full = 1, k_first = 2, k_middle = 3, k_last = 4 };
+
+const ReaderSpec& the_spec() {
+  static const ReaderSpec spec = {
+      "wandb",
+      "W&B run files (run-*.wandb), as a run leaves them whether or not it was uploaded",
+      ":W&B then pieces of records: history {\"train/loss\": 2.31, \"train/global_step\": 10, "
+      "\"_step\": 9}",
+      {"a last record cut in the middle (the process was killed)", "records over several blocks",
+       "damaged blocks", "NaN and Infinity in quotes",
+       "tables, images and histograms between the numbers",
+       "runs that ended before their first history record"}};
+  return spec;
+}
+
+std::string_view view_of(pbf_reader& message) {
+  const protozero::data_view bytes = message.get_view();
+  return {bytes.data(), bytes.size()};
+}
+
+/// HistoryItem, ConfigItem and SummaryItem alike: key = 1 or nested_key = 2, value_json = 16.
+struct Item {
+  std::string key;
+  std::string_view json;
+};
+
+void read_item(pbf_reader message, char joint, Item& item) {
+  item.key.clear();
+  item.json = {};
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1:
+        item.key = view_of(message);
+        break;
+      case 2:
+        if (!item.key.empty()) item.key += joint;
+        item.key += view_of(message);
+        break;
+      case 16:
+        item.json = view_of(message);
+        break;
+      default:
+        message.skip();
+    }
+  }
+}
+
+std::optional<double> number_of(std::string_view json) {
+  constexpr std::size_t k_longest = 40;
+  if (json.size() > k_longest) return std::nullopt;
+  JsonCursor cursor(json);
+  if (const auto number = cursor.number()) return number;
+  if (cursor.peek() == JsonCursor::Kind::text)
+    return parse_number(trim(cursor.text().value_or("")));
+  return std::nullopt;
+}
+
+class WandbFile {
+ public:
+  WandbFile(ByteStream& bytes, RunBuilder& build, SourceId source)
+      : bytes_(bytes),
+        window_(bytes),
+        build_(build),
+        source_(source),
+        history_(build, source),
+        settings_(build, source) {}
+
+  void read() {
+    if (window_.look(k_piece_head_bytes).size() == k_piece_head_bytes)
+      window_.drop(k_piece_head_bytes);
+    while (piece()) {
+    }
+    history_.finish();
+    if (!line_.empty()) output_line();
+    matcher_.finish(build_, source_);
+    scanner_.finish(build_, source_);
+    if (!bytes_.broken().empty()) defect("truncated", Severity::warning, bytes_.broken());
+  }
+
+ private:
+  void defect(std::string kind, Severity severity, std::string text) {
+    build_.defect({source_, window_.offset(), std::move(kind), severity, std::move(text)});
+  }
+
+  bool torn() {
+    defect("truncated", Severity::note,
+           "[wandb] the last record is cut: the process was stopped, or still writes");
+    return false;
+  }
+
+  /// Reads the next piece; false at the end of the file.
+  bool piece() {
+    const std::uint64_t room = k_block_bytes - window_.offset() % k_block_bytes;
+    if (room < k_piece_head_bytes) {  // too little for a head: the writer fills it with zeros
+      return window_.skip(room) == room;
+    }
+    const std::string_view head = window_.look(k_piece_head_bytes);
+    if (head.empty()) return false;
+    if (head.size() < k_piece_head_bytes) return torn();
+    std::uint32_t checksum = 0;
+    std::uint16_t size = 0;
+    std::memcpy(&checksum, head.data(), sizeof checksum);
+    std::memcpy(&size, head.data() + 4, sizeof size);
+    const auto type = static_cast<unsigned char>(head[6]);
+    const std::size_t whole = k_piece_head_bytes + size;
+    if (whole > room || type > k_last || (type == k_zero && size == 0))
+      return next_block(room, type == k_zero);
+    const std::string_view bytes = window_.look(whole);
+    if (bytes.size() < whole) return torn();
+    const std::string_view content = bytes.substr(k_piece_head_bytes);
+    // The checksum covers the type and the content.
+    const uLong crc = crc32(0, reinterpret_cast<const Bytef*>(bytes.data() + 6),
+                            static_cast<uInt>(1 + content.size()));
+    if (crc != checksum) return next_block(room, false);
+    take(type, content);
+    window_.drop(whole);
+    return true;
+  }
+
+  /// After damage the next block starts a piece again.
+  bool next_block(std::uint64_t room, bool padding) {
+    if (!padding) {
+      defect("bad-crc", Severity::warning,
+             "[wandb] a piece is damaged; what is left of its block of 32 KiB was left out");
+    }
+    open_ = false;
+    return window_.skip(room) == room;
+  }
+
+  void take(unsigned char type, std::string_view content) {
+    if (type == k_full) return record(content);
+    if (type == k_first) {
+      record_.clear();
+      open_ = true;
+    }
+    if (!open_) return;  // the rest of a record whose beginning was damaged
+    if (record_.size() + content.size() > k_most_record) {
+      defect("too-large", Severity::warning,
+             fmt::format("[wandb] a record beyond {} bytes was left out", k_most_record));
+      open_ = false;
+      return;
+    }
+    record_ += content;
+    if (type == k_last) {
+      open_ = false;
+      record(record_);
+    }
+  }
+
+  /// wandb_internal.proto, Record: what else there is (files, statistics, telemetry) is skipped by
+  /// its length.
+  void record(std::string_view bytes) {
+    try {
+      pbf_reader message(bytes.data(), bytes.size());
+      while (message.next()) {
+        if (message.wire_type() != pbf_wire_type::length_delimited) {
+          message.skip();
+          continue;
+        }
+        switch (message.tag()) {
+          case 2:
+            history(message.get_message());
+            break;
+          case 4:
+          case 13:
+            output(message.get_message());
+            break;
+          case 5:
+            config(message.get_message());
+            break;
+          case 17:
+            run(message.get_message());
+            break;
+          default:
+            message.skip();
+        }
+      }
+    } catch (const protozero::exception&) {
+      defect("bad-message", Severity::warning, "[wandb] a record is no W&B message; left out");
+    }
+  }
+
+  void history(pbf_reader message) {
+    history_.begin(0, window_.offset());
+    while (message.next()) {
+      if (message.tag() != 1 || message.wire_type() != pbf_wire_type::length_delimited) {
+        message.skip();
+        continue;
+      }
+      read_item(message.get_message(), '/', item_);
+      if (const auto number = number_of(item_.json))
+        history_.put(history_.column(item_.key), *number);
+    }
+    history_.end();
+  }
+
+  void run(pbf_reader message) {
+    while (message.next()) {
+      if (message.tag() == 4 && message.wire_type() == pbf_wire_type::length_delimited) {
+        config(message.get_message());
+      } else {
+        message.skip();
+      }
+    }
+  }
+
+  void config(pbf_reader message) {
+    while (message.next(1, pbf_wire_type::length_delimited)) {
+      read_item(message.get_message(), '.', item_);
+      JsonCursor json(item_.json);
+      config_value(json, item_.key, 0);
+    }
+  }
+
+  void config_value(JsonCursor& json, const std::string& path, int depth) {
+    constexpr int k_most_depth = 8;
+    if (path.substr(0, 6) == "_wandb") return json.skip();
+    if (json.peek() == JsonCursor::Kind::object && depth < k_most_depth) {
+      json.enter_object();
+      for (std::string_view key; json.next_member(key);)
+        config_value(json, path + "." + std::string(key), depth + 1);
+      return;
+    }
+    const std::size_t begin = json.at();
+    const bool text = json.peek() == JsonCursor::Kind::text;
+    ConfigEntry entry;
+    entry.path = path;
+    entry.offset = window_.offset();
+    entry.quoted = text;
+    if (text) {
+      entry.text = json.text().value_or("");
+    } else {
+      json.skip();
+      entry.text = trim(item_.json.substr(begin, json.at() - begin));
+    }
+    settings_.put(entry);
+  }
+
+  /// Console output comes in pieces that need not end with their lines.
+  void output(pbf_reader message) {
+    constexpr std::size_t k_longest_line = 1U << 20U;
+    while (message.next()) {
+      if (message.tag() != 3 || message.wire_type() != pbf_wire_type::length_delimited) {
+        message.skip();
+        continue;
+      }
+      for (const char c : view_of(message)) {
+        if (c == '\n') {
+          output_line();
+        } else if (line_.size() < k_longest_line) {
+          line_ += c;
+        }
+      }
+    }
+  }
+
+  void output_line() {
+    matcher_.line(line_, 0, window_.offset(), -1, build_, source_);
+    scanner_.line(line_, 0, window_.offset(), build_, source_);
+    line_.clear();
+  }
+
+  ByteStream& bytes_;
+  ByteWindow window_;
+  RunBuilder& build_;
+  SourceId source_;
+  RecordSink history_;
+  SettingSink settings_;
+  SignatureMatcher matcher_;
+  SettingScanner scanner_;
+  bool open_ = false;   ///< a record over several pieces has begun
+  std::string record_;  ///< the pieces of a record that goes over several
+  std::string line_;    ///< of the console, not yet ended
+  Item item_;
+};
+
+class WandbReader final : public Reader {
+ public:
+  const ReaderSpec& spec() const override { return the_spec(); }
+
+  double sniff(const Sniff& artifact) const override {
+    return artifact.head.substr(0, 4) == k_magic ? 1 : 0;
+  }
+
+  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+    WandbFile(bytes, build, source).read();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_wandb_reader() { return std::make_unique<WandbReader>(); }
+
+}  // namespace aplomb
