@@ -82,7 +82,11 @@ std::optional<MetricName> by_words(std::string_view key) {
   } else if (rest == "acc" || rest == "accuracy") {
     name.series = reading.held_out ? "eval_accuracy" : "accuracy";
   } else if (rest == "ppl" || rest == "perplexity") {
-    name.series = "perplexity";
+    name.series = reading.held_out ? "eval_perplexity" : "perplexity";
+    if (reading.held_out) {
+      name.role = Role::eval_metric;
+      return name;
+    }
   } else {
     return std::nullopt;
   }
