@@ -1,0 +1,195 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/topics.h"
+
+namespace aplomb {
+namespace {
+
+/// What the shells need to know of a command; read from the program itself, so that a new command
+/// or option is completed without a word here.
+struct Option {
+  std::vector<std::string> names;  // `--html`, `-v`
+  std::string meaning;
+  bool takes_value = false;
+};
+struct Verb {
+  std::string name;
+  std::string meaning;
+  std::vector<Option> options;
+  std::vector<std::string> words;  // of its positional argument, where they are few
+};
+
+std::vector<std::string> words_of(const std::string& verb) {
+  std::vector<std::string> words;
+  if (verb == "list") {
+    for (const TopicKind& each : topic_kinds()) words.emplace_back(each.name);
+  }
+  if (verb == "completion") words = {"bash", "zsh", "fish"};
+  return words;
+}
+
+std::vector<Verb> verbs_of(const CLI::App& program) {
+  std::vector<Verb> verbs;
+  for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
+    Verb verb{app->get_name(), app->get_description(), {}, words_of(app->get_name())};
+    for (const CLI::Option* each : app->get_options()) {
+      Option option{{}, each->get_description(), each->get_items_expected_max() > 0};
+      for (const std::string& name : each->get_lnames()) option.names.push_back("--" + name);
+      for (const std::string& name : each->get_snames()) option.names.push_back("-" + name);
+      if (!option.names.empty()) verb.options.push_back(std::move(option));
+    }
+    verbs.push_back(std::move(verb));
+  }
+  return verbs;
+}
+
+std::string names_of(const Verb& verb) {
+  std::vector<std::string> all = verb.words;
+  for (const Option& each : verb.options) {
+    all.insert(all.end(), each.names.begin(), each.names.end());
+  }
+  return fmt::format("{}", fmt::join(all, " "));
+}
+
+std::string bash(const std::vector<Verb>& verbs) {
+  std::string names;
+  std::string cases;
+  for (const Verb& verb : verbs) {
+    names += (names.empty() ? "" : " ") + verb.name;
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", verb.name, names_of(verb));
+  }
+  return "# aplomb completion for bash:  source <(aplomb completion bash)\n"
+         "_aplomb() {\n"
+         "  local current=${COMP_WORDS[COMP_CWORD]} words=\"\"\n"
+         "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+         "    COMPREPLY=($(compgen -W \"" +
+         names +
+         " --help --version\" -- \"$current\"))\n"
+         "    return\n"
+         "  fi\n"
+         "  case ${COMP_WORDS[1]} in\n" +
+         cases +
+         "  esac\n"
+         "  if [ \"${COMP_WORDS[1]}\" = explain ]; then\n"
+         "    words=\"$words $(\"${COMP_WORDS[0]}\" list --names 2>/dev/null)\"\n"
+         "  fi\n"
+         "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+         "}\n"
+         "complete -o default -o bashdefault -F _aplomb aplomb\n";
+}
+
+/// Inside single quotes of zsh and fish: no quote, and for zsh's specs no bracket or colon.
+std::string plain(std::string text) {
+  std::replace(text.begin(), text.end(), '\'', '`');
+  for (char& c : text) {
+    if (c == '[' || c == ']' || c == ':') c = ' ';
+  }
+  return text;
+}
+
+std::string zsh(const std::vector<Verb>& verbs) {
+  std::string names;
+  std::string cases;
+  for (const Verb& verb : verbs) {
+    names += fmt::format("    '{}:{}'\n", verb.name, plain(verb.meaning));
+    std::string specs;
+    for (const Option& option : verb.options) {
+      for (const std::string& name : option.names) {
+        specs += fmt::format(" '{}[{}]{}'", name, plain(option.meaning),
+                             option.takes_value ? ":value:_files" : "");
+      }
+    }
+    if (verb.name == "explain") {
+      specs += " '1:name:(${(f)\"$(aplomb list --names 2>/dev/null)\"})'";
+    } else if (!verb.words.empty()) {
+      specs += fmt::format(" '1:kind:({})'", fmt::join(verb.words, " "));
+    } else {
+      specs += " '*:file:_files'";
+    }
+    cases += fmt::format("    {}) _arguments{} ;;\n", verb.name, specs);
+  }
+  return "#compdef aplomb\n"
+         "# aplomb completion for zsh:  aplomb completion zsh > \"${fpath[1]}/_aplomb\"\n"
+         "_aplomb() {\n"
+         "  local -a verbs=(\n" +
+         names +
+         "  )\n"
+         "  if (( CURRENT == 2 )); then\n"
+         "    _describe command verbs\n"
+         "    return\n"
+         "  fi\n"
+         "  local verb=$words[2]\n"
+         "  shift words\n"
+         "  (( CURRENT-- ))\n"
+         "  case $verb in\n" +
+         cases +
+         "  esac\n"
+         "}\n"
+         "if [ \"$funcstack[1]\" = _aplomb ]; then _aplomb; else compdef _aplomb aplomb; fi\n";
+}
+
+std::string fish(const std::vector<Verb>& verbs) {
+  std::string out = "# aplomb completion for fish:  aplomb completion fish | source\n";
+  for (const Verb& verb : verbs) {
+    out += fmt::format("complete -c aplomb -n __fish_use_subcommand -f -a {} -d '{}'\n", verb.name,
+                       plain(verb.meaning));
+    const std::string within =
+        fmt::format("complete -c aplomb -n '__fish_seen_subcommand_from {}'", verb.name);
+    for (const Option& option : verb.options) {
+      out += within;
+      for (const std::string& name : option.names) {
+        out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      }
+      out +=
+          (option.takes_value ? " -r" : "") + std::string(" -d '") + plain(option.meaning) + "'\n";
+    }
+    if (verb.name == "explain") out += within + " -f -a '(aplomb list --names 2>/dev/null)'\n";
+    if (!verb.words.empty())
+      out += within + fmt::format(" -f -a '{}'\n", fmt::join(verb.words, " "));
+  }
+  return out;
+}
+
+class CompletionCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    program_ = &program;
+    app_ = program.add_subcommand("completion", "Print a completion script for a shell");
+    app_->add_option("SHELL", shell_, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    app_->footer(
+        "Examples:\n"
+        "  source <(aplomb completion bash)\n"
+        "  aplomb completion zsh > \"${fpath[1]}/_aplomb\"\n"
+        "  aplomb completion fish | source");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    const std::vector<Verb> verbs = verbs_of(*program_);
+    const auto done = write_out(shell_ == "bash"  ? bash(verbs)
+                                : shell_ == "zsh" ? zsh(verbs)
+                                                  : fish(verbs));
+    if (done) return k_exit_healthy;
+    complain(done.error().text);
+    return k_exit_usage;
+  }
+
+ private:
+  CLI::App* program_ = nullptr;
+  CLI::App* app_ = nullptr;
+  std::string shell_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_completion_command() { return std::make_unique<CompletionCommand>(); }
+
+}  // namespace aplomb

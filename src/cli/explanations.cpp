@@ -1,0 +1,205 @@
+// explain_topic(): one function a kind of topic.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/topics.h"
+#include "core/text.h"
+#include "core/value.h"
+#include "detectors/detector.h"
+#include "diagnosis/cause_book.h"
+#include "knowledge/framework.h"
+#include "knowledge/setting.h"
+#include "sources/reader.h"
+#include "sources/signature_table.h"
+
+namespace aplomb {
+namespace {
+
+using Parts = std::vector<TopicPart>;
+
+void add(Parts& parts, std::string heading, std::string text, std::vector<std::string> items = {}) {
+  if (!text.empty() || !items.empty()) {
+    parts.push_back({std::move(heading), std::move(text), std::move(items)});
+  }
+}
+
+Parts explain_reader(std::string_view slug) {
+  Parts parts;
+  for (const auto& reader : readers()) {
+    const ReaderSpec& spec = reader->spec();
+    if (spec.slug != slug) continue;
+    add(parts, "Reads", spec.summary);
+    add(parts, "Example", spec.example);
+    add(parts, "Survives", "", spec.oddities);
+  }
+  return parts;
+}
+
+std::string shown(const Parameter& parameter) {
+  std::string text = fmt::format("{} = {}", parameter.name, show_number(parameter.value));
+  if (!parameter.unit.empty()) text += " " + parameter.unit;
+  if (parameter.least < parameter.most) {
+    text += fmt::format(" ({} to {})", show_number(parameter.least), show_number(parameter.most));
+  }
+  return parameter.source.empty() ? text : text + ": " + parameter.source;
+}
+
+Parts explain_detector(std::string_view slug) {
+  Parts parts;
+  for (const auto& detector : make_detectors()) {
+    const DetectorSpec& spec = detector->spec();
+    if (spec.slug != slug) continue;
+    std::vector<std::string> inputs;
+    std::vector<std::string> parameters;
+    for (const Role role : spec.inputs) inputs.emplace_back(name(role));
+    for (const Parameter& each : spec.parameters) parameters.push_back(shown(each));
+    add(parts, "Finds", spec.summary);
+    add(parts, "Why that is bad", spec.why_bad);
+    add(parts, "Example", spec.example);
+    add(parts, "Looks at", fmt::format("{}", fmt::join(inputs, ", ")));
+    add(parts, "Reports", fmt::format("{}", fmt::join(spec.symptoms, ", ")));
+    add(parts, "Parameters", "", parameters);
+    add(parts, "References", "", spec.references);
+  }
+  return parts;
+}
+
+std::string shown(const Remedy& remedy) {
+  std::vector<std::string> changes;
+  for (const auto& [setting, value] : remedy.set) changes.push_back(setting + ": " + show(value));
+  if (changes.empty()) return remedy.text;
+  const std::string all = fmt::format("{}", fmt::join(changes, ", "));
+  return remedy.text.empty() ? all : remedy.text + " (" + all + ")";
+}
+
+Parts explain_cause(std::string_view slug) {
+  Parts parts;
+  const Cause* cause = cause_book().find(slug);
+  if (cause == nullptr) return parts;
+  std::vector<std::string> evidence;
+  std::vector<std::string> remedies;
+  std::vector<std::string> tests;
+  for (const EvidenceRule& rule : cause->evidence) {
+    evidence.push_back(fmt::format("{:+.1f}  {}", rule.weight, rule.when.text()));
+  }
+  for (const Remedy& remedy : cause->remedies) remedies.push_back(shown(remedy));
+  for (const PricedExperiment& each : cause->experiments) {
+    tests.push_back(each.experiment.text + " " + each.experiment.reads);
+  }
+  add(parts, "What it is", cause->title);
+  add(parts, "Why it happens", cause->because);
+  add(parts, "Explains", fmt::format("{}", fmt::join(cause->explains, ", ")));
+  add(parts, "What to change", "", remedies);
+  add(parts, "It worked when", cause->verify);
+  add(parts, "To tell it from others", "", tests);
+  add(parts, "Evidence, in nats", "", evidence);
+  add(parts, "References", "", cause->references);
+  return parts;
+}
+
+Parts explain_framework(std::string_view slug) {
+  Parts parts;
+  const knowledge::Framework* framework = knowledge::find_framework(slug);
+  if (framework == nullptr) return parts;
+  std::vector<std::string> series;
+  std::vector<std::string> settings;
+  for (const auto& each : framework->series) series.push_back(each.key + " -> " + each.series);
+  for (const auto& each : framework->settings) {
+    const std::string line = each.key + " -> " + each.setting;
+    if (settings.empty() || settings.back() != line) settings.push_back(line);
+  }
+  add(parts, "Framework", framework->name);
+  add(parts, "Configured in", framework->syntax);
+  add(parts, "States the step as", fmt::format("{}", fmt::join(framework->step_keys, ", ")));
+  add(parts, "Metrics", "", series);
+  add(parts, "Settings", "", settings);
+  return parts;
+}
+
+std::string_view shown(knowledge::SettingType type) {
+  using knowledge::SettingType;
+  switch (type) {
+    case SettingType::truth:
+      return "true or false";
+    case SettingType::number:
+      return "a number";
+    case SettingType::count:
+      return "a whole number";
+    case SettingType::bytes:
+      return "a size in bytes";
+    case SettingType::seconds:
+      return "a duration in seconds";
+    case SettingType::word:
+      return "a word";
+    case SettingType::version:
+      return "a version";
+    case SettingType::text:
+      return "text";
+    case SettingType::texts:
+      return "a list";
+  }
+  return "text";
+}
+
+Parts explain_setting(std::string_view slug) {
+  Parts parts;
+  const knowledge::SettingSpec* spec = knowledge::find_setting_spec(slug);
+  if (spec == nullptr) return parts;
+  std::vector<std::string> words;
+  for (const auto& [spelling, word] : spec->words) {
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  std::string type(shown(spec->type));
+  if (!spec->unit.empty()) type += ", in " + spec->unit;
+  if (!words.empty()) type += fmt::format(": {}", fmt::join(words, ", "));
+  std::vector<std::string> keys;
+  for (const knowledge::Framework& framework : knowledge::frameworks()) {
+    for (const knowledge::SettingKey& key : framework.settings) {
+      const std::string line = framework.name + ": " + key.key;
+      const bool held = std::find(keys.begin(), keys.end(), line) != keys.end();
+      if (key.setting == slug && !held) keys.push_back(line);
+    }
+  }
+  add(parts, "Means", spec->meaning);
+  add(parts, "Holds", type);
+  add(parts, "Written as", "", keys);
+  return parts;
+}
+
+Parts explain_error(std::string_view slug) {
+  Parts parts;
+  const Signature* signature = SignatureTable::instance().find(slug);
+  if (signature == nullptr) return parts;
+  std::vector<std::string> causes;
+  const std::string fact = "error." + std::string(slug);
+  for (const Cause& cause : cause_book().causes) {
+    bool uses =
+        std::find(cause.explains.begin(), cause.explains.end(), fact) != cause.explains.end();
+    for (const EvidenceRule& rule : cause.evidence) {
+      const std::vector<std::string> asked = rule.when.names();
+      uses =
+          uses || (rule.weight > 0 && std::find(asked.begin(), asked.end(), fact) != asked.end());
+    }
+    if (uses) causes.push_back(cause.id + "  " + cause.title);
+  }
+  add(parts, "Means", signature->title);
+  add(parts, "How bad", std::string(name(signature->severity)));
+  add(parts, "Recognised by", "", signature->literals);
+  add(parts, "Points to", "", causes);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<TopicPart> explain_topic(const Topic& topic) {
+  if (topic.kind == "readers") return explain_reader(topic.slug);
+  if (topic.kind == "detectors") return explain_detector(topic.slug);
+  if (topic.kind == "causes") return explain_cause(topic.slug);
+  if (topic.kind == "frameworks") return explain_framework(topic.slug);
+  if (topic.kind == "settings") return explain_setting(topic.slug);
+  return explain_error(topic.slug);
+}
+
+}  // namespace aplomb

@@ -1,0 +1,154 @@
+#include "cli/topics.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/text.h"
+#include "detectors/detector.h"
+#include "diagnosis/cause_book.h"
+#include "knowledge/framework.h"
+#include "knowledge/setting.h"
+#include "sources/reader.h"
+#include "sources/signature_table.h"
+
+namespace aplomb {
+namespace {
+
+void add_readers(std::vector<Topic>& out) {
+  for (const auto& reader : readers()) {
+    out.push_back({"readers", reader->spec().slug, reader->spec().summary, {}});
+  }
+}
+
+void add_detectors(std::vector<Topic>& out) {
+  for (const auto& detector : make_detectors()) {
+    const DetectorSpec& spec = detector->spec();
+    out.push_back({"detectors", spec.slug, spec.summary, spec.symptoms});
+  }
+}
+
+void add_causes(std::vector<Topic>& out) {
+  for (const Cause& cause : cause_book().causes) {
+    out.push_back({"causes", cause.id, cause.title, {}});
+  }
+}
+
+void add_frameworks(std::vector<Topic>& out) {
+  for (const knowledge::Framework& each : knowledge::frameworks()) {
+    out.push_back({"frameworks", each.slug, each.name, {}});
+  }
+}
+
+void add_settings(std::vector<Topic>& out) {
+  for (const knowledge::SettingSpec& spec : knowledge::setting_specs()) {
+    out.push_back({"settings", spec.name, spec.meaning, {}});
+  }
+}
+
+void add_errors(std::vector<Topic>& out) {
+  for (const auto& signature : SignatureTable::instance().all()) {
+    if (signature->role == SignatureRole::frame) continue;
+    out.push_back({"errors", signature->kind, signature->title, {"error." + signature->kind}});
+  }
+}
+
+bool names(const Topic& topic, std::string_view word) {
+  return iequals(topic.slug, word) ||
+         std::any_of(topic.also.begin(), topic.also.end(),
+                     [word](const std::string& other) { return iequals(other, word); });
+}
+
+std::string_view last_part(std::string_view slug) {
+  const std::size_t dot = slug.rfind('.');
+  return dot == std::string_view::npos ? slug : slug.substr(dot + 1);
+}
+
+}  // namespace
+
+const std::vector<TopicKind>& topic_kinds() {
+  static const std::vector<TopicKind> kinds = {
+      {"readers", "reader", "what can be read"},
+      {"detectors", "detector", "what is looked for in the metrics"},
+      {"causes", "cause", "what may have gone wrong, with remedies"},
+      {"frameworks", "framework", "whose log fields and configuration keys are known"},
+      {"settings", "setting", "configuration values, by the one name that remedies use"},
+      {"errors", "error", "messages that are recognised in logs"}};
+  return kinds;
+}
+
+std::vector<Topic> topics(std::string_view kind) {
+  std::vector<Topic> out;
+  const auto wanted = [kind](std::string_view each) { return kind.empty() || kind == each; };
+  if (wanted("readers")) add_readers(out);
+  if (wanted("detectors")) add_detectors(out);
+  if (wanted("causes")) add_causes(out);
+  if (wanted("frameworks")) add_frameworks(out);
+  if (wanted("settings")) add_settings(out);
+  if (wanted("errors")) add_errors(out);
+  return out;
+}
+
+std::vector<Topic> find_topics(std::string_view word) {
+  std::vector<Topic> exact;
+  std::vector<Topic> by_end;
+  for (Topic& topic : topics()) {
+    if (names(topic, word)) {
+      exact.push_back(std::move(topic));
+    } else if (iequals(last_part(topic.slug), word) && topic.kind != "settings") {
+      by_end.push_back(std::move(topic));
+    }
+  }
+  return exact.empty() ? by_end : exact;
+}
+
+std::vector<std::string> near_names(std::string_view word, std::size_t most) {
+  struct Near {
+    std::size_t distance;
+    std::string name;
+  };
+  const std::string wanted = lower(word);
+  std::vector<Near> near;
+  const auto consider = [&](const std::string& name) {
+    const std::size_t whole = edit_distance(wanted, lower(name));
+    const std::size_t part = edit_distance(wanted, lower(last_part(name)));
+    std::size_t distance = std::min(whole, part);
+    // A word that stands inside a name is near to it however long the name is.
+    if (wanted.size() >= 3 && icontains(name, wanted))
+      distance = std::min<std::size_t>(distance, 1);
+    if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) near.push_back({distance, name});
+  };
+  for (const Topic& topic : topics()) {
+    consider(topic.slug);
+    if (topic.kind == "detectors") std::for_each(topic.also.begin(), topic.also.end(), consider);
+  }
+  std::stable_sort(near.begin(), near.end(),
+                   [](const Near& a, const Near& b) { return a.distance < b.distance; });
+  std::vector<std::string> names;
+  for (const Near& each : near) {
+    const bool held = std::find(names.begin(), names.end(), each.name) != names.end();
+    if (!held && names.size() < most) names.push_back(each.name);
+  }
+  return names;
+}
+
+// Optimal string alignment (Damerau-Levenshtein without repeated edits), three rows at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> above(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(above.begin(), above.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + change});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + 1);
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+}  // namespace aplomb
