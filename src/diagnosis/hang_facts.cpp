@@ -173,48 +173,8 @@ class HangComparison {
   std::map<int, Timeout> ranks_;
 };
 
-/// Kinds that only say that ranks waited or that a process group broke: never the root when
-/// anything else is there.
-bool is_waiting(const std::string& kind) {
-  static const std::set<std::string> waiting = {
-      "nccl-watchdog",     "nccl-progress", "nccl-cascade",  "gloo-timeout",
-      "nccl-system-error", "process-exit",  "nccl-heartbeat"};
-  return waiting.count(kind) != 0;
-}
-
 }  // namespace
 
 void add_hang_facts(const Run& run, FactTable& facts) { HangComparison(run, facts).say(); }
-
-void add_incident_root(const Run& run, FactTable& facts) {
-  const Event* root = nullptr;
-  const Event* waiting = nullptr;
-  std::set<std::string> kinds;
-  for (const Event& event : run.events) {
-    if (event.severity != Severity::failed) continue;
-    kinds.insert(event.kind);
-    if (is_waiting(event.kind)) {
-      if (waiting == nullptr) waiting = &event;
-    } else if (root == nullptr) {
-      root = &event;
-    }
-  }
-  if (root != nullptr && waiting != nullptr) {
-    facts.set(
-        {"hang.other_failure", true, shorten(root->text, 160), {root->origin, waiting->origin}});
-    if (root->rank >= 0)
-      facts.set({"hang.failed_rank",
-                 static_cast<double>(root->rank),
-                 shorten(root->text, 160),
-                 {root->origin}});
-  }
-  const Event* first = root != nullptr ? root : waiting;
-  if (first == nullptr) return;
-  facts.set({"incident.root", first->kind, shorten(first->text, 160), {first->origin}});
-  facts.set({"incident.count",
-             static_cast<double>(kinds.size()),
-             fmt::format("{} kinds of failure", kinds.size()),
-             {first->origin}});
-}
 
 }  // namespace aplomb

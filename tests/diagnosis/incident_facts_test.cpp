@@ -20,8 +20,13 @@ Event event(const std::string& kind, std::map<std::string, Value> caught, int ra
   return made;
 }
 
+/// Events without a place get a line each.
 FactTable facts_of(std::vector<Event> events) {
   aplomb::Run run;
+  std::uint64_t line = 0;
+  for (Event& each : events) {
+    if (each.origin.offset == 0) each.origin.offset = 1000 + ++line;
+  }
   run.events = std::move(events);
   FactTable facts;
   add_memory_facts(run, facts);
@@ -132,6 +137,16 @@ TEST(IncidentRoot, AnErrorOfOneRankOutranksTheTimeoutsOfTheOthers) {
   const FactTable only = facts_of({timeout(1, 7, "ALLREDUCE", 1)});
   EXPECT_EQ(show(only.find("incident.root")->value), "nccl-watchdog");
   EXPECT_FALSE(holds(only, "hang.other_failure"));
+}
+
+TEST(IncidentRoot, TheExceptionThatReportsATimeoutIsNotAnotherFailure) {
+  Event waits = timeout(1, 7, "ALLREDUCE", 1);
+  waits.origin.offset = 100;
+  Event exception = event("python-exception", {}, 1);
+  exception.origin.offset = 100;
+  EXPECT_FALSE(holds(facts_of({waits, exception}), "hang.other_failure"));
+  exception.origin.offset = 20;
+  EXPECT_TRUE(holds(facts_of({waits, exception}), "hang.other_failure"));
 }
 
 TEST(SlowFacts, SharesOfAWallClockBreakdown) {
