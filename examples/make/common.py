@@ -194,7 +194,8 @@ def tidy(folder, keep_weights=False):
     if (outputs / "trainer_state.json").exists():
         shutil.move(outputs / "trainer_state.json", folder / "trainer_state.json")
     if outputs.exists():
-        shutil.move(outputs / "runs", folder / "runs")
+        if (outputs / "runs").exists():
+            shutil.move(outputs / "runs", folder / "runs")
         for checkpoint in outputs.glob("checkpoint-*") if keep_weights else ():
             shutil.move(checkpoint, folder / checkpoint.name)
             (folder / checkpoint.name / "model.safetensors").chmod(0o644)
