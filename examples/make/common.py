@@ -14,9 +14,18 @@ import sys
 import sysconfig
 
 HERE = pathlib.Path(__file__).resolve().parent
-VERSIONS = (
-    "torch transformers trl peft accelerate datasets tokenizers safetensors tensorboard numpy"
-).split()
+VERSIONS = [
+    "torch",
+    "transformers",
+    "trl",
+    "peft",
+    "accelerate",
+    "datasets",
+    "tokenizers",
+    "safetensors",
+    "tensorboard",
+    "numpy",
+]
 
 
 def neutral():
@@ -88,10 +97,7 @@ class MarkovText:
         return out + self.first
 
     def dataset(self, count, length, seed):
-        return [
-            {"input_ids": row.tolist(), "labels": row.tolist()}
-            for row in self.rows(count, length, seed)
-        ]
+        return [{"input_ids": row.tolist(), "labels": row.tolist()} for row in self.rows(count, length, seed)]
 
 
 def collate(rows):
@@ -135,7 +141,7 @@ def sums(count=400, steps=150):
     import torch
     from datasets import Dataset
 
-    tokenizer = word_tokenizer([str(i) for i in range(100)] + "+ = what is".split())
+    tokenizer = word_tokenizer([str(i) for i in range(100)] + ["+", "=", "what", "is"])
     rng = random.Random(0)
     rows, texts = [], []
     for _ in range(count):

@@ -163,9 +163,7 @@ def all_labels_masked():
     data = common.MarkovText().dataset(2400, 64, 1)
     for row in data:
         row["labels"] = [-100] * 64
-    args = common.arguments(
-        max_steps=150, learning_rate=1e-3, warmup_steps=10, lr_scheduler_type="cosine"
-    )
+    args = common.arguments(max_steps=150, learning_rate=1e-3, warmup_steps=10, lr_scheduler_type="cosine")
     train(common.tiny_llama(), args, data)
 
 
@@ -195,9 +193,7 @@ def grpo_zero_advantage():
     from trl import GRPOConfig, GRPOTrainer
 
     def format_reward(completions, **kwargs):
-        return [
-            1.0 if "<answer>" in completion[0]["content"] else 0.0 for completion in completions
-        ]
+        return [1.0 if "<answer>" in completion[0]["content"] else 0.0 for completion in completions]
 
     tokenizer, data, model = common.sums()
     args = common.arguments(
