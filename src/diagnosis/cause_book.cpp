@@ -114,6 +114,7 @@ Calibration read_calibration(element entry) {
           number("explains_unstable", usual.explains_unstable),
           number("explains_warning", usual.explains_warning),
           number("explains_note", usual.explains_note),
+          number("explains_unseen", usual.explains_unseen),
           number("explains_none", usual.explains_none)};
 }
 

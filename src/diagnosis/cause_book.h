@@ -68,8 +68,8 @@ struct Calibration {
   double explains_unstable = 1;
   double explains_warning = 0.7;
   double explains_note = 0.3;
-  double explains_none =
-      -2;  ///< added when everything that the cause explains was looked for and is absent
+  double explains_unseen = -1;  ///< added when nothing that the cause explains has been seen
+  double explains_none = -2;    ///< added when all of it was looked for and is absent
 };
 
 struct CauseBook {

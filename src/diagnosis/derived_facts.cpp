@@ -292,8 +292,8 @@ void Deriver::magnitude() {
         series.max > k_huge && (series.count <= 3 || series.max > k_growth * std::fabs(series.min));
     if (!huge || text("run.kind") == "rl") continue;
     const bool first = !series.empty() && series.value.front() > k_huge;
-    set("loss.huge", true, series.name + " reaches " + show_number(series.max), {"loss.max"});
-    set("loss.huge.first", first, series.name + " starts at " + show_number(series.max));
+    set("loss.large", true, series.name + " reaches " + show_number(series.max), {"loss.max"});
+    set("loss.large.first", first, series.name + " starts at " + show_number(series.max));
     break;
   }
   if (const auto accumulation = number("batch.accumulation"); accumulation && *accumulation > 1) {

@@ -38,7 +38,10 @@ void add_events(const Run& run, FactTable& facts) {
     Seen& seen = kinds[event.kind];
     if (seen.first == nullptr) seen.first = &event;
     if (seen.origins.size() < k_most_evidence) seen.origins.push_back(event.origin);
-    ++seen.count;
+    // Equal messages are kept as their first, which says how many there were, and their last.
+    const auto times = event.caught.find("times");
+    const double* repeated = times == event.caught.end() ? nullptr : as_number(times->second);
+    seen.count += repeated != nullptr ? *repeated - 1 : 1;
   }
   for (const auto& [kind, seen] : kinds) {
     const std::string name = "error." + kind;

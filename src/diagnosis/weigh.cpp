@@ -59,6 +59,9 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
                                         calibration.explains_none,
                                         {},
                                         "looked for and absent"});
+  } else if (!cause.explains.empty()) {
+    candidate.ranked.reasons.push_back(
+        {"nothing that it explains was seen", calibration.explains_unseen, {}, "no such symptom"});
   }
 }
 

@@ -58,7 +58,7 @@ TEST(Weigh, UnknownFactsAddNothingAndAbsentOnesSpeakAgainst) {
       weigh_causes(book, facts_of({{"hot", true, "", {}}, {"loss.nonfinite", false, "", {}}}), {});
   ASSERT_EQ(unknown.causes.size(), 1U);
   ASSERT_EQ(absent.causes.size(), 1U);
-  EXPECT_DOUBLE_EQ(unknown.causes[0].log_odds, 0);
+  EXPECT_DOUBLE_EQ(unknown.causes[0].log_odds, book.calibration.explains_unseen);
   EXPECT_DOUBLE_EQ(absent.causes[0].log_odds, book.calibration.explains_none);
 }
 
