@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "knowledge/framework.h"
+#include "sources/text_log/number.h"
 
 namespace aplomb::text_log {
 namespace {
@@ -50,7 +51,7 @@ constexpr std::array<std::string_view, 12> k_not_the_value = {
     "best",    "min",    "max",  "std",      "delta", "diff",
     "initial", "target", "prev", "previous", "var",   "median"};
 
-constexpr std::array<std::string_view, 46> k_ignored = {"eta",
+constexpr std::array<std::string_view, 47> k_ignored = {"eta",
                                                         "eta_seconds",
                                                         "pid",
                                                         "port",
@@ -88,6 +89,7 @@ constexpr std::array<std::string_view, 46> k_ignored = {"eta",
                                                         "total_steps",
                                                         "num_epochs",
                                                         "max_epochs",
+                                                        "epochs",
                                                         "ppid",
                                                         "tid",
                                                         "uid",
@@ -100,8 +102,12 @@ constexpr std::array<std::string_view, 46> k_ignored = {"eta",
 constexpr std::array<std::string_view, 8> k_inner_keys = {
     "batch", "minibatch", "mini_batch", "batch_idx", "batch_id", "batches", "batch_num", "mbatch"};
 
-constexpr std::array<std::string_view, 6> k_epoch_keys = {"epoch",     "epochs",    "ep",
-                                                          "epoch_num", "epoch_idx", "epoch_no"};
+constexpr std::array<std::string_view, 5> k_epoch_keys = {"epoch", "ep", "epoch_num", "epoch_idx",
+                                                          "epoch_no"};
+
+/// `train.py:907` says where a line was printed.
+constexpr std::array<std::string_view, 10> k_file_ends = {".py", ".cc", ".cpp",   ".c",  ".h",
+                                                          ".cu", ".go", ".scala", ".rs", ".java"};
 
 bool is_strong(Role role) {
   switch (role) {
@@ -194,9 +200,16 @@ std::optional<std::string> loss_series(const Words& words) {
            (word.size() > 4 && word.ends_with("loss") && word != "gloss" && word != "lossless");
   });
   if (!has_loss) return std::nullopt;
+  // `Eval loss at step`, `setting loss scale to`: a phrase, not a name.
+  static constexpr std::array<std::string_view, 9> k_joining = {"at",  "to",    "of",  "is", "in",
+                                                                "for", "after", "was", "the"};
+  if (std::any_of(words.begin(), words.end(),
+                  [](const std::string& word) { return one_of(word, k_joining); })) {
+    return std::nullopt;
+  }
+  if (one_of(words.back(), k_not_a_loss) || words.front() == "stop") return std::nullopt;
   Words rest;
   for (const std::string& word : words) {
-    if (one_of(word, k_not_a_loss)) return std::nullopt;
     if (word == "loss" || word == "losses" || one_of(word, k_qualifiers)) continue;
     rest.push_back(word.size() > 4 && word.ends_with("loss") ? word.substr(0, word.size() - 4)
                                                              : word);
@@ -240,6 +253,16 @@ Meaning place_meaning(const Words& words, std::string_view raw, std::string_view
   return Meaning::unknown;
 }
 
+/// Single words that prose and mathematics use as well.
+constexpr std::array<std::string_view, 12> k_common_words = {
+    "cost",  "norm",     "reward", "rewards", "kl",  "entropy",
+    "score", "accuracy", "acc",    "return",  "ppl", "top1"};
+
+int weight_of(const Key& key) {
+  if (!is_strong(key.role)) return 0;
+  return one_of(lower(key.raw), k_common_words) ? 1 : 2;
+}
+
 void finish_metric(Key& key, Alias alias, bool eval) {
   key.meaning = Meaning::metric;
   key.scale = alias.scale;
@@ -248,7 +271,7 @@ void finish_metric(Key& key, Alias alias, bool eval) {
   if (eval) key.series = eval_series(key.series, key.role);
   key.eval = eval || key.role == Role::eval_loss || key.role == Role::eval_accuracy ||
              key.role == Role::eval_metric || key.role == Role::eval_component;
-  key.strong = is_strong(key.role);
+  key.weight = weight_of(key);
 }
 
 }  // namespace
@@ -304,7 +327,9 @@ Key understand_key(std::string_view raw, bool eval_scope, std::string_view frame
   }
   key.meaning = place_meaning(words, raw, framework);
   if (key.meaning != Meaning::unknown) return key;
-  if (one_of(join(words), k_ignored)) {
+  const bool file = std::any_of(k_file_ends.begin(), k_file_ends.end(),
+                                [raw](std::string_view end) { return raw.ends_with(end); });
+  if (file || one_of(join(words), k_ignored) || (words.size() == 1 && unit_of(raw))) {
     key.meaning = Meaning::ignored;
     return key;
   }

@@ -35,10 +35,10 @@ struct Key {
   Meaning meaning = Meaning::unknown;
   Role role = Role::other;
   double scale = 1;
-  /// A line with this key and a number is a line of metrics. False for keys that configurations
-  /// print as well (`lr`, `epoch`, `time`): those need a step, a strong key or repetition beside
-  /// them.
-  bool strong = false;
+  /// How surely a line with this key and a number is a record of metrics. 2: surely (`grad_norm`,
+  /// `train loss`); 1: a word of other use as well (`cost`, `reward`, `norm`), two of them tell; 0:
+  /// configurations print it too (`lr`, `time`), it needs a step, a surer key or repetition.
+  int weight = 0;
   bool eval = false;    ///< measured on held-out data
   bool plural = false;  ///< a list under it is a history: `losses=[2.3, 1.9]`
 };

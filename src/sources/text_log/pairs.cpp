@@ -52,6 +52,11 @@ bool is_opener(char mark) {
   return mark == '[' || mark == '(' || mark == '{' || mark == '\'' || mark == '"';
 }
 
+/// `speed: 3.1 it/s` under a key of times: the seconds of one.
+bool inverts(const Key& key, const Unit& unit) {
+  return key.role == Role::step_time_s && unit.dimension == Dimension::rate;
+}
+
 double factor_for(const Key& key, const Unit& unit) {
   using enum Dimension;
   switch (key.role) {
@@ -241,7 +246,12 @@ void PairFinder::put(Pair pair, const Phrase& phrase) {
     if (const auto known = unit_of(word.empty() || word[0] != '%' ? word : word.substr(0, 1)))
       unit = *known;
     pair.factor = factor_for(keys_[phrase.id], unit);
-    pair.value *= pair.factor;
+    if (inverts(keys_[phrase.id], unit)) {
+      pair.value = 1 / pair.value;
+      pair.factor = 0;
+    } else {
+      pair.value *= pair.factor;
+    }
   }
   const bool place = pair.meaning == Meaning::step || pair.meaning == Meaning::epoch ||
                      pair.meaning == Meaning::inner;
@@ -265,8 +275,10 @@ bool PairFinder::try_signed(std::size_t at, std::size_t separator, Pair& pair) {
   }
   Phrase phrase;
   const bool quoted = is_mark(separator - 1, '\'') || is_mark(separator - 1, '"');
-  const bool found =
-      quoted ? quoted_before(separator - 1, phrase) : phrase_before(separator - 1, false, phrase);
+  const bool found = quoted ? quoted_before(separator - 1, phrase)
+                     : before.type == TokenType::number
+                         ? phrase_before_place(separator - 1, phrase)
+                         : phrase_before(separator - 1, false, phrase);
   if (!found) return false;
   pair.joint = Joint::sign;
   scope_[at] = scope_[phrase.first];
@@ -297,6 +309,26 @@ bool PairFinder::quoted_before(std::size_t quote, Phrase& out) {
   return false;
 }
 
+/// Whether a word is glued to the number before it: `time:224s step_avg:...`.
+bool PairFinder::is_unit(std::size_t token) const {
+  return token > 0 && tokens_[token].gap == 0 && tokens_[token - 1].type == TokenType::number;
+}
+
+/// `Eval loss at step 1000: 5.02`, `loss after epoch 3: 0.5`: the key in front of the place that
+/// the sign follows.
+bool PairFinder::phrase_before_place(std::size_t number, Phrase& out) {
+  if (number < 2 || !tokens_[number].integer || !is_word(number - 1)) return false;
+  std::size_t joint = number - 1;
+  const KeyId place = keys_.find(text(joint), false);
+  const bool says_place = place != KeyTable::k_none && keys_[place].meaning != Meaning::metric;
+  if (says_place) --joint;
+  if (joint == 0 || !is_word(joint)) return false;
+  const Folded word(text(joint));
+  if (word.view() != "at" && word.view() != "after" && word.view() != "for" && word.view() != "in")
+    return false;
+  return phrase_before(joint - 1, true, out) && keys_[out.id].meaning == Meaning::metric;
+}
+
 /// The key whose last token is `last`: as many words as make a known key; where none does, and
 /// `known_only` is off, the whole phrase (or its last word, where the phrase is long).
 bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
@@ -311,7 +343,7 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
   if (!is_word(word)) return false;
   std::size_t first = word;
   while (first > 0 && word - first + 1 < k_most_words && tokens_[first].gap == 1 &&
-         is_word(first - 1)) {
+         is_word(first - 1) && !is_unit(first - 1)) {
     --first;
   }
   for (std::size_t from = first; from <= word; ++from) {
@@ -323,6 +355,8 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
     return true;
   }
   if (known_only) return false;
+  // `__main__:main:564`: a place in a program.
+  if (first > 0 && is_mark(first - 1, ':') && tokens_[first].gap == 0) return false;
   out.id = KeyTable::k_none;
   out.first = word - first < 3 ? first : word;
   out.begin = tokens_[out.first].begin;

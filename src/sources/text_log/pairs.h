@@ -36,7 +36,7 @@ struct Pair {
   bool integer = false;
   bool more = false;  ///< a further number of the list of the pair before it
   double value = 0;   ///< in the unit of the series
-  double factor = 1;  ///< value = number as printed * factor
+  double factor = 1;  ///< value = number as printed * factor; 0: value = 1 / number
   double total = std::numeric_limits<double>::quiet_NaN();  ///< of `3/100`
   std::uint32_t key_begin = 0;  ///< where key, number and total stand in the line; key_begin =
   std::uint32_t key_end = 0;    ///< key_end where the place alone told the meaning
@@ -70,6 +70,8 @@ class PairFinder {
   bool try_blank(std::size_t at, Pair& pair);
   bool try_position(std::size_t at, Pair& pair);
   bool phrase_before(std::size_t end, bool known_only, Phrase& out);
+  bool phrase_before_place(std::size_t number, Phrase& out);
+  bool is_unit(std::size_t token) const;
   bool quoted_before(std::size_t quote, Phrase& out);
   bool is_cell(std::size_t first_word, std::size_t at) const;
   bool ends_well(std::size_t at, Pair& pair, std::size_t& next) const;

@@ -47,17 +47,6 @@ bool is_assignment(std::string_view text) {
 
 }  // namespace
 
-struct LogScanner::Shape {
-  struct Held {
-    Where where;
-    std::vector<double> values;
-  };
-  std::vector<std::string> keys;
-  std::vector<bool> eval;
-  std::vector<Held> held;
-  bool learned = false;
-};
-
 LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source)
     : build_(build),
       source_(source),
@@ -65,6 +54,7 @@ LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source
       finder_(keys_),
       bar_finder_(keys_),
       recorder_(keys_, build, source),
+      tables_(keys_),
       numbered_(is_numbered(head)),
       restarts_(build.run().restarts) {
   if (build.source(source).framework.empty())
@@ -72,11 +62,15 @@ LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source
   seconds_key_ = keys_.learn("s/it", false);
 }
 
-LogScanner::~LogScanner() = default;
-
 void LogScanner::line(const Line& line) {
   const Prefix prefix = read_prefix(line.text, numbered_);
-  body(line.text.substr(prefix.size), {prefix.rank, line.number, line.offset}, 0);
+  const std::string_view text = line.text.substr(prefix.size);
+  const Where where{prefix.rank, line.number, line.offset};
+  if (shapes_.match(text, matched_)) {
+    put_line(matched_, where);
+    return;
+  }
+  body(text, where, 0);
 }
 
 void LogScanner::body(std::string_view text, const Where& where, int depth) {
@@ -86,6 +80,7 @@ void LogScanner::body(std::string_view text, const Where& where, int depth) {
     return;
   }
   if (bar(text, where, depth)) return;
+  if (tables_.open() && table_row(text, where, nullptr)) return;
   if (!scan(finder_, text, where, nullptr)) unexplained(text, where);
 }
 
@@ -94,6 +89,7 @@ void LogScanner::body(std::string_view text, const Where& where, int depth) {
 bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
   const std::optional<Bar> found = find_bar(text);
   if (!found) return false;
+  if (tables_.open() && table_row(found->before, where, &*found)) return true;
   if (bars_.is_training(*found)) {
     Place place;
     if (!found->before.empty()) {
@@ -119,6 +115,23 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
   return true;
 }
 
+/// A row of the open table; YOLO's carry the bar of their epoch.
+bool LogScanner::table_row(std::string_view text, const Where& where, const Bar* bar) {
+  Place place;
+  if (bar != nullptr && text.ends_with(':')) text.remove_suffix(1);
+  if (!tables_.row(text, place, cells_)) return false;
+  flush_bar();
+  if (bar != nullptr) {
+    place.inner = bar->count;
+    place.inner_total = bar->total;
+  }
+  recorder_.begin(place, where.rank, where.number, where.offset);
+  ++records_;
+  for (const TableWatch::Cell& cell : cells_) recorder_.sample(cell.key, cell.value);
+  note_restart(where);
+  return true;
+}
+
 void LogScanner::flush_bar() {
   if (!bar_waits_) return;
   bar_waits_ = false;
@@ -135,17 +148,27 @@ bool LogScanner::scan(PairFinder& finder, std::string_view text, const Where& wh
                       const Place* known_place) {
   const std::vector<Pair>& pairs = finder.find(text);
   if (pairs.empty()) {
-    if (known_place == nullptr && begins_like_code(trim(text))) last_code_line_ = where.number;
-    return false;
+    if (known_place != nullptr) return false;
+    if (begins_like_code(trim(text))) {
+      last_code_line_ = where.number;
+      return false;
+    }
+    return tables_.head(text);
   }
   if (is_code(text, where.number)) return false;
   if (is_record(text, pairs)) {
-    record(text, pairs, where, known_place);
+    gather(text, pairs);
+    if (known_place == nullptr) {
+      shapes_.learn(text, pairs, finder.tokens(), record_);
+      put_line(record_, where);
+    } else {
+      record_.place = *known_place;
+      put(record_, where);
+    }
     return true;
   }
   if (known_place != nullptr) return false;
   place_only(pairs, where);
-  learn(text, pairs, where);
   return false;
 }
 
@@ -159,64 +182,68 @@ bool LogScanner::is_code(std::string_view text, std::uint64_t number) {
   return near && is_assignment(body);
 }
 
-bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs) {
-  bool place = false;
+bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs) const {
+  bool counts = false;
+  bool epoch = false;
   bool known = false;
   bool fraction = false;
+  int weight = 0;
   for (const Pair& pair : pairs) {
     if (pair.meaning == Meaning::metric) {
-      if (keys_[pair.key].strong) return true;
+      weight += keys_[pair.key].weight;
       known = true;
+    } else if (pair.meaning == Meaning::unknown && pair.joint == Joint::sign) {
+      if (std::isnan(pair.value)) weight += 2;  // settings are never NaN
+      fraction = fraction || has_fraction(pair);
     }
-    if (pair.meaning == Meaning::step || pair.meaning == Meaning::inner) place = true;
-    if (pair.meaning == Meaning::unknown && pair.joint == Joint::sign && has_fraction(pair))
-      fraction = true;
+    counts = counts || pair.meaning == Meaning::step || pair.meaning == Meaning::inner;
+    epoch = epoch || pair.meaning == Meaning::epoch;
   }
-  if (trim(text).starts_with("time (ms)")) return true;
-  return place && (known || fraction);
+  if (weight >= 2 || trim(text).starts_with("time (ms)")) return true;
+  return counts ? known || fraction : epoch && weight > 0;
 }
 
-void LogScanner::record(std::string_view text, const std::vector<Pair>& pairs, const Where& where,
-                        const Place* known_place) {
-  Place place;
-  bool train_loss = false;
+/// The samples and the place that the pairs of a line stand for.
+void LogScanner::gather(std::string_view text, const std::vector<Pair>& pairs) {
+  record_.place = Place{};
+  record_.samples.clear();
+  record_.train_loss = false;
   for (const Pair& pair : pairs) {
-    add_to(place, pair);
-    if (pair.key != KeyTable::k_none && pair.meaning == Meaning::metric &&
-        keys_[pair.key].role == Role::loss) {
-      train_loss = true;
-    }
-  }
-  if (known_place != nullptr) {
-    place = *known_place;
-  } else {
-    flush_bar();
-    if (train_loss) {
-      if (const auto count = bars_.trained()) {
-        Place other;
-        other.step = *count;
-        recorder_.context(other, where.rank);
-      }
-    }
-  }
-  recorder_.begin(place, where.rank, where.number, where.offset);
-  ++records_;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const Pair& pair = pairs[i];
+    add_to(record_.place, pair);
     KeyId key = pair.key;
-    if (pair.meaning == Meaning::unknown) {
+    if (pair.meaning == Meaning::unknown)
       key = keys_.learn(text.substr(pair.key_begin, pair.key_end - pair.key_begin), false);
-    }
     if (key == KeyTable::k_none || keys_[key].meaning == Meaning::ignored) continue;
-    const bool sample = pair.meaning == Meaning::metric || pair.meaning == Meaning::unknown ||
-                        (pair.meaning == Meaning::epoch && has_fraction(pair));
-    if (!sample) continue;
-    bool again = false;
-    for (std::size_t k = 0; k < i && !again; ++k) again = pairs[k].key == key && !pair.more;
+    const bool sampled = pair.meaning == Meaning::metric || pair.meaning == Meaning::unknown ||
+                         (pair.meaning == Meaning::epoch && has_fraction(pair));
+    if (!sampled) continue;
+    const bool again =
+        !pair.more && std::any_of(record_.samples.begin(), record_.samples.end(),
+                                  [key](const Sample& sample) { return sample.key == key; });
     if (again) continue;
-    recorder_.sample(key, pair.value);
+    record_.samples.push_back({key, pair.value});
+    record_.train_loss = record_.train_loss || keys_[key].role == Role::loss;
   }
+}
+
+void LogScanner::put(const Record& record, const Where& where) {
+  recorder_.begin(record.place, where.rank, where.number, where.offset);
+  ++records_;
+  for (const Sample& sample : record.samples) recorder_.sample(sample.key, sample.value);
   note_restart(where);
+}
+
+/// A record of its own line, not of a bar: what the bar before it said is settled first.
+void LogScanner::put_line(const Record& record, const Where& where) {
+  flush_bar();
+  if (record.train_loss) {
+    if (const auto count = bars_.trained()) {
+      Place place;
+      place.step = *count;
+      recorder_.context(place, where.rank);
+    }
+  }
+  put(record, where);
 }
 
 /// A line that says where the run stands and nothing else: the lines below it stand there too.
@@ -230,8 +257,6 @@ void LogScanner::place_only(const std::vector<Pair>& pairs, const Where& where) 
     recorder_.context(place, where.rank);
   }
 }
-
-void LogScanner::learn(std::string_view, const std::vector<Pair>&, const Where&) {}
 
 void LogScanner::note_restart(const Where& where) {
   const std::uint64_t now = build_.run().restarts;

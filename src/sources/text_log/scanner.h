@@ -6,10 +6,8 @@
 /// lines that are no such record become series only by repetition: many lines of one shape whose
 /// numbers change.
 
-#include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "record/run_builder.h"
@@ -20,6 +18,8 @@
 #include "sources/text_log/lines.h"
 #include "sources/text_log/pairs.h"
 #include "sources/text_log/recorder.h"
+#include "sources/text_log/shapes.h"
+#include "sources/text_log/tables.h"
 #include "sources/text_log/traces.h"
 
 namespace aplomb::text_log {
@@ -28,7 +28,6 @@ class LogScanner {
  public:
   /// `head`: the first bytes of the log, to tell its framework and its launcher.
   LogScanner(std::string_view head, RunBuilder& build, SourceId source);
-  ~LogScanner();
   LogScanner(const LogScanner&) = delete;
   LogScanner& operator=(const LogScanner&) = delete;
 
@@ -43,19 +42,19 @@ class LogScanner {
     std::uint64_t number = 0;
     std::uint64_t offset = 0;
   };
-  struct Shape;  ///< lines without a known key, by their keys: scanner_shapes
 
   void body(std::string_view text, const Where& where, int depth);
   bool bar(std::string_view text, const Where& where, int depth);
   void flush_bar();
+  bool table_row(std::string_view text, const Where& where, const Bar* bar);
   bool scan(PairFinder& finder, std::string_view text, const Where& where,
             const Place* known_place);
-  bool is_record(std::string_view text, const std::vector<Pair>& pairs);
+  bool is_record(std::string_view text, const std::vector<Pair>& pairs) const;
   bool is_code(std::string_view text, std::uint64_t number);
-  void record(std::string_view text, const std::vector<Pair>& pairs, const Where& where,
-              const Place* known_place);
+  void gather(std::string_view text, const std::vector<Pair>& pairs);
+  void put(const Record& record, const Where& where);
+  void put_line(const Record& record, const Where& where);
   void place_only(const std::vector<Pair>& pairs, const Where& where);
-  void learn(std::string_view text, const std::vector<Pair>& pairs, const Where& where);
   void note_restart(const Where& where);
   void unexplained(std::string_view text, const Where& where);
 
@@ -64,8 +63,13 @@ class LogScanner {
   KeyTable keys_;
   PairFinder finder_;
   PairFinder bar_finder_;
+  ShapeCache shapes_;
+  Record record_;   ///< found pair by pair
+  Record matched_;  ///< read by a known shape
   Recorder recorder_;
   BarTracker bars_;
+  TableWatch tables_;
+  std::vector<TableWatch::Cell> cells_;
   TraceWatch traces_;
   SignatureMatcher signatures_;
   SettingScanner settings_;
@@ -82,8 +86,6 @@ class LogScanner {
   double bar_seconds_ = Place::k_none;
   bool bar_waits_ = false;
   KeyId seconds_key_ = 0;
-
-  std::unordered_map<std::uint64_t, Shape> shapes_;
 };
 
 }  // namespace aplomb::text_log
