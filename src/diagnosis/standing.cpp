@@ -41,6 +41,11 @@ std::uint64_t telling_samples(const Run& run) {
   return most;
 }
 
+bool has_trace(const Run& run) {
+  return std::any_of(run.facts.begin(), run.facts.end(),
+                     [](const Fact& fact) { return fact.name == "trace.steps"; });
+}
+
 Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   Severity worst = Severity::note;
   for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
@@ -57,6 +62,8 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   const std::uint64_t samples = telling_samples(run);
   if (worst == Severity::note && likely) return Standing::warning;
   if (worst == Severity::note) {
+    // A profiler's trace shows the whole of a step: no cause in it means that none was found.
+    if (has_trace(run)) return Standing::healthy;
     return samples > 0 && ranking.causes.empty() ? Standing::healthy
            : samples >= k_scrap_samples          ? Standing::healthy
                                                  : Standing::insufficient;
