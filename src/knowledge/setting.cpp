@@ -216,6 +216,34 @@ bool knows_setting_key(std::string_view framework, std::string_view key, KeyScop
   return table_for(framework, fold_key(key), scope) < frameworks().size();
 }
 
+std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
+                                   std::string_view syntax, std::size_t least) {
+  const auto& indices = key_indices();
+  std::vector<double> weight(indices.size(), 0);
+  std::vector<std::size_t> hits(indices.size(), 0);
+  std::vector<std::size_t> holders;
+  for (const std::string_view key : keys) {
+    const std::string folded = fold_key(key);
+    holders.clear();
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      if (frameworks()[i].slug != "common" && indices[i].keys.contains(folded))
+        holders.push_back(i);
+    }
+    for (const std::size_t holder : holders) {
+      weight[holder] += 1 / static_cast<double>(holders.size());
+      ++hits[holder];
+    }
+  }
+  std::size_t best = indices.size();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (hits[i] < least) continue;
+    // A table of the artifact's own syntax is the likelier one of two that fit about as well.
+    if (frameworks()[i].syntax == syntax) weight[i] *= 1.5;
+    if (best == indices.size() || weight[i] > weight[best]) best = i;
+  }
+  return best == indices.size() ? std::string_view() : std::string_view(frameworks()[best].slug);
+}
+
 std::string fold_key(std::string_view key) {
   key = trim(key);
   while (!key.empty() && key.front() == '-') key.remove_prefix(1);

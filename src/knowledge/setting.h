@@ -72,6 +72,12 @@ std::vector<Assignment> read_setting(std::string_view framework, std::string_vie
 bool knows_setting_key(std::string_view framework, std::string_view key,
                        KeyScope scope = KeyScope::anywhere);
 
+/// The framework whose own table fits these keys best (each key counts the more the fewer tables
+/// have it; `syntax` of the artifact counts in its favour); empty where fewer than `least` keys
+/// stand in any one table.
+std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
+                                   std::string_view syntax, std::size_t least = 2);
+
 /// The key as the tables compare it: `--Per-Device Batch` -> `per_device_batch`.
 std::string fold_key(std::string_view key);
 

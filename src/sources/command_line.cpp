@@ -128,7 +128,7 @@ class CommandParser {
                         value.size(),
                         quoted,
                         false,
-                        false});
+                        false, false});
   }
 
   /// The flag at `i` with what follows it; the index of the next word to look at.
@@ -147,7 +147,7 @@ class CommandParser {
                       0,
                       false,
                       false,
-                      true};
+                      true, false};
     std::size_t next = i + 1;
     const auto is_value = [this](std::size_t at) {
       return at < words_.size() && !is_flag(words_[at]) && words_[at].text != "&&" &&

@@ -23,6 +23,7 @@ struct ConfigEntry {
   bool is_list = false;
   bool is_flag =
       false;  ///< from a command line: `--fp16 train.py` may mean that `train.py` is no value
+  bool is_call = false;  ///< the value is what a call gives: `text` is the name of what was called
 };
 
 /// How much one text may give before the rest of it is left alone: real configurations stay far

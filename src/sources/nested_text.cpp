@@ -235,7 +235,10 @@ class NestedParser {
     const std::string_view call = last_name(name);
     if (!call.empty() && call != "dict" && call != "OrderedDict") {
       // What was called is a value of its own: `optimizer = AdamW(...)`.
-      if (parent.has_key) entry(frame.path, parent.call, name, at_ - name.size(), 0, line_);
+      if (parent.has_key) {
+        entry(frame.path, parent.call, name, at_ - name.size(), 0, line_);
+        entries_.back().is_call = true;
+      }
       frame.call = std::string(call);
       frame.path.clear();
     } else {
@@ -286,7 +289,7 @@ class NestedParser {
   void entry(std::string path, const std::string& call, std::string_view value, std::size_t start,
              std::size_t size, std::uint64_t line) {
     entries_.push_back({std::move(path), call, std::string(value.substr(0, 4096)), line,
-                        base_ + start, size, false, false, false});
+                        base_ + start, size, false, false, false, false});
   }
 
   std::string_view text_;

@@ -109,7 +109,7 @@ class LineReader {
                                     value.size(),
                                     false,
                                     false,
-                                    false});
+                                    false, false});
     }
   }
 

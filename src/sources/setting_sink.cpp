@@ -104,8 +104,8 @@ std::size_t SettingSink::put(const ConfigEntry& entry, KeyScope scope) {
   if (made.empty() && entry.is_list && entry.is_flag) {
     made = look_up(entry, std::string_view(entry.text).substr(0, entry.text.find(',')), scope);
   }
-  if (made.empty() && entry.is_flag && !knowledge::is_yes(entry.text) && !knowledge::is_no(entry.text) &&
-      !knowledge::says_nothing(entry.text)) {
+  if (made.empty() && entry.is_flag && !knowledge::is_yes(entry.text) &&
+      !knowledge::is_no(entry.text) && !knowledge::says_nothing(entry.text)) {
     made = look_up(entry, "true", scope);  // a switch before another word: `--fp16 train.py`
   }
   if (made.empty() && entry.is_flag &&
@@ -113,6 +113,12 @@ std::size_t SettingSink::put(const ConfigEntry& entry, KeyScope scope) {
     ConfigEntry positive = entry;
     positive.path.erase(0, 3);
     made = look_up(positive, "false", scope);
+  }
+  if (entry.is_call) {  // `optimizer = AdamW(...)` names the optimizer; `model = load(...)` names
+                        // no model
+    std::erase_if(made, [](const knowledge::Assignment& one) {
+      return one.spec->type != knowledge::SettingType::word;
+    });
   }
   for (knowledge::Assignment& one : made) {
     const auto known = last_.find(one.spec->name);

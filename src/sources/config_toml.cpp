@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "sources/config_support.h"
+#include "sources/reader.h"
+#include "sources/toml_text.h"
+
+namespace aplomb {
+namespace {
+
+const ReaderSpec& the_spec() {
+  static const ReaderSpec spec = {
+      "config-toml",
+      "configuration in TOML: torchtitan, kohya sd-scripts, any other",
+      "[optimizer]\nname = \"AdamW\"\nlr = 3e-4",
+      {"dotted and quoted keys", "tables of arrays", "a mistake: said, and nothing is read"}};
+  return spec;
+}
+
+class ConfigTomlReader final : public Reader {
+ public:
+  const ReaderSpec& spec() const override { return the_spec(); }
+
+  double sniff(const Sniff& artifact) const override {
+    const std::string_view name = file_name(artifact.path);
+    const bool text = artifact.head.find('\0') == std::string_view::npos &&
+                      artifact.size <= k_largest_config_bytes;
+    return text && name.ends_with(".toml") ? 0.9 : 0;
+  }
+
+  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+    const std::string text = read_config_text(bytes, build, source);
+    TomlText toml = parse_toml(text);
+    const std::string_view framework =
+        framework_of(toml.entries, build.source(source).path, "toml");
+    put_entries(std::move(toml.entries), framework, build, source);
+    if (toml.error.empty()) return;
+    build.defect(
+        {source, 0, "bad-toml", Severity::warning,
+         fmt::format("[config-toml] line {}: {}; mend that line", toml.error_line, toml.error)});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_config_toml_reader() { return std::make_unique<ConfigTomlReader>(); }
+
+}  // namespace aplomb

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "knowledge/framework.h"
+#include "sources/command_line.h"
+#include "sources/config_support.h"
+#include "sources/nested_text.h"
+#include "sources/reader.h"
+#include "sources/settings_scan.h"
+#include "sources/signatures.h"
+
+namespace aplomb {
+namespace {
+
+const ReaderSpec& the_spec() {
+  static const ReaderSpec spec = {
+      "settings-text",
+      "what people write down of a run: args.txt, env.txt, notes, shell scripts, requirements, "
+      "pasted fragments",
+      "torchrun --nproc-per-node=8 train.py --learning_rate 1e-4\n- batch-size = 4\n8xH100 80GB",
+      {"several syntaxes in one file", "prose", "fragments that start in the middle",
+       "pasted metrics among it"}};
+  return spec;
+}
+
+/// Names under which people keep what they set or ran on.
+bool named_like_notes(std::string_view name) {
+  constexpr std::string_view k_stems[] = {
+      "args",        "arguments",  "config",      "cfg",          "setup",       "hparams",
+      "hyperparams", "params",     "settings",    "env",          "environment", "command",
+      "cmd",         "cmdline",    "launch",      "requirements", "pip_freeze",  "pip-freeze",
+      "nvidia-smi",  "nvidia_smi", "collect_env", "ds_report",    "reported",    "notes",
+      "system",      "hardware",   "opt",         "options",      "flags"};
+  const std::string_view stem = name.substr(0, name.find('.'));
+  return std::any_of(std::begin(k_stems), std::end(k_stems),
+                     [&](std::string_view known) { return iequals(stem, known); });
+}
+
+/// Numbers printed under a loss or a step in many lines: then the text is a log, whatever its name.
+bool holds_metrics(std::string_view head) {
+  std::size_t metrics = 0;
+  for (std::size_t at = 0; at < head.size() && metrics < 3;) {
+    const std::size_t end = std::min(head.find('\n', at), head.size());
+    const std::string_view line = head.substr(at, end - at);
+    at = end + 1;
+    const std::size_t loss = line.find("loss");
+    if (loss == std::string_view::npos) continue;
+    const std::size_t number = line.find_first_of("0123456789", loss);
+    if (number != std::string_view::npos && number < loss + 12 &&
+        line.find('.', number) != std::string_view::npos)
+      ++metrics;
+  }
+  return metrics >= 3;
+}
+
+class SettingsTextReader final : public Reader {
+ public:
+  const ReaderSpec& spec() const override { return the_spec(); }
+
+  double sniff(const Sniff& artifact) const override {
+    const bool text = !artifact.head.empty() &&
+                      artifact.head.find('\0') == std::string_view::npos &&
+                      artifact.size <= k_largest_config_bytes;
+    if (!text || holds_metrics(artifact.head)) return 0;
+    const std::string_view name = file_name(artifact.path);
+    if (name.ends_with(".sh") || name.ends_with(".bash") || name.ends_with(".slurm") ||
+        name.ends_with(".sbatch"))
+      return 0.9;
+    const bool plain = name.ends_with(".txt") || name.ends_with(".md") || name.ends_with(".cfg") ||
+                       name.ends_with(".ini") || name.find('.') == std::string_view::npos;
+    return plain && named_like_notes(name) ? 0.5 : 0;
+  }
+
+  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+    const std::string text = read_config_text(bytes, build, source);
+    if (build.source(source).framework.empty())
+      build.source(source).framework = framework_of_text(text);
+    SettingScanner scanner(TextKind::declared);
+    SignatureMatcher matcher;
+    std::uint64_t number = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      const std::string_view line = std::string_view(text).substr(at, end - at);
+      scanner.line(line, ++number, at, build, source);
+      matcher.line(line, number, at, -1, build, source);
+      at = end + 1;
+    }
+    scanner.finish(build, source);
+    matcher.finish(build, source);
+  }
+
+ private:
+  /// By words that tell one, else by the keys; three of them at least, for notes hold only a few.
+  static std::string framework_of_text(std::string_view text) {
+    if (const std::string_view named = knowledge::detect_framework(text); !named.empty())
+      return std::string(named);
+    auto entries = parse_nested(text);
+    const auto flags = parse_command(text);
+    std::string_view syntax = "assignments";
+    const auto is_flag = [](const ConfigEntry& entry) { return entry.is_flag; };
+    if (std::any_of(flags.begin(), flags.end(), is_flag)) {
+      entries.assign(flags.begin(), flags.end());
+      syntax = "flags";
+    }
+    return std::string(framework_of(entries, {}, syntax));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> make_settings_text_reader() {
+  return std::make_unique<SettingsTextReader>();
+}
+
+}  // namespace aplomb

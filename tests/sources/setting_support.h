@@ -1,0 +1,22 @@
+#pragma once
+/// What the tests of settings readers share.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "sources/reader_support.h"
+
+namespace aplomb::test {
+
+/// Everything that a text sets, by canonical name, as shown to people; of several the last.
+inline std::map<std::string, std::string> settings_of(std::string_view reader,
+                                                      std::string_view text,
+                                                      std::string path = "artifact") {
+  const aplomb::Run run = read_with(reader, text, 1U << 20U, std::move(path));
+  std::map<std::string, std::string> found;
+  for (const Setting& setting : run.settings) found[setting.name] = show(setting.value);
+  return found;
+}
+
+}  // namespace aplomb::test
