@@ -61,15 +61,12 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   const bool likely = !ranking.causes.empty() && ranking.causes.front().probability >= k_likely;
   const std::uint64_t samples = telling_samples(run);
   if (worst == Severity::note && likely) return Standing::warning;
+  // A profiler's trace shows the whole of a step: no cause in it means that none was found.
   if (worst == Severity::note) {
-    // A profiler's trace shows the whole of a step: no cause in it means that none was found.
-    if (has_trace(run)) return Standing::healthy;
-    return samples > 0 && ranking.causes.empty() ? Standing::healthy
-           : samples >= k_scrap_samples          ? Standing::healthy
-                                                 : Standing::insufficient;
+    return samples > 0 || has_trace(run) ? Standing::healthy : Standing::insufficient;
   }
-  // The standing says how the run is, not how sure the cause is: a NaN is a failure even where nobody
-  // can say why. Only a mere warning in a scrap of a log says too little of either.
+  // The standing says how the run is, not how sure the cause is: a NaN is a failure even where
+  // nobody can say why. Only a mere warning in a scrap of a log says too little of either.
   if (worst == Severity::failed) return Standing::failed;
   if (worst == Severity::unstable) return Standing::unstable;
   return !likely && samples < k_scrap_samples ? Standing::insufficient : Standing::warning;

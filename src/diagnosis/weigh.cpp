@@ -37,9 +37,12 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
                      const SeverityOf& severities, Candidate& candidate) {
   const Fact* strongest = nullptr;
   double most = 0;
+  // Only symptoms can be absent: that a message was not found says little about a log that was cut.
   std::size_t absent = 0;
+  std::size_t symptoms = 0;
   for (const std::string& name : cause.explains) {
     const Fact* fact = facts.find(name);
+    if (!name.starts_with("error.")) ++symptoms;
     if (fact != nullptr && !is_yes(fact)) ++absent;
     if (!is_yes(fact)) continue;
     candidate.explained.push_back(name);
@@ -54,7 +57,7 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
   if (strongest != nullptr) {
     candidate.ranked.reasons.push_back(
         {"explains " + strongest->name, most, strongest->evidence, strongest->because});
-  } else if (!cause.explains.empty() && absent == cause.explains.size()) {
+  } else if (symptoms > 0 && absent == symptoms) {
     candidate.ranked.reasons.push_back({"nothing that it explains is there",
                                         calibration.explains_none,
                                         {},

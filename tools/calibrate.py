@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Fit the weights of evidence on labelled cases, and say how far they can be trusted.
+
+usage: calibrate.py --aplomb BINARY --cases DIR [DIR ...] [--folds N] [--strength S] [--write]
+
+Each case is a folder with evidence/ and truth.json ({"family", "cause", "accept", "enough_evidence"}). The program is run
+once a case; every cause that it lists comes with the conditions that held and their weights, so that the fit needs no
+second copy of the rules. Weights keep their sign and their reason: each is scaled by a positive factor that is pulled
+towards 1 (--strength is the standard deviation of its logarithm), because few cases stand against many weights. The
+temperature and the weight of the unknown cause are fitted along.
+
+Printed: accuracy, family and calibration error as shipped, the same cross-validated by case (weights fitted without the
+case that they judge), the confusion between causes, and the weights that the cases would change most.
+--write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import pathlib
+import random
+import re
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CAUSE_ID = re.compile(r"^- id: (\S+)")
+RULE = re.compile(r'^(\s+- \{when: "((?:[^"\\]|\\.)*)", weight: )(-?[0-9.]+)(.*)$')
+PRIOR = re.compile(r"^\s+prior: (-?[0-9.]+)")
+GROUPED = ("explains ", "nothing that it explains")  # the engine's own reasons: fitted as one number each, not per cause
+
+
+def read_priors():
+    priors = {}
+    for path in sorted((ROOT / "knowledge/causes").glob("*.yaml")):
+        cause = None
+        for line in path.read_text().splitlines():
+            if match := CAUSE_ID.match(line):
+                cause = match.group(1)
+            elif cause and (match := PRIOR.match(line)):
+                priors[cause] = float(match.group(1))
+    return priors
+
+
+def read_calibration():
+    text = (ROOT / "knowledge/calibration.yaml").read_text()
+    return {key: float(value) for key, value in re.findall(r"^(\w+): (-?[0-9.]+)", text, re.M)}
+
+
+class Case:
+    """What the program said of a case: for each cause its prior and the conditions that held."""
+
+    def __init__(self, folder, truth, report, priors):
+        self.name = folder.name
+        self.truth = truth
+        self.right = {truth["cause"], *truth.get("accept", [])}
+        self.healthy = truth["family"] == "healthy"
+        self.shipped = [(c["id"], c["probability"]) for c in report.get("causes", [])]
+        self.causes = []
+        for cause in report.get("causes", []):
+            features = [(feature_of(cause["id"], w["when"]), w["weight"]) for w in cause["weights"]]
+            self.causes.append((cause["id"], priors.get(cause["id"], 0.0), features))
+
+    def is_right(self, cause):
+        return cause.split(".", 1)[1] in self.right
+
+
+def feature_of(cause, when):
+    return when.split(" ")[0] if when.startswith(GROUPED) else (cause, when)
+
+
+def load(aplomb, folders, jobs):
+    priors = read_priors()
+    paths = sorted(path.parent for folder in folders for path in pathlib.Path(folder).glob("*/truth.json"))
+
+    def run(path):
+        done = subprocess.run([aplomb, "diagnose", "--json", "--most", "100", str(path / "evidence")],
+                              capture_output=True, text=True, timeout=120)
+        return json.loads(done.stdout)
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        reports = list(pool.map(run, paths))
+    cases = [Case(path, json.loads((path / "truth.json").read_text()), report, priors)
+             for path, report in zip(paths, reports)]
+    return [case for case in cases if case.healthy or case.truth["enough_evidence"]]
+
+
+class Model:
+    """Positive factors of the weights, a temperature and the log-odds of the unknown cause."""
+
+    def __init__(self, temperature, unknown):
+        self.log_factor = collections.defaultdict(float)
+        self.log_temperature = math.log(temperature)
+        self.unknown = unknown
+
+    def log_odds(self, cause):
+        _, prior, features = cause
+        return prior + sum(weight * math.exp(self.log_factor[key]) for key, weight in features)
+
+    def probabilities(self, case):
+        """Of each cause against the others and the unknown one, which comes last."""
+        scores = [self.log_odds(cause) for cause in case.causes] + [self.unknown]
+        scaled = [score / math.exp(self.log_temperature) for score in scores]
+        top = max(scaled)
+        masses = [math.exp(score - top) for score in scaled]
+        total = sum(masses)
+        return scores, [mass / total for mass in masses]
+
+    def step(self, case, rate, strength):
+        """One step of gradient descent on -log(share of the right causes), with the pull towards factors of 1."""
+        scores, shares = self.probabilities(case)
+        right = [case.is_right(cause[0]) and not case.healthy for cause in case.causes] + [case.healthy]
+        held = sum(share for share, good in zip(shares, right) if good)
+        if held <= 0:
+            return
+        temperature = math.exp(self.log_temperature)
+        by_temperature = 0.0
+        for index, (score, share, good) in enumerate(zip(scores, shares, right)):
+            slope = share - (share / held if good else 0.0)  # of the loss, by this scaled score
+            by_temperature -= slope * score / temperature
+            if index == len(case.causes):
+                self.unknown -= rate * slope / temperature
+                continue
+            for key, weight in case.causes[index][2]:
+                factor = math.exp(self.log_factor[key])
+                self.log_factor[key] -= rate * slope * weight * factor / temperature
+        self.log_temperature -= 0.1 * rate * by_temperature
+        self.log_temperature = min(max(self.log_temperature, math.log(0.5)), math.log(2.0))
+        for _, _, features in case.causes:
+            for key, _ in features:
+                self.log_factor[key] -= rate * 0.02 * self.log_factor[key] / strength**2
+
+
+def fit(cases, start, strength, epochs=60, seed=1):
+    model = Model(start["temperature"], start["unknown"])
+    order = [case for case in cases if case.causes]
+    shuffle = random.Random(seed)
+    for epoch in range(epochs):
+        shuffle.shuffle(order)
+        for case in order:
+            model.step(case, 0.1 / (1 + 0.05 * epoch), strength)
+    return model
+
+
+def ranked(model, case):
+    _, shares = model.probabilities(case)
+    return sorted(((cause[0], share) for cause, share in zip(case.causes, shares)), key=lambda pair: -pair[1])
+
+
+def score(cases, answers):
+    """answers: for each case its causes with probabilities, best first."""
+    tally = collections.Counter()
+    bins = collections.defaultdict(list)
+    confusion = collections.Counter()
+    for case, causes in zip(cases, answers):
+        if case.healthy:
+            tally["healthy"] += 1
+            tally["alarms"] += bool(causes) and causes[0][1] > 0.5
+            continue
+        tally["cases"] += 1
+        first = causes[0] if causes else ("none.none", 0.0)
+        hit = case.is_right(first[0])
+        tally["top1"] += hit
+        tally["top3"] += any(case.is_right(cause) for cause, _ in causes[:3])
+        tally["family"] += first[0].split(".")[0] == case.truth["family"]
+        bins[min(9, int(first[1] * 10))].append((first[1], hit))
+        if not hit:
+            confusion[(f"{case.truth['family']}.{case.truth['cause']}", first[0])] += 1
+    count = max(1, tally["cases"])
+    error = sum(abs(sum(p for p, _ in entries) - sum(h for _, h in entries)) for entries in bins.values()) / count
+    return tally, error, bins, confusion
+
+
+def show(title, cases, answers):
+    tally, error, bins, confusion = score(cases, answers)
+    count = max(1, tally["cases"])
+    print(f"{title:16} cases {tally['cases']}  top-1 {tally['top1'] / count:.3f}  top-3 {tally['top3'] / count:.3f}  "
+          f"family {tally['family'] / count:.3f}  ece {error:.3f}  false alarms {tally['alarms']}/{tally['healthy']}")
+    return bins, confusion
+
+
+def folds_of(cases, count, seed=7):
+    order = list(range(len(cases)))
+    random.Random(seed).shuffle(order)
+    return [set(order[start::count]) for start in range(count)]
+
+
+def cross_validated(cases, start, strength, count):
+    answers = [None] * len(cases)
+    for fold in folds_of(cases, count):
+        model = fit([case for index, case in enumerate(cases) if index not in fold], start, strength)
+        for index in fold:
+            answers[index] = ranked(model, cases[index])
+    return answers
+
+
+def write(model):
+    """Scales the weights in place, to two digits; lines that no case touched stay as they are."""
+    changed = 0
+    for path in sorted((ROOT / "knowledge/causes").glob("*.yaml")):
+        cause, lines = None, []
+        for line in path.read_text().splitlines():
+            if match := CAUSE_ID.match(line):
+                cause = match.group(1)
+            match = RULE.match(line)
+            moved = model.log_factor.get((cause, match.group(2)), 0.0) if match else 0.0
+            if abs(moved) > 0.02:
+                weight = float(match.group(3)) * math.exp(moved)
+                line = f"{match.group(1)}{weight:.2g}{match.group(4)}"
+                changed += 1
+            lines.append(line)
+        path.write_text("\n".join(lines) + "\n")
+    path = ROOT / "knowledge/calibration.yaml"
+    text = re.sub(r"^temperature: .*", f"temperature: {math.exp(model.log_temperature):.2f}", path.read_text(), flags=re.M)
+    path.write_text(re.sub(r"^unknown: .*", f"unknown: {model.unknown:.2f}", text, flags=re.M))
+    print(f"wrote {changed} weights, the temperature and the unknown cause")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--aplomb", default="build/release/aplomb")
+    parser.add_argument("--cases", nargs="+", required=True)
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--strength", type=float, default=0.25)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--families", nargs="*", help="only cases of these families")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+
+    cases = load(options.aplomb, options.cases, options.jobs)
+    if options.families:
+        cases = [case for case in cases if case.truth["family"] in options.families]
+    start = read_calibration()
+    bins, confusion = show("as shipped", cases, [case.shipped for case in cases])
+    show("cross-validated", cases, cross_validated(cases, start, options.strength, options.folds))
+    model = fit(cases, start, options.strength)
+    show("fitted on all", cases, [ranked(model, case) for case in cases])
+
+    print("\ncalibration as shipped (said, right, cases):")
+    for key in sorted(bins):
+        entries = bins[key]
+        print(f"  {sum(p for p, _ in entries) / len(entries):.2f}  "
+              f"{sum(h for _, h in entries) / len(entries):.2f}  {len(entries)}")
+    if confusion:
+        print("\nconfusion as shipped (truth <- said):")
+        for (truth, said), times in confusion.most_common():
+            print(f"  {times}  {truth} <- {said}")
+    moved = sorted(model.log_factor.items(), key=lambda item: -abs(item[1]))[:15]
+    print(f"\ntemperature {math.exp(model.log_temperature):.2f}, unknown {model.unknown:.2f}; largest changes:")
+    for key, value in moved:
+        print(f"  x{math.exp(value):.2f}  {key if isinstance(key, str) else ': '.join(key)}")
+    if options.write:
+        write(model)
+
+
+if __name__ == "__main__":
+    main()
