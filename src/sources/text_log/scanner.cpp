@@ -81,7 +81,10 @@ void LogScanner::body(std::string_view text, const Where& where, int depth) {
   }
   if (bar(text, where, depth)) return;
   if (tables_.open() && table_row(text, where, nullptr)) return;
-  if (!scan(finder_, text, where, nullptr)) unexplained(text, where);
+  // A sentence that holds one number (`with fp16 the loss is nan`) says more than the number.
+  const bool metrics = scan(finder_, text, where, nullptr);
+  if (!metrics || (record_.samples.size() <= 1 && !record_.place.counts()))
+    unexplained(text, where);
 }
 
 /// A line with a progress bar: its place and rate, the metrics that hang on it, and what follows it
