@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "detectors/curve.h"
+#include "detectors/fresh_start.h"
 #include "detectors/support.h"
 
 namespace aplomb {
@@ -59,20 +60,30 @@ class DivergenceDetector final : public Detector {
     }
     if (loss == nullptr) return;
     losses_seen_ = true;
+    if (fresh_.update(frame.segment, loss->value)) {
+      judge(context, out);
+      blocks_ = BlockSummary();
+      told_ = false;
+    }
     note_size(sample_of(frame, *loss), loss->value);
     note_ends(sample_of(frame, *loss));
     if (blocks_.add(frame.step, loss->value) && !told_) report(context, out);
   }
 
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
-    const std::size_t before = out.size();
-    report(context, out);
-    if (told_ && (out.size() == before || out[before].id != "loss.divergence"))
-      out.push_back(withdrawal("loss.divergence", "loss"));
+    judge(context, out);
     if (huge_ > 0 && !back_to_earth()) out.push_back(describe_huge(context));
   }
 
  private:
+  /// The last word on this run.
+  void judge(const RunContext& context, std::vector<Symptom>& out) {
+    const std::size_t before = out.size();
+    report(context, out);
+    if (told_ && (out.size() == before || out[before].id != "loss.divergence"))
+      out.push_back(withdrawal("loss.divergence", "loss"));
+  }
+
   void note_size(const Sample& sample, double value) {
     ++sized_;
     if (std::fabs(value) < k_huge) {
@@ -87,8 +98,7 @@ class DivergenceDetector final : public Detector {
   bool back_to_earth() const { return run_below_huge_ >= 3 && huge_ * 5 < sized_; }
 
   void note_ends(const Sample& sample) {
-    if (lowest_.origin.offset == 0 && lowest_.step == 0 && blocks_.count() == 0) lowest_ = sample;
-    if (sample.value < lowest_.value) lowest_ = sample;
+    if (blocks_.count() == 0 || sample.value < lowest_.value) lowest_ = sample;
     last_ = sample;
   }
 
@@ -194,6 +204,7 @@ class DivergenceDetector final : public Detector {
   }
 
   BlockSummary blocks_;
+  FreshStart fresh_;
   Sample lowest_;
   Sample last_;
   bool told_ = false;

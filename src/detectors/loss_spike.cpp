@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "detectors/fresh_start.h"
 #include "detectors/rise_watch.h"
 #include "detectors/spike_finder.h"
 
@@ -41,6 +42,11 @@ class LossSpikeDetector final : public Detector {
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
     const Reading* norm = finite_of(frame, Role::grad_norm);
     if (const Reading* loss = finite_of(frame, Role::loss)) {
+      if (fresh_.update(frame.segment, loss->value)) {
+        finish(context, out);
+        finder_ = SpikeFinder{SpikeFinder::Scale::linear, k_least_ratio};
+        told_ = false;
+      }
       if (finder_.add(sample_of(frame, *loss))) {
         // A gradient norm of the same step is not ahead; asked before it enters.
         const Rise rise = grad_.now();
@@ -115,6 +121,7 @@ class LossSpikeDetector final : public Detector {
 
   SpikeFinder finder_{SpikeFinder::Scale::linear, k_least_ratio};
   RiseWatch grad_;
+  FreshStart fresh_;
   bool told_ = false;
 };
 

@@ -1,0 +1,210 @@
+/// The size of the gradient norm: exactly 0, above 100, swinging from step to step, vanishing,
+/// spiking.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/curve.h"
+#include "detectors/spike_finder.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_high = 100;  // guides 000, 001: finite and below 100; above is unstable
+constexpr double k_absurd = 1e6;
+constexpr double k_high_share = 0.3;
+constexpr double k_swing = 2.0;      // x between neighbours, in the median
+constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
+constexpr double k_spike_ratio = 3.0;
+constexpr double k_spike_large =
+    10.0;  // guide 001: > 10 regularly is unstable; Megatron-LM: 10x the maximum
+
+const DetectorSpec& grad_norm_level_spec() {
+  static const DetectorSpec spec{
+      "grad_norm.level",
+      {"grad_norm.zero", "grad_norm.high", "grad_norm.oscillating", "grad_norm.vanishing",
+       "grad_norm.spike"},
+      "The gradient norm is 0, above 100, swings wildly, vanishes or spikes",
+      "Nothing flows back through a gradient of 0; a huge or swinging one announces a divergence.",
+      "grad_norm 4.1, 180, 12, 950, 33",
+      {Role::grad_norm, Role::loss},
+      {{"high", k_high, "", 1, 1e6, "guides 000 and 001: above 100 is unstable"},
+       {"high_share", k_high_share, "fraction", 0, 1,
+        "a third of the run is no longer an exception"},
+       {"swing", k_swing, "x", 1.1, 100,
+        "benchmark here: neighbours of healthy runs differ by 1.1 to 1.5"},
+       {"vanished", k_vanished, "", 0, 1, "smdebug vanishing_gradient: mean magnitude 1e-7"},
+       {"spike_ratio", k_spike_ratio, "x", 1.5, 100,
+        "benchmark here: single norms of healthy runs reach 2x"}},
+      {"https://arxiv.org/abs/2504.02507"}};
+  return spec;
+}
+
+class GradNormLevelDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return grad_norm_level_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    if (const Reading* loss = finite_of(frame, Role::loss)) loss_.add(frame.step, loss->value);
+    const Reading* norm = finite_of(frame, Role::grad_norm);
+    if (norm == nullptr) return;
+    const Sample sample = sample_of(frame, *norm);
+    if (zero_.of == 0) first_ = sample;
+    last_ = sample;
+    zero_.add(sample.value == 0);
+    zero_run_ = sample.value == 0 ? zero_run_ + 1 : 0;
+    if (sample.value == 0 && zero_.hit == 1) first_zero_ = sample;
+    high_.add(sample.value > k_high);
+    if (sample.value > k_high && high_.hit == 1) first_high_ = sample;
+    if (sample.value > largest_.value) largest_ = sample;
+    if (!(sample.value > 0)) return;
+    if (before_ > 0) swings_.push(std::fabs(std::log(sample.value / before_)));
+    before_ = sample.value;
+    blocks_.add(frame.step, sample.value);
+    if (spikes_.add(sample)) report_spikes(context, out);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    report_zero(context, out);
+    report_high(context, out);
+    report_swing(context, out);
+    report_vanished(context, out);
+    const std::size_t before = out.size();
+    report_spikes(context, out);
+    if (out.size() == before && told_spikes_)
+      out.push_back(withdrawal("grad_norm.spike", "grad_norm"));
+  }
+
+ private:
+  bool loss_falls() const {
+    const Curve curve = curve_of(loss_);
+    return curve.size >= 3 && curve.start > 0 && curve.last < 0.97 * curve.start;
+  }
+
+  Symptom about(std::string id, Severity severity, const Sample& from) const {
+    Symptom symptom;
+    symptom.id = std::move(id);
+    symptom.severity = severity;
+    symptom.series = "grad_norm";
+    symptom.first_step = from.step;
+    symptom.last_step = last_.step;
+    add_evidence(symptom, from.origin);
+    return symptom;
+  }
+
+  void report_zero(const RunContext& context, std::vector<Symptom>& out) const {
+    if (zero_.hit == 0) return;
+    // A column of zeros beside a falling loss is a placeholder of the logger. In reinforcement
+    // learning a group without spread gives a gradient of 0: the reward detector judges that.
+    const bool placeholder = zero_.hit == zero_.of && loss_falls();
+    const bool dead =
+        zero_.hit >= 2 && (zero_run_ >= 3 || zero_.share() > 0.3 || zero_run_ == zero_.of);
+    Severity severity = Severity::note;
+    if (!context.reinforcement && !placeholder && dead) severity = Severity::failed;
+    Symptom symptom = about("grad_norm.zero", severity, first_zero_);
+    symptom.measures["share"] = zero_.share();
+    symptom.measures["count"] = static_cast<double>(zero_.hit);
+    symptom.measures["always"] = zero_.hit == zero_.of;
+    symptom.measures["placeholder"] = placeholder;
+    symptom.summary = fmt::format("grad_norm is exactly 0 in {} of {} values", zero_.hit, zero_.of);
+    if (placeholder) symptom.summary += ", though the loss falls: not measured";
+    out.push_back(std::move(symptom));
+  }
+
+  void report_high(const RunContext& context, std::vector<Symptom>& out) const {
+    if (high_.hit == 0) return;
+    const Curve curve = curve_of(blocks_);
+    const bool rising = curve.size >= 3 && curve.last > 2 * curve.best && curve.last > curve.start;
+    const bool lasting = high_.share() >= k_high_share;
+    Severity severity = Severity::note;
+    if (lasting) severity = rising ? Severity::unstable : Severity::warning;
+    if (largest_.value > k_absurd && (lasting || !loss_falls())) severity = Severity::unstable;
+    Symptom symptom = about("grad_norm.high", severity, first_high_);
+    symptom.measures["max"] = largest_.value;
+    symptom.measures["share"] = high_.share();
+    symptom.measures["rising"] = rising;
+    symptom.summary = fmt::format("grad_norm above {} in {} of {} values, up to {} at {}",
+                                  show_number(k_high), high_.hit, high_.of,
+                                  show_number(largest_.value), at_step(context, largest_.step));
+    if (rising) symptom.summary += ", and rising";
+    add_evidence(symptom, largest_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  void report_swing(const RunContext& context, std::vector<Symptom>& out) const {
+    if (swings_.size() < 20) return;
+    const double ratio = std::exp(swings_.median());
+    if (ratio < k_swing) return;
+    Symptom symptom = about("grad_norm.oscillating",
+                            context.reinforcement ? Severity::note : Severity::warning, first_);
+    symptom.measures["ratio"] = ratio;
+    symptom.measures["max"] = largest_.value;
+    symptom.summary =
+        fmt::format("grad_norm swings by {}x from one record to the next (median), up to {}",
+                    show_number(ratio, 2), show_number(largest_.value));
+    add_evidence(symptom, largest_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  void report_vanished(const RunContext& context, std::vector<Symptom>& out) const {
+    const Curve curve = curve_of(blocks_);
+    if (curve.size < 5 || curve.last >= k_vanished) return;
+    const bool learnt = loss_falls();
+    Symptom symptom =
+        about("grad_norm.vanishing", learnt ? Severity::note : Severity::warning, first_);
+    symptom.measures["level"] = curve.last;
+    symptom.measures["start"] = curve.start;
+    symptom.summary =
+        fmt::format("grad_norm is down to {} ({} at first) at {}", show_number(curve.last),
+                    show_number(curve.start), at_step(context, last_.step));
+    add_evidence(symptom, last_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  void report_spikes(const RunContext& context, std::vector<Symptom>& out) {
+    const std::vector<Spike> spikes = spikes_.spikes();
+    if (spikes.empty()) return;
+    told_spikes_ = true;
+    const Spike& worst =
+        *std::max_element(spikes.begin(), spikes.end(),
+                          [](const Spike& a, const Spike& b) { return a.ratio() < b.ratio(); });
+    const bool large =
+        worst.ratio() >= k_spike_large && spikes.size() >= 2 && !context.reinforcement;
+    Symptom symptom =
+        about("grad_norm.spike", large ? Severity::warning : Severity::note, spikes.front().peak);
+    symptom.last_step = spikes.back().last_step;
+    symptom.measures["ratio"] = worst.ratio();
+    symptom.measures["sigma"] = worst.z;
+    symptom.measures["count"] = static_cast<double>(spikes.size());
+    symptom.measures["step"] = static_cast<double>(worst.first_step);
+    symptom.summary = fmt::format("grad_norm jumps {} -> {} at {}", show_number(worst.level),
+                                  show_number(worst.peak.value), at_step(context, worst.peak.step));
+    if (spikes.size() > 1) symptom.summary += fmt::format(", {} spikes in all", spikes.size());
+    for (const Spike& spike : spikes) add_evidence(symptom, spike.peak.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  Tally zero_;
+  Tally high_;
+  std::uint64_t zero_run_ = 0;
+  double before_ = 0;
+  SortedWindow<128> swings_;
+  BlockSummary blocks_;
+  BlockSummary loss_;
+  SpikeFinder spikes_{SpikeFinder::Scale::logarithmic, k_spike_ratio};
+  bool told_spikes_ = false;
+  Sample first_;
+  Sample last_;
+  Sample first_zero_;
+  Sample first_high_;
+  Sample largest_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_grad_norm_level_detector() {
+  return std::make_unique<GradNormLevelDetector>();
+}
+
+}  // namespace aplomb

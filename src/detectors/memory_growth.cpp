@@ -1,0 +1,107 @@
+/// Memory that grows for the whole run: a leak (a loss kept with its graph, a growing cache), not
+/// the rise to a peak that every run has in its first steps.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/block_summary.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_growth = 1.2;  // x over the run, its start-up left out
+constexpr double k_late_share =
+    0.2;  // of the growth that falls into the last third: a peak would have none there
+constexpr double k_rising = 0.7;    // share of blocks that are not below the one before
+constexpr std::size_t k_least = 8;  // blocks
+
+const DetectorSpec& memory_growth_spec() {
+  static const DetectorSpec spec{
+      "memory.growth",
+      {"memory.growth"},
+      "Memory grows all through the run",
+      "A leak ends in an out-of-memory error hours later, at a place that has nothing to do with "
+      "it.",
+      "memory_bytes 20e9, 22e9, 24e9, 26e9",
+      {Role::memory_bytes, Role::host_memory_bytes},
+      {{"growth", k_growth, "x", 1.01, 10, "guide 000: memory is consistent across steps"},
+       {"late_share", k_late_share, "fraction", 0, 1,
+        "a running maximum that has settled does not grow in the last third"}},
+      {"https://docs.pytorch.org/docs/stable/notes/faq.html"}};
+  return spec;
+}
+
+class MemoryGrowthDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return memory_growth_spec(); }
+
+  void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+    see(frame, Role::memory_bytes, watched_[0]);
+    see(frame, Role::host_memory_bytes, watched_[1]);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    judge(watched_[0], "memory_bytes", context, out);
+    judge(watched_[1], "host_memory_bytes", context, out);
+  }
+
+ private:
+  struct Watched {
+    BlockSummary blocks;
+    Sample first;
+    Sample last;
+  };
+
+  static void see(const Frame& frame, Role role, Watched& watched) {
+    const Reading* memory = finite_of(frame, role);
+    if (memory == nullptr || memory->value <= 0) return;
+    watched.last = sample_of(frame, *memory);
+    if (watched.blocks.count() == 0) watched.first = watched.last;
+    watched.blocks.add(frame.step, memory->value);
+  }
+
+  static void judge(const Watched& watched, const char* series, const RunContext& context,
+                    std::vector<Symptom>& out) {
+    const auto blocks = watched.blocks.blocks();
+    if (blocks.size() < k_least) return;
+    const std::size_t from = std::max<std::size_t>(1, blocks.size() / 10);  // start-up
+    const double early = blocks[from].level();
+    const double third = blocks[blocks.size() * 2 / 3].level();
+    const double late = blocks.back().level();
+    Tally rising;
+    for (std::size_t i = from + 1; i < blocks.size(); ++i)
+      rising.add(blocks[i].level() >= blocks[i - 1].level());
+    const bool keeps_growing = late - third >= k_late_share * (late - early);
+    if (!(late >= k_growth * early) || !keeps_growing || rising.share() < k_rising) return;
+    const auto steps = static_cast<double>(
+        std::max<std::int64_t>(blocks.back().last_step - blocks[from].first_step, 1));
+    Symptom symptom;
+    symptom.id = "memory.growth";
+    symptom.severity = Severity::warning;
+    symptom.series = series;
+    symptom.first_step = blocks[from].first_step;
+    symptom.last_step = blocks.back().last_step;
+    symptom.measures["ratio"] = late / early;
+    symptom.measures["slope"] = (late - early) / steps;  // bytes a step
+    symptom.measures["host"] = std::string_view(series) == "host_memory_bytes";
+    symptom.summary =
+        fmt::format("{} grows {} -> {} over {}", series, show_bytes(early), show_bytes(late),
+                    over_steps(context, symptom.first_step, symptom.last_step));
+    add_evidence(symptom, watched.first.origin);
+    add_evidence(symptom, watched.last.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  std::array<Watched, 2> watched_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_memory_growth_detector() {
+  return std::make_unique<MemoryGrowthDetector>();
+}
+
+}  // namespace aplomb

@@ -1,0 +1,173 @@
+/// The loss does not fall: never, or no longer although little was learned. A loss that has come
+/// down and levels off is how training ends, and is a note.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "detectors/curve.h"
+#include "detectors/fresh_start.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_flat_fall =
+    0.03;  // "flat: less than 3 % fall over 20 records", as real runs were sorted
+constexpr std::uint64_t k_least_samples = 20;
+constexpr std::uint64_t k_sure_samples = 100;
+constexpr double k_flat_share = 0.5;      // of the run
+constexpr double k_little_learned = 0.3;  // of the start level
+constexpr double k_near = 0.03;           // of ln(vocabulary)
+
+const DetectorSpec& plateau_spec() {
+  static const DetectorSpec spec{
+      "loss.plateau",
+      {"loss.plateau", "loss.never_learned"},
+      "The loss has not fallen since the start, or stopped falling early",
+      "A flat loss spends GPU hours on nothing: frozen weights, a learning rate of 0, masked "
+      "labels, lost updates.",
+      "loss 10.82, 10.83, 10.82, 10.82 for 750 steps",
+      {Role::loss},
+      {{"flat_fall", k_flat_fall, "fraction", 0.001, 0.5,
+        "benchmark here: healthy real runs fall by more"},
+       {"least_samples", static_cast<double>(k_least_samples), "samples", 5, 1000,
+        "fewer losses of single batches cannot show a fall of 3 %"},
+       {"flat_share", k_flat_share, "fraction", 0.1, 1, "guide 001: stops early in training"},
+       {"little_learned", k_little_learned, "fraction", 0, 1,
+        "benchmark here: runs that converged had fallen by more before they levelled off"}},
+      {"https://arxiv.org/abs/2001.08361"}};
+  return spec;
+}
+
+/// Number of classes whose uniform guess has this loss; 0 where it is none of the usual ones.
+int chance_classes(double loss) {
+  constexpr std::array k_usual{2, 3, 4, 5, 6, 8, 10, 20, 100, 1000};
+  for (const int classes : k_usual) {
+    if (std::fabs(loss - std::log(classes)) < 0.004 * std::log(classes)) return classes;
+  }
+  return 0;
+}
+
+/// ln of the vocabularies in use (30 k to 260 k tokens) lies between 10.3 and 12.5.
+bool near_log_vocab(double loss, const RunContext& context) {
+  if (context.vocab_size && *context.vocab_size > 1)
+    return std::fabs(loss - std::log(*context.vocab_size)) < k_near * loss;
+  return loss > 10.2 && loss < 12.6;
+}
+
+class PlateauDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return plateau_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    const Reading* loss = finite_of(frame, Role::loss);
+    if (loss == nullptr) return;
+    if (fresh_.update(frame.segment, loss->value)) {
+      finish(context, out);
+      blocks_ = BlockSummary();
+    }
+    if (blocks_.count() == 0) first_ = sample_of(frame, *loss);
+    last_ = sample_of(frame, *loss);
+    zeros_ += loss->value == 0 ? 1 : 0;
+    blocks_.add(frame.step, loss->value);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    if (context.reinforcement || blocks_.count() < k_least_samples) return;
+    if (zeros_ * 2 > blocks_.count()) return;  // a dead loss, not a flat one
+    const Curve curve = curve_of(blocks_);
+    if (curve.size < 8 || curve.start <= 0 || curve.last <= 0) return;
+    const double fell = (curve.start - std::min(curve.best, curve.last)) / curve.start;
+    const double ended = (curve.start - curve.last) / curve.start;
+    const bool rose = curve.last > curve.start * 1.3;  // divergence tells that
+    if (rose) return;
+    // Noise alone makes the lowest of many levels lie below the first.
+    const double by_noise = 3 * curve.noise / curve.start;
+    if (ended < k_flat_fall && fell < k_flat_fall + by_noise) {
+      out.push_back(never_learned(curve, ended, context));
+      return;
+    }
+    report_plateau(curve, context, out);
+  }
+
+ private:
+  Symptom never_learned(const Curve& curve, double fell, const RunContext& context) const {
+    Symptom symptom;
+    symptom.id = "loss.never_learned";
+    symptom.series = "loss";
+    // Only the whole of a long run from its first step on is proof; the log may begin where all was
+    // learned.
+    const bool from_start = curve.first_step <= (curve.last_step - curve.first_step) / 5;
+    const bool sure = blocks_.count() >= k_sure_samples && from_start;
+    const bool guessing = near_log_vocab(curve.last, context) || chance_classes(curve.last) > 0;
+    symptom.severity = sure || (guessing && from_start) ? Severity::unstable : Severity::warning;
+    symptom.first_step = curve.first_step;
+    symptom.last_step = curve.last_step;
+    auto& measures = symptom.measures;
+    measures["start"] = curve.start;
+    measures["last"] = curve.last;
+    measures["fall_frac"] = fell;
+    measures["samples"] = static_cast<double>(blocks_.count());
+    measures["from_start"] = from_start;
+    measures["near_log_vocab"] = near_log_vocab(curve.last, context);
+    measures["chance_classes"] = static_cast<double>(chance_classes(curve.last));
+    symptom.summary =
+        fmt::format("loss has not fallen: {} at first, {} at last, {} values",
+                    show_number(curve.start), show_number(curve.last), blocks_.count());
+    if (const int classes = chance_classes(curve.last); classes > 0) {
+      symptom.summary += fmt::format("; that is ln {}, a guess among {} classes", classes, classes);
+    } else if (near_log_vocab(curve.last, context)) {
+      symptom.summary += "; about ln(vocabulary), a model that knows nothing";
+    }
+    add_evidence(symptom, first_.origin);
+    add_evidence(symptom, last_.origin);
+    return symptom;
+  }
+
+  /// The flat end of the curve: the longest tail whose first and last thirds do not differ.
+  static std::size_t flat_from(const Curve& curve) {
+    const double band = std::max(0.01 * curve.last, 1.5 * curve.noise);
+    std::size_t from = curve.size - 1;
+    while (from > 0 && std::fabs(curve.smooth[from - 1] - curve.last) <= band) --from;
+    return from;
+  }
+
+  void report_plateau(const Curve& curve, const RunContext& context,
+                      std::vector<Symptom>& out) const {
+    const std::size_t from = flat_from(curve);
+    const double share = static_cast<double>(curve.size - from) / static_cast<double>(curve.size);
+    if (share < k_flat_share) return;
+    const double learned = (curve.start - curve.last) / curve.start;
+    Symptom symptom;
+    symptom.id = "loss.plateau";
+    symptom.series = "loss";
+    symptom.severity = learned < k_little_learned ? Severity::warning : Severity::note;
+    const std::int64_t from_step = blocks_.blocks()[from].first_step;
+    symptom.first_step = from_step;
+    symptom.last_step = curve.last_step;
+    symptom.measures["level"] = curve.last;
+    symptom.measures["from_step"] = static_cast<double>(from_step);
+    symptom.measures["share"] = share;
+    symptom.measures["learned_frac"] = learned;
+    symptom.measures["start"] = curve.start;
+    symptom.summary =
+        fmt::format("loss stays at {} from {} on ({} of the run)", show_number(curve.last),
+                    at_step(context, from_step), percent(share));
+    add_evidence(symptom, last_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  BlockSummary blocks_;
+  FreshStart fresh_;
+  std::uint64_t zeros_ = 0;
+  Sample first_;
+  Sample last_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_plateau_detector() { return std::make_unique<PlateauDetector>(); }
+
+}  // namespace aplomb

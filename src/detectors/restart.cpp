@@ -1,0 +1,178 @@
+/// Restarts: the run was stopped and went on. Does it go on where it was (loss, learning rate,
+/// step), or did it lose its optimizer, its schedule or everything?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/robust_window.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_loss_jump = 1.2;  // x the level before; beyond it and 5 sigma
+constexpr double k_sigma = 5;
+constexpr double k_lr_jump = 1.5;
+constexpr std::size_t k_after = 5;  // samples of the new segment that are compared
+
+const DetectorSpec& restart_spec() {
+  static const DetectorSpec spec{
+      "restart",
+      {"run.restart", "resume.loss_jump", "resume.lr_jump", "resume.step_back",
+       "resume.no_continuity"},
+      "The run was restarted: is there continuity of loss, learning rate and step?",
+      "A resume that drops optimizer or scheduler state unlearns for hundreds of steps, and "
+      "nothing says so.",
+      "step 900 loss 1.9 | step 800 loss 2.9, 2.8",
+      {Role::loss, Role::lr},
+      {{"loss_jump", k_loss_jump, "x", 1.05, 10,
+        "benchmark here: losses before and after a good resume differ by noise"},
+       {"lr_jump", k_lr_jump, "x", 1.05, 10,
+        "a schedule moves by less between neighbouring records"}},
+      {"https://docs.pytorch.org/tutorials/recipes/recipes/"
+       "saving_and_loading_a_general_checkpoint.html"}};
+  return spec;
+}
+
+class RestartDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return restart_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    if (started_ && frame.segment != segment_) begin_segment(frame);
+    segment_ = frame.segment;
+    started_ = true;
+    if (const Reading* loss = finite_of(frame, Role::loss))
+      see_loss(sample_of(frame, *loss), context, out);
+    if (const Reading* lr = finite_of(frame, Role::lr)) see_lr(sample_of(frame, *lr), context, out);
+    furthest_ = std::max(furthest_, frame.step);
+    first_step_ = std::min(first_step_, frame.step);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    if (comparing_ && after_.size() >= 2) compare(context, out);
+    if (restarts_ == 0) return;
+    Symptom symptom = about("run.restart", Severity::note, back_from_, back_to_);
+    symptom.measures["count"] = static_cast<double>(restarts_);
+    symptom.summary =
+        fmt::format("steps start again {} time{}", restarts_, restarts_ == 1 ? "" : "s");
+    out.push_back(std::move(symptom));
+    if (repeated_ <= 0) return;
+    Symptom back = about("resume.step_back", Severity::note, back_from_, back_to_);
+    back.measures["steps"] = static_cast<double>(repeated_);
+    back.measures["to_start"] = to_start_;
+    back.summary = fmt::format("goes back from {} to {} {}", at_step(context, back_from_.step),
+                               context.step_word, back_to_.step);
+    out.push_back(std::move(back));
+  }
+
+ private:
+  void begin_segment(const Frame& frame) {
+    ++restarts_;
+    before_ = recent_;
+    start_level_ = first_.median();
+    comparing_ = recent_.size() >= 4;
+    comparing_lr_ = lr_known_;
+    after_.clear();
+    recent_.clear();
+    back_from_ = last_;
+    back_to_ = {0, frame.step, frame.readings.empty() ? Origin{} : frame.readings.front().origin};
+    repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
+    to_start_ = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
+  }
+
+  void see_loss(const Sample& sample, const RunContext& context, std::vector<Symptom>& out) {
+    if (!first_.full()) first_.push(sample.value);
+    if (comparing_) {
+      if (after_.empty()) after_first_ = sample;
+      after_.push(sample.value);
+      if (after_.size() == k_after) compare(context, out);
+    }
+    recent_.push(sample.value);
+    last_ = sample;
+  }
+
+  void compare(const RunContext& context, std::vector<Symptom>& out) {
+    comparing_ = false;
+    const double before = before_.median();
+    const double after = after_.median();
+    const double noise = std::max(before_.spread(), 1e-4 * std::fabs(before));
+    if (context.reinforcement || !(before > 0) || after < k_loss_jump * before ||
+        after - before < k_sigma * noise)
+      return;
+    // Back at the level of the very first losses: not a bad resume but a new start.
+    const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
+    const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";
+    const Severity severity = anew && to_start_ ? Severity::note : Severity::warning;
+    Symptom symptom = about(id, severity, back_from_, after_first_);
+    symptom.measures["before"] = before;
+    symptom.measures["after"] = after;
+    symptom.measures["ratio"] = after / before;
+    symptom.measures["from_scratch"] = anew;
+    symptom.summary =
+        fmt::format("loss {} before the restart, {} after it ({})", show_number(before),
+                    show_number(after), at_step(context, after_first_.step));
+    if (anew) symptom.summary += ": as at the very start";
+    out.push_back(std::move(symptom));
+  }
+
+  void see_lr(const Sample& sample, const RunContext& context, std::vector<Symptom>& out) {
+    const bool compare_now = comparing_lr_;
+    comparing_lr_ = false;
+    const Sample previous = last_lr_;
+    last_lr_ = sample;
+    lr_known_ = true;
+    if (!compare_now || previous.value <= 0 || sample.value <= 0 || to_start_) return;
+    const double ratio = sample.value / previous.value;
+    if (ratio < k_lr_jump && ratio > 1 / k_lr_jump) return;
+    Symptom symptom = about("resume.lr_jump", Severity::warning, previous, sample);
+    symptom.series = "lr";
+    symptom.measures["before"] = previous.value;
+    symptom.measures["after"] = sample.value;
+    symptom.measures["ratio"] = ratio;
+    symptom.summary = fmt::format("learning rate {} before the restart, {} after it ({})",
+                                  show_number(previous.value, 3), show_number(sample.value, 3),
+                                  at_step(context, sample.step));
+    out.push_back(std::move(symptom));
+  }
+
+  static Symptom about(std::string id, Severity severity, const Sample& from, const Sample& to) {
+    Symptom symptom;
+    symptom.id = std::move(id);
+    symptom.severity = severity;
+    symptom.series = "loss";
+    symptom.first_step = to.step;
+    symptom.last_step = to.step;
+    add_evidence(symptom, from.origin);
+    add_evidence(symptom, to.origin);
+    return symptom;
+  }
+
+  bool started_ = false;
+  bool comparing_ = false;
+  bool comparing_lr_ = false;
+  bool lr_known_ = false;
+  bool to_start_ = false;
+  std::uint16_t segment_ = 0;
+  std::uint64_t restarts_ = 0;
+  std::int64_t furthest_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t first_step_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t repeated_ = 0;
+  double start_level_ = 0;
+  SortedWindow<3> first_;
+  SortedWindow<16> recent_;
+  SortedWindow<16> before_;
+  SortedWindow<8> after_;
+  Sample last_;
+  Sample last_lr_;
+  Sample after_first_;
+  Sample back_from_;
+  Sample back_to_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_restart_detector() { return std::make_unique<RestartDetector>(); }
+
+}  // namespace aplomb

@@ -1,0 +1,139 @@
+/// Speed over the run: steps that take longer and longer, throughput that drops, steps that wait
+/// for data.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/curve.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_drift = 1.3;  // x: later steps take that much longer
+constexpr double k_drift_note = 1.15;
+constexpr double k_starved = 0.3;    // share of a step spent waiting for data
+constexpr std::size_t k_least = 10;  // blocks
+
+const DetectorSpec& step_time_spec() {
+  static const DetectorSpec spec{
+      "step_time",
+      {"time.drift", "throughput.drop", "data.starved"},
+      "Steps get slower over the run, or wait for data",
+      "A drift is a leak, a fragmenting allocator, a hot card or a noisy neighbour; the run pays "
+      "for it every step.",
+      "step_time_s 0.41, 0.42, 0.48, 0.55, 0.63",
+      {Role::step_time_s, Role::tokens_per_s, Role::samples_per_s, Role::data_time_s},
+      {{"drift", k_drift, "x", 1.05, 10,
+        "benchmark here: step times of healthy real runs stay within 15 %"},
+       {"starved", k_starved, "fraction", 0.05, 1,
+        "guide 003: data starvation; a third of the step is idle"}},
+      {"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"}};
+  return spec;
+}
+
+/// Medians of the first and of the last fifth of a series (its first block, with compilation and
+/// cache misses, left out).
+struct Ends {
+  double early = 0;
+  double late = 0;
+  double noise = 0;
+  bool known = false;
+};
+
+Ends ends_of(const BlockSummary& summary) {
+  const auto blocks = summary.blocks();
+  if (blocks.size() < k_least) return {};
+  const std::size_t fifth = std::max<std::size_t>(3, blocks.size() / 5);
+  SortedWindow<BlockSummary::k_blocks> early;
+  SortedWindow<BlockSummary::k_blocks> late;
+  SortedWindow<BlockSummary::k_blocks> steps;
+  for (std::size_t i = 1; i <= fifth; ++i) early.push(blocks[i].level());
+  for (std::size_t i = blocks.size() - fifth; i < blocks.size(); ++i) late.push(blocks[i].level());
+  for (std::size_t i = 2; i < blocks.size(); ++i)
+    steps.push(std::fabs(blocks[i].level() - blocks[i - 1].level()));
+  return {early.median(), late.median(), steps.median() / 0.954, true};
+}
+
+class StepTimeDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return step_time_spec(); }
+
+  void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+    const Reading* time = finite_of(frame, Role::step_time_s);
+    const Reading* data = finite_of(frame, Role::data_time_s);
+    const Reading* rate = finite_of(frame, Role::tokens_per_s);
+    if (rate == nullptr) rate = finite_of(frame, Role::samples_per_s);
+    if (time != nullptr && time->value > 0) {
+      time_.add(frame.step, time->value);
+      last_time_ = sample_of(frame, *time);
+      if (data != nullptr && data->value >= 0) {
+        // Some trainers count the waiting inside the step, some beside it: never more than the
+        // whole.
+        waiting_.push(data->value / std::max(time->value, data->value));
+        last_data_ = sample_of(frame, *data);
+      }
+    }
+    if (rate != nullptr && rate->value > 0) {
+      rate_.add(frame.step, rate->value);
+      last_rate_ = sample_of(frame, *rate);
+    }
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    const Ends time = ends_of(time_);
+    if (time.known && time.late - time.early > 4 * time.noise)
+      drift("time.drift", "step_time_s", time.late / time.early, time, last_time_, context, out);
+    const Ends rate = ends_of(rate_);
+    if (rate.known && rate.early - rate.late > 4 * rate.noise)
+      drift("throughput.drop", "tokens_per_s", rate.early / rate.late, rate, last_rate_, context,
+            out);
+    if (waiting_.size() >= 3 && waiting_.median() >= k_starved) starved(context, out);
+  }
+
+ private:
+  static void drift(const char* id, const char* series, double ratio, const Ends& ends,
+                    const Sample& last, const RunContext& context, std::vector<Symptom>& out) {
+    if (ratio < k_drift_note) return;
+    Symptom symptom;
+    symptom.id = id;
+    symptom.severity = ratio >= k_drift ? Severity::warning : Severity::note;
+    symptom.series = series;
+    symptom.last_step = last.step;
+    symptom.measures["ratio"] = ratio;
+    symptom.measures["early"] = ends.early;
+    symptom.measures["late"] = ends.late;
+    symptom.summary =
+        fmt::format("{} {} early, {} at {}: {}x slower", series, show_number(ends.early, 3),
+                    show_number(ends.late, 3), at_step(context, last.step), show_number(ratio, 3));
+    add_evidence(symptom, last.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  void starved(const RunContext& context, std::vector<Symptom>& out) const {
+    Symptom symptom;
+    symptom.id = "data.starved";
+    symptom.severity = Severity::warning;
+    symptom.series = "data_time_s";
+    symptom.last_step = last_data_.step;
+    symptom.measures["share"] = waiting_.median();
+    symptom.summary = fmt::format("{} of each {} is waiting for data", percent(waiting_.median()),
+                                  context.step_word);
+    add_evidence(symptom, last_data_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  BlockSummary time_;
+  BlockSummary rate_;
+  SortedWindow<64> waiting_;
+  Sample last_time_;
+  Sample last_data_;
+  Sample last_rate_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_step_time_detector() { return std::make_unique<StepTimeDetector>(); }
+
+}  // namespace aplomb
