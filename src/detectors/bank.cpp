@@ -45,6 +45,11 @@ void DetectorBank::observe(const Frame& frame) {
 std::vector<Symptom> DetectorBank::finish() {
   for (const auto& detector : detectors_) detector->finish(context_, fresh_);
   fold();
+  // Nobody calls a run healthy beside an alarm, whatever the one detector saw.
+  const bool alarm = std::any_of(symptoms_.begin(), symptoms_.end(), [](const Symptom& symptom) {
+    return symptom.severity >= Severity::unstable;
+  });
+  if (alarm) std::erase_if(symptoms_, [](const Symptom& each) { return each.id == "run.healthy"; });
   std::stable_sort(symptoms_.begin(), symptoms_.end(), [](const Symptom& a, const Symptom& b) {
     if (a.severity != b.severity) return a.severity > b.severity;
     return a.first_step < b.first_step;

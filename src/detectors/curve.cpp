@@ -72,6 +72,11 @@ Curve curve_of(const BlockSummary& summary) {
       *std::max_element(curve.smooth.begin() + static_cast<std::ptrdiff_t>(curve.best_index),
                         curve.smooth.begin() + static_cast<std::ptrdiff_t>(n));
   curve.noise = noise_of(level);
+  const std::size_t after = std::min(curve.best_index + 3, n - 1);
+  curve.after_best_least =
+      *std::min_element(curve.smooth.begin() + static_cast<std::ptrdiff_t>(after),
+                        curve.smooth.begin() + static_cast<std::ptrdiff_t>(n));
+  curve.after_best_share = static_cast<double>(n - after) / static_cast<double>(n);
   find_sudden(curve, blocks);
   return curve;
 }

@@ -20,9 +20,11 @@ struct Curve {
   std::int64_t first_step = 0;
   std::int64_t best_step = 0;
   std::int64_t last_step = 0;
-  double peak = 0;        ///< highest smoothed level after the best
-  double last = 0;        ///< median of the last tenth (at least three blocks)
-  double tail_least = 0;  ///< lowest level among those
+  double peak = 0;              ///< highest smoothed level after the best
+  double after_best_least = 0;  ///< lowest smoothed level from the third block after the best on
+  double after_best_share = 0;  ///< of the blocks that come after those
+  double last = 0;              ///< median of the last tenth (at least three blocks)
+  double tail_least = 0;        ///< lowest level among those
   double tail_most = 0;
   double noise = 0;         ///< sigma of one block's level about its neighbours
   double sudden_share = 0;  ///< of the rise best -> last, how much happened within three blocks

@@ -22,6 +22,8 @@ constexpr double k_sudden_share = 0.6;
 constexpr double k_shift_ratio = 1.7;  // a jump up to this is what another mixture of data does
 constexpr double k_lost = 0.75;        // of the progress
 constexpr double k_progress = 0.1;     // of the start level: below it there was none to lose
+constexpr double k_regained = 1.1;     // x the best: not reached again ...
+constexpr double k_rest_of_run = 0.8;  // ... in all the rest of the run, which is most of it
 constexpr double k_huge = 1e6;         // nats, pixels or dollars: no loss that trains stands there
 constexpr std::size_t k_short = 12;    // blocks: fewer are judged value by value
 
@@ -42,6 +44,9 @@ const DetectorSpec& divergence_spec() {
        {"shift_ratio", k_shift_ratio, "x", 1.05, 10,
         "benchmark here: steps between mixtures of data stay below it"},
        {"lost", k_lost, "fraction", 0.1, 1, "most of what was learned is gone"},
+       {"rest_of_run", k_rest_of_run, "fraction", 0.3, 1,
+        "a collapse early on that the run never makes good; a new mixture later on is another "
+        "thing"},
        {"huge", k_huge, "", 1e3, 1e12,
         "losses of real runs in the corpus stay below it unless they exploded"}},
       {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2304.09871"}};
@@ -136,12 +141,18 @@ class DivergenceDetector final : public Detector {
     const bool lost = learned && curve.lost() >= k_lost;
     const bool still_up = curve.last - curve.best > 0.5 * (curve.peak - curve.best);
     const double ratio = curve.ratio();
+    const bool never_regained = curve.after_best_share >= k_rest_of_run &&
+                                curve.after_best_least >= k_regained * curve.best &&
+                                curve.after_best_least > curve.best + k_sigma * curve.noise &&
+                                learned;
     if (ratio >= k_doubled || (lost && curve.best <= 0)) {
       out.push_back(describe(curve, context, "loss.divergence",
                              still_up ? Severity::failed : Severity::unstable));
     } else if (!sudden && ratio >= k_slow_ratio) {
       out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
     } else if (lost && ratio >= (sudden ? k_shift_ratio : k_slow_hint)) {
+      out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
+    } else if (never_regained && curve.best > 0) {
       out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
     } else if (!sudden && ratio >= k_slow_hint) {
       out.push_back(describe(curve, context, "loss.divergence", Severity::warning));

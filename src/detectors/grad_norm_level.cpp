@@ -14,6 +14,7 @@ namespace {
 constexpr double k_high = 100;  // guides 000, 001: finite and below 100; above is unstable
 constexpr double k_absurd = 1e6;
 constexpr double k_high_share = 0.3;
+constexpr double k_large = 10;       // guide 001: healthy up to 10
 constexpr double k_swing = 2.0;      // x between neighbours, in the median
 constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
 constexpr double k_spike_ratio = 3.0;
@@ -33,7 +34,7 @@ const DetectorSpec& grad_norm_level_spec() {
        {"high_share", k_high_share, "fraction", 0, 1,
         "a third of the run is no longer an exception"},
        {"swing", k_swing, "x", 1.1, 100,
-        "benchmark here: neighbours of healthy runs differ by 1.1 to 1.5"},
+        "benchmark here: with batches of many samples neighbours differ by 1.1 to 1.5"},
        {"vanished", k_vanished, "", 0, 1, "smdebug vanishing_gradient: mean magnitude 1e-7"},
        {"spike_ratio", k_spike_ratio, "x", 1.5, 100,
         "benchmark here: single norms of healthy runs reach 2x"}},
@@ -56,6 +57,7 @@ class GradNormLevelDetector final : public Detector {
     zero_run_ = sample.value == 0 ? zero_run_ + 1 : 0;
     if (sample.value == 0 && zero_.hit == 1) first_zero_ = sample;
     high_.add(sample.value > k_high);
+    large_.add(sample.value > k_large);
     if (sample.value > k_high && high_.hit == 1) first_high_ = sample;
     if (sample.value > largest_.value) largest_ = sample;
     if (!(sample.value > 0)) return;
@@ -118,7 +120,7 @@ class GradNormLevelDetector final : public Detector {
     const bool rising = curve.size >= 3 && curve.last > 2 * curve.best && curve.last > curve.start;
     const bool lasting = high_.share() >= k_high_share;
     Severity severity = Severity::note;
-    if (lasting) severity = rising ? Severity::unstable : Severity::warning;
+    if (lasting) severity = rising && !loss_falls() ? Severity::unstable : Severity::warning;
     if (largest_.value > k_absurd && (lasting || !loss_falls())) severity = Severity::unstable;
     Symptom symptom = about("grad_norm.high", severity, first_high_);
     symptom.measures["max"] = largest_.value;
@@ -136,8 +138,11 @@ class GradNormLevelDetector final : public Detector {
     if (swings_.size() < 20) return;
     const double ratio = std::exp(swings_.median());
     if (ratio < k_swing) return;
-    Symptom symptom = about("grad_norm.oscillating",
-                            context.reinforcement ? Severity::note : Severity::warning, first_);
+    // Batches of one or two samples swing by nature; it matters where norms are large and nothing
+    // is learnt.
+    const bool matters = !context.reinforcement && large_.share() >= k_high_share && !loss_falls();
+    Symptom symptom =
+        about("grad_norm.oscillating", matters ? Severity::warning : Severity::note, first_);
     symptom.measures["ratio"] = ratio;
     symptom.measures["max"] = largest_.value;
     symptom.summary =
@@ -187,6 +192,7 @@ class GradNormLevelDetector final : public Detector {
 
   Tally zero_;
   Tally high_;
+  Tally large_;
   std::uint64_t zero_run_ = 0;
   double before_ = 0;
   SortedWindow<128> swings_;

@@ -13,6 +13,8 @@ constexpr double k_rounded = 0.005;  // a loss this small is printed as 0.00: ro
 constexpr double k_share_failed =
     0.3;  // as the corpus of real runs tells broken ones: > 30 % of losses exactly 0
 constexpr std::uint64_t k_constant_run = 5;
+constexpr std::uint64_t k_constant_few =
+    3;  // where the parts stand still too, or more digits are printed
 constexpr double k_constant_share = 0.8;
 
 const DetectorSpec& loss_zero_spec() {
@@ -23,7 +25,7 @@ const DetectorSpec& loss_zero_spec() {
       "A loss of exactly 0 gives no gradient: the run goes on, pays for every step and learns "
       "nothing.",
       "loss 2.5, 0.0, 0.0, 0.0 with grad_norm 0.0",
-      {Role::loss, Role::grad_norm},
+      {Role::loss, Role::loss_component, Role::grad_norm},
       {{"rounded", k_rounded, "nats", 0, 0.1, "four printed digits: below it 0.00 is rounding"},
        {"share_failed", k_share_failed, "fraction", 0, 1,
         "share of zeros that made real runs count as broken"},
@@ -42,7 +44,7 @@ class LossZeroDetector final : public Detector {
     const Reading* loss = reading_of(frame, Role::loss);
     if (loss == nullptr) return;
     const Sample sample = sample_of(frame, *loss);
-    count_equal(sample);
+    count_equal(sample, parts_of(frame));
     if (sample.value != 0) {
       zero_run_ = 0;
       ++others_;
@@ -65,13 +67,29 @@ class LossZeroDetector final : public Detector {
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     if (zeros_ > 0) out.push_back(describe(context));
     const std::uint64_t all = zeros_ + others_;
-    if (all >= k_constant_run && longest_value_ != 0 &&
+    const bool enough =
+        all >= k_constant_run || (all >= k_constant_few && (parts_equal_ || finely_printed()));
+    if (enough && longest_value_ != 0 &&
         static_cast<double>(longest_) >= k_constant_share * static_cast<double>(all))
       out.push_back(describe_constant(context));
   }
 
  private:
-  void count_equal(const Sample& sample) {
+  /// Sum of the loss components of the frame; NaN where there are none.
+  static double parts_of(const Frame& frame) {
+    double sum = 0;
+    bool any = false;
+    for (const Reading& reading : frame.readings) {
+      if (reading.role != Role::loss_component) continue;
+      sum += reading.value;
+      any = true;
+    }
+    return any ? sum : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  void count_equal(const Sample& sample, double parts) {
+    parts_equal_ = parts_equal_ && (run_length_ == 0 || parts == parts_);
+    parts_ = parts;
     if (run_length_ > 0 && sample.value == run_value_) {
       ++run_length_;
     } else {
@@ -86,12 +104,18 @@ class LossZeroDetector final : public Detector {
     longest_last_ = sample;
   }
 
+  /// More than three digits after the point: such a number does not come twice by chance.
+  bool finely_printed() const {
+    const double thousandths = longest_value_ * 1000;
+    return std::fabs(thousandths - std::round(thousandths)) > 1e-6 * std::fabs(thousandths);
+  }
+
   bool rounded() const { return others_before_ > 0 && std::fabs(before_.value) < k_rounded; }
 
   Severity severity(const RunContext& context, double share) const {
     if (context.reinforcement || rounded()) return Severity::note;
     if (others_ == 0 && zeros_ == 1 && !with_nan_grad_ && !with_zero_grad_)
-      return Severity::unstable;
+      return Severity::warning;
     const bool to_the_end =
         zero_run_ >= 2 || (zero_run_ == 1 && (with_nan_grad_ || with_zero_grad_));
     if (to_the_end || share > k_share_failed) return Severity::failed;
@@ -160,6 +184,8 @@ class LossZeroDetector final : public Detector {
   Sample last_other_;
   Sample before_;
 
+  double parts_ = 0;
+  bool parts_equal_ = true;
   std::uint64_t run_length_ = 0;
   double run_value_ = 0;
   Sample run_first_;

@@ -18,7 +18,7 @@ constexpr double k_flat_fall =
 constexpr std::uint64_t k_least_samples = 20;
 constexpr std::uint64_t k_sure_samples = 100;
 constexpr double k_flat_share = 0.5;      // of the run
-constexpr double k_little_learned = 0.3;  // of the start level
+constexpr double k_little_learned = 0.1;  // of the start level
 constexpr double k_near = 0.03;           // of ln(vocabulary)
 
 const DetectorSpec& plateau_spec() {
@@ -143,7 +143,8 @@ class PlateauDetector final : public Detector {
     Symptom symptom;
     symptom.id = "loss.plateau";
     symptom.series = "loss";
-    symptom.severity = learned < k_little_learned ? Severity::warning : Severity::note;
+    const bool little = learned < k_little_learned && blocks_.count() >= k_sure_samples;
+    symptom.severity = little ? Severity::warning : Severity::note;
     const std::int64_t from_step = blocks_.blocks()[from].first_step;
     symptom.first_step = from_step;
     symptom.last_step = curve.last_step;

@@ -111,11 +111,11 @@ std::vector<Spike> SpikeFinder::spikes() const {
 }
 
 /// The first samples have no level before them: each is held against its neighbours on both sides,
-/// and must be three times both (ten times, for the very first: the loss of a fresh model may well
-/// fall to a third at once).
+/// and must be three times both. The very first may well be a hundred times the second (a toy
+/// problem): only a value that no fresh model has counts there.
 void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
   constexpr double k_neighbours = 3.0;
-  constexpr double k_first = 10.0;
+  constexpr double k_first = 100.0;
   for (std::size_t i = 0; i < std::min(head_.size(), k_head); ++i) {
     const std::size_t following = std::min<std::size_t>(head_.size() - i - 1, 5);
     if (following < 2) break;
@@ -126,6 +126,7 @@ void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
     const double level = std::max(after.median(), before);
     const double wanted = std::max(least_ratio_, i == 0 ? k_first : k_neighbours);
     if (!(level > 0) || head_[i].value < wanted * level) continue;
+    if (i == 0 && head_[i].value < k_first) continue;
     Spike spike;
     spike.first_step = head_[i].step;
     spike.last_step = head_[i].step;

@@ -1,0 +1,126 @@
+/// Completions in reinforcement learning: lengths that grow towards the limit, shrink to nothing,
+/// or are cut off.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/curve.h"
+#include "detectors/range_watch.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_cut = 0.8;  // guide 001: above 0.8 most completions hit the limit
+constexpr double k_growth = 1.5;
+constexpr double k_collapse = 0.3;
+constexpr double k_collapse_grave = 0.2;
+constexpr std::size_t k_least = 5;  // records
+
+const DetectorSpec& completions_spec() {
+  static const DetectorSpec spec{
+      "completion_length",
+      {"completion_length.growth", "completion_length.collapse", "completion.truncated"},
+      "Completions grow without end, shrink to nothing, or are cut at the limit",
+      "A cut completion has no answer and so no reward; growth without end is reward hacking.",
+      "completion_length 310, 520, 890, 1500, 2040 with a limit of 2048",
+      {Role::completion_length, Role::completion_clipped_ratio, Role::reward},
+      {{"cut", k_cut, "fraction", 0.1, 1, "guide 001: above 0.8"},
+       {"growth", k_growth, "x", 1.1, 100, "half as long again, and still growing at the end"},
+       {"collapse", k_collapse, "x", 0, 0.9, "less than a third of the first length"}},
+      {"https://arxiv.org/abs/2503.14476", "https://huggingface.co/docs/trl/grpo_trainer"}};
+  return spec;
+}
+
+class CompletionsDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return completions_spec(); }
+
+  void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+    if (const Reading* cut = finite_of(frame, Role::completion_clipped_ratio))
+      cut_.add(sample_of(frame, *cut));
+    if (const Reading* reward = finite_of(frame, Role::reward)) rewarded_.add(reward->value > 0);
+    const Reading* length = finite_of(frame, Role::completion_length);
+    if (length == nullptr || length->value < 0) return;
+    const Sample sample = sample_of(frame, *length);
+    if (lengths_.count() == 0) first_ = sample;
+    last_ = sample;
+    lengths_.add(frame.step, length->value);
+    recent_.push(length->value);
+    if (!head_.full()) head_.push(length->value);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    report_cut(context, out);
+    if (lengths_.count() < k_least || !(head_.median() > 0)) return;
+    const double ratio = recent_.median() / head_.median();
+    if (ratio <= k_collapse) report_length("completion_length.collapse", ratio, context, out);
+    if (ratio >= k_growth && grows())
+      report_length("completion_length.growth", ratio, context, out);
+  }
+
+ private:
+  /// Longest at the end, and rising in more than half of the steps between blocks.
+  bool grows() const {
+    const Curve curve = curve_of(lengths_);
+    if (curve.size < k_least) return false;
+    Tally up;
+    for (std::size_t i = 1; i < curve.size; ++i) up.add(curve.smooth[i] >= curve.smooth[i - 1]);
+    const double most = *std::max_element(
+        curve.smooth.begin(), curve.smooth.begin() + static_cast<std::ptrdiff_t>(curve.size));
+    return up.share() > 0.6 && curve.last > 0.9 * most;
+  }
+
+  void report_cut(const RunContext& context, std::vector<Symptom>& out) const {
+    if (!cut_.fires()) return;
+    const bool for_nothing = rewarded_.of > 0 && rewarded_.hit == 0;
+    const Severity severity =
+        for_nothing && cut_.count() >= 3 ? Severity::unstable : Severity::warning;
+    Symptom symptom =
+        describe_range(cut_, "completion.truncated", "completion_clipped_ratio", severity);
+    symptom.measures["for_nothing"] = for_nothing;
+    symptom.summary = fmt::format("{} of the completions are cut at the length limit at {}",
+                                  percent(cut_.last().value), at_step(context, cut_.last().step));
+    if (for_nothing) symptom.summary += ", and none is rewarded";
+    out.push_back(std::move(symptom));
+  }
+
+  void report_length(const char* id, double ratio, const RunContext& context,
+                     std::vector<Symptom>& out) const {
+    Symptom symptom;
+    symptom.id = id;
+    const bool grave = ratio <= k_collapse_grave && lengths_.count() >= 10;
+    // Longer answers can be better ones; only those that are cut as well are a fault.
+    symptom.severity = grave                        ? Severity::unstable
+                       : ratio > 1 && !cut_.fires() ? Severity::note
+                                                    : Severity::warning;
+    symptom.series = "completion_length";
+    symptom.first_step = first_.step;
+    symptom.last_step = last_.step;
+    symptom.measures["first"] = head_.median();
+    symptom.measures["last"] = recent_.median();
+    symptom.measures["ratio"] = ratio;
+    symptom.summary = fmt::format("completions {} {} -> {} tokens by {}",
+                                  ratio > 1 ? "grow" : "shrink", show_number(head_.median(), 3),
+                                  show_number(recent_.median(), 3), at_step(context, last_.step));
+    add_evidence(symptom, first_.origin);
+    add_evidence(symptom, last_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  RangeWatch cut_{RangeWatch::Side::above, k_cut};
+  Tally rewarded_;
+  BlockSummary lengths_;
+  SortedWindow<3> head_;
+  SortedWindow<5> recent_;
+  Sample first_;
+  Sample last_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_completions_detector() {
+  return std::make_unique<CompletionsDetector>();
+}
+
+}  // namespace aplomb

@@ -1,0 +1,78 @@
+/// Energy-based fine-tuning: alignment, diversity and the CFM loss against their healthy ranges.
+
+#include <fmt/format.h>
+
+#include "detectors/range_watch.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_alignment = 0.3;  // guide 001: healthy 0.3 to 0.9, should rise
+constexpr double k_diversity = 1.0;  // guide 001: above 1.0 mode collapse
+constexpr double k_cfm = 10.0;       // guide 001: below 10, should fall
+
+const DetectorSpec& ebft_spec() {
+  static const DetectorSpec spec{
+      "ebft",
+      {"ebft.alignment_low", "ebft.diversity_high", "ebft.cfm_high"},
+      "EBFT metrics outside their healthy ranges",
+      "Low alignment: features do not match; high diversity term: the samples have collapsed.",
+      "ebft/alignment 0.12, 0.11, 0.09",
+      {Role::alignment, Role::diversity, Role::cfm_loss},
+      {{"alignment", k_alignment, "", 0, 1, "guide 001: healthy 0.3 to 0.9"},
+       {"diversity", k_diversity, "", 0, 10, "guide 001: above 1.0 mode collapse"},
+       {"cfm", k_cfm, "", 0, 1000, "guide 001: below 10"}},
+      {"https://docs.axolotl.ai"}};
+  return spec;
+}
+
+class EbftDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return ebft_spec(); }
+
+  void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+    if (const Reading* reading = finite_of(frame, Role::alignment))
+      alignment_.add(sample_of(frame, *reading));
+    if (const Reading* reading = finite_of(frame, Role::diversity))
+      diversity_.add(sample_of(frame, *reading));
+    if (const Reading* reading = finite_of(frame, Role::cfm_loss))
+      cfm_.add(sample_of(frame, *reading));
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    report(alignment_, "ebft.alignment_low", "alignment", false, context, out);
+    report(diversity_, "ebft.diversity_high", "diversity", true, context, out);
+    report(cfm_, "ebft.cfm_high", "cfm_loss", true, context, out);
+  }
+
+ private:
+  static void report(const RangeWatch& watch, const char* id, const char* series, bool high,
+                     const RunContext& context, std::vector<Symptom>& out) {
+    if (!watch.fires()) return;
+    // On its way into the healthy range: a run starts outside of it.
+    const double moved = watch.last().value - watch.first().value;
+    const bool improving =
+        watch.count() >= 5 && (high ? moved < -0.1 * std::fabs(watch.first().value)
+                                    : moved > 0.1 * std::fabs(watch.first().value));
+    const Severity severity = improving                 ? Severity::note
+                              : watch.lasting() && high ? Severity::unstable
+                                                        : Severity::warning;
+    Symptom symptom = describe_range(watch, id, series, severity);
+    symptom.measures["improving"] = improving;
+    symptom.summary = fmt::format("{} is {} at {}, outside its healthy range in {} of the records",
+                                  series, show_number(watch.last().value),
+                                  at_step(context, watch.last().step), percent(watch.share()));
+    if (improving) symptom.summary += ", but on its way";
+    out.push_back(std::move(symptom));
+  }
+
+  RangeWatch alignment_{RangeWatch::Side::below, k_alignment};
+  RangeWatch diversity_{RangeWatch::Side::above, k_diversity};
+  RangeWatch cfm_{RangeWatch::Side::above, k_cfm};
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_ebft_detector() { return std::make_unique<EbftDetector>(); }
+
+}  // namespace aplomb

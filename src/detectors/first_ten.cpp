@@ -1,0 +1,132 @@
+/// The gate of the first ten steps: told as soon as the tenth record is there, so that a run that
+/// cannot work costs minutes and not a night.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/robust_window.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::uint64_t k_records = 10;
+constexpr double k_jump = 3.0;
+constexpr double k_norm_low = 0.1;  // guide 000: 0.1 to 10 in the first steps
+constexpr double k_norm_high = 10.0;
+
+const DetectorSpec& first_ten_spec() {
+  static const DetectorSpec spec{
+      "gate.first_ten",
+      {"gate.first_ten"},
+      "The first ten records: finite, not 0, no jump, gradient norm in range",
+      "Most broken runs are broken in their first steps; there they cost nothing yet.",
+      "loss 2.35, 2.30, ... with grad_norm 0.8, 0.75, ... passes",
+      {Role::loss, Role::grad_norm},
+      {{"norm_low", k_norm_low, "", 0, 10, "guide 000: grad_norm 0.1 to 10"},
+       {"norm_high", k_norm_high, "", 0.1, 1e6, "guide 000: grad_norm 0.1 to 10"},
+       {"jump", k_jump, "x", 1.5, 100, "Lightning SpikeDetection: 3x"}},
+      {}};
+  return spec;
+}
+
+class FirstTenDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return first_ten_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    if (done_) return;
+    const Reading* loss = reading_of(frame, Role::loss);
+    const Reading* norm = reading_of(frame, Role::grad_norm);
+    if (loss == nullptr && norm == nullptr) return;
+    if (records_ == 0) {
+      first_ = sample_of(frame, loss != nullptr ? *loss : *norm);
+      // A log that begins at step 40000 shows other steps than the first.
+      const std::int64_t interval = context.log_steps.value_or(50);
+      if (context.step_word == "step" && frame.step > 2 * std::max<std::int64_t>(interval, 10))
+        done_ = true;
+      if (done_) return;
+    }
+    last_ = sample_of(frame, loss != nullptr ? *loss : *norm);
+    if (loss != nullptr) see_loss(loss->value);
+    if (norm != nullptr) see_norm(norm->value);
+    if (++records_ == k_records) conclude(context, out);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    if (!done_ && records_ >= 2) conclude(context, out);
+  }
+
+ private:
+  void see_loss(double value) {
+    if (!std::isfinite(value)) {
+      ++bad_losses_;
+      return;
+    }
+    zeros_ += value == 0 ? 1 : 0;
+    jumps_ +=
+        losses_.size() >= 2 && losses_.median() > 0 && value > k_jump * losses_.median() ? 1 : 0;
+    losses_.push(value);
+  }
+
+  void see_norm(double value) {
+    if (!std::isfinite(value)) {
+      ++bad_norms_;
+      return;
+    }
+    norms_.push(value);
+  }
+
+  void conclude(const RunContext& context, std::vector<Symptom>& out) {
+    done_ = true;
+    std::vector<std::string> reasons;
+    if (bad_losses_ > 0) reasons.push_back(fmt::format("{} non-finite losses", bad_losses_));
+    if (zeros_ > 0 && !context.reinforcement)
+      reasons.push_back(fmt::format("{} losses of exactly 0", zeros_));
+    if (jumps_ > 0 && !context.reinforcement)
+      reasons.push_back(fmt::format("{} jumps of the loss", jumps_));
+    // fp16's loss scaling finds its scale by overflowing in the first steps.
+    if (bad_norms_ * 2 > norms_.size() + bad_norms_) reasons.push_back("grad_norm is not finite");
+    const bool passed = reasons.empty();
+    const double norm = norms_.median();
+    const bool in_range = norms_.empty() || (norm >= k_norm_low && norm <= k_norm_high);
+    Symptom symptom;
+    symptom.id = "gate.first_ten";
+    symptom.severity = passed ? Severity::note : Severity::warning;
+    symptom.first_step = first_.step;
+    symptom.last_step = last_.step;
+    symptom.series = "loss";
+    symptom.measures["passed"] = passed;
+    symptom.measures["records"] = static_cast<double>(records_);
+    symptom.measures["norm_in_range"] = in_range;
+    if (!norms_.empty()) symptom.measures["grad_norm"] = norm;
+    std::string text;
+    for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
+    symptom.measures["reasons"] = text;
+    symptom.summary =
+        fmt::format("the first {} records {}", records_, passed ? "pass" : "do not pass: " + text);
+    if (!in_range)
+      symptom.summary += fmt::format("; grad_norm {} is outside 0.1 to 10", show_number(norm));
+    add_evidence(symptom, first_.origin);
+    add_evidence(symptom, last_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  bool done_ = false;
+  std::uint64_t records_ = 0;
+  std::uint64_t bad_losses_ = 0;
+  std::uint64_t bad_norms_ = 0;
+  std::uint64_t zeros_ = 0;
+  std::uint64_t jumps_ = 0;
+  SortedWindow<16> losses_;
+  SortedWindow<16> norms_;
+  Sample first_;
+  Sample last_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_first_ten_detector() { return std::make_unique<FirstTenDetector>(); }
+
+}  // namespace aplomb

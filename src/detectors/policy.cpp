@@ -1,0 +1,133 @@
+/// The policy in reinforcement learning: entropy, KL divergence, mismatch between trainer and
+/// sampler, PPO clipping. One table of red flags; each with its source.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "detectors/range_watch.h"
+
+namespace aplomb {
+namespace {
+
+using Side = RangeWatch::Side;
+
+struct Flag {
+  const char* id;
+  Role role;
+  Side side;
+  double limit;
+  bool grave;  ///< a run that stays there does not train
+  const char* words;
+};
+
+// Limits: guide 001, table of GRPO metrics (red flag column); a step inside it where the healthy
+// range is far away.
+constexpr std::array k_flags{
+    Flag{"entropy.collapse", Role::entropy, Side::below, 0.01, true,
+         "the policy has collapsed to one answer"},
+    Flag{"entropy.high", Role::entropy, Side::above, 1.0, false, "the policy does not settle"},
+    Flag{"kl.high", Role::kl, Side::above, 2.0, true, "the policy has left its reference"},
+    Flag{"logp_difference.high", Role::logp_difference, Side::above, 1.0, true,
+         "sampler and trainer disagree"},
+    Flag{"is_ratio.low", Role::is_ratio_min, Side::below, 0.01, false,
+         "samples come from another policy"},
+    Flag{"is_ratio.high", Role::is_ratio_max, Side::above, 10.0, false,
+         "samples come from another policy"},
+    Flag{"clip_ratio.high", Role::clip_ratio, Side::above, 0.3, false,
+         "most updates are clipped away"},
+};
+constexpr double k_off_policy_difference = 0.1;  // healthy below (guide 001)
+constexpr double k_off_policy_ratio = 0.1;       // healthy above (guide 001)
+
+const DetectorSpec& policy_spec() {
+  static const DetectorSpec spec{
+      "policy",
+      {"entropy.collapse", "entropy.high", "kl.high", "logp_difference.high", "is_ratio.low",
+       "is_ratio.high", "clip_ratio.high", "rl.off_policy"},
+      "Entropy, KL, importance ratios and clipping against their red flags",
+      "A collapsed, runaway or stale policy gets a learning signal that points nowhere; rewards "
+      "follow later.",
+      "entropy 0.31, 0.12, 0.02, 0.004, 0.002",
+      {Role::entropy, Role::kl, Role::logp_difference, Role::is_ratio_min, Role::is_ratio_max,
+       Role::clip_ratio},
+      {{"entropy_low", 0.01, "nats", 0, 1, "guide 001: below 0.01 suggests mode collapse"},
+       {"entropy_high", 1.0, "nats", 0.1, 10, "guide 001: above 1.0 the model is not converging"},
+       {"kl_high", 2.0, "nats", 0.1, 100, "guide 001: above 2.0 too far from the reference"},
+       {"logp_difference_high", 1.0, "nats", 0.1, 10,
+        "guide 001: above 1.0 far from the server's weights"},
+       {"is_ratio_low", 0.01, "", 0, 1, "guide 001: healthy above 0.1, near 0 is stale"},
+       {"is_ratio_high", 10, "", 1, 1e6, "the reverse of the guide's 0.1"},
+       {"clip_ratio_high", 0.3, "fraction", 0, 1,
+        "guide 001: above 0.3 clipping is too aggressive"}},
+      {"https://arxiv.org/abs/2402.03300", "https://huggingface.co/docs/trl/grpo_trainer"}};
+  return spec;
+}
+
+class PolicyDetector final : public Detector {
+ public:
+  PolicyDetector() {
+    for (const Flag& flag : k_flags) watches_.emplace_back(flag.side, flag.limit);
+  }
+
+  const DetectorSpec& spec() const override { return policy_spec(); }
+
+  void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+    for (const Reading& reading : frame.readings) {
+      if (!std::isfinite(reading.value)) continue;
+      for (std::size_t i = 0; i < k_flags.size(); ++i) {
+        if (k_flags[i].role == reading.role) watches_[i].add(sample_of(frame, reading));
+      }
+      if (reading.role == Role::logp_difference) difference_.add(sample_of(frame, reading));
+      if (reading.role == Role::is_ratio_min) ratio_.add(sample_of(frame, reading));
+    }
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    for (std::size_t i = 0; i < k_flags.size(); ++i) report(k_flags[i], watches_[i], context, out);
+    // Both signs of samples that are not of this policy, at the edge of the healthy range already.
+    if (difference_.count() >= 3 && difference_.fires()) {
+      off_policy(difference_, "logp_difference", context, out);
+    } else if (ratio_.count() >= 3 && ratio_.fires()) {
+      off_policy(ratio_, "is_ratio_min", context, out);
+    }
+  }
+
+ private:
+  static void report(const Flag& flag, const RangeWatch& watch, const RunContext& context,
+                     std::vector<Symptom>& out) {
+    if (!watch.fires()) return;
+    // Entropy and KL are logged outside of reinforcement learning too; there they flag nothing.
+    if (!context.reinforcement && (flag.role == Role::entropy || flag.role == Role::kl)) return;
+    const bool high_entropy = flag.role == Role::entropy && flag.side == Side::above;
+    const bool rises = watch.last().value > 1.2 * watch.first().value;
+    Severity severity = flag.grave && watch.lasting() ? Severity::unstable : Severity::warning;
+    if (high_entropy && !rises) severity = Severity::note;  // a large base model starts there
+    Symptom symptom = describe_range(watch, flag.id, name(flag.role), severity);
+    symptom.summary =
+        fmt::format("{} is {} at {}, {} {} in {} of the records: {}", name(flag.role),
+                    show_number(watch.last().value), at_step(context, watch.last().step),
+                    flag.side == Side::above ? "above" : "below", show_number(flag.limit),
+                    percent(watch.share()), flag.words);
+    out.push_back(std::move(symptom));
+  }
+
+  static void off_policy(const RangeWatch& watch, const char* series, const RunContext& context,
+                         std::vector<Symptom>& out) {
+    Symptom symptom = describe_range(watch, "rl.off_policy", series, Severity::note);
+    symptom.summary =
+        fmt::format("{} is {} at {}: the samples are not of the policy that learns from them",
+                    series, show_number(watch.last().value), at_step(context, watch.last().step));
+    out.push_back(std::move(symptom));
+  }
+
+  std::vector<RangeWatch> watches_;
+  RangeWatch difference_{Side::above, k_off_policy_difference};
+  RangeWatch ratio_{Side::below, k_off_policy_ratio};
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_policy_detector() { return std::make_unique<PolicyDetector>(); }
+
+}  // namespace aplomb

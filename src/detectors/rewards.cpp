@@ -1,0 +1,282 @@
+/// The learning signal in reinforcement learning: rewards that are 0, flat, falling, saturated or
+/// without spread; groups without advantage; and a gradient that is 0 although the rewards differ.
+/// A policy loss of 0 alone means nothing: the advantages of a group add up to 0, and it is the
+/// gradient that counts.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/curve.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_no_spread = 0.8;  // frac_reward_zero_std: healthy below (guide 001)
+constexpr double k_most = 0.8;       // share of records that makes a state
+constexpr std::uint64_t k_few = 5;
+constexpr std::uint64_t k_patience = 20;  // guide 001: above 0 within 20 steps
+constexpr double k_loss_zero = 5e-4;      // prints as 0.000
+constexpr double k_saturated = 0.98;      // of the highest possible reward of one function
+constexpr double k_fall = 0.2;
+
+const DetectorSpec& rewards_spec() {
+  static const DetectorSpec spec{
+      "reward",
+      {"reward.zero", "reward.flat", "reward.no_spread", "reward.falling", "reward.saturated",
+       "rl.zero_advantage", "rl.no_gradient", "rl.loss_zero_normal"},
+      "Rewards without a signal, and a gradient of 0 although there is one",
+      "Group-relative methods learn from differences of rewards inside a group: without any, every "
+      "step is wasted.",
+      "reward_std 0.0, frac_reward_zero_std 1.0, grad_norm 0.0",
+      {Role::reward, Role::reward_component, Role::reward_std, Role::frac_reward_zero_std,
+       Role::grad_norm, Role::loss, Role::kl},
+      {{"no_spread", k_no_spread, "fraction", 0, 1,
+        "guide 001: frac_reward_zero_std healthy below 0.8"},
+       {"patience", static_cast<double>(k_patience), "records", 1, 1000,
+        "guide 001: rewards above 0 within 20 steps"},
+       {"most", k_most, "fraction", 0.5, 1, "single groups without spread are normal (guide 001)"},
+       {"saturated", k_saturated, "", 0.5, 1, "rewards of one function are customarily 0 to 1"}},
+      {"https://arxiv.org/abs/2402.03300", "https://github.com/huggingface/trl/issues/3857"}};
+  return spec;
+}
+
+class RewardsDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return rewards_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>&) override {
+    const Reading* reward = finite_of(frame, Role::reward);
+    const Reading* spread = finite_of(frame, Role::reward_std);
+    const Reading* no_spread = finite_of(frame, Role::frac_reward_zero_std);
+    const Reading* norm = finite_of(frame, Role::grad_norm);
+    if (reward != nullptr) see_reward(sample_of(frame, *reward));
+    see_components(frame, context);
+    if (reward == nullptr && spread == nullptr && no_spread == nullptr) return;
+    const Reading& any = reward != nullptr ? *reward : spread != nullptr ? *spread : *no_spread;
+    last_ = sample_of(frame, any);
+    if (records_++ == 0) first_ = last_;
+    if (spread != nullptr) {
+      no_spread_.add(spread->value == 0);
+      spread_sum_ += spread->value;
+    }
+    judge_signal(frame, spread, no_spread, norm);
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    if (records_ == 0 && components_.empty()) return;
+    report_advantage(context, out);
+    report_no_gradient(context, out);
+    report_loss_zero(out);
+    report_reward(context, out);
+    for (const Component& component : components_) report_component(component, context, out);
+  }
+
+ private:
+  struct Component {
+    std::uint32_t series = 0;
+    std::string name;
+    Tally zero;
+    Tally full;
+    Sample first;
+    Sample last;
+  };
+
+  void see_reward(const Sample& sample) {
+    if (rewards_.count() == 0) first_reward_ = sample;
+    last_reward_ = sample;
+    rewards_.add(sample.step, sample.value);
+    zero_.add(sample.value == 0);
+  }
+
+  void see_components(const Frame& frame, const RunContext& context) {
+    for (const Reading& reading : frame.readings) {
+      if (reading.role != Role::reward_component || !std::isfinite(reading.value)) continue;
+      auto known = std::find_if(components_.begin(), components_.end(), [&](const Component& each) {
+        return each.series == reading.series;
+      });
+      if (known == components_.end()) {
+        components_.push_back(
+            {reading.series, series_name(context, reading, "reward"), {}, {}, {}, {}});
+        known = components_.end() - 1;
+        known->first = sample_of(frame, reading);
+      }
+      known->zero.add(reading.value == 0);
+      known->full.add(reading.value >= k_saturated && reading.value <= 1.0);
+      known->last = sample_of(frame, reading);
+    }
+  }
+
+  void judge_signal(const Frame& frame, const Reading* spread, const Reading* no_spread,
+                    const Reading* norm) {
+    const bool grad_zero = norm != nullptr && norm->value == 0;
+    // A spread of 0 alone is also what trainers print that do not measure it: the gradient must
+    // agree.
+    const bool no_advantage = (no_spread != nullptr && no_spread->value > k_no_spread) ||
+                              (spread != nullptr && spread->value == 0 && grad_zero);
+    if (no_spread != nullptr || (spread != nullptr && norm != nullptr))
+      no_advantage_.add(no_advantage);
+    const bool has_signal =
+        spread != nullptr && spread->value > 0 && (no_spread == nullptr || no_spread->value < 1);
+    if (has_signal && norm != nullptr) {
+      const Reading* kl = finite_of(frame, Role::kl);
+      no_gradient_.add(grad_zero && (kl == nullptr || kl->value == 0));
+      if (grad_zero) last_no_gradient_ = sample_of(frame, *norm);
+    }
+    const Reading* loss = finite_of(frame, Role::loss);
+    if (loss != nullptr && has_signal && norm != nullptr)
+      loss_zero_.add(std::fabs(loss->value) < k_loss_zero && norm->value > 0);
+  }
+
+  Symptom about(std::string id, Severity severity, std::string series) const {
+    Symptom symptom;
+    symptom.id = std::move(id);
+    symptom.severity = severity;
+    symptom.series = std::move(series);
+    symptom.first_step = first_.step;
+    symptom.last_step = last_.step;
+    add_evidence(symptom, first_.origin);
+    if (records_ > 1) add_evidence(symptom, last_.origin);
+    return symptom;
+  }
+
+  void report_advantage(const RunContext&, std::vector<Symptom>& out) const {
+    if (no_advantage_.hit == 0 || no_advantage_.share() < 0.5) return;
+    const bool most = no_advantage_.share() >= k_most;
+    const Severity severity =
+        most && no_advantage_.of >= k_few ? Severity::unstable : Severity::warning;
+    Symptom symptom = about("rl.zero_advantage", severity, "frac_reward_zero_std");
+    symptom.measures["share"] = no_advantage_.share();
+    symptom.measures["records"] = static_cast<double>(no_advantage_.of);
+    symptom.measures["reward"] = last_reward_.value;
+    symptom.summary = fmt::format(
+        "in {} of {} records the completions of a group all got the same reward: no advantage, "
+        "no gradient",
+        no_advantage_.hit, no_advantage_.of);
+    out.push_back(std::move(symptom));
+  }
+
+  void report_no_gradient(const RunContext&, std::vector<Symptom>& out) const {
+    if (no_gradient_.hit == 0 || no_gradient_.share() < k_most) return;
+    const Severity severity = no_gradient_.of >= 3 ? Severity::failed : Severity::unstable;
+    Symptom symptom = about("rl.no_gradient", severity, "grad_norm");
+    symptom.measures["share"] = no_gradient_.share();
+    symptom.measures["records"] = static_cast<double>(no_gradient_.of);
+    symptom.measures["reward_std"] =
+        spread_sum_ / static_cast<double>(std::max<std::uint64_t>(no_spread_.of, 1));
+    symptom.summary = fmt::format(
+        "grad_norm (and kl) exactly 0 in {} of {} records although rewards differ inside the "
+        "groups: nothing flows back",
+        no_gradient_.hit, no_gradient_.of);
+    add_evidence(symptom, last_no_gradient_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  void report_loss_zero(std::vector<Symptom>& out) const {
+    if (loss_zero_.of == 0 || loss_zero_.share() < 0.5) return;
+    Symptom symptom = about("rl.loss_zero_normal", Severity::note, "loss");
+    symptom.measures["share"] = loss_zero_.share();
+    symptom.summary =
+        "a policy loss of about 0 is normal here: rewards differ inside the groups and grad_norm "
+        "is not 0";
+    out.push_back(std::move(symptom));
+  }
+
+  void report_reward(const RunContext& context, std::vector<Symptom>& out) const {
+    const bool group_relative = no_advantage_.of > 0 || !components_.empty();
+    if (no_spread_.of > 0 && no_spread_.share() >= 0.9) {
+      const Severity severity =
+          group_relative && no_spread_.of >= 2 ? Severity::warning : Severity::note;
+      Symptom symptom = about("reward.no_spread", severity, "reward_std");
+      symptom.measures["share"] = no_spread_.share();
+      symptom.measures["records"] = static_cast<double>(no_spread_.of);
+      symptom.summary =
+          fmt::format("reward_std is 0 in {} of {} records", no_spread_.hit, no_spread_.of);
+      out.push_back(std::move(symptom));
+    }
+    if (zero_.of > 0 && zero_.share() >= 0.9) {
+      Symptom symptom = about(
+          "reward.zero", zero_.of >= k_patience ? Severity::unstable : Severity::warning, "reward");
+      symptom.measures["share"] = zero_.share();
+      symptom.measures["records"] = static_cast<double>(zero_.of);
+      symptom.summary = fmt::format("reward is exactly 0 in {} of {} records", zero_.hit, zero_.of);
+      out.push_back(std::move(symptom));
+      return;
+    }
+    report_trend(context, out);
+  }
+
+  void report_trend(const RunContext& context, std::vector<Symptom>& out) const {
+    const Curve curve = curve_of(rewards_);
+    if (rewards_.count() < k_patience || curve.size < 10) return;
+    const double change = curve.last - curve.start;
+    const double highest = *std::max_element(
+        curve.smooth.begin(), curve.smooth.begin() + static_cast<std::ptrdiff_t>(curve.size));
+    const double scale = std::max({std::fabs(curve.start), std::fabs(highest), 1e-9});
+    const double fall = (highest - curve.last) / scale;
+    const bool clear = highest - curve.last > 4 * curve.noise && curve.last < highest;
+    if (clear && fall > k_fall && change < 0) {
+      Symptom symptom = about("reward.falling", Severity::warning, "reward");
+      symptom.measures["highest"] = highest;
+      symptom.measures["last"] = curve.last;
+      symptom.measures["fall_frac"] = fall;
+      symptom.summary = fmt::format("reward falls {} -> {} by {}", show_number(highest),
+                                    show_number(curve.last), at_step(context, last_reward_.step));
+      out.push_back(std::move(symptom));
+    } else if (rewards_.count() >= 2 * k_patience &&
+               std::fabs(change) < std::max(0.02 * scale, curve.noise)) {
+      Symptom symptom = about("reward.flat", Severity::note, "reward");
+      symptom.measures["level"] = curve.last;
+      symptom.measures["change"] = change;
+      symptom.measures["records"] = static_cast<double>(rewards_.count());
+      symptom.summary = fmt::format("reward stays at {} over {} records", show_number(curve.last),
+                                    rewards_.count());
+      out.push_back(std::move(symptom));
+    }
+  }
+
+  void report_component(const Component& component, const RunContext& context,
+                        std::vector<Symptom>& out) const {
+    const bool always_zero = component.zero.share() >= 0.9;
+    const bool full = component.full.share() >= 0.9;
+    if ((!always_zero && !full) || component.zero.of < 2) return;
+    // Of several functions one may rightly be 0 or full; of all of them it is the reward itself.
+    const bool patient = component.zero.of >= k_patience;
+    Symptom symptom =
+        about(always_zero ? "reward.zero" : "reward.saturated",
+              always_zero && patient ? Severity::warning : Severity::note, component.name);
+    symptom.first_step = component.first.step;
+    symptom.last_step = component.last.step;
+    symptom.evidence = {component.first.origin, component.last.origin};
+    symptom.measures["name"] = component.name;
+    symptom.measures["share"] = always_zero ? component.zero.share() : component.full.share();
+    symptom.measures["records"] = static_cast<double>(component.zero.of);
+    symptom.summary = fmt::format("{} is {} in {} of {} records, last at {}", component.name,
+                                  always_zero ? "0" : "at its highest",
+                                  always_zero ? component.zero.hit : component.full.hit,
+                                  component.zero.of, at_step(context, component.last.step));
+    out.push_back(std::move(symptom));
+  }
+
+  std::uint64_t records_ = 0;
+  Tally zero_;
+  Tally no_spread_;
+  Tally no_advantage_;
+  Tally no_gradient_;
+  Tally loss_zero_;
+  double spread_sum_ = 0;
+  BlockSummary rewards_;
+  std::vector<Component> components_;
+  Sample first_;
+  Sample last_;
+  Sample first_reward_;
+  Sample last_reward_;
+  Sample last_no_gradient_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_rewards_detector() { return std::make_unique<RewardsDetector>(); }
+
+}  // namespace aplomb

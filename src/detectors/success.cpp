@@ -1,0 +1,146 @@
+/// The success criteria, judged one by one: finite for 100 steps, loss falls, gradient norm finite
+/// and below 100, memory steady, evaluation improves, an epoch completed. Each is true, false, or
+/// not known from this log.
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "detectors/curve.h"
+#include "detectors/support.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::int64_t k_steps = 100;
+constexpr double k_norm = 100;
+constexpr double k_fall = 0.01;  // of the start level, and beyond the noise
+constexpr double k_memory = 1.1;
+
+const DetectorSpec& success_spec() {
+  static const DetectorSpec spec{
+      "gate.success",
+      {"gate.success"},
+      "The success criteria of a stable run, each for itself",
+      "Says which of them hold and which this log cannot show.",
+      "100 steps without NaN, loss 2.3 -> 1.4, grad_norm below 100, eval_loss 1.9 -> 1.5",
+      {Role::loss, Role::grad_norm, Role::memory_bytes, Role::eval_loss, Role::epoch},
+      {{"steps", static_cast<double>(k_steps), "steps", 1, 1e6,
+        "guide 000: no NaN in the first 100 steps"},
+       {"norm", k_norm, "", 1, 1e6, "guide 000: grad_norm finite and below 100"},
+       {"memory", k_memory, "x", 1, 10, "guide 000: memory consistent across steps"}},
+      {}};
+  return spec;
+}
+
+class SuccessDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return success_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>&) override {
+    for (const Reading& reading : frame.readings) see(frame, reading);
+    if (context.steps_are_epochs) epoch_ = std::max(epoch_, static_cast<double>(frame.step));
+  }
+
+  void finish(const RunContext&, std::vector<Symptom>& out) override {
+    if (losses_ + bad_ < 2) return;
+    Symptom symptom;
+    symptom.id = "gate.success";
+    symptom.series = "loss";
+    symptom.first_step = first_step_;
+    symptom.last_step = last_step_;
+    std::string open;
+    bool passed = true;
+    const auto tell = [&](const char* what, std::optional<bool> held) {
+      if (!held) return;
+      symptom.measures[what] = *held;
+      if (*held) return;
+      passed = false;
+      open += (open.empty() ? "" : ", ") + std::string(what);
+    };
+    tell("finite", bad_ == 0);
+    tell("loss_falls", falls());
+    if (norms_ > 0) tell("grad_norm_below_100", largest_norm_ < k_norm);
+    if (memory_.count() >= 8) tell("memory_steady", steady());
+    if (evals_ >= 2) tell("eval_improves", best_eval_ < first_eval_);
+    if (epoch_ > 0) symptom.measures["epoch_completed"] = epoch_ >= 1;
+    const bool long_enough = last_step_ - first_step_ >= k_steps;
+    symptom.measures["hundred_steps"] = long_enough;
+    symptom.measures["passed"] = passed;
+    symptom.measures["reasons"] = open;
+    symptom.summary =
+        passed ? "every success criterion that this log can show holds" : "not met: " + open;
+    if (!long_enough)
+      symptom.summary += fmt::format(" (of {} steps)", last_step_ - first_step_ + 1);
+    add_evidence(symptom, last_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+ private:
+  void see(const Frame& frame, const Reading& reading) {
+    const bool finite = std::isfinite(reading.value);
+    switch (reading.role) {
+      case Role::loss:
+        if (losses_ + bad_ == 0) first_step_ = frame.step;
+        last_step_ = frame.step;
+        last_ = sample_of(frame, reading);
+        if (finite) {
+          ++losses_;
+          loss_.add(frame.step, reading.value);
+        } else {
+          ++bad_;
+        }
+        break;
+      case Role::grad_norm:
+        if (finite) {
+          ++norms_;
+          largest_norm_ = std::max(largest_norm_, reading.value);
+        }
+        break;
+      case Role::memory_bytes:
+        if (finite) memory_.add(frame.step, reading.value);
+        break;
+      case Role::eval_loss:
+        if (!finite) break;
+        if (evals_++ == 0) first_eval_ = best_eval_ = reading.value;
+        best_eval_ = std::min(best_eval_, reading.value);
+        break;
+      case Role::epoch:
+        if (finite) epoch_ = std::max(epoch_, reading.value);
+        break;
+      default:
+        break;
+    }
+  }
+
+  std::optional<bool> falls() const {
+    const Curve curve = curve_of(loss_);
+    if (curve.size < 5) return std::nullopt;
+    return curve.start - curve.last > std::max(k_fall * std::fabs(curve.start), curve.noise);
+  }
+
+  bool steady() const {
+    const auto blocks = memory_.blocks();
+    return blocks.back().level() <= k_memory * blocks[blocks.size() / 3].level();
+  }
+
+  std::uint64_t losses_ = 0;
+  std::uint64_t bad_ = 0;
+  std::uint64_t norms_ = 0;
+  std::uint64_t evals_ = 0;
+  double largest_norm_ = 0;
+  double first_eval_ = 0;
+  double best_eval_ = 0;
+  double epoch_ = 0;
+  std::int64_t first_step_ = 0;
+  std::int64_t last_step_ = 0;
+  BlockSummary loss_;
+  BlockSummary memory_;
+  Sample last_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_success_detector() { return std::make_unique<SuccessDetector>(); }
+
+}  // namespace aplomb
