@@ -13,6 +13,12 @@ namespace {
 constexpr double k_likely = 0.5;
 /// Of a run with fewer samples than this in every series, what is missing may be anything.
 constexpr std::uint64_t k_scrap_samples = 8;
+/// From so many samples on, a run whose metrics show nothing is judged by them, not by its
+/// settings: the first-hundred-steps rule of the stability checklists, at the usual logging of
+/// every few steps.
+constexpr std::uint64_t k_plenty_samples = 30;
+/// So many samples after an error say that training went on.
+constexpr std::ptrdiff_t k_survived_samples = 10;
 
 /// Metrics that say how training goes. Times, memory and learning rates alone do not make a run
 /// healthy.
@@ -46,11 +52,34 @@ bool has_trace(const Run& run) {
                      [](const Fact& fact) { return fact.name == "trace.steps"; });
 }
 
+/// Training went on after the event: it did not end the run (it was killed and resumed, say).
+bool was_survived(const Run& run, const Event& event) {
+  for (const Series& series : run.series) {
+    if (!says_how_it_goes(series.role) || series.source != event.origin.source) continue;
+    const auto after =
+        std::upper_bound(series.offset.begin(), series.offset.end(), event.origin.offset);
+    if (series.offset.end() - after >= k_survived_samples) return true;
+  }
+  return false;
+}
+
 Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   Severity worst = Severity::note;
   for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
-  for (const Event& event : run.events) worst = std::max(worst, event.severity);
+  for (const Event& event : run.events) {
+    if (event.severity <= worst) continue;
+    worst = was_survived(run, event) ? std::max(worst, std::min(event.severity, Severity::warning))
+                                     : event.severity;
+  }
   return worst;
+}
+
+/// The cause accounts for something that was seen, not only for settings that could do harm.
+bool explains_something(const RankedCause& cause) {
+  constexpr std::string_view k_explains = "explains ";
+  return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
+    return std::string_view(reason.when).substr(0, k_explains.size()) == k_explains;
+  });
 }
 
 }  // namespace
@@ -60,8 +89,11 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   const Severity worst = worst_of(run, symptoms);
   const bool likely = !ranking.causes.empty() && ranking.causes.front().probability >= k_likely;
   const std::uint64_t samples = telling_samples(run);
-  if (worst == Severity::note && likely) return Standing::warning;
-  // A profiler's trace shows the whole of a step: no cause in it means that none was found.
+  const bool seen = likely && explains_something(ranking.causes.front());
+  if (worst == Severity::note && likely && (seen || samples < k_plenty_samples)) {
+    return Standing::warning;
+  }
+  // A profiler\'s trace shows the whole of a step: no cause in it means that none was found.
   if (worst == Severity::note) {
     return samples > 0 || has_trace(run) ? Standing::healthy : Standing::insufficient;
   }
