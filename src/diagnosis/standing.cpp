@@ -93,7 +93,7 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   if (worst == Severity::note && likely && (seen || samples < k_plenty_samples)) {
     return Standing::warning;
   }
-  // A profiler\'s trace shows the whole of a step: no cause in it means that none was found.
+  // A profiler's trace shows the whole of a step: no cause in it means that none was found.
   if (worst == Severity::note) {
     return samples > 0 || has_trace(run) ? Standing::healthy : Standing::insufficient;
   }

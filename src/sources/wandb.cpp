@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <optional>
+#include <algorithm>
 #include <protozero/pbf_reader.hpp>
 #include <string>
 #include <utility>
@@ -105,6 +106,7 @@ class WandbFile {
     history_.finish();
     if (!line_.empty()) output_line();
     matcher_.finish(build_, source_);
+    soften_console();
     scanner_.finish(build_, source_);
     if (!bytes_.broken().empty()) defect("truncated", Severity::warning, bytes_.broken());
   }
@@ -290,6 +292,16 @@ class WandbFile {
     matcher_.line(line_, 0, window_.offset(), -1, build_, source_);
     scanner_.line(line_, 0, window_.offset(), build_, source_);
     line_.clear();
+  }
+
+  /// This file is the artifact of the metrics; the console's own is output.log beside it, and says
+  /// whether an error ended the run. The copy here keeps the error in view without failing a run
+  /// whose metrics are well: it may come from after the training, or from a cell of a notebook.
+  void soften_console() {
+    for (Event& event : build_.run().events) {
+      if (event.origin.source == source_)
+        event.severity = std::min(event.severity, Severity::warning);
+    }
   }
 
   ByteStream& bytes_;
