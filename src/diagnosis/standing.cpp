@@ -42,7 +42,9 @@ bool says_how_it_goes(Role role) {
 std::uint64_t telling_samples(const Run& run) {
   std::uint64_t most = 0;
   for (const Series& series : run.series) {
-    if (says_how_it_goes(series.role)) most = std::max(most, series.count);
+    const bool always_zero =
+        series.min == 0 && series.max == 0;  // says nothing good of an accuracy or a reward
+    if (says_how_it_goes(series.role) && !always_zero) most = std::max(most, series.count);
   }
   return most;
 }

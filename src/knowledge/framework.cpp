@@ -70,7 +70,6 @@ Framework load(element content) {
   framework.step_keys = texts_of(content, "step_keys");
   framework.also = texts_of(content, "also");
   framework.syntax = text_of(content, "syntax");
-  framework.part = truth_of(content, "part");
   framework.call = text_of(content, "call");
   framework.calls = texts_of(content, "calls");
   each_member(content, "series", [&framework](std::string_view key, element item) {

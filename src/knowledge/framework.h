@@ -55,9 +55,6 @@ struct Framework {
   std::vector<SettingKey>
       settings;  ///< in the table's order; the first of a setting is the one written
   std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
-  bool part =
-      false;  ///< no trainer by itself: a file or library that runs of several trainers have
-              ///< (`fsdp`, `hf-model`, `environment`)
   std::string syntax;  ///< how it is configured: `yaml`, `json`, `toml`, `flags`, `python`,
                        ///< `assignments`, `hydra`
   std::string call;    ///< of `python`: the class whose keywords the keys are, `TrainingArguments`

@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "record/run_builder.h"
-#include "sources/assemble.h"
 #include "sources/byte_stream.h"
 #include "sources/file_search.h"
 #include "sources/reader.h"
@@ -202,20 +201,19 @@ std::vector<Run> collect(const std::vector<std::string>& paths, const CollectOpt
   for (const Input& input : inputs) {
     if (input.file.use == FileUse::read) progress.all_bytes += input.file.bytes;
   }
-  std::vector<Fragment> fragments;
+  std::vector<Run> runs;
   for (const RunFiles& files : grouped) {
+    Run run;
+    run.name = files.name;
+    RunBuilder build(run);
     for (const std::size_t i : files.files) {
-      Fragment fragment;
-      fragment.folder = files.name;
-      fragment.run.name = files.name;
-      RunBuilder build(fragment.run);
       read_file(inputs[i], build, progress);
-      fragments.push_back(std::move(fragment));
       if (inputs[i].file.use == FileUse::read) progress.before += inputs[i].file.bytes;
       progress.tell(0);
     }
+    runs.push_back(std::move(run));
   }
-  return assemble(std::move(fragments));
+  return runs;
 }
 
 }  // namespace aplomb
