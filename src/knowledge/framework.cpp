@@ -251,7 +251,7 @@ std::string_view detect_framework(std::string_view text) {
     const auto found = static_cast<std::size_t>(std::count_if(
         framework.detect.begin(), framework.detect.end(),
         [text](const std::string& piece) { return text.find(piece) != std::string_view::npos; }));
-    if (found > most) {
+    if (found > most && framework.slug != "environment") {
       most = found;
       best = framework.slug;
     }

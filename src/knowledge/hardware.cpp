@@ -98,6 +98,17 @@ double memory_behind(std::string_view text, std::size_t end) {
   return 0;
 }
 
+/// `32GB V100`, `8 40G A100`: a size right before the name.
+double memory_before(std::string_view text, std::size_t at) {
+  const std::string_view head = trim(text.substr(0, at));
+  const std::size_t start = head.find_last_of(" ,;(") + 1;
+  const std::string_view word = head.substr(start == std::string_view::npos + 1 ? 0 : start);
+  if (word.size() < 2 || !is_digit(word.front()) || word.find('g') == std::string_view::npos)
+    return 0;
+  const auto bytes = written_bytes(word);
+  return bytes && *bytes >= 1024.0 * 1024 * 1024 ? *bytes : 0;
+}
+
 bool all_of_match(const Gpu& card, std::string_view folded, std::size_t at) {
   return std::all_of(card.match.begin() + 1, card.match.end(), [&](const std::string& word) {
     return find_word(folded, word, is_digit(word.front()) ? at : 0) != std::string_view::npos;
@@ -142,7 +153,8 @@ std::optional<GpuSeen> find_gpu(std::string_view text) {
         !best || at < best->position || (at == best->position && card.match.size() > most_words);
     if (!nearer || !all_of_match(card, folded, at)) continue;
     const std::size_t end = at + card.match.front().size();
-    const double memory = memory_behind(folded, end);
+    double memory = memory_behind(folded, end);
+    if (memory == 0) memory = memory_before(folded, at);
     best = GpuSeen{&card, at, count_before(folded, at), memory > 0 ? memory : card.memory_bytes};
     most_words = card.match.size();
   }

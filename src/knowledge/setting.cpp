@@ -34,6 +34,7 @@ SettingSpec load_spec(element entry) {
   spec.unit = text_of(entry, "unit");
   spec.type = type_of(text_of(entry, "type")).value_or(SettingType::text);
   spec.open = truth_of(entry, "open");
+  spec.numeric = truth_of(entry, "numeric");
   simdjson::dom::object words;
   if (entry.at_key("words").get(words) != simdjson::SUCCESS) return spec;
   for (const auto& word : words) {
@@ -70,10 +71,18 @@ std::size_t position(std::string_view slug) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
+/// Not the tables that serve all of them.
+bool is_framework(const Framework& table) {
+  return table.slug != "common" && table.slug != "environment";
+}
+
 /// A key is safe to understand without knowing the framework when it is more than one plain word.
 bool telling(std::string_view folded) {
   return folded.size() >= 6 && folded.find_first_of("_.") != std::string_view::npos;
 }
+
+/// Below this the keys of a text speak for no framework: two telling keys that two tables share.
+constexpr double k_least_weight = 1;
 
 /// Index of the table that answers for keys of no known framework: every table that has the key
 /// agrees on what it sets; frameworks().size() where they do not, or none has it.
@@ -112,10 +121,11 @@ std::size_t table_for(std::string_view framework, const std::string& folded, Key
 
 std::optional<Value> value_by(const SettingKey& key, const SettingSpec& spec,
                               std::string_view written) {
+  const std::string_view word = unquote(trim(written));
   for (const auto& [spelled, canonical] : key.values) {
-    const bool same = iequals(spelled, written);
-    if (same || (iequals(spelled, "true") && is_yes(written)) ||
-        (iequals(spelled, "false") && is_no(written))) {
+    const bool same = iequals(spelled, word);
+    if (same || (iequals(spelled, "true") && is_yes(word)) ||
+        (iequals(spelled, "false") && is_no(word))) {
       return canonical;
     }
   }
@@ -138,6 +148,11 @@ std::optional<Value> word_value(const SettingSpec& spec, std::string_view writte
 }
 
 }  // namespace
+
+bool SettingSpec::holds(std::string_view word) const {
+  return std::any_of(words.begin(), words.end(),
+                     [word](const auto& known) { return iequals(known.first, word); });
+}
 
 const std::vector<SettingSpec>& setting_specs() {
   static const std::vector<SettingSpec> the_specs = [] {
@@ -186,8 +201,11 @@ std::optional<Value> parse_value(const SettingSpec& spec, std::string_view writt
     }
     case SettingType::text:
     case SettingType::texts: {
-      const bool fits =
-          !written.empty() && written.size() <= 400 && !is_yes(written) && !is_no(written);
+      // A progress bar behind a key (`dataset:  47%|####   |`) is no value.
+      const bool fits = !written.empty() && written.size() <= 4096 &&
+                        (spec.numeric || !is_yes(written)) && (spec.numeric || !is_no(written)) &&
+                        (spec.numeric || !parse_number(written)) &&
+                        written.find("%|") == std::string_view::npos;
       return fits ? std::optional<Value>(std::string(written)) : std::nullopt;
     }
   }
@@ -200,7 +218,6 @@ std::vector<Assignment> read_setting(std::string_view framework, std::string_vie
   const std::string folded = fold_key(key);
   const std::size_t table = table_for(framework, folded, scope);
   if (table >= frameworks().size()) return made;
-  written = unquote(trim(written));
   const auto [first, last] = key_indices()[table].keys.equal_range(folded);
   for (auto entry = first; entry != last; ++entry) {
     const SettingSpec* spec = find_setting_spec(entry->second->setting);
@@ -226,17 +243,18 @@ std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
     const std::string folded = fold_key(key);
     holders.clear();
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      if (frameworks()[i].slug != "common" && indices[i].keys.contains(folded))
-        holders.push_back(i);
+      if (is_framework(frameworks()[i]) && indices[i].keys.contains(folded)) holders.push_back(i);
     }
+    // A plain word (`model`, `patience`) tells little: notes use it too.
+    const double telling_weight = telling(folded) ? 1 : 0.25;
     for (const std::size_t holder : holders) {
-      weight[holder] += 1 / static_cast<double>(holders.size());
+      weight[holder] += telling_weight / static_cast<double>(holders.size());
       ++hits[holder];
     }
   }
   std::size_t best = indices.size();
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (hits[i] < least) continue;
+    if (hits[i] < least || weight[i] < k_least_weight) continue;
     // A table of the artifact's own syntax is the likelier one of two that fit about as well.
     if (frameworks()[i].syntax == syntax) weight[i] *= 1.5;
     if (best == indices.size() || weight[i] > weight[best]) best = i;

@@ -37,8 +37,12 @@ struct SettingSpec {
   std::string unit;     ///< empty where it has none
   SettingType type = SettingType::text;
   bool open = false;  ///< of `word`: words that the table does not hold are kept, in lower case
+  bool numeric =
+      false;  ///< of `text`: may be a number; others that are one say something else (a metric)
   std::vector<std::pair<std::string, std::string>>
       words;  ///< spelling (lower case) -> canonical word
+
+  bool holds(std::string_view word) const;  ///< whether `word` is one of them, in any case
 };
 
 /// Every canonical setting, in the table's order.

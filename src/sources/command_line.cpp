@@ -95,13 +95,17 @@ std::string path_of(std::string_view flag) {
 class CommandParser {
  public:
   CommandParser(std::string_view text, std::uint64_t line, std::uint64_t offset)
-      : base_(offset), words_(split_words(text, line)) {}
+      : base_(offset), words_(split_words(text, line)) {
+    script_ = std::any_of(words_.begin(), words_.end(),
+                          [](const Word& word) { return word.text.ends_with(".py"); });
+  }
 
   std::vector<ConfigEntry> parse() {
     for (std::size_t i = 0; i < words_.size();) {
       const Word& word = words_[i];
       if (is_flag(word)) {
         i = flag(i);
+        if (!script_ && entries_.back().path.starts_with("cli.")) entries_.pop_back();
         continue;
       }
       if (const std::size_t equals = equals_in(word.text);
@@ -128,7 +132,8 @@ class CommandParser {
                         value.size(),
                         quoted,
                         false,
-                        false, false});
+                        false,
+                        false});
   }
 
   /// The flag at `i` with what follows it; the index of the next word to look at.
@@ -147,7 +152,8 @@ class CommandParser {
                       0,
                       false,
                       false,
-                      true, false};
+                      true,
+                      false};
     std::size_t next = i + 1;
     const auto is_value = [this](std::size_t at) {
       return at < words_.size() && !is_flag(words_[at]) && words_[at].text != "&&" &&
@@ -172,6 +178,8 @@ class CommandParser {
   }
 
   std::uint64_t base_;
+  bool script_ =
+      false;  ///< a Python script is run: its one-letter flags are those of PyTorch's examples
   std::vector<Word> words_;
   std::vector<ConfigEntry> entries_;
 };
@@ -179,7 +187,17 @@ class CommandParser {
 }  // namespace
 
 bool looks_like_command(std::string_view line) {
-  const std::string_view start = trim(line);
+  std::string_view start = trim(line);
+  // `CUDA_VISIBLE_DEVICES=0 python ...`: assignments in front are passed over.
+  for (std::size_t end = start.find(' '); end != std::string_view::npos; end = start.find(' ')) {
+    const std::size_t equals = start.find('=');
+    const bool assignment =
+        equals < end && equals > 0 &&
+        std::all_of(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(equals),
+                    [](char c) { return (c >= 'A' && c <= 'Z') || c == '_' || is_digit(c); });
+    if (!assignment) break;
+    start = trim(start.substr(end));
+  }
   if (start.size() > 2 && start.substr(0, 2) == "--" && is_letter(start[2])) return true;
   for (std::size_t at = line.find(" --"); at != std::string_view::npos;
        at = line.find(" --", at + 1)) {

@@ -137,9 +137,10 @@ void unwrap_values(std::vector<ConfigEntry>& entries) {
 }
 
 std::size_t put_entries(std::vector<ConfigEntry> entries, std::string_view framework,
-                        RunBuilder& build, SourceId source) {
+                        RunBuilder& build, SourceId source, bool code) {
   resolve_references(entries);
   SettingSink sink(build, source, framework);
+  sink.code(code);
   if (build.source(source).framework.empty())
     build.source(source).framework = std::string(framework);
   std::size_t made = 0;

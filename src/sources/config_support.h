@@ -43,6 +43,6 @@ void unwrap_values(std::vector<ConfigEntry>& entries);
 /// Puts every entry; command lines kept in lists (`args: ["--lr", "1e-4"]` of W&B's metadata,
 /// hydra's overrides) are read as such. Sets the source's framework. The number of settings made.
 std::size_t put_entries(std::vector<ConfigEntry> entries, std::string_view framework,
-                        RunBuilder& build, SourceId source);
+                        RunBuilder& build, SourceId source, bool code = false);
 
 }  // namespace aplomb

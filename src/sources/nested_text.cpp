@@ -208,9 +208,18 @@ class NestedParser {
         at = close_at;
         continue;
       }
-      if (comment_end(text_, at) != at) break;
+      if (comment_end(text_, at) != at || (c == ' ' && key_follows(at))) break;
     }
     return at;
+  }
+
+  /// Whether the blank at `at` ends a value because `name=` stands behind it: `r=8 alpha=16
+  /// dropout=0.1`.
+  bool key_follows(std::size_t at) const {
+    while (at < text_.size() && text_[at] == ' ') ++at;
+    const std::size_t start = at;
+    while (at < text_.size() && is_name(text_[at])) ++at;
+    return at > start && at + 1 < text_.size() && text_[at] == '=' && text_[at + 1] != '=';
   }
 
   void open(char bracket, std::string_view name) {
@@ -236,7 +245,7 @@ class NestedParser {
     if (!call.empty() && call != "dict" && call != "OrderedDict") {
       // What was called is a value of its own: `optimizer = AdamW(...)`.
       if (parent.has_key) {
-        entry(frame.path, parent.call, name, at_ - name.size(), 0, line_);
+        entry(frame.path, parent.call, call, at_ - call.size(), 0, line_);
         entries_.back().is_call = true;
       }
       frame.call = std::string(call);

@@ -35,7 +35,7 @@ class PythonConfigReader final : public Reader {
     const std::string text = read_config_text(bytes, build, source);
     auto entries = parse_nested(text);
     const std::string framework(framework_of(entries, build.source(source).path, "assignments"));
-    put_entries(std::move(entries), framework, build, source);
+    put_entries(std::move(entries), framework, build, source, true);
     SettingSink sink(build, source, framework);
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {

@@ -89,6 +89,7 @@ class LineReader {
         note != std::string_view::npos && left.ends_with(')')) {
       left = trim(left.substr(0, note));  // `Total train batch size (w. parallel, ...)`
     }
+    if (left.find('(') != std::string_view::npos) return;  // code: `train(resume_from_checkpoint`
     std::string key;
     for (const char c : left) {
       if (c != '`' && c != '*' && c != '"' && c != '\'') key += c;
@@ -109,7 +110,8 @@ class LineReader {
                                     value.size(),
                                     false,
                                     false,
-                                    false, false});
+                                    false,
+                                    false});
     }
   }
 

@@ -72,6 +72,30 @@ std::string without_numbers(std::string_view path) {
   return kept;
 }
 
+/// Whether a bare word of program code that made this setting names a variable: `optim=name`, but
+/// not `dtype=torch.bfloat16`.
+bool is_variable(const knowledge::Assignment& made, std::string_view written) {
+  using knowledge::SettingType;
+  if (knowledge::is_yes(written) || knowledge::is_no(written)) return false;
+  const SettingType type = made.spec->type;
+  if (type == SettingType::word) return !made.spec->holds(written);
+  return (type == SettingType::text || type == SettingType::texts) && !parse_number(written);
+}
+
+/// Whether a keyword speaks of the run: of a call that some table names, of one whose name says
+/// that it takes a configuration, or by a key of several words. `tensor(..., device='cuda:0')` and
+/// `Dropout(p=0.1)` do not.
+bool configures(const ConfigEntry& entry) {
+  if (entry.path.find_first_of("_.") != std::string::npos ||
+      knowledge::framework_of_call(entry.call) != nullptr)
+    return true;
+  constexpr std::string_view k_names[] = {"config",  "args",  "namespace", "param",
+                                          "option",  "train", "fit",       "main",
+                                          "setting", "opt",   "dict",      "easydict"};
+  return std::any_of(std::begin(k_names), std::end(k_names),
+                     [&](std::string_view name) { return icontains(entry.call, name); });
+}
+
 }  // namespace
 
 SettingSink::SettingSink(RunBuilder& build, SourceId source, std::string_view framework)
@@ -100,7 +124,9 @@ SettingSink::Assignments SettingSink::look_up(const ConfigEntry& entry, std::str
 }
 
 std::size_t SettingSink::put(const ConfigEntry& entry, KeyScope scope) {
-  Assignments made = look_up(entry, entry.text, scope);
+  if (!entry.call.empty() && !configures(entry)) return 0;
+  // Quotes are put back: blanks inside them belong to the value (a response template's last one).
+  Assignments made = look_up(entry, entry.quoted ? "\"" + entry.text + "\"" : entry.text, scope);
   if (made.empty() && entry.is_list && entry.is_flag) {
     made = look_up(entry, std::string_view(entry.text).substr(0, entry.text.find(',')), scope);
   }
@@ -113,6 +139,10 @@ std::size_t SettingSink::put(const ConfigEntry& entry, KeyScope scope) {
     ConfigEntry positive = entry;
     positive.path.erase(0, 3);
     made = look_up(positive, "false", scope);
+  }
+  if ((code_ || !entry.call.empty()) && !entry.quoted && !entry.is_list && !entry.is_call) {
+    std::erase_if(made,
+                  [&](const knowledge::Assignment& one) { return is_variable(one, entry.text); });
   }
   if (entry.is_call) {  // `optimizer = AdamW(...)` names the optimizer; `model = load(...)` names
                         // no model

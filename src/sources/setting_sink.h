@@ -36,6 +36,9 @@ class SettingSink {
   void put_canonical(std::string_view setting, Value value, std::string_view raw_key,
                      std::uint64_t line, std::uint64_t offset);
 
+  /// Of program code: a bare name is a variable there, not a value (`model_name=name`).
+  void code(bool is_code) { code_ = is_code; }
+
   void framework(std::string_view slug) { framework_ = slug; }
   const std::string& framework() const { return framework_; }
   std::size_t made() const { return made_; }
@@ -50,6 +53,7 @@ class SettingSink {
   std::string framework_;
   std::unordered_map<std::string, Value> last_;  // value that each setting has now
   std::size_t made_ = 0;
+  bool code_ = false;
 };
 
 }  // namespace aplomb

@@ -23,6 +23,27 @@ bool goes_on(std::string_view line) {
   return !tail.empty() && tail.back() == '\\';
 }
 
+/// Sentences that tell the user what to set; what stands in them is not what was set.
+bool gives_advice(std::string_view line) {
+  constexpr std::string_view k_advice[] = {
+      "try setting", "you can set",   "please set", "consider setting",
+      "should set",  "should be set", "by setting", "set `",
+      "recommend",   "e.g.",          "instead of", "to avoid fragmentation"};
+  return std::any_of(std::begin(k_advice), std::end(k_advice),
+                     [line](std::string_view advice) { return icontains(line, advice); });
+}
+
+/// A line of metrics that comes here holds no settings, though its keys (`lr`) may be ones of both
+/// kinds.
+bool holds_metrics(const LineForm& form) {
+  return std::any_of(form.pairs.begin(), form.pairs.end(), [](const ConfigEntry& entry) {
+    const std::string_view key = entry.path;
+    const bool metric = key.ends_with("loss") || key.ends_with("grad_norm") || key == "epoch" ||
+                        key == "step" || key == "iter" || key == "iteration";
+    return metric && parse_number(entry.text).has_value();
+  });
+}
+
 }  // namespace
 
 void SettingScanner::line(std::string_view line, std::uint64_t number, std::uint64_t offset,
@@ -61,6 +82,7 @@ bool SettingScanner::literals(std::string_view line, std::uint64_t number, std::
   for (const std::uint32_t index : hits.frameworks) {
     // The framework that most pieces so far speak for; a later one needs more of them.
     framework_votes_.resize(knowledge::frameworks().size());
+    if (knowledge::frameworks()[index].slug == "environment") continue;
     if (++framework_votes_[index] > framework_weight_) {
       framework_weight_ = framework_votes_[index];
       sink_->framework(knowledge::frameworks()[index].slug);
@@ -115,12 +137,32 @@ void SettingScanner::flush() {
 
 void SettingScanner::pairs(std::string_view line, std::uint64_t number, std::uint64_t offset) {
   const LineForm form = read_line(line, number, offset);
-  std::size_t made = 0;
-  for (const ConfigEntry& entry : form.pairs) made += sink_->put(entry);
+  if (kind_ == TextKind::log && (gives_advice(line) || holds_metrics(form))) return;
+  // Keys of several words first: `batch size per device = 4` sets no device.
   for (const ConfigEntry& entry : form.alternatives) {
-    if (made > 0) break;
-    made += sink_->put(entry);
+    if (entry.path.find(' ') != std::string::npos && put(entry)) return;
   }
+  bool made = false;
+  for (const ConfigEntry& entry : form.pairs) made = put(entry) || made;
+  for (const ConfigEntry& entry : form.alternatives) made = made || put(entry);
+}
+
+bool SettingScanner::put(const ConfigEntry& entry) {
+  const bool strong =
+      kind_ == TextKind::declared || entry.path.find_first_of("_.- ") != std::string::npos ||
+      (entry.line >= last_made_line_ && entry.line - last_made_line_ <= k_block_lines);
+  if (!strong) {
+    if (weak_.size() >= k_block_lines) weak_.erase(weak_.begin());
+    weak_.push_back(entry);
+    return false;
+  }
+  if (sink_->put(entry) == 0) return false;
+  last_made_line_ = entry.line;
+  for (const ConfigEntry& before : weak_) {
+    if (entry.line - before.line <= k_block_lines) sink_->put(before);
+  }
+  weak_.clear();
+  return true;
 }
 
 void SettingScanner::finish(RunBuilder& build, SourceId source) {

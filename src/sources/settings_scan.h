@@ -40,6 +40,8 @@ class SettingScanner {
   static constexpr std::uint64_t k_idle_bytes = 4ULL << 20U;
   static constexpr std::size_t k_pending_bytes = 256ULL << 10U;
   static constexpr std::size_t k_pending_lines = 2000;
+  static constexpr std::uint64_t k_block_lines =
+      6;  ///< lines that settings of one dump are apart at most
   static constexpr std::size_t k_longest_line = 64ULL
                                                 << 10U;  ///< only so much of a line is looked at
 
@@ -57,6 +59,9 @@ class SettingScanner {
   void flush();
   void open(Open what, std::string_view line, std::uint64_t number, std::uint64_t offset);
   bool literals(std::string_view line, std::uint64_t number, std::uint64_t offset);
+  /// In a log a key that is one plain word (`model`, `device`) counts only near another setting:
+  /// dumps come in blocks.
+  bool put(const ConfigEntry& entry);
   void pairs(std::string_view line, std::uint64_t number, std::uint64_t offset);
 
   TextKind kind_;
@@ -68,6 +73,8 @@ class SettingScanner {
   std::uint64_t pending_offset_ = 0;
   int pending_depth_ = 0;
   std::uint64_t idle_bytes_ = 0;
+  std::vector<ConfigEntry> weak_;
+  std::uint64_t last_made_line_ = 0;
   EnvironmentLines environment_;
   std::vector<std::size_t> framework_votes_;  // by index into knowledge::frameworks()
   std::size_t framework_weight_ = 0;
