@@ -40,6 +40,19 @@ bool matches(const RE2& expression, std::string_view text) {
   return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), expression);
 }
 
+/// A configuration printed in one line holds the words of many symptoms without meaning any.
+bool is_dump(std::string_view line) {
+  constexpr int k_many = 8;
+  int pairs = 0;
+  for (std::size_t at = line.find_first_of(":="); at != std::string_view::npos && pairs < k_many;
+       at = line.find_first_of(":=", at + 1)) {
+    const char before = at == 0 ? ' ' : line[at - 1];
+    const bool quoted = before == '\'' || before == '"';
+    if (quoted || (line[at] == '=' && before != ' ')) ++pairs;
+  }
+  return pairs >= k_many;
+}
+
 bool same_rank(int a, int b) { return a < 0 || b < 0 || a == b; }
 
 std::string event_key(const Signature& signature, const Event& event) {
@@ -67,10 +80,11 @@ void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::ui
         std::any_of(hits_.begin(), hits_.end(), [&](const Hit& hit) { return hit.owner == owner; });
     if (!known) hits_.push_back({owner, position});
   });
+  const bool dump = !hits_.empty() && is_dump(line);
   for (const Hit& hit : hits_) {
     const Signature& signature = *table.all()[hit.owner];
     const bool spent = ++tries_[hit.owner] > k_most_tries;
-    if (spent && signature.role == SignatureRole::symptom) continue;
+    if ((spent || dump) && signature.role == SignatureRole::symptom) continue;
     const std::string_view window = window_around(line, hit.position);
     Event event;
     event.kind = signature.kind;

@@ -75,6 +75,9 @@ void LogScanner::line(const Line& line) {
 
 void LogScanner::body(std::string_view text, const Where& where, int depth) {
   if (trim(text).empty()) return;
+  // Every line whose shape is not that of metrics seen before: what people write of a run often
+  // holds numbers too.
+  if (depth == 0) signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
   if (traces_.line(text, where.rank, where.number, where.offset, records_)) {
     unexplained(text, where);
     return;
@@ -276,7 +279,6 @@ void LogScanner::note_restart(const Where& where) {
 }
 
 void LogScanner::unexplained(std::string_view text, const Where& where) {
-  signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
   settings_.line(text, where.number, where.offset, build_, source_);
 }
 
