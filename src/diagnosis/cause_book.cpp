@@ -110,6 +110,7 @@ Calibration read_calibration(element entry) {
   };
   return {number("temperature", usual.temperature),
           number("unknown", usual.unknown),
+          number("healthy", usual.healthy),
           number("explains_failed", usual.explains_failed),
           number("explains_unstable", usual.explains_unstable),
           number("explains_warning", usual.explains_warning),

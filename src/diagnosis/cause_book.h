@@ -63,6 +63,7 @@ struct NextStep {
 struct Calibration {
   double temperature = 1;  ///< divides log-odds before the softmax
   double unknown = 0;      ///< log-odds of a cause that the book does not hold
+  double healthy = 2;      ///< more for the unknown cause where the run looks healthy on the whole
   double explains_failed =
       1;  ///< added once when an explained symptom or event is there, by its severity
   double explains_unstable = 1;

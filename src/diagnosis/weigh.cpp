@@ -131,7 +131,8 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   const auto mass = [&](double log_odds) {
     return std::exp(std::clamp(log_odds / book.calibration.temperature, -50.0, 50.0));
   };
-  const double unknown = mass(book.calibration.unknown);
+  const double calm = is_yes(facts.find("run.healthy")) ? book.calibration.healthy : 0;
+  const double unknown = mass(book.calibration.unknown + calm);
   Ranking ranking;
   for (const Candidate& candidate : candidates) {
     const double own = mass(candidate.ranked.log_odds);

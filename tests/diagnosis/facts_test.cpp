@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "diagnosis/cause_book.h"
+#include "diagnosis/diagnosis.h"
+#include "record/run_builder.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
+
+/// A run with one source, filled series by series.
+class FactsOfARun : public testing::Test {
+ protected:
+  void series(const char* name, Role role, const std::vector<double>& values,
+              const char* raw = nullptr) {
+    const SeriesId id =
+        build_.series(source_, name, raw != nullptr ? raw : name, role, StepKind::explicit_);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      build_.append(id, static_cast<std::int64_t>(i), values[i], i + 1, 10 * i);
+    }
+  }
+
+  void setting(const char* name, Value value) {
+    build_.setting({name, std::move(value), name, "", {source_, 1, 0}});
+  }
+
+  void event(const char* kind, std::map<std::string, Value> caught = {}) {
+    Event event;
+    event.kind = kind;
+    event.text = kind;
+    event.caught = std::move(caught);
+    event.origin = {source_, 5, 50};
+    build_.event(std::move(event));
+  }
+
+  FactTable facts(const std::vector<Symptom>& symptoms = {}) {
+    return gather_facts(run_, symptoms);
+  }
+
+  double number(const FactTable& table, const char* name) {
+    const Fact* fact = table.find(name);
+    const double* held = fact == nullptr ? nullptr : as_number(fact->value);
+    return held == nullptr ? k_nan : *held;
+  }
+
+  std::string text(const FactTable& table, const char* name) {
+    const Fact* fact = table.find(name);
+    return fact == nullptr ? "unknown" : show(fact->value);
+  }
+
+  aplomb::Run run_;
+  RunBuilder build_{run_};
+  SourceId source_ = build_.open("train.log", "text-log", 0);
+};
+
+TEST_F(FactsOfARun, ALaterSettingOfTheSameNameWins) {
+  setting("optim.lr", 1e-3);
+  setting("optim.lr", 2e-5);
+  EXPECT_DOUBLE_EQ(number(facts(), "optim.lr"), 2e-5);
+}
+
+TEST_F(FactsOfARun, EventsGiveTheirKindTheirCountAndWhatTheyCaught) {
+  event("cuda-oom", {{"requested", 5e9}});
+  event("cuda-oom", {{"requested", 7e9}});
+  const FactTable table = facts();
+  EXPECT_EQ(text(table, "error.cuda-oom"), "true");
+  EXPECT_DOUBLE_EQ(number(table, "error.cuda-oom.count"), 2);
+  EXPECT_DOUBLE_EQ(number(table, "error.cuda-oom.requested"), 5e9);
+  ASSERT_FALSE(table.find("error.cuda-oom")->evidence.empty());
+  EXPECT_EQ(table.find("error.cuda-oom")->evidence[0].line, 5U);
+  EXPECT_EQ(table.find("error.nothing"), nullptr) << "an event that is not there is unknown";
+}
+
+TEST_F(FactsOfARun, RepeatedMessagesAreCountedByTheirTimes) {
+  event("scaler-skip", {{"times", 12.0}});
+  event("scaler-skip");  // the matcher keeps the first, with the count, and the last
+  EXPECT_DOUBLE_EQ(number(facts(), "error.scaler-skip.count"), 12);
+}
+
+TEST_F(FactsOfARun, ASilentDetectorSaysAbsentOnlyOfWhatItSaw) {
+  series("loss", Role::loss, {3, 2.5, 2.2, 2.0, 1.9, 1.8});
+  const FactTable table = facts();
+  EXPECT_EQ(text(table, "loss.nonfinite"), "false");
+  EXPECT_EQ(text(table, "loss.spike"), "false");
+  EXPECT_EQ(text(table, "grad_norm.nonfinite"), "unknown") << "no gradient norm was logged";
+}
+
+TEST_F(FactsOfARun, ThreeSamplesAreTooFewToSayThatTheLossHasNoSpike) {
+  series("loss", Role::loss, {3, 2.5, 2.2});
+  const FactTable table = facts();
+  EXPECT_EQ(text(table, "loss.nonfinite"), "false");
+  EXPECT_EQ(text(table, "loss.spike"), "unknown");
+}
+
+TEST_F(FactsOfARun, ASymptomBringsItsMeasures) {
+  Symptom symptom;
+  symptom.id = "loss.spike";
+  symptom.summary = "loss jumps";
+  symptom.measures["ratio"] = 4.5;
+  const FactTable table = facts({symptom});
+  EXPECT_EQ(text(table, "loss.spike"), "true");
+  EXPECT_DOUBLE_EQ(number(table, "loss.spike.ratio"), 4.5);
+  EXPECT_EQ(table.find("loss.spike")->because, "loss jumps");
+}
+
+TEST_F(FactsOfARun, SeriesGiveFiniteEndsAndExtremes) {
+  series("loss", Role::loss, {k_nan, 3, 1, 2, k_nan});
+  const FactTable table = facts();
+  EXPECT_DOUBLE_EQ(number(table, "loss.first"), 3);
+  EXPECT_DOUBLE_EQ(number(table, "loss.last"), 2);
+  EXPECT_DOUBLE_EQ(number(table, "loss.min"), 1);
+  EXPECT_DOUBLE_EQ(number(table, "loss.points"), 5);
+  EXPECT_EQ(table.find("loss.last")->evidence[0].line, 4U);
+}
+
+TEST_F(FactsOfARun, TheLearningRateIsJudgedByItsMethod) {
+  setting("optim.lr", 1e-3);
+  setting("peft.method", std::string("lora"));
+  const FactTable table = facts();
+  EXPECT_EQ(text(table, "lr.method"), "lora");
+  EXPECT_NEAR(number(table, "lr.over_usual"), 1e-3 / 3e-4, 1e-9);
+}
+
+TEST_F(FactsOfARun, RewardsMakeItReinforcementLearning) {
+  series("reward", Role::reward, {0, 0.1});
+  setting("optim.lr", 1e-6);
+  const FactTable table = facts();
+  EXPECT_EQ(text(table, "run.kind"), "rl");
+  EXPECT_EQ(text(table, "lr.method"), "rl");
+}
+
+TEST_F(FactsOfARun, BoxLossesMakeItVision) {
+  series("loss/rpn_box", Role::loss_component, {0.1});
+  EXPECT_EQ(text(facts(), "run.kind"), "vision");
+}
+
+TEST_F(FactsOfARun, TheGlobalBatchIsTheProductOfItsParts) {
+  setting("batch.micro", 4.0);
+  setting("batch.accumulation", 8.0);
+  setting("dist.world_size", 2.0);
+  EXPECT_DOUBLE_EQ(number(facts(), "batch.global"), 64);
+}
+
+TEST_F(FactsOfARun, ALossThatDoesNotFallIsFlatAndOneThatFallsIsNot) {
+  series("loss", Role::loss, {4.6, 4.7, 4.5, 4.8, 4.9, 4.6, 4.8, 4.7});
+  EXPECT_EQ(text(facts(), "loss.flat"), "true");
+  aplomb::Run falling;
+  RunBuilder build(falling);
+  const SourceId source = build.open("log", "text-log", 0);
+  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  for (int i = 0; i < 8; ++i) build.append(loss, i, 4.0 - 0.1 * i, 0, 0);
+  EXPECT_EQ(text(gather_facts(falling, {}), "loss.flat"), "false");
+}
+
+TEST_F(FactsOfARun, GuessingAmongTenClassesIsRecognised) {
+  setting("data.class_count", 10.0);
+  series("loss", Role::loss, std::vector<double>(12, std::log(10.0)));
+  EXPECT_EQ(text(facts(), "loss.chance_level"), "true");
+}
+
+TEST_F(FactsOfARun, ABoxWhoseCornersAreSwappedIsDegenerate) {
+  event("box-list", {{"x1", 1324.5}, {"y1", 275.8}, {"x2", 699.7}, {"y2", 19.5}});
+  EXPECT_EQ(text(facts(), "data.degenerate_box"), "true");
+}
+
+TEST_F(FactsOfARun, AWarmUpAsLongAsTheRunIsSeenInTheSettings) {
+  setting("schedule.warmup_steps", 300.0);
+  setting("train.max_steps", 300.0);
+  EXPECT_EQ(text(facts(), "schedule.warmup_covers_run"), "true");
+}
+
+TEST_F(FactsOfARun, EveryDerivedFactIsDeclared) {
+  setting("optim.lr", 1e-3);
+  setting("batch.micro", 4.0);
+  setting("batch.accumulation", 8.0);
+  setting("precision.params", std::string("bf16"));
+  setting("precision.compute", std::string("fp16"));
+  series("loss", Role::loss, {2e9, 3, 4, 5, 4, 3, 4, 5, 4});
+  series("eval_loss", Role::eval_loss, {3, 4});
+  series("lr", Role::lr, {1e-4, 1e-3});
+  series("epoch", Role::epoch, {0.5, 1.5});
+  const std::vector<std::string> declared = declared_facts();
+  const FactTable table = facts();
+  for (const Fact& fact : table.all()) {
+    const bool known_elsewhere = fact.name.starts_with("error.") || fact.name.ends_with(".series");
+    if (!known_elsewhere) {
+      EXPECT_TRUE(is_declared(declared, fact.name)) << fact.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace aplomb

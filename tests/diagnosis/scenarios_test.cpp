@@ -1,0 +1,220 @@
+/// The knowledge judged on situations that a practitioner knows: facts in, first cause out. Each
+/// line is one textbook picture, not a report of some run.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "diagnosis/cause_book.h"
+#include "diagnosis/weigh.h"
+
+namespace aplomb {
+namespace {
+
+using Given = std::vector<std::pair<const char*, Value>>;
+
+Value word(const char* text) { return std::string(text); }
+
+std::string first_cause(const Given& given) {
+  FactTable facts;
+  SeverityOf severities;
+  for (const auto& [name, value] : given) {
+    facts.set({name, value, name, {}});
+    severities.emplace(name, Severity::failed);
+  }
+  const Ranking ranking = weigh_causes(cause_book(), facts, severities);
+  return ranking.causes.empty() ? "none" : ranking.causes.front().id;
+}
+
+struct Scenario {
+  const char* says;
+  Given given;
+  const char* cause;
+};
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> all = {
+      {"the loss climbs for steps before it is NaN, at twice the usual learning rate",
+       {{"loss.nonfinite", true},
+        {"nonfinite.onset.loss_rise_before", true},
+        {"nonfinite.onset.onset", word("early")},
+        {"lr.over_usual", 2.0},
+        {"lr.peak", 1e-4},
+        {"run.kind", word("llm")}},
+       "nan.lr-too-high"},
+      {"NaN right after the first update of fp16 weights by Adam",
+       {{"loss.nonfinite", true},
+        {"nonfinite.onset.after_first_update", true},
+        {"error.half-weights", true},
+        {"error.adam-in-use", true}},
+       "nan.pure-half-optimizer"},
+      {"NaN late in a run under fp16 autocast, nothing rising before it",
+       {{"loss.nonfinite", true},
+        {"precision.fp16_compute", true},
+        {"precision.compute", word("fp16")},
+        {"nonfinite.onset.onset", word("late")}},
+       "nan.fp16-overflow"},
+      {"NaN gradient on the first step, loss finite, learning rate 0, DeepSpeed with overlapped "
+       "communication",
+       {{"grad_norm.nonfinite", true},
+        {"nonfinite.onset.first", word("grad_norm")},
+        {"nonfinite.onset.onset", word("immediate")},
+        {"lr.at_onset", 0.0},
+        {"dist.overlap_comm", true}},
+       "nan.library-bug"},
+      {"only the box loss is NaN, late, with nothing rising",
+       {{"component.nonfinite", true},
+        {"component.nonfinite.only", true},
+        {"component.nonfinite.name", word("loss/rpn_box")},
+        {"run.kind", word("vision")},
+        {"nonfinite.onset.onset", word("late")},
+        {"nonfinite.onset.loss_rise_before", false},
+        {"nonfinite.onset.grad_rise_before", false}},
+       "nan.bad-data-nonfinite"},
+      {"loss exactly 0 with NaN gradients from the first step, assistant tokens only",
+       {{"loss.zero", true},
+        {"loss.zero.always", true},
+        {"loss.zero.with_nan_grad", true},
+        {"grad_norm.nonfinite", true},
+        {"data.assistant_only", true},
+        {"run.kind", word("llm")}},
+       "nan.all-labels-masked"},
+      {"anomaly mode names the backward of a square root",
+       {{"error.anomaly-op", true}, {"error.anomaly-op.op_text", word("SqrtBackward0")}},
+       "nan.unstable-op"},
+      {"FP8 and NaN at once",
+       {{"loss.nonfinite", true},
+        {"precision.fp8", true},
+        {"nonfinite.onset.onset", word("immediate")}},
+       "nan.fp8-zero-scale"},
+      {"the loss climbs back with rising gradient norms at three times the usual learning rate",
+       {{"loss.divergence", true},
+        {"grad_norm.high", true},
+        {"lr.over_usual", 3.0},
+        {"lr.peak", 1e-3}},
+       "diverge.lr-too-high"},
+      {"one spike that recovers, with no rise of the gradient norm before it",
+       {{"loss.spike", true},
+        {"loss.spike.recovers", true},
+        {"loss.spike.count", 1.0},
+        {"loss.spike.lead_steps", 0.0},
+        {"lr.over_usual", 0.5}},
+       "diverge.bad-batch"},
+      {"the loss scale falls below 1",
+       {{"loss_scale.collapse", true}, {"error.scaler-minimum", true}},
+       "diverge.loss-scale-collapse"},
+      {"a plateau at a learning rate twenty times below the usual, gradients alive",
+       {{"loss.plateau", true},
+        {"lr.under_usual", 20.0},
+        {"lr.peak", 5e-7},
+        {"grad_norm.zero", false},
+        {"run.kind", word("llm")}},
+       "stall.lr-too-low"},
+      {"the learning rate is 0 throughout",
+       {{"lr.zero_throughout", true}, {"loss.plateau", true}},
+       "stall.lr-schedule-zero"},
+      {"PEFT prints that nothing is trainable",
+       {{"error.no-trainable-parameters", true}},
+       "stall.frozen-params"},
+      {"bf16 weights without master weights, norms still at 1",
+       {{"precision.params", word("bf16")},
+        {"precision.half_params", true},
+        {"error.norms-unmoved", true},
+        {"loss.plateau", true}},
+       "stall.bf16-update-underflow"},
+      {"adapters do not move under gradient checkpointing",
+       {{"error.weights-unmoved", true}, {"memory.gradient_checkpointing", true}},
+       "stall.gradient-checkpointing-no-grad"},
+      {"the collator ignores instances",
+       {{"error.instance-ignored", true}},
+       "stall.all-labels-masked"},
+      {"the scaler skips on and on",
+       {{"loss_scale.persistent_skipping", true}, {"loss.plateau", true}},
+       "stall.scaler-skips-every-step"},
+      {"held-out loss turns after eight passes",
+       {{"eval.overfit", true}, {"run.epochs", 8.0}},
+       "overfit.too-many-epochs"},
+      {"patients in both splits",
+       {{"error.splits-overlap", true}, {"eval.better_than_train", true}},
+       "overfit.eval-leak"},
+      {"every group has one reward, which is not 0",
+       {{"rl.zero_advantage", true},
+        {"reward.no_spread", true},
+        {"reward.zero", false},
+        {"completion.truncated", false},
+        {"run.kind", word("rl")}},
+       "rl.zero-advantage"},
+      {"every completion is cut and scores 0",
+       {{"completion.truncated", true},
+        {"reward.zero", true},
+        {"reward.no_spread", true},
+        {"rl.zero_advantage", true},
+        {"completion_clipped_ratio.last", 1.0},
+        {"run.kind", word("rl")}},
+       "rl.completions-truncated"},
+      {"rewards spread, gradient and KL exactly 0",
+       {{"rl.no_gradient", true},
+        {"grad_norm.zero", true},
+        {"reward.no_spread", false},
+        {"run.kind", word("rl")}},
+       "rl.no-learning-signal"},
+      {"entropy near 0",
+       {{"entropy.collapse", true}, {"run.kind", word("rl")}},
+       "rl.entropy-collapse"},
+      {"KL of 12 without a KL term",
+       {{"kl.high", true}, {"kl.max", 12.0}, {"rl.beta", 0.0}, {"run.kind", word("rl")}},
+       "rl.kl-blowup"},
+      {"falling reward and large gradients at eight times the usual rate",
+       {{"reward.falling", true},
+        {"kl.high", true},
+        {"grad_norm.high", true},
+        {"grad_norm.max", 40.0},
+        {"lr.over_usual", 8.0},
+        {"lr.peak", 1.6e-4},
+        {"run.kind", word("rl")}},
+       "rl.lr-too-high"},
+      {"log-probabilities differ and weights are synced every 20 steps",
+       {{"logp_difference.high", true},
+        {"is_ratio.low", true},
+        {"rl.sync_interval", 20.0},
+        {"logp_difference.rising", true},
+        {"run.kind", word("rl")}},
+       "rl.stale-inference-weights"},
+      {"completions grow to the limit",
+       {{"completion_length.growth", true}, {"run.kind", word("rl")}},
+       "rl.length-hacking"},
+      {"clipping on a third of the tokens",
+       {{"clip_ratio.high", true}, {"run.kind", word("rl")}},
+       "rl.clip-too-aggressive"},
+  };
+  return all;
+}
+
+TEST(Scenarios, TheTextbookCauseComesFirst) {
+  for (const Scenario& scenario : scenarios()) {
+    EXPECT_EQ(first_cause(scenario.given), scenario.cause) << scenario.says;
+  }
+}
+
+TEST(Scenarios, EveryGivenFactIsOneThatTheKnowledgeKnows) {
+  const std::vector<std::string> declared = declared_facts();
+  for (const Scenario& scenario : scenarios()) {
+    for (const auto& [name, value] : scenario.given) {
+      EXPECT_TRUE(is_declared(declared, name)) << scenario.says << ": " << name;
+    }
+  }
+}
+
+TEST(Scenarios, NothingKnownNamesNoCause) { EXPECT_EQ(first_cause({}), "none"); }
+
+TEST(Scenarios, ABareNaNLeavesRoomForTheUnknown) {
+  FactTable facts;
+  facts.set({"loss.nonfinite", true, "", {}});
+  const Ranking ranking = weigh_causes(cause_book(), facts, {{"loss.nonfinite", Severity::failed}});
+  ASSERT_FALSE(ranking.causes.empty());
+  EXPECT_LT(ranking.causes.front().probability, 0.4) << ranking.causes.front().id;
+  EXPECT_GT(ranking.unknown_probability, 0.05);
+}
+
+}  // namespace
+}  // namespace aplomb

@@ -1,0 +1,120 @@
+#include "diagnosis/standing.h"
+
+#include <gtest/gtest.h>
+
+#include "diagnosis/experiments.h"
+#include "record/run_builder.h"
+
+namespace aplomb {
+namespace {
+
+aplomb::Run run_with_loss(const std::vector<double>& values) {
+  aplomb::Run run;
+  RunBuilder build(run);
+  const SourceId source = build.open("log", "text-log", 0);
+  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    build.append(loss, static_cast<std::int64_t>(i), values[i], 0, 0);
+  }
+  return run;
+}
+
+Symptom symptom(const char* id, Severity severity) {
+  Symptom made;
+  made.id = id;
+  made.severity = severity;
+  made.summary = id;
+  return made;
+}
+
+Ranking ranking(std::vector<std::pair<const char*, double>> causes) {
+  Ranking made;
+  for (const auto& [id, probability] : causes) {
+    RankedCause cause;
+    cause.id = id;
+    cause.title = id;
+    cause.probability = probability;
+    made.causes.push_back(std::move(cause));
+  }
+  return made;
+}
+
+const std::vector<double> k_falling = {3, 2.8, 2.6, 2.5, 2.4, 2.3, 2.2, 2.1, 2.0, 1.9, 1.9, 1.8};
+
+TEST(Standing, MetricsWithNothingWrongAreHealthy) {
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, {}), Standing::healthy);
+}
+
+TEST(Standing, NothingReadIsNotHealthy) {
+  EXPECT_EQ(judge_standing({}, {}, {}), Standing::insufficient);
+}
+
+TEST(Standing, AMetricThatIsAlwaysZeroIsNoSignOfHealth) {
+  EXPECT_EQ(judge_standing(run_with_loss({0, 0, 0}), {}, {}), Standing::insufficient);
+}
+
+TEST(Standing, TheWorstSymptomDecides) {
+  const aplomb::Run run = run_with_loss(k_falling);
+  EXPECT_EQ(
+      judge_standing(run, {symptom("a", Severity::warning), symptom("b", Severity::unstable)}, {}),
+      Standing::unstable);
+  EXPECT_EQ(judge_standing(run, {symptom("a", Severity::failed)}, ranking({{"nan.a", 0.1}})),
+            Standing::failed);
+  EXPECT_EQ(judge_standing(run, {symptom("a", Severity::note)}, {}), Standing::healthy);
+}
+
+TEST(Standing, ALikelyCauseWithoutASymptomIsAWarning) {
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, ranking({{"slow.a", 0.7}})),
+            Standing::warning);
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, ranking({{"slow.a", 0.3}})),
+            Standing::healthy);
+}
+
+TEST(Headline, NamesWhatIsSeenAndHowSureTheCauseIs) {
+  const aplomb::Run run = run_with_loss(k_falling);
+  const std::vector<Symptom> symptoms = {symptom("loss jumps", Severity::unstable)};
+  EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.9}}), Standing::unstable),
+            "loss jumps. Most likely: bad batch.");
+  EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.2}}), Standing::unstable),
+            "loss jumps. Perhaps: bad batch.");
+}
+
+CauseBook book_of_two() {
+  CauseBook book;
+  for (const char* id : {"nan.a", "nan.b"}) {
+    Cause cause;
+    cause.id = id;
+    book.causes.push_back(cause);
+  }
+  book.causes[0].experiments.push_back({{"dear", "reads", {"nan.a", "nan.b"}}, 30});
+  book.causes[1].experiments.push_back({{"cheap", "reads", {"nan.b", "nan.a"}}, 2});
+  book.causes[0].experiments.push_back(
+      {{"free, but of another pair", "reads", {"nan.a", "nan.c"}}, 0});
+  book.next_steps.push_back(
+      {*Condition::parse("unseen(loss.points)"), {"ask for the log", "reads", {}}});
+  return book;
+}
+
+TEST(Experiments, TheCheapestThatSeparatesTheFirstTwoComesFirst) {
+  const std::vector<Experiment> chosen = choose_experiments(
+      book_of_two(), {}, ranking({{"nan.a", 0.4}, {"nan.b", 0.3}}), Standing::failed);
+  ASSERT_GE(chosen.size(), 2U);
+  EXPECT_EQ(chosen[0].text, "cheap");
+  EXPECT_EQ(chosen[1].text, "ask for the log");
+}
+
+TEST(Experiments, NoneWhereTheCauseIsCertainOrTheRunIsHealthy) {
+  EXPECT_TRUE(
+      choose_experiments(book_of_two(), {}, ranking({{"nan.a", 0.97}}), Standing::failed).empty());
+  EXPECT_TRUE(choose_experiments(book_of_two(), {}, {}, Standing::healthy).empty());
+}
+
+TEST(Experiments, WithoutACauseItSaysWhatToAskFor) {
+  const std::vector<Experiment> chosen =
+      choose_experiments(book_of_two(), {}, {}, Standing::insufficient);
+  ASSERT_EQ(chosen.size(), 1U);
+  EXPECT_EQ(chosen[0].text, "ask for the log");
+}
+
+}  // namespace
+}  // namespace aplomb
