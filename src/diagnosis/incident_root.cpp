@@ -18,7 +18,7 @@ bool is_waiting(std::string_view kind) {
   static const Words waiting = {"nccl-watchdog",     "nccl-heartbeat",    "gloo-timeout",
                                 "nccl-system-error", "process-exit",      "nccl-cascade",
                                 "horovod-stall",     "monitored-barrier", "collectives-mismatch",
-                                "rendezvous-failed"};
+                                "rendezvous-failed", "nccl-net-connect"};
   return waiting.contains(kind);
 }
 
