@@ -68,7 +68,9 @@ Framework load(element content) {
   framework.name = text_of(content, "name");
   framework.detect = texts_of(content, "detect");
   framework.step_keys = texts_of(content, "step_keys");
+  framework.extends = text_of(content, "extends");
   framework.also = texts_of(content, "also");
+  framework.bare_switches = truth_of(content, "bare_switches");
   framework.syntax = text_of(content, "syntax");
   framework.call = text_of(content, "call");
   framework.calls = texts_of(content, "calls");

@@ -111,7 +111,10 @@ std::size_t table_for(std::string_view framework, const std::string& folded, Key
   const std::size_t own = position(framework);
   if (holds(own)) return own;
   if (own < all.size()) {
-    for (const std::string& slug : frameworks()[own].also) {
+    const Framework& table = frameworks()[own];
+    const std::size_t base = position(table.extends);
+    if (holds(base)) return base;
+    for (const std::string& slug : table.also) {
       if (const std::size_t other = position(slug); holds(other)) return other;
     }
   }

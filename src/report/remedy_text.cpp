@@ -1,13 +1,39 @@
 #include "report/remedy_text.h"
 
-namespace aplomb {
+#include <vector>
 
-std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run& /*run*/) {
+#include "knowledge/render.h"
+
+namespace aplomb {
+namespace {
+
+/// The frameworks in whose words the change is told: the run's own, or what most people use where
+/// it is not known.
+std::vector<std::string> frameworks_of(const Run& run) {
+  const std::string own = run.framework();
+  if (!own.empty()) return {own};
+  const bool rewarded =
+      run.primary(Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
+  return {rewarded ? "trl" : "hf-trainer"};
+}
+
+}  // namespace
+
+std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run& run) {
   if (remedy.set.empty()) return {};
   std::string lines;
   for (const auto& [setting, value] : remedy.set) lines += setting + ": " + show(value) + "\n";
   lines.pop_back();
-  return {{"generic", lines}};
+  std::map<std::string, std::string> rendered = {{"generic", lines}};
+  for (const std::string& framework : frameworks_of(run)) {
+    std::string text = knowledge::render_settings(framework, remedy.set);
+    if (!text.empty()) rendered[framework] = std::move(text);
+    const bool on_a_command_line = framework == "hf-trainer" || framework == "trl";
+    if (!on_a_command_line) continue;
+    text = knowledge::render_settings(framework, remedy.set, "flags");
+    if (!text.empty()) rendered[framework + " command line"] = std::move(text);
+  }
+  return rendered;
 }
 
 }  // namespace aplomb

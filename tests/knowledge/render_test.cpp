@@ -1,0 +1,93 @@
+#include "knowledge/render.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "knowledge/setting.h"
+
+namespace aplomb::knowledge {
+namespace {
+
+const std::vector<SettingValue> k_remedy = {{"optim.lr", Value(2e-5)},
+                                            {"precision.compute", Value(std::string("bf16"))},
+                                            {"optim.grad_clip", Value(1.0)}};
+
+TEST(RenderSettings, WritesAxolotlYamlWithTheOtherSwitchOff) {
+  EXPECT_EQ(render_settings("axolotl", k_remedy),
+            "learning_rate: 2.0e-05\nbf16: true\nfp16: false\nmax_grad_norm: 1");
+}
+
+TEST(RenderSettings, WritesHuggingFaceAsCodeAndAsFlags) {
+  EXPECT_EQ(
+      render_settings("hf-trainer", k_remedy),
+      "TrainingArguments(..., learning_rate=2.0e-05, bf16=True, fp16=False, max_grad_norm=1)");
+  EXPECT_EQ(render_settings("hf-trainer", k_remedy, "flags"),
+            "--learning_rate 2.0e-05 --bf16 True --fp16 False --max_grad_norm 1");
+}
+
+TEST(RenderSettings, WritesNestedJsonOfDeepSpeed) {
+  EXPECT_EQ(render_settings("deepspeed", {{"dist.zero_stage", Value(3.0)},
+                                          {"dist.offload_optimizer", Value(std::string("cpu"))},
+                                          {"optim.beta2", Value(0.95)}}),
+            "{\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"offload_optimizer\": {\n      "
+            "\"device\": \"cpu\"\n"
+            "    }\n  },\n  \"optimizer\": {\n    \"params\": {\n      \"betas\": [\n        "
+            "null,\n        0.95\n"
+            "      ]\n    }\n  }\n}");
+}
+
+TEST(RenderSettings, GivesInheritedKeysInTheFrameworksOwnSyntaxAndOthersTheirOwnPlace) {
+  EXPECT_EQ(render_settings("llamafactory",
+                            {{"optim.grad_clip", Value(0.5)}, {"data.max_length", Value(1024.0)}}),
+            "max_grad_norm: 0.5\ncutoff_len: 1024");
+  EXPECT_EQ(render_settings(
+                "trl", {{"attn.impl", Value(std::string("eager"))}, {"peft.rank", Value(16.0)}}),
+            "SFTConfig(..., model_init_kwargs={\"attn_implementation\": "
+            "\"eager\"})\nLoraConfig(..., r=16)");
+}
+
+TEST(RenderSettings, TurnsEverySwitchOffForPlainPrecision) {
+  EXPECT_EQ(render_settings("llamafactory", {{"precision.compute", Value(std::string("fp32"))}}),
+            "bf16: false\nfp16: false");
+}
+
+TEST(RenderSettings, SaysWhatItHasNoKeyFor) {
+  const WrittenSettings written =
+      write_settings("yolo", {{"rl.beta", Value(0.1)}, {"optim.lr", Value(0.01)}});
+  ASSERT_EQ(written.left_out.size(), 1U);
+  EXPECT_EQ(written.left_out[0], "rl.beta");
+  EXPECT_EQ(render_settings("yolo", {{"rl.beta", Value(0.1)}}), "");
+}
+
+/// Every key of every table, written with a value of its type, must read back as that value.
+TEST(RenderSettings, WritesWhatTheSameTableReads) {
+  for (const Framework& framework : frameworks()) {
+    if (framework.slug == "common" || framework.slug == "environment") continue;
+    for (const SettingKey& key : framework.settings) {
+      if (key.read_only) continue;
+      const SettingSpec* spec = find_setting_spec(key.setting);
+      ASSERT_NE(spec, nullptr) << framework.slug << " " << key.key << ": " << key.setting
+                               << " is not in settings.yaml";
+      std::vector<Value> samples;
+      for (const auto& [spelled, canonical] : key.values) samples.push_back(canonical);
+      if (samples.empty() && spec->type == SettingType::number) samples.emplace_back(0.25);
+      if (samples.empty() && spec->type == SettingType::count) samples.emplace_back(12.0);
+      if (samples.empty() && spec->type == SettingType::truth) samples.emplace_back(true);
+      for (const Value& sample : samples) {
+        const auto written = written_value_for(key, sample);
+        ASSERT_TRUE(written) << framework.slug << " " << key.key;
+        const WrittenKey one{&framework, &key, *written, false};
+        const auto back = read_setting(framework.slug, key.key, spell(one, framework.syntax));
+        const bool same = std::any_of(back.begin(), back.end(), [&](const Assignment& made) {
+          return made.spec->name == key.setting && made.value == sample;
+        });
+        EXPECT_TRUE(same) << framework.slug << " " << key.key << " = "
+                          << spell(one, framework.syntax);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace aplomb::knowledge
