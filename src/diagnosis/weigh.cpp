@@ -37,12 +37,11 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
                      const SeverityOf& severities, Candidate& candidate) {
   const Fact* strongest = nullptr;
   double most = 0;
-  // Only symptoms can be absent: that a message was not found says little about a log that was cut.
+  // Only symptoms can be absent: that a message was not found says little about a log that was cut. What could not be
+  // looked for (no such series) does not count.
   std::size_t absent = 0;
-  std::size_t symptoms = 0;
   for (const std::string& name : cause.explains) {
     const Fact* fact = facts.find(name);
-    if (!name.starts_with("error.")) ++symptoms;
     if (fact != nullptr && !is_yes(fact)) ++absent;
     if (!is_yes(fact)) continue;
     candidate.explained.push_back(name);
@@ -57,7 +56,7 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
   if (strongest != nullptr) {
     candidate.ranked.reasons.push_back(
         {"explains " + strongest->name, most, strongest->evidence, strongest->because});
-  } else if (symptoms > 0 && absent == symptoms) {
+  } else if (absent > 0) {
     candidate.ranked.reasons.push_back({"nothing that it explains is there",
                                         calibration.explains_none,
                                         {},
