@@ -51,7 +51,7 @@ constexpr std::array<std::string_view, 12> k_not_the_value = {
     "best",    "min",    "max",  "std",      "delta", "diff",
     "initial", "target", "prev", "previous", "var",   "median"};
 
-constexpr std::array<std::string_view, 47> k_ignored = {"eta",
+constexpr std::array<std::string_view, 52> k_ignored = {"eta",
                                                         "eta_seconds",
                                                         "pid",
                                                         "port",
@@ -94,7 +94,7 @@ constexpr std::array<std::string_view, 47> k_ignored = {"eta",
                                                         "tid",
                                                         "uid",
                                                         "errno",
-                                                        "rc",
+                                                        "rc", "cuda", "xpu", "npu", "cpu", "localhost",
                                                         "length_of_dataset",
                                                         "trainable_params",
                                                         "rand_seed"};
@@ -201,8 +201,9 @@ std::optional<std::string> loss_series(const Words& words) {
   });
   if (!has_loss) return std::nullopt;
   // `Eval loss at step`, `setting loss scale to`: a phrase, not a name.
-  static constexpr std::array<std::string_view, 9> k_joining = {"at",  "to",    "of",  "is", "in",
-                                                                "for", "after", "was", "the"};
+  static constexpr std::array<std::string_view, 19> k_joining = {
+      "at",     "to",       "of",     "is",      "in",  "for", "after", "was", "the", "became",
+      "become", "infinite", "finite", "invalid", "or",  "and", "not",   "non", "found"};
   if (std::any_of(words.begin(), words.end(),
                   [](const std::string& word) { return one_of(word, k_joining); })) {
     return std::nullopt;

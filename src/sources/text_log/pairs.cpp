@@ -357,6 +357,11 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
   if (known_only) return false;
   // `__main__:main:564`: a place in a program.
   if (first > 0 && is_mark(first - 1, ':') && tokens_[first].gap == 0) return false;
+  // `(trainer:514)`: likewise.
+  if (first == word && first > 0 && is_mark(first - 1, '(') && is_mark(word + 3, ')') &&
+      is_mark(word + 1, ':') && tokens_[word + 2].integer) {
+    return false;
+  }
   out.id = KeyTable::k_none;
   out.first = word - first < 3 ? first : word;
   out.begin = tokens_[out.first].begin;

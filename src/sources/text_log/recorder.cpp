@@ -98,6 +98,9 @@ void Recorder::decide(Rank& state, KeyId key, const Held& second) {
   if (first.context && second.context && *second.context != *first.context) {
     mode = Mode::context;
     first_step = *first.context;
+  } else if (!first.context && second.context) {
+    mode = Mode::context;  // the log begins behind the bar of its first record
+    first_step = std::max<std::int64_t>(0, *second.context - 1);
   } else if (!std::isnan(first.epoch) && first.epoch != second.epoch && is_whole(first.epoch) &&
              is_whole(second.epoch)) {
     mode = Mode::epoch;

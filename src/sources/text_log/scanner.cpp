@@ -12,6 +12,7 @@ namespace aplomb::text_log {
 namespace {
 
 constexpr std::uint64_t k_most_restart_events = 16;
+constexpr std::uint64_t k_record_reach = 8;  // lines of one record, head to end
 constexpr std::uint64_t k_code_reach = 40;  // lines: program text around an assignment
 
 bool has_fraction(const Pair& pair) { return !pair.integer; }
@@ -161,8 +162,9 @@ bool LogScanner::scan(PairFinder& finder, std::string_view text, const Where& wh
     }
     return tables_.head(text);
   }
+  if (known_place == nullptr && timers(text, where)) return true;
   if (is_code(text, where.number)) return false;
-  if (is_record(text, pairs)) {
+  if (is_record(text, pairs, where.number)) {
     gather(text, pairs);
     if (known_place == nullptr) {
       shapes_.learn(text, pairs, finder.tokens(), record_);
@@ -188,7 +190,8 @@ bool LogScanner::is_code(std::string_view text, std::uint64_t number) {
   return near && is_assignment(body);
 }
 
-bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs) const {
+bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs,
+                           std::uint64_t number) const {
   bool counts = false;
   bool epoch = false;
   bool known = false;
@@ -205,8 +208,35 @@ bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs
     counts = counts || pair.meaning == Meaning::step || pair.meaning == Meaning::inner;
     epoch = epoch || pair.meaning == Meaning::epoch;
   }
-  if (weight >= 2 || trim(text).starts_with("time (ms)")) return true;
-  return counts ? known || fraction : epoch && weight > 0;
+  if (weight >= 2 || (counts && (known || fraction)) || (epoch && weight > 0)) return true;
+  // ` >>> lr: 0.01` below the head of its record.
+  const bool below = last_record_line_ != 0 && number - last_record_line_ <= k_record_reach;
+  return known && below && (text.front() == ' ' || text.front() == '\t' || text.front() == '>');
+}
+
+/// `time (ms) | forward: 376.60 | step: 22880.87`: what DeepSpeed and Megatron print of their
+/// timers; here `step` is no count.
+bool LogScanner::timers(std::string_view text, const Where& where) {
+  const std::string_view body = trim(text);
+  if (!body.starts_with("time (ms)")) return false;
+  record_.place = Place{};
+  record_.samples.clear();
+  record_.train_loss = false;
+  for (std::size_t at = body.find('|'); at != std::string_view::npos;) {
+    const std::size_t end = std::min(body.find('|', at + 1), body.size());
+    const std::string_view cell = trim(body.substr(at + 1, end - at - 1));
+    at = end < body.size() ? end : std::string_view::npos;
+    const std::size_t colon = cell.find(": ");
+    if (colon == std::string_view::npos) continue;
+    const auto value = parse_number(trim(cell.substr(colon + 2)));
+    if (!value) continue;
+    timer_name_.assign("time/");
+    timer_name_ += cell.substr(0, colon);
+    record_.samples.push_back({keys_.learn(timer_name_, false), *value * 1e-3});
+  }
+  if (record_.samples.empty()) return false;
+  put_line(record_, where);
+  return true;
 }
 
 /// The samples and the place that the pairs of a line stand for.
@@ -235,6 +265,7 @@ void LogScanner::gather(std::string_view text, const std::vector<Pair>& pairs) {
 void LogScanner::put(const Record& record, const Where& where) {
   recorder_.begin(record.place, where.rank, where.number, where.offset);
   ++records_;
+  last_record_line_ = where.number;
   for (const Sample& sample : record.samples) recorder_.sample(sample.key, sample.value);
   note_restart(where);
 }

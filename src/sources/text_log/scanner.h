@@ -49,7 +49,9 @@ class LogScanner {
   bool table_row(std::string_view text, const Where& where, const Bar* bar);
   bool scan(PairFinder& finder, std::string_view text, const Where& where,
             const Place* known_place);
-  bool is_record(std::string_view text, const std::vector<Pair>& pairs) const;
+  bool is_record(std::string_view text, const std::vector<Pair>& pairs,
+                 std::uint64_t number) const;
+  bool timers(std::string_view text, const Where& where);
   bool is_code(std::string_view text, std::uint64_t number);
   void gather(std::string_view text, const std::vector<Pair>& pairs);
   void put(const Record& record, const Where& where);
@@ -78,6 +80,8 @@ class LogScanner {
   std::uint64_t restarts_ = 0;
   std::uint64_t restart_events_ = 0;
   std::uint64_t last_code_line_ = 0;
+  std::uint64_t last_record_line_ = 0;
+  std::string timer_name_;
 
   // The bar drawn last: bars are drawn several times a step, the last drawing counts.
   std::string bar_text_;

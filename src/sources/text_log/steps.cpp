@@ -5,9 +5,12 @@
 namespace aplomb::text_log {
 
 /// The step of a count that may begin anew with each epoch.
-std::int64_t StepTracker::go_on(double count, double total) {
-  if (count < count_) {
-    const bool epoch_rose = epoch_ > count_epoch_;
+std::int64_t StepTracker::go_on(double count, double total, bool epoch_beside) {
+  const bool epoch_rose = epoch_ > count_epoch_;
+  // Equal counts of two whole epochs, as `[epoch 2][iter 0/88]` once an epoch, have gone round too.
+  const bool around = epoch_beside && count == count_ && total > count &&
+                      std::floor(epoch_) > std::floor(count_epoch_);
+  if (count < count_ || around) {
     if (epoch_rose) {
       base_ += static_cast<std::int64_t>(total >= count_ ? total : count_ + 1);
     } else {
@@ -34,7 +37,7 @@ std::optional<std::int64_t> StepTracker::note(const Place& place) {
     const double before = first_epoch_ >= 1 ? std::max(0.0, epoch_ - 1) : epoch_;
     step = static_cast<std::int64_t>(std::min(before * total + count, 1e15));
   } else {
-    step = go_on(count, total);
+    step = go_on(count, total, !std::isnan(place.epoch));
   }
   count_ = count;
   count_epoch_ = epoch_;

@@ -35,7 +35,7 @@ class StepTracker {
   std::uint64_t serial() const { return serial_; }
 
  private:
-  std::int64_t go_on(double count, double total);
+  std::int64_t go_on(double count, double total, bool epoch_beside);
 
   std::optional<std::int64_t> step_;
   double epoch_ = Place::k_none;
