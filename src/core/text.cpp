@@ -107,8 +107,10 @@ NumberPrefix parse_number_prefix(std::string_view text) {
   if (done.ec == std::errc::result_out_of_range) {
     // from_chars leaves the value alone: tell overflow from underflow by the exponent's sign.
     const std::string_view used = body.substr(0, static_cast<std::size_t>(done.ptr - body.data()));
-    const bool tiny =
-        used.find("e-") != std::string_view::npos || used.find("E-") != std::string_view::npos;
+    const bool plain = used.find_first_of("eE") == std::string_view::npos;
+    const bool tiny = plain ? used.front() == '0' || used.front() == '.'
+                            : used.find("e-") != std::string_view::npos ||
+                                  used.find("E-") != std::string_view::npos;
     value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
   }
   return {negative ? -value : value, sign_size + static_cast<std::size_t>(done.ptr - body.data())};

@@ -106,7 +106,7 @@ bool BarTracker::is_training(const Bar& bar) {
   return false;
 }
 
-std::optional<double> BarTracker::trained() {
+std::optional<double> BarTracker::change_hands() {
   const bool changed = other_moved_ && !moved_;
   moved_ = false;
   other_moved_ = false;

@@ -32,9 +32,14 @@ class BarTracker {
   bool is_training(const Bar& bar);
   /// A record of training loss has come: if another bar than the assumed one moved before it, that
   /// one is the training bar. Returns its count, where it has changed hands.
-  std::optional<double> trained();
+  std::optional<double> trained() {
+    if (!moved_ && !other_moved_) return std::nullopt;
+    return change_hands();
+  }
 
  private:
+  std::optional<double> change_hands();
+
   double total_ = Place::k_none;
   double other_total_ = Place::k_none;
   double other_count_ = 0;

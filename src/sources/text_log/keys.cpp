@@ -94,13 +94,18 @@ constexpr std::array<std::string_view, 52> k_ignored = {"eta",
                                                         "tid",
                                                         "uid",
                                                         "errno",
-                                                        "rc", "cuda", "xpu", "npu", "cpu", "localhost",
+                                                        "rc",
+                                                        "cuda",
+                                                        "xpu",
+                                                        "npu",
+                                                        "cpu",
+                                                        "localhost",
                                                         "length_of_dataset",
                                                         "trainable_params",
                                                         "rand_seed"};
 
-constexpr std::array<std::string_view, 8> k_inner_keys = {
-    "batch", "minibatch", "mini_batch", "batch_idx", "batch_id", "batches", "batch_num", "mbatch"};
+constexpr std::array<std::string_view, 7> k_inner_keys = {
+    "batch", "minibatch", "mini_batch", "batch_idx", "batch_id", "batch_num", "mbatch"};
 
 constexpr std::array<std::string_view, 5> k_epoch_keys = {"epoch", "ep", "epoch_num", "epoch_idx",
                                                           "epoch_no"};
@@ -201,9 +206,10 @@ std::optional<std::string> loss_series(const Words& words) {
   });
   if (!has_loss) return std::nullopt;
   // `Eval loss at step`, `setting loss scale to`: a phrase, not a name.
-  static constexpr std::array<std::string_view, 19> k_joining = {
-      "at",     "to",       "of",     "is",      "in",  "for", "after", "was", "the", "became",
-      "become", "infinite", "finite", "invalid", "or",  "and", "not",   "non", "found"};
+  static constexpr std::array<std::string_view, 24> k_joining = {
+      "at",  "to",     "of",       "is",     "in",      "for",  "after", "was",
+      "the", "became", "become",   "finite", "invalid", "or",   "and",   "not",
+      "non", "found",  "infinite", "from",   "with",    "over", "by",    "on"};
   if (std::any_of(words.begin(), words.end(),
                   [](const std::string& word) { return one_of(word, k_joining); })) {
     return std::nullopt;
@@ -327,6 +333,9 @@ Key understand_key(std::string_view raw, bool eval_scope, std::string_view frame
     return key;
   }
   key.meaning = place_meaning(words, raw, framework);
+  key.absolute = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "global" || word == "updates" || word == "update";
+  });
   if (key.meaning != Meaning::unknown) return key;
   const bool file = std::any_of(k_file_ends.begin(), k_file_ends.end(),
                                 [raw](std::string_view end) { return raw.ends_with(end); });

@@ -39,8 +39,9 @@ struct Key {
   /// `train loss`); 1: a word of other use as well (`cost`, `reward`, `norm`), two of them tell; 0:
   /// configurations print it too (`lr`, `time`), it needs a step, a surer key or repetition.
   int weight = 0;
-  bool eval = false;    ///< measured on held-out data
-  bool plural = false;  ///< a list under it is a history: `losses=[2.3, 1.9]`
+  bool eval = false;      ///< measured on held-out data
+  bool absolute = false;  ///< of a step: counts over all epochs, `global_step`
+  bool plural = false;    ///< a list under it is a history: `losses=[2.3, 1.9]`
 };
 
 class KeyTable {

@@ -11,7 +11,8 @@ namespace aplomb::text_log {
 /// The number at the head of [begin, end) and how many bytes it takes; 0 bytes where there is none.
 /// Understands what core/text.h's parse_number_prefix does, and Windows' spellings of NaN
 /// (`-nan(ind)`, `1.#QNAN`, `1.#INF`). Exact: at most 2^53 times a power of ten that a double holds
-/// is one rounding; all else goes through std::from_chars.
+/// is one rounding, up to 19 digits go
+/// through Eisel's and Lemire's method, all else through std::from_chars.
 struct Scanned {
   double value = 0;
   std::size_t size = 0;

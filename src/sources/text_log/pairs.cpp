@@ -379,7 +379,12 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
   const Folded word(text(last));
   const bool says_at = word.view() == "at";
   if (says_at || word.view() == "is" || word.view() == "was" || word.view() == "to") {
-    if (last == 0 || !phrase_before(last - 1, true, phrase)) return false;
+    // `loss scale from 32768.0 to 16384.0`: the number behind `to` is the new one.
+    const bool from = word.view() == "to" && last > 2 &&
+                      tokens_[last - 1].type == TokenType::number && is_word(last - 2) &&
+                      text(last - 2) == "from";
+    const std::size_t end = from ? last - 2 : last;
+    if (end == 0 || !phrase_before(end - 1, true, phrase)) return false;
     if (keys_[phrase.id].meaning != Meaning::metric) return false;
     scope_[at] = scope_[phrase.first];
     if (!says_at) {

@@ -77,6 +77,10 @@ void Recorder::sample(KeyId key, double value) {
     put(state, key, *now_step_, value, now_line_, now_offset_);
     return;
   }
+  if (line.open && line.mode == Mode::ordinal) {
+    put(state, key, next_ordinal(line, now_epoch_), value, now_line_, now_offset_);
+    return;
+  }
   Held sample{value, state.tracker.step(), now_epoch_, now_line_, now_offset_};
   if (keys_[key].eval && !sample.context) sample.context = state.trained;
   if (line.open) {
@@ -128,9 +132,13 @@ std::int64_t Recorder::implied_step(Rank& state, KeyId key, const Held& sample) 
     case Mode::undecided:
       break;
   }
-  // Epochs that start over are the only sign of a restart here.
-  const bool back = sample.epoch < line.epoch - 0.5;
-  line.epoch = sample.epoch;
+  return next_ordinal(line, sample.epoch);
+}
+
+/// Epochs that start over are the only sign of a restart where samples are merely counted.
+std::int64_t Recorder::next_ordinal(Line& line, double epoch) {
+  const bool back = epoch < line.epoch - 0.5;
+  line.epoch = epoch;
   line.ordinal = back ? 0 : line.ordinal + 1;
   return line.ordinal;
 }

@@ -63,6 +63,7 @@ class Recorder {
   void open(Line& line, KeyId key, Mode mode, int rank);
   void decide(Rank& state, KeyId key, const Held& second);
   void release(Rank& state, KeyId key, std::int64_t step);
+  static std::int64_t next_ordinal(Line& line, double epoch);
   std::int64_t implied_step(Rank& state, KeyId key, const Held& sample);
   void name_the_loss();
 

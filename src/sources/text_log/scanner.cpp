@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::uint64_t k_most_restart_events = 16;
 constexpr std::uint64_t k_record_reach = 8;  // lines of one record, head to end
-constexpr std::uint64_t k_code_reach = 40;  // lines: program text around an assignment
+constexpr std::uint64_t k_code_reach = 40;   // lines: program text around an assignment
 
 bool has_fraction(const Pair& pair) { return !pair.integer; }
 
-void add_to(Place& place, const Pair& pair) {
+void add_to(Place& place, const Pair& pair, const KeyTable& keys) {
   if (pair.meaning == Meaning::step && std::isnan(place.step)) {
     place.step = pair.value;
     place.step_total = pair.total;
+    place.absolute = keys[pair.key].absolute;
   } else if (pair.meaning == Meaning::epoch && std::isnan(place.epoch)) {
     place.epoch = pair.value;
   } else if (pair.meaning == Meaning::inner && std::isnan(place.inner)) {
@@ -55,6 +56,7 @@ LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source
       finder_(keys_),
       bar_finder_(keys_),
       recorder_(keys_, build, source),
+      learner_(keys_),
       tables_(keys_),
       numbered_(is_numbered(head)),
       restarts_(build.run().restarts) {
@@ -101,7 +103,7 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
     Place place;
     if (!found->before.empty()) {
       for (const Pair& pair : bar_finder_.find(found->before)) {
-        if (pair.meaning == Meaning::epoch) add_to(place, pair);
+        if (pair.meaning == Meaning::epoch) add_to(place, pair, keys_);
       }
     }
     (std::isnan(place.epoch) ? place.step : place.inner) = found->count;
@@ -139,8 +141,7 @@ bool LogScanner::table_row(std::string_view text, const Where& where, const Bar*
   return true;
 }
 
-void LogScanner::flush_bar() {
-  if (!bar_waits_) return;
+void LogScanner::settle_bar() {
   bar_waits_ = false;
   const bool metrics = scan(bar_finder_, bar_text_, bar_where_, &bar_place_);
   if (!metrics) recorder_.context(bar_place_, bar_where_.rank);
@@ -176,8 +177,8 @@ bool LogScanner::scan(PairFinder& finder, std::string_view text, const Where& wh
     return true;
   }
   if (known_place != nullptr) return false;
-  place_only(pairs, where);
-  return false;
+  if (place_only(pairs, where)) return false;
+  return learn(text, pairs, where);
 }
 
 bool LogScanner::is_code(std::string_view text, std::uint64_t number) {
@@ -202,9 +203,10 @@ bool LogScanner::is_record(std::string_view text, const std::vector<Pair>& pairs
       weight += keys_[pair.key].weight;
       known = true;
     } else if (pair.meaning == Meaning::unknown && pair.joint == Joint::sign) {
-      if (std::isnan(pair.value)) weight += 2;  // settings are never NaN
       fraction = fraction || has_fraction(pair);
     }
+    // Settings are never NaN.
+    if (pair.joint == Joint::sign && std::isnan(pair.value)) weight += 2;
     counts = counts || pair.meaning == Meaning::step || pair.meaning == Meaning::inner;
     epoch = epoch || pair.meaning == Meaning::epoch;
   }
@@ -245,7 +247,7 @@ void LogScanner::gather(std::string_view text, const std::vector<Pair>& pairs) {
   record_.samples.clear();
   record_.train_loss = false;
   for (const Pair& pair : pairs) {
-    add_to(record_.place, pair);
+    add_to(record_.place, pair, keys_);
     KeyId key = pair.key;
     if (pair.meaning == Meaning::unknown)
       key = keys_.learn(text.substr(pair.key_begin, pair.key_end - pair.key_begin), false);
@@ -284,21 +286,42 @@ void LogScanner::put_line(const Record& record, const Where& where) {
 }
 
 /// A line that says where the run stands and nothing else: the lines below it stand there too.
-void LogScanner::place_only(const std::vector<Pair>& pairs, const Where& where) {
+bool LogScanner::place_only(const std::vector<Pair>& pairs, const Where& where) {
   constexpr std::size_t k_most_pairs = 4;
   Place place;
-  for (const Pair& pair : pairs) add_to(place, pair);
+  for (const Pair& pair : pairs) add_to(place, pair, keys_);
   const bool says = place.counts() || !std::isnan(place.epoch);
-  if (says && pairs.size() <= k_most_pairs) {
-    flush_bar();
-    recorder_.context(place, where.rank);
-  }
+  if (!says || pairs.size() > k_most_pairs) return false;
+  flush_bar();
+  recorder_.context(place, where.rank);
+  return std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
+    return pair.meaning != Meaning::metric && pair.meaning != Meaning::unknown;
+  });
 }
 
-void LogScanner::note_restart(const Where& where) {
-  const std::uint64_t now = build_.run().restarts;
-  if (now == restarts_) return;
-  restarts_ = now;
+/// A line without a sure key: a record if its shape comes often enough.
+bool LogScanner::learn(std::string_view text, const std::vector<Pair>& pairs, const Where& where) {
+  Place place;
+  for (const Pair& pair : pairs) add_to(place, pair, keys_);
+  Learner::Shape* shape =
+      learner_.note(text, pairs, {where.rank, where.number, where.offset, place, {}});
+  if (shape == nullptr) return false;
+  for (const Learner::Held& held : shape->held) {
+    record_.place = held.place;
+    record_.train_loss = false;
+    record_.samples.clear();
+    for (std::size_t i = 0; i < shape->keys.size(); ++i) {
+      if (shape->keys[i] != KeyTable::k_none && keys_[shape->keys[i]].meaning != Meaning::ignored)
+        record_.samples.push_back({shape->keys[i], held.values[i]});
+    }
+    put_line(record_, {held.rank, held.number, held.offset});
+  }
+  shape->held.clear();
+  return true;
+}
+
+void LogScanner::say_restart(const Where& where) {
+  restarts_ = build_.run().restarts;
   if (++restart_events_ > k_most_restart_events) return;
   Event event;
   event.kind = "restart";

@@ -15,6 +15,7 @@
 #include "sources/signatures.h"
 #include "sources/text_log/bars.h"
 #include "sources/text_log/keys.h"
+#include "sources/text_log/learner.h"
 #include "sources/text_log/lines.h"
 #include "sources/text_log/pairs.h"
 #include "sources/text_log/recorder.h"
@@ -45,19 +46,25 @@ class LogScanner {
 
   void body(std::string_view text, const Where& where, int depth);
   bool bar(std::string_view text, const Where& where, int depth);
-  void flush_bar();
+  void flush_bar() {
+    if (bar_waits_) settle_bar();
+  }
+  void settle_bar();
   bool table_row(std::string_view text, const Where& where, const Bar* bar);
   bool scan(PairFinder& finder, std::string_view text, const Where& where,
             const Place* known_place);
-  bool is_record(std::string_view text, const std::vector<Pair>& pairs,
-                 std::uint64_t number) const;
+  bool is_record(std::string_view text, const std::vector<Pair>& pairs, std::uint64_t number) const;
   bool timers(std::string_view text, const Where& where);
   bool is_code(std::string_view text, std::uint64_t number);
   void gather(std::string_view text, const std::vector<Pair>& pairs);
   void put(const Record& record, const Where& where);
   void put_line(const Record& record, const Where& where);
-  void place_only(const std::vector<Pair>& pairs, const Where& where);
-  void note_restart(const Where& where);
+  bool place_only(const std::vector<Pair>& pairs, const Where& where);
+  bool learn(std::string_view text, const std::vector<Pair>& pairs, const Where& where);
+  void note_restart(const Where& where) {
+    if (build_.run().restarts != restarts_) say_restart(where);
+  }
+  void say_restart(const Where& where);
   void unexplained(std::string_view text, const Where& where);
 
   RunBuilder& build_;
@@ -70,6 +77,7 @@ class LogScanner {
   Record matched_;  ///< read by a known shape
   Recorder recorder_;
   BarTracker bars_;
+  Learner learner_;
   TableWatch tables_;
   std::vector<TableWatch::Cell> cells_;
   TraceWatch traces_;

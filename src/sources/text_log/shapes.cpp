@@ -13,6 +13,27 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool is_letter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '_'; }
 
+/// memcmp for the short pieces between numbers, without the call.
+inline bool same_bytes(const char* a, const char* b, std::size_t size) {
+  if (size < 8) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+  const auto differ = [a, b](std::size_t at) {
+    std::uint64_t x = 0;
+    std::uint64_t y = 0;
+    std::memcpy(&x, a + at, 8);
+    std::memcpy(&y, b + at, 8);
+    return x != y;
+  };
+  for (std::size_t at = 0; at + 8 < size; at += 8) {
+    if (differ(at)) return false;
+  }
+  return !differ(size - 8);
+}
+
 const char* skip_blanks(const char* p, const char* end) {
   while (p < end && is_blank(*p)) ++p;
   return p;
@@ -95,12 +116,13 @@ bool ShapeCache::fits(const Shape& shape, std::string_view line, Record& record)
   const char* p = line.data();
   const char* end = p + line.size();
   record.place = Place{};
+  record.place.absolute = shape.absolute;
   record.samples.clear();
   record.train_loss = shape.train_loss;
   for (const Piece& piece : shape.pieces) {
     p = skip_blanks(p, end);
     if (static_cast<std::size_t>(end - p) < piece.size ||
-        std::memcmp(p, shape.literals.data() + piece.begin, piece.size) != 0) {
+        !same_bytes(p, shape.literals.data() + piece.begin, piece.size)) {
       return false;
     }
     p = skip_blanks(p + piece.size, end);
@@ -216,6 +238,7 @@ ShapeCache::Shape ShapeCache::build(std::string_view line, const std::vector<Pai
   close(Slot::end, KeyTable::k_none, 1);
   shape.samples = record.samples.size();
   shape.train_loss = record.train_loss;
+  shape.absolute = record.place.absolute;
   return shape;
 }
 

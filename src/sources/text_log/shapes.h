@@ -70,6 +70,7 @@ class ShapeCache {
     std::vector<Piece> pieces;
     std::size_t samples = 0;
     bool train_loss = false;
+    bool absolute = false;
     std::uint64_t hits = 0;
     std::size_t next = 0;  ///< the shape that last followed this one
   };

@@ -20,19 +20,16 @@ std::int64_t StepTracker::go_on(double count, double total, bool epoch_beside) {
   return base_ + static_cast<std::int64_t>(count);
 }
 
-std::optional<std::int64_t> StepTracker::note(const Place& place) {
-  if (!std::isnan(place.epoch)) {
-    if (std::isnan(first_epoch_) || place.epoch < epoch_) first_epoch_ = place.epoch;
-    if (place.epoch != epoch_) ++serial_;
-    epoch_ = place.epoch;
-  }
-  if (!place.counts()) return std::nullopt;
+std::int64_t StepTracker::note_count(const Place& place) {
   const bool stated = !std::isnan(place.step);
   const double count = stated ? place.step : place.inner;
   const double total = stated ? place.step_total : place.inner_total;
   std::int64_t step = 0;
   const bool whole_epoch = epoch_ == std::floor(epoch_) && epoch_ < 1e6;
-  if (!stated && total > 0 && whole_epoch) {
+  if (stated && place.absolute) {
+    base_ = 0;
+    step = static_cast<std::int64_t>(count);
+  } else if (!stated && total > 0 && whole_epoch) {
     // Epochs count from 0 or from 1: a first epoch of 1 or more says 1, as most trainers do.
     const double before = first_epoch_ >= 1 ? std::max(0.0, epoch_ - 1) : epoch_;
     step = static_cast<std::int64_t>(std::min(before * total + count, 1e15));

@@ -17,6 +17,7 @@ struct Place {
   double epoch = k_none;
   double inner = k_none;  ///< count within the epoch
   double inner_total = k_none;
+  bool absolute = false;  ///< the step is said to count over all epochs
 
   bool counts() const { return !std::isnan(step) || !std::isnan(inner); }
 };
@@ -25,7 +26,11 @@ class StepTracker {
  public:
   /// Takes in what a line says; the step that it states, if it does. A count that falls when the
   /// epoch rises counts within epochs: it is made to go on. One that falls otherwise is a restart.
-  std::optional<std::int64_t> note(const Place& place);
+  std::optional<std::int64_t> note(const Place& place) {
+    if (!std::isnan(place.epoch)) note_epoch(place.epoch);
+    if (!place.counts()) return std::nullopt;
+    return note_count(place);
+  }
 
   /// The step stated last, for lines that state none.
   std::optional<std::int64_t> step() const { return step_; }
@@ -35,6 +40,13 @@ class StepTracker {
   std::uint64_t serial() const { return serial_; }
 
  private:
+  void note_epoch(double epoch) {
+    if (epoch == epoch_) return;
+    if (std::isnan(first_epoch_) || epoch < epoch_) first_epoch_ = epoch;
+    epoch_ = epoch;
+    ++serial_;
+  }
+  std::int64_t note_count(const Place& place);
   std::int64_t go_on(double count, double total, bool epoch_beside);
 
   std::optional<std::int64_t> step_;

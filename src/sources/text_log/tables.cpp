@@ -1,6 +1,7 @@
 #include "sources/text_log/tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/text.h"
@@ -46,6 +47,15 @@ bool has_digit(std::string_view text) {
   return text.find_first_of("0123456789") != std::string_view::npos;
 }
 
+/// A piece of every name of a column of steps or epochs: heads of other tables are not split.
+bool may_count(std::string_view line) {
+  static constexpr std::array<std::string_view, 7> k_pieces = {"poch", "tep", "ter",  "POCH",
+                                                               "TEP",  "TER", "pdate"};
+  return std::any_of(k_pieces.begin(), k_pieces.end(), [line](std::string_view piece) {
+    return line.find(piece) != std::string_view::npos;
+  });
+}
+
 /// What a head line is written with around its names.
 std::string_view bare(std::string_view text) {
   while (!text.empty() && (text.front() == '#' || text.front() == '*' || text.front() == '`' ||
@@ -75,19 +85,22 @@ void TableWatch::split(std::string_view line, bool head) {
 }
 
 bool TableWatch::head(std::string_view line) {
-  if (line.size() > k_longest_head) return false;
-  const bool sign = line.find('=') != std::string_view::npos;
-  if (sign) return false;
+  if (line.size() > k_longest_head || !may_count(line)) return false;
+  if (line.find('=') != std::string_view::npos) return false;
   const std::string_view body = bare(line);
   split(body, true);
   if (parts_.size() < 2 || parts_.size() > k_most_columns) return false;
+  constexpr std::size_t k_longest_name = 48;
+  for (const std::string_view part : parts_) {
+    if (part.size() > k_longest_name) return false;
+  }
   std::vector<Column> columns;
   bool counts = false;
   bool metric = false;
   for (const std::string_view part : parts_) {
     const std::string_view name = bare(part);
     Column column;
-    if (!name.empty() && name.size() < 48) column.key = keys_.find(name, false);
+    if (!name.empty()) column.key = keys_.find(name, false);
     if (column.key != KeyTable::k_none) column.meaning = keys_[column.key].meaning;
     if (column.key == KeyTable::k_none && has_digit(name) && parse_number(name)) return false;
     const bool place = column.meaning == Meaning::step || column.meaning == Meaning::epoch;
