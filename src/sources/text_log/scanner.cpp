@@ -15,6 +15,8 @@ constexpr std::uint64_t k_most_restart_events = 16;
 constexpr std::uint64_t k_record_reach = 8;  // lines of one record, head to end
 constexpr std::uint64_t k_code_reach = 40;   // lines: program text around an assignment
 
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 bool has_fraction(const Pair& pair) { return !pair.integer; }
 
 void add_to(Place& place, const Pair& pair, const KeyTable& keys) {
@@ -109,8 +111,8 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
     (std::isnan(place.epoch) ? place.step : place.inner) = found->count;
     (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found->total;
     const bool moved = !bar_waits_ || bar_where_.rank != where.rank ||
-                       bar_place_.step != place.step || bar_place_.inner != place.inner ||
-                       bar_place_.epoch != place.epoch;
+                       !same(bar_place_.step, place.step) || !same(bar_place_.inner, place.inner) ||
+                       !same(bar_place_.epoch, place.epoch);
     if (moved) flush_bar();
     bar_waits_ = true;
     bar_place_ = place;

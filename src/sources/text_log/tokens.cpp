@@ -108,7 +108,11 @@ class Tokenizer {
   void word() {
     const char head = line_[at_];
     if (head == 'n' || head == 'N' || head == 'i' || head == 'I') {
-      if (const std::size_t size = special_size(at_); size > 0) {
+      // `number of nan iterations`: a name that speaks of NaN.
+      const bool named =
+          !out_.empty() && out_.back().type == TokenType::word &&
+          line_.substr(out_.back().begin, out_.back().end - out_.back().begin) == "of";
+      if (const std::size_t size = named ? 0 : special_size(at_); size > 0) {
         const double value = scan_number(line_.data() + at_, line_.data() + line_.size()).value;
         put(TokenType::number, at_ + size).value = value;
         return;
