@@ -108,8 +108,9 @@ struct Key {
 /// the run.
 class Cursor {
  public:
-  Cursor(const Series& series, std::uint32_t id, const Series& anchor)
+  Cursor(const Series& series, const Series& shown_by, std::uint32_t id, const Series& anchor)
       : series_(series),
+        shown_by_(shown_by),
         anchor_(anchor),
         id_(id),
         own_steps_(series.step_kind == anchor.step_kind) {
@@ -118,7 +119,7 @@ class Cursor {
 
   bool done() const { return at_ >= series_.size(); }
   const Key& key() const { return key_; }
-  Reading reading() const { return {series_.role, id_, series_.value[at_], series_.origin(at_)}; }
+  Reading reading() const { return {series_.role, id_, series_.value[at_], shown_by_.origin(at_)}; }
   void advance() {
     ++at_;
     if (!done()) place();
@@ -142,6 +143,7 @@ class Cursor {
   }
 
   const Series& series_;
+  const Series& shown_by_;  ///< the same samples where people can look them up
   const Series& anchor_;
   std::uint32_t id_;
   bool own_steps_;
@@ -166,7 +168,8 @@ std::vector<Symptom> detect(const Run& run) {
   const Series& anchor = anchor_of(chosen);
   DetectorBank bank(context_of(run, chosen, anchor));
   std::vector<Cursor> cursors;
-  for (std::uint32_t i = 0; i < chosen.size(); ++i) cursors.emplace_back(*chosen[i], i, anchor);
+  for (std::uint32_t i = 0; i < chosen.size(); ++i)
+    cursors.emplace_back(*chosen[i], run.shown_by(*chosen[i]), i, anchor);
   std::vector<Reading> readings;
   while (true) {
     const Cursor* first = nullptr;

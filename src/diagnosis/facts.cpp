@@ -119,8 +119,8 @@ void add_series(const Run& run, FactTable& facts) {
     const auto first_at = static_cast<std::size_t>(first - series->value.begin());
     const auto last_at =
         series->size() - 1 - static_cast<std::size_t>(last - series->value.rbegin());
-    add("first", *first, {series->origin(first_at)});
-    add("last", *last, {series->origin(last_at)});
+    add("first", *first, {run.shown_by(*series).origin(first_at)});
+    add("last", *last, {run.shown_by(*series).origin(last_at)});
     add("min", series->min, {});
     add("max", series->max, {});
   }

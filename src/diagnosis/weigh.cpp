@@ -118,6 +118,27 @@ bool compete(const Candidate& a, const Candidate& b) {
   });
 }
 
+std::string_view slug_of(const Candidate& candidate) {
+  const std::string_view id = candidate.ranked.id;
+  return id.substr(id.find('.') + 1);
+}
+
+/// A cause that stands in several families (a learning rate that is too high ends in NaN or in
+/// divergence) is one cause: the family that fits best speaks for it.
+void keep_best_of_each(std::vector<Candidate>& candidates) {
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate& a, const Candidate& b) { return a.ranked.log_odds > b.ranked.log_odds; });
+  std::vector<Candidate> kept;
+  for (Candidate& candidate : candidates) {
+    const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
+      return slug_of(other) == slug_of(candidate);
+    });
+    if (!known) kept.push_back(std::move(candidate));
+  }
+  candidates = std::move(kept);
+}
+
 }  // namespace
 
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities) {
@@ -127,6 +148,7 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
       candidates.push_back(std::move(*candidate));
     }
   }
+  keep_best_of_each(candidates);
   const auto mass = [&](double log_odds) {
     return std::exp(std::clamp(log_odds / book.calibration.temperature, -50.0, 50.0));
   };

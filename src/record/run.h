@@ -144,6 +144,10 @@ struct Run {
   const Series* primary(Role role) const;
   /// Likewise by normalised name.
   const Series* find(std::string_view series_name) const;
+  /// Where people would look a sample of `wanted` up: the same metric in an artifact with lines
+  /// (the log beside an event file), if it holds the same samples in the same order, as far as
+  /// printed digits tell; else `wanted` itself.
+  const Series& shown_by(const Series& wanted) const;
   const Setting* setting(std::string_view setting_name) const;
   /// The framework most sources agree on; empty where none is known.
   std::string framework() const;
