@@ -71,6 +71,7 @@ class Deriver {
   void learning_rate();
   void onset();
   void progress();
+  void climbs_from_start(double drop);
   void magnitude();
   void schedule();
   void boxes();
@@ -263,6 +264,23 @@ void Deriver::onset() {
   }
 }
 
+/// A log that begins in the middle of a run and whose loss climbs from its very first sample: what
+/// a resume shows that restored the weights and not what moves them.
+void Deriver::climbs_from_start(double drop) {
+  constexpr double k_middle = 0.5;  // of the steps that the log reaches
+  constexpr double k_first_steps = 1000;
+  constexpr double k_noise = 0.02;
+  const Series* loss = run_.primary(Role::loss);
+  if (loss->step_kind != StepKind::explicit_ || loss->empty() || !truth("loss.divergence")) return;
+  const auto first = static_cast<double>(loss->step.front());
+  const auto last = static_cast<double>(loss->step.back());
+  const bool midway = first > k_first_steps && first > k_middle * last;
+  set("resume.climbs_from_start", midway && drop <= k_noise,
+      "the log begins at step " + show_number(first, 8) +
+          " and the loss climbs from its first sample",
+      {"loss.first", "loss.divergence"});
+}
+
 void Deriver::progress() {
   const auto first = number("loss.first");
   const auto lowest = number("loss.min");
@@ -270,6 +288,7 @@ void Deriver::progress() {
     const double drop = (*first - *lowest) / *first;
     set("loss.drop_frac", drop, "loss falls by " + show_number(100 * drop, 2) + " %",
         {"loss.first", "loss.last"});
+    climbs_from_start(drop);
   }
   const auto train = number("loss.last");
   const auto held_out = number("eval_loss.last");

@@ -37,8 +37,8 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
                      const SeverityOf& severities, Candidate& candidate) {
   const Fact* strongest = nullptr;
   double most = 0;
-  // Only symptoms can be absent: that a message was not found says little about a log that was cut. What could not be
-  // looked for (no such series) does not count.
+  // Only symptoms can be absent: that a message was not found says little about a log that was cut.
+  // What could not be looked for (no such series) does not count.
   std::size_t absent = 0;
   for (const std::string& name : cause.explains) {
     const Fact* fact = facts.find(name);
