@@ -11,6 +11,8 @@ namespace {
 
 /// Below this the first cause is a guess among several.
 constexpr double k_likely = 0.5;
+/// From here on a cause is told even against metrics that look well.
+constexpr double k_sure = 0.9;
 /// Of a run with fewer samples than this in every series, what is missing may be anything.
 constexpr std::uint64_t k_scrap_samples = 8;
 /// From so many samples on, a run whose metrics show nothing is judged by them, not by its
@@ -76,9 +78,10 @@ Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   return worst;
 }
 
-/// The cause accounts for something that was seen, not only for settings that could do harm.
-bool explains_something(const RankedCause& cause) {
-  constexpr std::string_view k_explains = "explains ";
+/// The cause accounts for something that the artifacts say, not only for settings that could do
+/// harm or a metric that is a little unusual.
+bool explains_what_is_said(const RankedCause& cause) {
+  constexpr std::string_view k_explains = "explains error.";
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
     return std::string_view(reason.when).substr(0, k_explains.size()) == k_explains;
   });
@@ -91,9 +94,10 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   const Severity worst = worst_of(run, symptoms);
   const bool likely = !ranking.causes.empty() && ranking.causes.front().probability >= k_likely;
   const std::uint64_t samples = telling_samples(run);
-  const bool seen = likely && explains_something(ranking.causes.front());
-  if (worst == Severity::note && likely && (seen || samples < k_plenty_samples)) {
-    return Standing::warning;
+  if (worst == Severity::note && likely) {
+    const RankedCause& first = ranking.causes.front();
+    const bool doubtful = samples >= k_plenty_samples && !explains_what_is_said(first);
+    if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
   // A profiler's trace shows the whole of a step: no cause in it means that none was found.
   if (worst == Severity::note) {
