@@ -1,0 +1,299 @@
+#include "api/fix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/text_edit.h"
+#include "core/text.h"
+#include "knowledge/setting.h"
+#include "knowledge/written_value.h"
+#include "sources/command_line.h"
+#include "sources/config_support.h"
+#include "sources/nested_text.h"
+#include "sources/toml_text.h"
+#include "sources/yaml_text.h"
+
+namespace aplomb {
+namespace {
+
+using knowledge::Framework;
+using knowledge::SettingKey;
+using knowledge::SettingValue;
+using knowledge::WrittenKey;
+
+std::string_view name_of(ConfigSyntax syntax) {
+  switch (syntax) {
+    case ConfigSyntax::yaml:
+      return "yaml";
+    case ConfigSyntax::json:
+      return "json";
+    case ConfigSyntax::toml:
+      return "toml";
+    case ConfigSyntax::command:
+      return "flags";
+    case ConfigSyntax::python:
+      return "python";
+  }
+  return "yaml";
+}
+
+std::vector<ConfigEntry> entries_of(std::string_view text, ConfigSyntax syntax) {
+  switch (syntax) {
+    case ConfigSyntax::yaml:
+      return parse_yaml(text).entries;
+    case ConfigSyntax::toml:
+      return parse_toml(text).entries;
+    case ConfigSyntax::command:
+      return parse_command(text);
+    case ConfigSyntax::json:
+    case ConfigSyntax::python:
+      return parse_nested(text);
+  }
+  return {};
+}
+
+/// One key that stands in the file and decides a setting.
+struct Standing {
+  const ConfigEntry* entry = nullptr;
+  const SettingKey* key = nullptr;
+};
+
+class Fixer {
+ public:
+  Fixer(std::string_view text, ConfigSyntax syntax, const Framework& framework)
+      : text_(text), syntax_(syntax), framework_(framework), entries_(entries_of(text, syntax)) {
+    fixed_.syntax = syntax;
+  }
+
+  FixedConfig fix(const std::vector<SettingValue>& settings) {
+    for (const SettingValue& setting : settings) {
+      if (!change(setting) && !add(setting)) fixed_.left_out.push_back(setting.first);
+    }
+    fixed_.text = apply_edits(text_, std::move(edits_));
+    return std::move(fixed_);
+  }
+
+  bool empty() const { return entries_.empty(); }
+  bool any_done() const { return done_; }
+
+ private:
+  /// Whether the key is there to state the setting; not one that states another and touches this
+  /// one in passing.
+  static bool states(const Framework& table, const SettingKey& key, std::string_view setting) {
+    if (key.setting != setting) return false;
+    if (!key.read_only) return true;
+    return std::none_of(table.settings.begin(), table.settings.end(), [&](const SettingKey& other) {
+      return &other != &key && other.key == key.key && !other.read_only;
+    });
+  }
+
+  std::vector<Standing> standing(std::string_view setting) const {
+    std::vector<Standing> found;
+    for (const ConfigEntry& entry : entries_) {
+      const std::string folded = knowledge::fold_key(entry.path);
+      for (const Framework* table : {&framework_, knowledge::find_framework(framework_.extends)}) {
+        if (table == nullptr) continue;
+        const auto key = std::find_if(
+            table->settings.begin(), table->settings.end(), [&](const SettingKey& one) {
+              return states(*table, one, setting) && knowledge::fold_key(one.key) == folded;
+            });
+        if (key == table->settings.end()) continue;
+        found.push_back({&entry, &*key});
+        break;
+      }
+    }
+    return found;
+  }
+
+  /// Changes the keys that stand in the file already; whether one of them now says the value.
+  bool change(const SettingValue& setting) {
+    bool said = false;
+    bool off = false;
+    for (const Standing& one : standing(setting.first)) {
+      auto value = knowledge::written_value_for(*one.key, setting.second);
+      const bool is_switch =
+          std::any_of(one.key->values.begin(), one.key->values.end(),
+                      [](const auto& named) { return iequals(named.first, "true"); });
+      if (value) {
+        said = replace(one, setting, *value) || said;
+      } else if (is_switch) {
+        off = replace(one, setting, Value(false)) || off;
+      }
+    }
+    const std::string* word = as_text(setting.second);
+    return said || (off && word != nullptr && (*word == "fp32" || *word == "none"));
+  }
+
+  /// Puts the value where the entry has its own. False where that place cannot be edited.
+  bool replace(const Standing& one, const SettingValue& setting, const Value& value) {
+    const ConfigEntry& entry = *one.entry;
+    const knowledge::SettingSpec* spec = knowledge::find_setting_spec(setting.first);
+    const bool list = spec != nullptr && spec->type == knowledge::SettingType::texts;
+    const std::string spelled =
+        knowledge::spell({&framework_, one.key, value, list}, name_of(syntax_));
+    const auto* truth = std::get_if<bool>(&value);
+    if (same_value(entry, value)) return done_ = true;
+    if (entry.size > 0 && !wrong_operand(entry, truth)) {
+      edits_.push_back({entry.offset, entry.size, spelled});
+    } else if (entry.is_flag && truth != nullptr && !*truth && framework_.bare_switches) {
+      const std::size_t flag = text_.rfind("--", entry.offset);
+      if (flag == std::string_view::npos) return false;
+      edits_.push_back({flag, end_of_flag(flag) - flag, ""});
+    } else if (entry.is_flag && !(truth != nullptr && *truth)) {
+      edits_.push_back({end_of_flag(text_.rfind("--", entry.offset)), 0, " " + spelled});
+    } else if (!entry.is_flag) {
+      return false;
+    }
+    fixed_.changes.push_back(fmt::format("{}: {} -> {} (line {})", entry.path,
+                                         shorten(entry.text, 40), spelled, entry.line));
+    return done_ = true;
+  }
+
+  /// A switch before another word (`--fp16 train.py`): the word is not its value.
+  static bool wrong_operand(const ConfigEntry& entry, const bool* truth) {
+    return entry.is_flag && truth != nullptr && !knowledge::is_yes(entry.text) &&
+           !knowledge::is_no(entry.text);
+  }
+
+  std::size_t end_of_flag(std::size_t flag) const {
+    const std::size_t end = text_.find_first_of(" \t\n\\=", flag);
+    return end == std::string_view::npos ? text_.size() : end;
+  }
+
+  static bool same_value(const ConfigEntry& entry, const Value& value) {
+    if (const auto* truth = std::get_if<bool>(&value)) {
+      return *truth ? knowledge::is_yes(entry.text) : knowledge::is_no(entry.text);
+    }
+    if (const double* number = as_number(value))
+      return knowledge::written_number(entry.text) == *number;
+    return entry.text == *as_text(value);
+  }
+
+  /// Adds keys that are missing; whether any of them could be put into this file.
+  bool add(const SettingValue& setting) {
+    const knowledge::WrittenSettings written =
+        knowledge::write_settings(framework_.slug, {setting});
+    bool added = false;
+    for (const WrittenKey& key : written.keys) {
+      const bool here = key.framework == &framework_ && key.key->call.empty();
+      const auto* truth = std::get_if<bool>(&key.value);
+      const bool off = truth != nullptr && !*truth && written.keys.size() > 1;
+      if (!here || stands(key.key->key)) continue;
+      if (off && &key != &written.keys.front())
+        continue;  // what is not there need not be turned off
+      const auto edit = insertion(key);
+      if (!edit) continue;
+      edits_.push_back(*edit);
+      fixed_.changes.push_back(
+          fmt::format("{}: {} (added)", key.key->key, knowledge::spell(key, name_of(syntax_))));
+      added = true;
+    }
+    done_ = done_ || added;
+    return added;
+  }
+
+  bool stands(std::string_view key) const {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const ConfigEntry& entry) {
+      return knowledge::fold_key(entry.path) == knowledge::fold_key(key);
+    });
+  }
+
+  std::optional<TextEdit> insertion(const WrittenKey& key) const {
+    const std::string value = knowledge::spell(key, name_of(syntax_));
+    const std::string& path = key.key->key;
+    switch (syntax_) {
+      case ConfigSyntax::yaml:
+        return insert_yaml(text_, entries_, path, value);
+      case ConfigSyntax::json:
+        return insert_json(text_, entries_, path, value);
+      case ConfigSyntax::toml:
+        return insert_toml(text_, entries_, path, value);
+      case ConfigSyntax::command: {
+        const auto* truth = std::get_if<bool>(&key.value);
+        const bool bare = framework_.bare_switches && truth != nullptr;
+        if (bare && !*truth) return std::nullopt;
+        return insert_flag(text_, entries_, "--" + path + (bare ? "" : " " + value));
+      }
+      case ConfigSyntax::python:
+        return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  std::string_view text_;
+  ConfigSyntax syntax_;
+  const Framework& framework_;
+  std::vector<ConfigEntry> entries_;
+  std::vector<TextEdit> edits_;
+  FixedConfig fixed_;
+  bool done_ = false;
+};
+
+std::string names_of(const std::vector<SettingValue>& settings) {
+  std::string names;
+  for (const auto& [name, value] : settings) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+ConfigSyntax syntax_of(std::string_view text, std::string_view path) {
+  const auto named = [&](std::initializer_list<std::string_view> ends) {
+    return std::any_of(ends.begin(), ends.end(),
+                       [&](std::string_view end) { return path.ends_with(end); });
+  };
+  if (named({".yaml", ".yml"})) return ConfigSyntax::yaml;
+  if (named({".json", ".jsonc"})) return ConfigSyntax::json;
+  if (named({".toml"})) return ConfigSyntax::toml;
+  if (named({".sh", ".bash", ".slurm", ".sbatch"})) return ConfigSyntax::command;
+  if (named({".py"})) return ConfigSyntax::python;
+  if (trim(text).starts_with("{")) return ConfigSyntax::json;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (looks_like_command(text.substr(at, end - at))) return ConfigSyntax::command;
+    at = end + 1;
+  }
+  const YamlText yaml = parse_yaml(text);
+  if (yaml.error.empty() && !yaml.entries.empty()) return ConfigSyntax::yaml;
+  return parse_toml(text).error.empty() ? ConfigSyntax::toml : ConfigSyntax::python;
+}
+
+Result<FixedConfig> fix_config(std::string_view original, std::string_view framework,
+                               const std::vector<SettingValue>& settings, std::string_view path) {
+  const ConfigSyntax syntax = syntax_of(original, path);
+  if (framework.empty())
+    framework = framework_of(entries_of(original, syntax), path, name_of(syntax));
+  const Framework* table = knowledge::find_framework(framework);
+  if (table == nullptr) {
+    return fail(ErrorCode::bad_format,
+                fmt::format("[fix] no framework's keys in {}; likely it is no training "
+                            "configuration; name the file that the "
+                            "run was started with",
+                            path.empty() ? "the text" : path));
+  }
+  Fixer fixer(original, syntax, *table);
+  if (fixer.empty()) {
+    return fail(ErrorCode::bad_format,
+                fmt::format("[fix] no settings could be read from {} as {}; mend its syntax first",
+                            path.empty() ? "the text" : path, name_of(syntax)));
+  }
+  FixedConfig fixed = fixer.fix(settings);
+  if (!fixer.any_done()) {
+    return fail(
+        ErrorCode::unsupported,
+        fmt::format(
+            "[fix] {} has no place for {} in {}; change them where the run's code sets them",
+            table->name, names_of(settings), name_of(syntax)));
+  }
+  return fixed;
+}
+
+Result<std::string> apply_fix(std::string_view original, std::string_view framework,
+                              const std::vector<SettingValue>& settings) {
+  return fix_config(original, framework, settings).map([](FixedConfig&& fixed) {
+    return std::move(fixed.text);
+  });
+}
+
+}  // namespace aplomb

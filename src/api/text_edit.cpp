@@ -1,0 +1,184 @@
+#include "api/text_edit.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::string_view k_note = "# added by aplomb\n";
+
+std::size_t line_start(std::string_view text, std::size_t at) {
+  const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return before == std::string_view::npos ? 0 : before + 1;
+}
+
+std::string_view indent_at(std::string_view text, std::size_t start) {
+  const std::size_t end = text.find_first_not_of(" \t", start);
+  return text.substr(start, (end == std::string_view::npos ? text.size() : end) - start);
+}
+
+std::string_view parent_of(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+std::string_view name_of(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? path : path.substr(dot + 1);
+}
+
+/// The first entry that stands directly below `parent` (empty: at the top).
+const ConfigEntry* child_of(const std::vector<ConfigEntry>& entries, std::string_view parent) {
+  const auto found = std::find_if(entries.begin(), entries.end(), [&](const ConfigEntry& entry) {
+    return parent_of(entry.path) == parent;
+  });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+bool below(const std::vector<ConfigEntry>& entries, std::string_view parent) {
+  return std::any_of(entries.begin(), entries.end(), [&](const ConfigEntry& entry) {
+    return entry.path.size() > parent.size() && entry.path.starts_with(parent) &&
+           entry.path[parent.size()] == '.';
+  });
+}
+
+/// The longest part of `path` under which something stands already; empty where nothing does.
+std::string_view known_parent(const std::vector<ConfigEntry>& entries, std::string_view path) {
+  std::string_view parent = parent_of(path);
+  while (!parent.empty() && !below(entries, parent)) parent = parent_of(parent);
+  return parent;
+}
+
+/// What must be new below the known parent: `b.c` for `a.b.c` with `a` known.
+std::string_view new_part(std::string_view path, std::string_view parent) {
+  return parent.empty() ? path : path.substr(parent.size() + 1);
+}
+
+/// `b.c: value` as nested YAML lines.
+std::string yaml_lines(std::string_view path, std::string_view value, std::string indent) {
+  std::string out;
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    out += indent + std::string(path.substr(0, dot)) + ":\n";
+    indent += "  ";
+    path.remove_prefix(dot + 1);
+  }
+  return out + indent + std::string(path) + ": " + std::string(value) + "\n";
+}
+
+std::string at_end(std::string_view text, std::string lines) {
+  const bool open_line = !text.empty() && text.back() != '\n';
+  return (open_line ? "\n" : "") + std::string(k_note) + std::move(lines);
+}
+
+/// Whether the entry's own key begins its line, so that a line may be put before it.
+bool begins_line(std::string_view text, const ConfigEntry& entry, std::size_t start) {
+  const std::string_view line = trim(text.substr(start, entry.offset - start));
+  const std::string_view name = name_of(entry.path);
+  return line.starts_with(name) || (line.size() > 1 && line.substr(1).starts_with(name));
+}
+
+}  // namespace
+
+std::string apply_edits(std::string_view text, std::vector<TextEdit> edits) {
+  std::stable_sort(edits.begin(), edits.end(),
+                   [](const TextEdit& a, const TextEdit& b) { return a.offset < b.offset; });
+  std::string out;
+  std::uint64_t at = 0;
+  for (const TextEdit& edit : edits) {
+    const std::uint64_t from = std::min<std::uint64_t>(std::max(edit.offset, at), text.size());
+    out += text.substr(at, from - at);
+    out += edit.text;
+    at = std::min<std::uint64_t>(std::max(from, edit.offset + edit.size), text.size());
+  }
+  return out + std::string(text.substr(at));
+}
+
+std::optional<TextEdit> insert_yaml(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view path, std::string_view value) {
+  const std::string_view parent = known_parent(entries, path);
+  if (parent.empty()) {
+    // A document that starts in the middle of an indentation, or ends by `...`, still takes a
+    // top-level key at its end.
+    return TextEdit{text.size(), 0, at_end(text, yaml_lines(path, value, {}))};
+  }
+  const ConfigEntry* child = child_of(entries, parent);
+  if (child == nullptr) return std::nullopt;
+  const std::size_t start = line_start(text, child->offset);
+  if (!begins_line(text, *child, start)) return std::nullopt;
+  const std::string indent(indent_at(text, start));
+  return TextEdit{start, 0,
+                  indent + std::string(k_note) + yaml_lines(new_part(path, parent), value, indent)};
+}
+
+std::optional<TextEdit> insert_json(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view path, std::string_view value) {
+  const std::string_view parent = known_parent(entries, path);
+  std::size_t brace = text.find('{');
+  if (!parent.empty()) {
+    const auto inside = std::find_if(entries.begin(), entries.end(), [&](const ConfigEntry& entry) {
+      return entry.path.starts_with(parent) && entry.path.size() > parent.size() &&
+             entry.path[parent.size()] == '.';
+    });
+    const std::string key = "\"" + std::string(name_of(parent)) + "\"";
+    const std::size_t named = text.rfind(key, inside->offset);
+    brace = named == std::string_view::npos ? named : text.find('{', named);
+    if (brace == std::string_view::npos || brace > inside->offset) return std::nullopt;
+  }
+  if (brace == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(brace + 1);
+  const std::size_t next = rest.find_first_not_of(" \t\r\n");
+  const bool empty_object = next == std::string_view::npos || rest[next] == '}';
+  const std::size_t line_break = rest.find('\n');
+  const bool spread = line_break != std::string_view::npos && line_break < next;
+  const std::string indent(spread ? indent_at(rest, line_break + 1) : std::string_view());
+  std::string member;
+  std::string close;
+  std::string_view part = new_part(path, parent);
+  for (std::size_t dot = part.find('.'); dot != std::string_view::npos; dot = part.find('.')) {
+    member += "\"" + std::string(part.substr(0, dot)) + "\": {";
+    close += "}";
+    part.remove_prefix(dot + 1);
+  }
+  member +=
+      "\"" + std::string(part) + "\": " + std::string(value) + close + (empty_object ? "" : ",");
+  return TextEdit{brace + 1, 0,
+                  spread ? "\n" + indent + member : member + (empty_object ? "" : " ")};
+}
+
+std::optional<TextEdit> insert_toml(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view path, std::string_view value) {
+  const std::string_view parent = parent_of(path);
+  const std::string line = std::string(name_of(path)) + " = " + std::string(value) + "\n";
+  if (const ConfigEntry* child = child_of(entries, parent)) {
+    const std::size_t start = line_start(text, child->offset);
+    if (begins_line(text, *child, start)) {
+      const std::string indent(indent_at(text, start));
+      return TextEdit{start, 0, indent + std::string(k_note) + indent + line};
+    }
+    return std::nullopt;
+  }
+  if (parent.empty()) return TextEdit{0, 0, std::string(k_note) + line};
+  return TextEdit{text.size(), 0, at_end(text, "[" + std::string(parent) + "]\n" + line)};
+}
+
+std::optional<TextEdit> insert_flag(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view words) {
+  const auto first = std::find_if(entries.begin(), entries.end(), [&](const ConfigEntry& entry) {
+    // A launcher's own flags stand before the script; the new flag belongs behind it.
+    return entry.is_flag && text.substr(0, entry.offset).find(".py") != std::string_view::npos;
+  });
+  const auto any = first != entries.end()
+                       ? first
+                       : std::find_if(entries.begin(), entries.end(),
+                                      [](const ConfigEntry& entry) { return entry.is_flag; });
+  if (any == entries.end()) return std::nullopt;
+  const std::size_t flag = text.rfind("--", any->offset);
+  if (flag == std::string_view::npos) return std::nullopt;
+  const std::size_t start = line_start(text, flag);
+  const bool alone = trim(text.substr(start, flag - start)).empty() && start > 0;
+  if (!alone) return TextEdit{flag, 0, std::string(words) + " "};
+  return TextEdit{flag, 0, std::string(words) + " \\\n" + std::string(indent_at(text, start))};
+}
+
+}  // namespace aplomb

@@ -1,0 +1,36 @@
+#pragma once
+/// Edits of a text by place, and where a new key belongs in each syntax.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sources/config_entry.h"
+
+namespace aplomb {
+
+struct TextEdit {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;  ///< bytes taken out; 0: only inserted
+  std::string text;        ///< put in their place
+};
+
+/// Applies edits that do not overlap, given in any order; of several at one place the first given
+/// comes first.
+std::string apply_edits(std::string_view text, std::vector<TextEdit> edits);
+
+/// Where `path = value` (already spelled) goes in; nothing where the text has no place for it (a
+/// member of a map that is written in one line, say).
+std::optional<TextEdit> insert_yaml(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view path, std::string_view value);
+std::optional<TextEdit> insert_json(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view path, std::string_view value);
+std::optional<TextEdit> insert_toml(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view path, std::string_view value);
+/// `words`: `--key value`.
+std::optional<TextEdit> insert_flag(std::string_view text, const std::vector<ConfigEntry>& entries,
+                                    std::string_view words);
+
+}  // namespace aplomb
