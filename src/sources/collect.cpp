@@ -15,6 +15,7 @@
 
 #include "record/run_builder.h"
 #include "sources/byte_stream.h"
+#include "sources/derived_settings.h"
 #include "sources/file_search.h"
 #include "sources/reader.h"
 #include "sources/run_layout.h"
@@ -211,6 +212,7 @@ std::vector<Run> collect(const std::vector<std::string>& paths, const CollectOpt
       if (inputs[i].file.use == FileUse::read) progress.before += inputs[i].file.bytes;
       progress.tell(0);
     }
+    add_derived_settings(run);
     runs.push_back(std::move(run));
   }
   return runs;

@@ -1,0 +1,91 @@
+#include "sources/derived_settings.h"
+
+#include <optional>
+#include <string>
+
+#include "core/text.h"
+#include "knowledge/hardware.h"
+
+namespace aplomb {
+namespace {
+
+void add(Run& run, std::string name, Value value, std::string because, const Origin& origin) {
+  run.facts.push_back({std::move(name), std::move(value), std::move(because), {origin}});
+}
+
+void card_facts(Run& run) {
+  const Setting* named = run.setting("env.gpu");
+  const std::string* text = named == nullptr ? nullptr : as_text(named->value);
+  if (text == nullptr) return;
+  const auto seen = knowledge::find_gpu(*text);
+  if (!seen) return;
+  const knowledge::Gpu& card = *seen->card;
+  const Origin origin = named->origin;
+  add(run, "hardware.bf16", card.bf16,
+      card.name + (card.bf16 ? " computes" : " does not compute") + " in bf16", origin);
+  add(run, "hardware.fp8", card.fp8,
+      card.name + (card.fp8 ? " computes" : " does not compute") + " in fp8", origin);
+  if (card.compute_capability > 0) {
+    add(run, "hardware.compute_capability", card.compute_capability,
+        card.name + ": compute capability " + show_number(card.compute_capability), origin);
+  }
+  const Setting* stated = run.setting("env.gpu_memory_bytes");
+  const double* bytes = stated == nullptr ? nullptr : as_number(stated->value);
+  const double memory = bytes == nullptr ? seen->memory_bytes : *bytes;
+  if (memory > 0) {
+    add(run, "hardware.memory_bytes", memory, card.name + ": " + show_bytes(memory),
+        bytes == nullptr ? origin : stated->origin);
+  }
+}
+
+/// The stage that a file name states: `ds_z3_config.json`, `zero2.json`, `stage3_offload.json`.
+std::optional<double> stage_in_name(std::string_view path) {
+  const std::string name = lower(path.substr(path.find_last_of("/\\") + 1));
+  for (const std::string_view piece :
+       {"zero_stage", "stage_", "stage-", "stage", "zero_", "zero-", "zero", "z"}) {
+    for (std::size_t at = name.find(piece); at != std::string::npos;
+         at = name.find(piece, at + 1)) {
+      const std::size_t digit = at + piece.size();
+      const bool starts = piece.size() > 1 || at == 0 || name[at - 1] == '_' || name[at - 1] == '-';
+      const bool stage = digit < name.size() && name[digit] >= '0' && name[digit] <= '3';
+      const bool alone = digit + 1 >= name.size() || name[digit + 1] < '0' || name[digit + 1] > '9';
+      if (starts && stage && alone) return name[digit] - '0';
+    }
+  }
+  return std::nullopt;
+}
+
+void deepspeed_by_name(Run& run) {
+  const Setting* config = run.setting("dist.deepspeed_config");
+  const std::string* path = config == nullptr ? nullptr : as_text(config->value);
+  if (path == nullptr) return;
+  const Setting origin = *config;
+  const auto infer = [&](std::string name, Value value) {
+    if (run.setting(name) == nullptr)
+      run.settings.push_back(
+          {std::move(name), std::move(value), origin.raw_key, origin.framework, origin.origin});
+  };
+  const std::string file = *path;
+  infer("dist.strategy", std::string("deepspeed"));
+  if (const auto stage = stage_in_name(file)) infer("dist.zero_stage", *stage);
+  if (icontains(file, "offload")) infer("dist.offload_optimizer", std::string("cpu"));
+}
+
+void template_blank(Run& run) {
+  const Setting* marker = run.setting("data.response_template");
+  const std::string* text = marker == nullptr ? nullptr : as_text(marker->value);
+  if (text == nullptr || text->empty()) return;
+  const Setting origin = *marker;
+  run.settings.push_back({"data.response_template_blank", text->back() == ' ', origin.raw_key,
+                          origin.framework, origin.origin});
+}
+
+}  // namespace
+
+void add_derived_settings(Run& run) {
+  card_facts(run);
+  deepspeed_by_name(run);
+  template_blank(run);
+}
+
+}  // namespace aplomb

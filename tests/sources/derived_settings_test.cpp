@@ -1,0 +1,58 @@
+#include "sources/derived_settings.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace aplomb {
+namespace {
+
+aplomb::Run run_with(const std::string& name, Value value) {
+  aplomb::Run run;
+  run.settings.push_back({name, std::move(value), name, "", {}});
+  return run;
+}
+
+const Fact* fact(const aplomb::Run& run, std::string_view name) {
+  for (const Fact& one : run.facts) {
+    if (one.name == name) return &one;
+  }
+  return nullptr;
+}
+
+TEST(DerivedSettings, TellWhatACardCanDo) {
+  aplomb::Run old_card = run_with("env.gpu", std::string("Tesla V100-SXM2-32GB"));
+  add_derived_settings(old_card);
+  ASSERT_NE(fact(old_card, "hardware.bf16"), nullptr);
+  EXPECT_EQ(fact(old_card, "hardware.bf16")->value, Value(false));
+  EXPECT_EQ(fact(old_card, "hardware.memory_bytes")->value, Value(32.0 * 1024 * 1024 * 1024));
+  EXPECT_EQ(fact(old_card, "hardware.compute_capability")->value, Value(7.0));
+  aplomb::Run unknown = run_with("env.gpu", std::string("a card of the future"));
+  add_derived_settings(unknown);
+  EXPECT_TRUE(unknown.facts.empty());
+}
+
+TEST(DerivedSettings, TakeTheZeroStageFromAFileNameOnlyWhereNothingStatesIt) {
+  aplomb::Run named =
+      run_with("dist.deepspeed_config", std::string("examples/ds_z3_offload_config.json"));
+  add_derived_settings(named);
+  ASSERT_NE(named.setting("dist.zero_stage"), nullptr);
+  EXPECT_EQ(named.setting("dist.zero_stage")->value, Value(3.0));
+  EXPECT_EQ(named.setting("dist.offload_optimizer")->value, Value(std::string("cpu")));
+  aplomb::Run stated = run_with("dist.deepspeed_config", std::string("zero3.json"));
+  stated.settings.push_back({"dist.zero_stage", 2.0, "zero_optimization.stage", "deepspeed", {}});
+  add_derived_settings(stated);
+  EXPECT_EQ(stated.setting("dist.zero_stage")->value, Value(2.0));
+  aplomb::Run plain = run_with("dist.deepspeed_config", std::string("ds_config_2024.json"));
+  add_derived_settings(plain);
+  EXPECT_EQ(plain.setting("dist.zero_stage"), nullptr);
+}
+
+TEST(DerivedSettings, SeeABlankAtTheEndOfAResponseTemplate) {
+  aplomb::Run blank = run_with("data.response_template", std::string("Answer: "));
+  add_derived_settings(blank);
+  EXPECT_EQ(blank.setting("data.response_template_blank")->value, Value(true));
+}
+
+}  // namespace
+}  // namespace aplomb
