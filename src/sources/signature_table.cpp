@@ -28,6 +28,7 @@ SignatureRole role_named(std::string_view word) {
   if (word == "cascade") return SignatureRole::cascade;
   if (word == "symptom") return SignatureRole::symptom;
   if (word == "frame") return SignatureRole::frame;
+  if (word == "table") return SignatureRole::table;
   return SignatureRole::root;
 }
 

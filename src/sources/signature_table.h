@@ -13,6 +13,7 @@
 ///   warning | unstable | failed role      root (default) | cascade (follows from another failure)
 ///   | symptom (what a user or a profile says) |
 ///             frame (a stack frame: never an event; tells where the next error happened)
+///             table (the head of a table that a scanner of its own reads: never an event)
 ///   place     of a frame: the name that the error then catches as true, e.g. `in_backward`
 
 #include <re2/re2.h>
@@ -29,7 +30,7 @@
 
 namespace aplomb {
 
-enum class SignatureRole { root, cascade, symptom, frame };
+enum class SignatureRole { root, cascade, symptom, frame, table };
 
 struct Signature {
   std::string kind;

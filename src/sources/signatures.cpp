@@ -72,6 +72,8 @@ std::string event_key(const Signature& signature, const Event& event) {
 void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::uint64_t offset,
                             int rank, RunBuilder& build, SourceId source) {
   if (!open_.empty()) continue_open(line, rank);
+  if (profile_.is_open()) profile_.line(line);
+  if (topology_.is_open()) topology_.line(line);
   const SignatureTable& table = SignatureTable::instance();
   hits_.clear();
   tries_.resize(table.all().size());
@@ -105,6 +107,11 @@ void SignatureMatcher::try_signature(const Signature& signature, std::string_vie
   if (compiled.unless && matches(*compiled.unless, window)) return;
   if (signature.role == SignatureRole::frame) {
     note_frame(signature, event);
+    return;
+  }
+  if (signature.role == SignatureRole::table) {
+    const Origin& at = event.origin;
+    if (!profile_.open(window, at.line, at.offset)) topology_.open(window, at.line, at.offset);
     return;
   }
   for (const auto& pattern : compiled.patterns) catch_groups(*pattern, window, event.caught);
@@ -173,7 +180,9 @@ void SignatureMatcher::keep(const Signature& signature, Event event) {
   kept_.push_back({std::move(event), {}, 1});
 }
 
-void SignatureMatcher::finish(RunBuilder& build, SourceId) {
+void SignatureMatcher::finish(RunBuilder& build, SourceId source) {
+  profile_.finish(build, source);
+  topology_.finish(build, source);
   for (Open& open : open_) keep(*open.signature, std::move(open.event));
   open_.clear();
   std::vector<Event> events;

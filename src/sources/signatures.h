@@ -6,7 +6,8 @@
 ///   - a message that goes on over several lines becomes one Event;
 ///   - stack frames seen before an error tell it where it happened (`in_backward`, `in_eval`,
 ///   `at_save`);
-///   - equal messages are counted (`times`), the first and the last are kept.
+///   - equal messages are counted (`times`), the first and the last are kept;
+///   - tables of profilers and of the cards' connections become Facts.
 ///
 ///     SignatureMatcher matcher;
 ///     while (...) matcher.line(line, number, offset, rank, build, source);
@@ -23,7 +24,9 @@
 #include <vector>
 
 #include "record/run_builder.h"
+#include "sources/profile_table.h"
 #include "sources/signature_table.h"
+#include "sources/topology_table.h"
 
 namespace aplomb {
 
@@ -77,6 +80,8 @@ class SignatureMatcher {
   std::vector<Kept> kept_;
   std::unordered_map<std::string, std::size_t> by_key_;
   std::unordered_map<std::string, std::size_t> per_kind_;
+  ProfileTable profile_;
+  TopologyTable topology_;
 };
 
 }  // namespace aplomb
