@@ -47,8 +47,11 @@ void Series::append(std::int64_t at_step, double sample, std::uint16_t at_segmen
   }
   // Between kept samples only a non-finite one is let through: the first NaN must not be thinned
   // away.
-  if (thinned > 1 && ++skip_ % thinned != 0 && (std::isfinite(sample) || nonfinite_count > 64))
+  // `thinned` is a power of two.
+  if (thinned > 1 && (++skip_ & (thinned - 1U)) != 0 &&
+      (std::isfinite(sample) || nonfinite_count > 64)) {
     return;
+  }
   if (value.size() >= k_max_points) thin();
   step.push_back(at_step);
   value.push_back(sample);

@@ -42,15 +42,19 @@ class JsonCursor {
   /// The value, moving past it; nothing (and nothing moved) where the next value is of another
   /// kind.
   std::optional<double> number();
+  /// The quick way to a number that is neither NaN nor infinite; false, and past blanks only, where
+  /// another value comes next.
+  bool try_number(double& out);
   std::optional<std::string_view> text();
   std::optional<bool> truth();
   /// Moves past any value, however deep.
   void skip();
 
-  /// Where `quoted` (a key with its quotes) and a colon come next, moves past them; else moves
-  /// nothing. The quick way through records that all have the same keys: next_member() where it
-  /// fails.
-  bool try_member(std::string_view quoted);
+  /// Where exactly these bytes come next (`, "loss": `), moves past them. The quick way through
+  /// records that are written alike: next_member() where it fails.
+  bool try_literal(std::string_view literal);
+  /// The text from `begin` to where the cursor is.
+  std::string_view since(std::size_t begin) const { return text_.substr(begin, at_ - begin); }
 
   std::size_t at() const { return at_; }
   bool bad() const { return bad_; }

@@ -40,8 +40,9 @@ void JsonRecordReader::members(JsonCursor& json, std::int32_t parent, int depth)
   if (!json.enter_object()) return;
   for (;;) {
     const bool expected =
-        at_ < shape_.size() && shape_[at_].parent == parent && json.try_member(shape_[at_].quoted);
+        at_ < shape_.size() && shape_[at_].parent == parent && json.try_literal(shape_[at_].lead);
     if (!expected) {
+      const std::size_t begin = json.at();
       std::string_view key;
       if (!json.next_member(key)) return;
       if (at_ >= k_most_members) {
@@ -49,6 +50,8 @@ void JsonRecordReader::members(JsonCursor& json, std::int32_t parent, int depth)
         continue;
       }
       learn(key, parent);
+      json.peek();  // past the blanks before the value
+      shape_[at_].lead = json.since(begin);
     }
     value(json, at_++, depth);
     if (json.bad()) return;
@@ -57,7 +60,6 @@ void JsonRecordReader::members(JsonCursor& json, std::int32_t parent, int depth)
 
 void JsonRecordReader::learn(std::string_view key, std::int32_t parent) {
   Member member;
-  member.quoted = '"' + std::string(key) + '"';
   member.name = parent < 0 ? std::string(key)
                            : shape_[static_cast<std::size_t>(parent)].name + "/" + std::string(key);
   member.parent = parent;
@@ -72,6 +74,11 @@ void JsonRecordReader::learn(std::string_view key, std::int32_t parent) {
 }
 
 void JsonRecordReader::value(JsonCursor& json, std::size_t index, int depth) {
+  double quick = 0;
+  if (shape_[index].use == Use::metric && json.try_number(quick)) {
+    sink_.put(shape_[index].column, quick);
+    return;
+  }
   switch (json.peek()) {
     case JsonCursor::Kind::number:
       if (const auto number = json.number()) {

@@ -27,8 +27,8 @@ class JsonRecordReader {
  private:
   enum class Use : std::uint8_t { metric, phase, planned_steps };
   struct Member {
-    std::string quoted;  ///< the key with its quotes
-    std::string name;    ///< flattened
+    std::string lead;  ///< what stands between the value before and this one: `, "loss": `
+    std::string name;  ///< flattened
     std::int32_t parent = -1;
     RecordSink::Column column = 0;
     Use use = Use::metric;
