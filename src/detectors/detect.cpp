@@ -129,7 +129,9 @@ class Cursor {
   void place() {
     if (series_.empty()) return;
     if (own_steps_) {
-      key_ = {series_.segment[at_], series_.step[at_]};
+      // Differences of steps must not overflow, whatever a log claims.
+      constexpr std::int64_t k_most = std::int64_t{1} << 60;
+      key_ = {series_.segment[at_], std::clamp(series_.step[at_], -k_most, k_most)};
       return;
     }
     const std::size_t last = anchor_.size() - 1;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "detectors/curve.h"
 #include "detectors/fresh_start.h"
@@ -17,13 +18,14 @@ constexpr double k_sigma = 6.0;  // of a block's level: a run of noise alone doe
 constexpr double k_doubled =
     2.0;  // "the loss more than doubled" is what made real runs count as broken
 constexpr double k_slow_ratio = 1.3;
-constexpr double k_slow_hint = 1.15;
+constexpr double k_slow_hint = 1.2;
 constexpr double k_sudden_share = 0.6;
 constexpr double k_shift_ratio = 1.7;  // a jump up to this is what another mixture of data does
 constexpr double k_lost = 0.75;        // of the progress
 constexpr double k_progress = 0.1;     // of the start level: below it there was none to lose
-constexpr double k_regained = 1.1;     // x the best: not reached again ...
+constexpr double k_regained = 1.05;    // x the best: not reached again ...
 constexpr double k_rest_of_run = 0.8;  // ... in all the rest of the run, which is most of it
+constexpr double k_least_rise = 0.05;  // of the level: less is no matter, however certain
 constexpr double k_huge = 1e6;         // nats, pixels or dollars: no loss that trains stands there
 constexpr std::size_t k_short = 12;    // blocks: fewer are judged value by value
 
@@ -111,58 +113,72 @@ class DivergenceDetector final : public Detector {
     if (context.reinforcement) return;  // a policy loss has no level to leave
     const Curve curve = curve_of(blocks_);
     if (curve.size < 4) return;
-    if (curve.size < k_short) {
-      judge_short(curve, context, out);
-    } else {
+    if (curve.size >= k_short) {
       judge_long(curve, context, out);
+    } else if (diverged_in_few(curve)) {
+      out.push_back(describe(curve, context, "loss.divergence", Severity::failed));
+      told_ = true;
     }
   }
 
-  /// Few values: only what needs no statistics. The last three all far above the best, and the best
-  /// no lone dip.
-  void judge_short(const Curve& curve, const RunContext& context, std::vector<Symptom>& out) {
-    if (!(curve.best > 0) || curve.ratio() < k_doubled || curve.tail_least < 1.5 * lowest_.value)
-      return;
-    const bool rising = curve.level[curve.size - 1] >= curve.level[curve.size - 3];
-    const bool above_start = curve.last > curve.start;
-    if (!rising && !above_start) return;
-    out.push_back(describe(curve, context, "loss.divergence", Severity::failed));
-    told_ = true;
+  /// Few values: only what needs no statistics. The last four rise to three times the lowest, or
+  /// the last three all stand at twice the start.
+  bool diverged_in_few(const Curve& curve) const {
+    if (curve.size < 4 || !(curve.best > 0) || !(lowest_.value > 0)) return false;
+    const double* const last = &curve.level[curve.size - 4];
+    if (std::min({last[1], last[2], last[3]}) < 1.5 * lowest_.value) return false;
+    const bool rising =
+        last[0] < last[1] && last[1] < last[2] && last[2] < last[3] && last[3] >= 3 * lowest_.value;
+    const bool above_start =
+        curve.ratio() >= k_doubled && curve.tail_least >= k_doubled * curve.level[0];
+    return rising || above_start;
   }
 
   void judge_long(const Curve& curve, const RunContext& context, std::vector<Symptom>& out) {
-    const double scale = std::max({std::fabs(curve.start), std::fabs(curve.best), 1e-12});
-    const bool significant =
-        curve.rise() > k_sigma * curve.noise && curve.tail_least > curve.best + 2 * curve.noise;
-    if (!significant || curve.rise() < 0.05 * scale) return;
-    const bool sudden = curve.sudden_share >= k_sudden_share;
-    const bool learned =
-        curve.progress() > k_progress * scale && curve.progress() > k_sigma * curve.noise;
-    const bool lost = learned && curve.lost() >= k_lost;
-    const bool still_up = curve.last - curve.best > 0.5 * (curve.peak - curve.best);
-    const double ratio = curve.ratio();
-    const bool never_regained = curve.after_best_share >= k_rest_of_run &&
-                                curve.after_best_least >= k_regained * curve.best &&
-                                curve.after_best_least > curve.best + k_sigma * curve.noise &&
-                                learned;
-    if (ratio >= k_doubled || (lost && curve.best <= 0)) {
-      out.push_back(describe(curve, context, "loss.divergence",
-                             still_up ? Severity::failed : Severity::unstable));
-    } else if (!sudden && ratio >= k_slow_ratio) {
-      out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
-    } else if (lost && ratio >= (sudden ? k_shift_ratio : k_slow_hint)) {
-      out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
-    } else if (never_regained && curve.best > 0) {
-      out.push_back(describe(curve, context, "loss.divergence", Severity::unstable));
-    } else if (!sudden && ratio >= k_slow_hint) {
-      out.push_back(describe(curve, context, "loss.divergence", Severity::warning));
-    } else if (sudden && ratio >= k_slow_hint) {
+    std::optional<Severity> severity = diverged(curve);
+    if (curve.size < 2 * k_short && diverged_in_few(curve)) severity = Severity::failed;
+    if (severity) {
+      out.push_back(describe(curve, context, "loss.divergence", *severity));
+      told_ = true;
+    } else if (significant(curve) && curve.ratio() >= k_slow_hint) {
       out.push_back(describe(curve, context, "loss.level_shift", Severity::note));
-      return;
-    } else {
-      return;
     }
-    told_ = true;
+  }
+
+  static bool significant(const Curve& curve) {
+    const double scale = std::max(std::fabs(curve.start), std::fabs(curve.best));
+    return curve.rise() > k_sigma * curve.noise &&
+           curve.tail_least > curve.best + 2 * curve.noise && curve.rise() >= k_least_rise * scale;
+  }
+
+  static bool learned(const Curve& curve) {
+    return curve.progress() > k_progress * std::fabs(curve.start) &&
+           curve.progress() > k_sigma * curve.noise;
+  }
+
+  /// Collapsed early on, and in all the long rest of the run never as good again.
+  static bool never_regained(const Curve& curve) {
+    return learned(curve) && curve.best > 0 && curve.after_best_share >= k_rest_of_run &&
+           curve.after_best_least >= k_regained * curve.best &&
+           curve.after_best_least > curve.best + 3 * curve.noise &&
+           curve.peak > (1 + k_progress) * curve.best &&
+           curve.peak - curve.best > k_sigma * curve.noise;
+  }
+
+  static std::optional<Severity> diverged(const Curve& curve) {
+    if (never_regained(curve)) return Severity::unstable;
+    if (!significant(curve)) return std::nullopt;
+    const bool sudden = curve.sudden_share >= k_sudden_share;
+    const bool lost = learned(curve) && curve.lost() >= k_lost;
+    const double ratio = curve.ratio();
+    if (ratio >= k_doubled || (lost && curve.best <= 0)) {
+      const bool still_up = curve.rise() > 0.5 * (curve.peak - curve.best);
+      return still_up ? Severity::failed : Severity::unstable;
+    }
+    if (!sudden && ratio >= k_slow_ratio) return Severity::unstable;
+    if (lost && ratio >= (sudden ? k_shift_ratio : k_slow_hint)) return Severity::unstable;
+    if (!sudden && ratio >= k_slow_hint) return Severity::warning;
+    return std::nullopt;
   }
 
   Symptom describe(const Curve& curve, const RunContext& context, const char* id,

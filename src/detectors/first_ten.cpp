@@ -12,7 +12,7 @@ namespace aplomb {
 namespace {
 
 constexpr std::uint64_t k_records = 10;
-constexpr double k_jump = 3.0;
+constexpr double k_rise = 2.5;
 constexpr double k_norm_low = 0.1;  // guide 000: 0.1 to 10 in the first steps
 constexpr double k_norm_high = 10.0;
 
@@ -26,7 +26,8 @@ const DetectorSpec& first_ten_spec() {
       {Role::loss, Role::grad_norm},
       {{"norm_low", k_norm_low, "", 0, 10, "guide 000: grad_norm 0.1 to 10"},
        {"norm_high", k_norm_high, "", 0.1, 1e6, "guide 000: grad_norm 0.1 to 10"},
-       {"jump", k_jump, "x", 1.5, 100, "Lightning SpikeDetection: 3x"}},
+       {"rise", k_rise, "x", 1.1, 100,
+        "guide 000: falling or stable; the median of three against that of the first three"}},
       {}};
   return spec;
 }
@@ -65,9 +66,8 @@ class FirstTenDetector final : public Detector {
       return;
     }
     zeros_ += value == 0 ? 1 : 0;
-    jumps_ +=
-        losses_.size() >= 2 && losses_.median() > 0 && value > k_jump * losses_.median() ? 1 : 0;
-    losses_.push(value);
+    if (!head_.full()) head_.push(value);
+    tail_.push(value);
   }
 
   void see_norm(double value) {
@@ -84,8 +84,9 @@ class FirstTenDetector final : public Detector {
     if (bad_losses_ > 0) reasons.push_back(fmt::format("{} non-finite losses", bad_losses_));
     if (zeros_ > 0 && !context.reinforcement)
       reasons.push_back(fmt::format("{} losses of exactly 0", zeros_));
-    if (jumps_ > 0 && !context.reinforcement)
-      reasons.push_back(fmt::format("{} jumps of the loss", jumps_));
+    const bool rises = tail_.full() && records_ >= 6 && head_.median() > 0 &&
+                       tail_.median() > k_rise * head_.median();
+    if (rises && !context.reinforcement) reasons.push_back("the loss rises");
     // fp16's loss scaling finds its scale by overflowing in the first steps.
     if (bad_norms_ * 2 > norms_.size() + bad_norms_) reasons.push_back("grad_norm is not finite");
     const bool passed = reasons.empty();
@@ -118,8 +119,8 @@ class FirstTenDetector final : public Detector {
   std::uint64_t bad_losses_ = 0;
   std::uint64_t bad_norms_ = 0;
   std::uint64_t zeros_ = 0;
-  std::uint64_t jumps_ = 0;
-  SortedWindow<16> losses_;
+  SortedWindow<3> head_;
+  SortedWindow<3> tail_;
   SortedWindow<16> norms_;
   Sample first_;
   Sample last_;

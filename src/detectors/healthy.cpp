@@ -111,7 +111,7 @@ class HealthyDetector final : public Detector {
     if (loss_.count() < k_least || bad_losses_ > 0 || curve.size < k_least || !norms_fine()) return;
     const double fall = curve.start != 0 ? (curve.start - curve.last) / std::fabs(curve.start) : 0;
     const bool falls = fall >= k_fall && curve.start - curve.last > 1.5 * curve.noise;
-    if (!falls || curve.last > 1.1 * std::fabs(curve.best) + 2 * curve.noise) return;
+    if (!falls || curve.last > 1.05 * std::fabs(curve.best) + 2 * curve.noise) return;
     double confidence = 0.35 + 0.45 * by_count(loss_.count());
     if (norms_known_good()) confidence += 0.1;
     const Curve eval = curve_of(eval_);

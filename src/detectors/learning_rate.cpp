@@ -117,13 +117,17 @@ class LearningRateDetector final : public Detector {
     return symptom;
   }
 
-  void report_zero(const RunContext&, std::vector<Symptom>& out) const {
+  void report_zero(const RunContext& context, std::vector<Symptom>& out) const {
     // Loggers round: a rate of 0.000 beside a falling loss is 1e-6. The first record of a warm-up
     // is rightly 0.
     const bool rounded = loss_falls();
-    const Severity severity = rounded       ? Severity::note
-                              : count_ >= 5 ? Severity::unstable
-                                            : Severity::warning;
+    // In reinforcement learning rates of 1e-6 are the rule, and the loss cannot show whether it was
+    // one.
+    Severity severity = Severity::warning;
+    if (rounded || context.reinforcement)
+      severity = Severity::note;
+    else if (count_ >= 5 && loss_.count() >= 5)
+      severity = Severity::unstable;
     Symptom symptom = about("lr.zero_throughout", severity, first_, last_);
     symptom.measures["count"] = static_cast<double>(count_);
     symptom.measures["rounded"] = rounded;

@@ -93,11 +93,12 @@ class LossScaleDetector final : public Detector {
   }
 
  private:
-  /// A running count, or (Megatron-LM) a count of each interval: told apart by whether it ever
-  /// falls.
+  /// A running count, or (Megatron-LM) a count of each interval: told apart by whether it goes
+  /// back to 0 (the counters of two engines in one log fall too, but not to 0).
   void see_skipped(const Frame& frame, const Reading& reading) {
     if (skipped_count_++ == 0) first_skip_ = sample_of(frame, reading);
-    if (reading.value < last_skipped_) per_interval_ = true;
+    if (reading.value == 0 && last_skipped_ > 0) per_interval_ = true;
+    most_skipped_ = std::max(most_skipped_, reading.value);
     summed_ += reading.value;
     last_skipped_ = reading.value;
     last_skip_ = sample_of(frame, reading);
@@ -105,7 +106,7 @@ class LossScaleDetector final : public Detector {
 
   void report_skipped(const RunContext& context, std::vector<Symptom>& out) const {
     if (skipped_count_ < 2) return;
-    const double skipped = per_interval_ ? summed_ : last_skipped_;
+    const double skipped = per_interval_ ? summed_ : most_skipped_;
     const auto steps =
         static_cast<double>(std::max<std::int64_t>(last_skip_.step - first_skip_.step, 1));
     // Calibration may skip a score of steps at the start.
@@ -147,6 +148,7 @@ class LossScaleDetector final : public Detector {
   std::uint64_t skipped_count_ = 0;
   double summed_ = 0;
   double last_skipped_ = 0;
+  double most_skipped_ = 0;
   bool per_interval_ = false;
   Sample first_skip_;
   Sample last_skip_;

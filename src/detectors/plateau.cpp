@@ -19,6 +19,7 @@ constexpr std::uint64_t k_least_samples = 20;
 constexpr std::uint64_t k_sure_samples = 100;
 constexpr double k_flat_share = 0.5;      // of the run
 constexpr double k_little_learned = 0.1;  // of the start level
+constexpr double k_chance_noise = 0.005;  // of the level
 constexpr double k_near = 0.03;           // of ln(vocabulary)
 
 const DetectorSpec& plateau_spec() {
@@ -29,7 +30,7 @@ const DetectorSpec& plateau_spec() {
       "A flat loss spends GPU hours on nothing: frozen weights, a learning rate of 0, masked "
       "labels, lost updates.",
       "loss 10.82, 10.83, 10.82, 10.82 for 750 steps",
-      {Role::loss},
+      {Role::loss, Role::lr, Role::grad_norm},
       {{"flat_fall", k_flat_fall, "fraction", 0.001, 0.5,
         "benchmark here: healthy real runs fall by more"},
        {"least_samples", static_cast<double>(k_least_samples), "samples", 5, 1000,
@@ -43,7 +44,7 @@ const DetectorSpec& plateau_spec() {
 
 /// Number of classes whose uniform guess has this loss; 0 where it is none of the usual ones.
 int chance_classes(double loss) {
-  constexpr std::array k_usual{2, 3, 4, 5, 6, 8, 10, 20, 100, 1000};
+  constexpr std::array k_usual{2, 3, 4, 5, 10, 20, 100, 1000};
   for (const int classes : k_usual) {
     if (std::fabs(loss - std::log(classes)) < 0.004 * std::log(classes)) return classes;
   }
@@ -62,6 +63,9 @@ class PlateauDetector final : public Detector {
   const DetectorSpec& spec() const override { return plateau_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
+    for (const Reading& reading : frame.readings) {
+      if (reading.role != Role::loss && reading.value > 0) trains_ = true;
+    }
     const Reading* loss = finite_of(frame, Role::loss);
     if (loss == nullptr) return;
     if (fresh_.update(frame.segment, loss->value)) {
@@ -101,8 +105,16 @@ class PlateauDetector final : public Detector {
     // learned.
     const bool from_start = curve.first_step <= (curve.last_step - curve.first_step) / 5;
     const bool sure = blocks_.count() >= k_sure_samples && from_start;
-    const bool guessing = near_log_vocab(curve.last, context) || chance_classes(curve.last) > 0;
-    symptom.severity = sure || (guessing && from_start) ? Severity::unstable : Severity::warning;
+    // Noise would hit one of so many levels by chance.
+    const bool at_chance = chance_classes(curve.last) > 0 &&
+                           curve.noise < k_chance_noise * curve.last &&
+                           chance_classes(curve.start) == chance_classes(curve.last);
+    const bool guessing = near_log_vocab(curve.last, context) || at_chance;
+    // A lone column of numbers near 2 may be anything (a noise floor, an evaluation, a loss that
+    // was learnt before the log begins): no alarm without a sign that something was meant to move.
+    symptom.severity = Severity::note;
+    if (trains_ || guessing) symptom.severity = Severity::warning;
+    if ((trains_ && sure) || (guessing && from_start)) symptom.severity = Severity::unstable;
     symptom.first_step = curve.first_step;
     symptom.last_step = curve.last_step;
     auto& measures = symptom.measures;
@@ -112,11 +124,11 @@ class PlateauDetector final : public Detector {
     measures["samples"] = static_cast<double>(blocks_.count());
     measures["from_start"] = from_start;
     measures["near_log_vocab"] = near_log_vocab(curve.last, context);
-    measures["chance_classes"] = static_cast<double>(chance_classes(curve.last));
+    measures["chance_classes"] = at_chance ? static_cast<double>(chance_classes(curve.last)) : 0.0;
     symptom.summary =
         fmt::format("loss has not fallen: {} at first, {} at last, {} values",
                     show_number(curve.start), show_number(curve.last), blocks_.count());
-    if (const int classes = chance_classes(curve.last); classes > 0) {
+    if (const int classes = chance_classes(curve.last); at_chance) {
       symptom.summary += fmt::format("; that is ln {}, a guess among {} classes", classes, classes);
     } else if (near_log_vocab(curve.last, context)) {
       symptom.summary += "; about ln(vocabulary), a model that knows nothing";
@@ -143,7 +155,7 @@ class PlateauDetector final : public Detector {
     Symptom symptom;
     symptom.id = "loss.plateau";
     symptom.series = "loss";
-    const bool little = learned < k_little_learned && blocks_.count() >= k_sure_samples;
+    const bool little = learned < k_little_learned && blocks_.count() >= k_sure_samples && trains_;
     symptom.severity = little ? Severity::warning : Severity::note;
     const std::int64_t from_step = blocks_.blocks()[from].first_step;
     symptom.first_step = from_step;
@@ -162,6 +174,7 @@ class PlateauDetector final : public Detector {
 
   BlockSummary blocks_;
   FreshStart fresh_;
+  bool trains_ = false;  // a learning rate or gradient norm above 0 was seen
   std::uint64_t zeros_ = 0;
   Sample first_;
   Sample last_;

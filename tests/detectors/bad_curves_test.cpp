@@ -90,12 +90,10 @@ const Shape k_harmless[] = {
      }},
 };
 
-/// Symptoms above `note`, the NaN itself and learning that has come to an end left aside: they are
-/// not asked here.
+/// Symptoms above `note`; the NaN itself is left aside: it is not asked here.
 bool alarmed(const std::vector<Symptom>& symptoms) {
   for (const Symptom& symptom : symptoms) {
     if (symptom.severity == Severity::note || symptom.id == "loss.nonfinite") continue;
-    if (symptom.id == "loss.plateau" || symptom.id == "loss.never_learned") continue;
     return true;
   }
   return false;

@@ -1,1 +1,89 @@
 #include <gtest/gtest.h>
+
+#include "detectors/feed.h"
+
+namespace aplomb::testing {
+namespace {
+
+std::vector<double> schedule(std::size_t n, std::size_t warmup, double peak) {
+  std::vector<double> lr;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double up =
+        warmup == 0 ? 1.0 : std::min(1.0, static_cast<double>(i) / static_cast<double>(warmup));
+    const double down =
+        i <= warmup ? 1.0 : 1.0 - static_cast<double>(i - warmup) / static_cast<double>(n - warmup);
+    lr.push_back(peak * up * std::max(0.0, down));
+  }
+  return lr;
+}
+
+std::vector<Symptom> of(const std::vector<double>& lr, std::int64_t every = 10) {
+  return RunOf().with("lr", Role::lr, lr, every).detect();
+}
+
+TEST(LearningRate, ZeroThroughoutBesideAFlatLossIsUnstable) {
+  Draw draw(1);
+  const auto loss = curve(50, [](double) { return 2.0; }, [&] { return 0.01 * draw.normal(); });
+  const auto symptoms =
+      RunOf().loss(loss).with("lr", Role::lr, std::vector<double>(50, 0.0)).detect();
+  EXPECT_EQ(find(symptoms, "lr.zero_throughout")->severity, Severity::unstable);
+}
+
+TEST(LearningRate, ZeroThroughoutBesideAFallingLossIsRounding) {
+  Draw draw(2);
+  const auto loss =
+      curve(100, [](double i) { return power_law(i, 5, 2); }, [&] { return 0.01 * draw.normal(); });
+  const auto symptoms =
+      RunOf().loss(loss).with("lr", Role::lr, std::vector<double>(100, 0.0)).detect();
+  EXPECT_EQ(find(symptoms, "lr.zero_throughout")->severity, Severity::note);
+  EXPECT_TRUE(flag(find(symptoms, "lr.zero_throughout"), "rounded"));
+}
+
+TEST(LearningRate, NoWarmupShortWarmupAndProperWarmupAreToldApart) {
+  EXPECT_TRUE(has(of(schedule(500, 0, 3e-4)), "lr.no_warmup"));
+  EXPECT_TRUE(has(of(schedule(500, 3, 3e-4)), "lr.short_warmup"));
+  EXPECT_EQ(number(find(of(schedule(500, 3, 3e-4)), "lr.short_warmup"), "warmup_steps"), 30);
+  const auto proper = of(schedule(500, 25, 3e-4));
+  EXPECT_FALSE(has(proper, "lr.no_warmup"));
+  EXPECT_FALSE(has(proper, "lr.short_warmup"));
+}
+
+TEST(LearningRate, AWarmupThatLastsTheWholeRunIsAWarning) {
+  EXPECT_EQ(find(of(schedule(100, 200, 1e-4)), "lr.warmup_whole_run")->severity, Severity::warning);
+}
+
+TEST(LearningRate, AWarmupCutShortByTheEndOfTheLogIsANote) {
+  const auto symptoms = RunOf()
+                            .set("train.max_steps", 10000.0)
+                            .with("lr", Role::lr, schedule(20, 50, 1e-4), 10)
+                            .detect();
+  EXPECT_EQ(find(symptoms, "lr.warmup_whole_run")->severity, Severity::note);
+}
+
+TEST(LearningRate, ThreeFallingRecordsSuffice) {
+  EXPECT_TRUE(has(of({2.3417e-07, 2.175e-07, 2.0083e-07}, 20), "lr.falls_from_start"));
+}
+
+TEST(LearningRate, ASchedulerThatEndsBeforeTheRunIsToldWithItsShare) {
+  auto lr = schedule(100, 5, 1e-4);
+  lr.resize(160, 0.0);
+  const auto symptoms = of(lr);
+  EXPECT_EQ(find(symptoms, "lr.ends_early")->severity, Severity::warning);
+  EXPECT_NEAR(number(find(symptoms, "lr.ends_early"), "share"), 0.375, 0.01);
+}
+
+TEST(LearningRate, AJumpUpAfterThePeakIsTold) {
+  auto lr = schedule(200, 10, 1e-4);
+  for (std::size_t i = 150; i < 200; ++i) lr[i] = 1e-4;
+  EXPECT_GT(number(find(of(lr), "lr.jump"), "ratio"), 3);
+  EXPECT_FALSE(has(of(schedule(200, 10, 1e-4)), "lr.jump"));
+}
+
+TEST(LearningRate, NaNIsLeftOut) {
+  auto lr = schedule(200, 10, 1e-4);
+  lr[50] = k_nan;
+  EXPECT_FALSE(has(of(lr), "lr.jump"));
+}
+
+}  // namespace
+}  // namespace aplomb::testing

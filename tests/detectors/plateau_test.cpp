@@ -1,1 +1,73 @@
 #include <gtest/gtest.h>
+
+#include "detectors/feed.h"
+
+namespace aplomb::testing {
+namespace {
+
+std::vector<double> flat(double level, double sigma, std::size_t n, std::uint64_t seed) {
+  Draw draw(seed);
+  return curve(n, [&](double) { return level; }, [&] { return sigma * draw.normal(); });
+}
+
+TEST(Plateau, ALossThatStaysAtLnOfTheVocabularyHasNeverLearned) {
+  const auto symptoms = RunOf()
+                            .set("model.vocab_size", 50304.0)
+                            .loss(flat(std::log(50304.0), 0.01, 200, 1))
+                            .grad_norm(std::vector<double>(200, 0.7))
+                            .detect();
+  const Symptom* found = find(symptoms, "loss.never_learned");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_TRUE(flag(found, "near_log_vocab"));
+}
+
+TEST(Plateau, ChanceAmongTwoClassesIsNamed) {
+  const auto symptoms = RunOf().loss(flat(0.6931, 0.0002, 40, 2)).detect();
+  EXPECT_EQ(number(find(symptoms, "loss.never_learned"), "chance_classes"), 2) << told(symptoms);
+}
+
+TEST(Plateau, ALoneColumnOfNoiseIsNoAlarm) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto symptoms = RunOf().loss(flat(2.0, 0.3, 1000, seed)).detect();
+    EXPECT_EQ(worst(symptoms), Severity::note) << "seed " << seed << "\n" << told(symptoms);
+  }
+}
+
+TEST(Plateau, TheSameColumnBesideALearningRateIsOne) {
+  const auto symptoms = RunOf()
+                            .loss(flat(4.66, 0.15, 300, 3))
+                            .with("lr", Role::lr, std::vector<double>(300, 4e-7))
+                            .detect();
+  EXPECT_EQ(find(symptoms, "loss.never_learned")->severity, Severity::unstable) << told(symptoms);
+}
+
+TEST(Plateau, AConvergedRunThatLevelsOffIsANote) {
+  Draw draw(4);
+  const auto loss = curve(
+      1000, [](double i) { return 2 + 6 * std::exp(-i / 40); },
+      [&] { return 0.03 * draw.normal(); });
+  const auto symptoms = RunOf().loss(loss).grad_norm(std::vector<double>(1000, 0.4)).detect();
+  const Symptom* plateau = find(symptoms, "loss.plateau");
+  ASSERT_NE(plateau, nullptr);
+  EXPECT_EQ(plateau->severity, Severity::note);
+  EXPECT_NEAR(number(plateau, "level"), 2.0, 0.05);
+}
+
+TEST(Plateau, IsSilentWhileThePowerLawFalls) {
+  Draw draw(5);
+  const auto loss = curve(
+      2000, [](double i) { return power_law(i, 10.8, 2, 300); },
+      [&] { return 0.03 * draw.normal(); });
+  const auto symptoms = RunOf().loss(loss).grad_norm(std::vector<double>(2000, 0.4)).detect();
+  EXPECT_FALSE(has(symptoms, "loss.plateau")) << told(symptoms);
+  EXPECT_FALSE(has(symptoms, "loss.never_learned"));
+}
+
+TEST(Plateau, NaNAndFewSamplesSayNothing) {
+  EXPECT_FALSE(has(RunOf().loss(flat(4, 0.1, 10, 6)).detect(), "loss.never_learned"));
+  EXPECT_FALSE(has(RunOf().loss(std::vector<double>(50, k_nan)).detect(), "loss.never_learned"));
+}
+
+}  // namespace
+}  // namespace aplomb::testing

@@ -1,1 +1,83 @@
 #include <gtest/gtest.h>
+
+#include "detectors/feed.h"
+
+namespace aplomb::testing {
+namespace {
+
+RunOf rl(Role role, const std::vector<double>& values) {
+  RunOf run;
+  run.with("reward", Role::reward, std::vector<double>(values.size(), 0.5));
+  run.with(std::string(name(role)), role, values);
+  return run;
+}
+
+std::vector<double> decay(std::size_t n, double from, double to) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < n; ++i)
+    values.push_back(from *
+                     std::pow(to / from, static_cast<double>(i) / static_cast<double>(n - 1)));
+  return values;
+}
+
+TEST(Policy, EntropyThatCollapsesForGoodIsUnstable) {
+  const auto symptoms = rl(Role::entropy, decay(60, 0.4, 0.0005)).detect();
+  const Symptom* found = find(symptoms, "entropy.collapse");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_NEAR(number(found, "first"), 0.4, 1e-9);
+}
+
+struct RedFlag {
+  Role role;
+  double value;
+  const char* id;
+};
+
+TEST(Policy, EveryRedFlagOfTheTableFires) {
+  for (const RedFlag& each : {RedFlag{Role::kl, 3.0, "kl.high"},
+                              RedFlag{Role::logp_difference, 1.5, "logp_difference.high"},
+                              RedFlag{Role::is_ratio_min, 0.001, "is_ratio.low"},
+                              RedFlag{Role::is_ratio_max, 40, "is_ratio.high"},
+                              RedFlag{Role::clip_ratio, 0.5, "clip_ratio.high"},
+                              RedFlag{Role::entropy, 0.001, "entropy.collapse"},
+                              RedFlag{Role::entropy, 2.5, "entropy.high"}}) {
+    EXPECT_TRUE(has(rl(each.role, std::vector<double>(12, each.value)).detect(), each.id))
+        << each.id;
+    EXPECT_TRUE(has(rl(each.role, {each.value}).detect(), each.id)) << each.id << " in one record";
+  }
+}
+
+TEST(Policy, ValuesInsideTheHealthyRangesAreSilent) {
+  RunOf run;
+  for (int i = 0; i < 40; ++i) {
+    run.at("reward", Role::reward, i, 0.5)
+        .at("entropy", Role::entropy, i, 0.3)
+        .at("kl", Role::kl, i, 0.05);
+    run.at("logp_difference", Role::logp_difference, i, 0.02)
+        .at("clip_ratio", Role::clip_ratio, i, 0.01);
+    run.at("is_ratio_min", Role::is_ratio_min, i, 0.6)
+        .at("is_ratio_max", Role::is_ratio_max, i, 1.5);
+  }
+  EXPECT_EQ(worst(run.detect()), Severity::note) << told(run.detect());
+}
+
+TEST(Policy, OneBadRecordInTheMiddleIsNoState) {
+  std::vector<double> kl(50, 0.05);
+  kl[20] = 9;
+  kl[30] = k_nan;
+  EXPECT_FALSE(has(rl(Role::kl, kl).detect(), "kl.high"));
+}
+
+TEST(Policy, KlOfOtherRunsFlagsNothing) {
+  const auto symptoms = RunOf().loss({2, 1.9, 1.8}).with("kl", Role::kl, {5, 5, 5}).detect();
+  EXPECT_FALSE(has(symptoms, "kl.high"));
+}
+
+TEST(Policy, SamplesOfAnotherPolicyAreToldBeforeTheRedFlag) {
+  EXPECT_TRUE(
+      has(rl(Role::logp_difference, std::vector<double>(10, 0.3)).detect(), "rl.off_policy"));
+}
+
+}  // namespace
+}  // namespace aplomb::testing
