@@ -1,0 +1,91 @@
+#pragma once
+/// Checkpoint: everything a folder or file of a checkpoint holds, opened but not read: names and
+/// shapes, the optimizer's state, which parts of a resume are there.
+///
+///     Result<Checkpoint> checkpoint = open_checkpoint("out/checkpoint-500");
+///     for (const Tensor& tensor : checkpoint->tensors) scan_tensor(tensor);
+///
+/// Reads Hugging Face folders (model*.safetensors or pytorch_model*.bin with or without an index,
+/// optimizer.pt, scheduler.pt, scaler.pt, rng_state*.pth, trainer_state.json, training_args.bin),
+/// PEFT adapters (adapter_model.*), and single files: safetensors, torch.save archives
+/// (state_dict, or a dict with `model` / `state_dict` / `optimizer` ... as trainers write).
+///
+/// A file that cannot be read becomes a Finding and the others are read. Nothing is executed,
+/// nothing is written.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/finding.h"
+#include "checkpoint/tensor.h"
+#include "checkpoint/torch_file.h"
+
+namespace aplomb {
+
+struct CheckpointFile {
+  std::string path;
+  std::string role;  ///< weights | adapter | optimizer | scheduler | scaler | rng | trainer-state |
+                     ///< arguments | config | other
+  std::string format;  ///< safetensors | torch-zip | torch-legacy | pickle | json
+  std::uint64_t bytes = 0;
+  bool readable = false;
+};
+
+/// One parameter group of an optimizer's state_dict.
+struct OptimizerGroup {
+  std::map<std::string, double> numbers;  ///< lr, weight_decay, eps, momentum, beta1, beta2 ...
+  std::vector<std::int64_t> parameters;   ///< ids in order
+  bool decoupled = true;
+};
+
+/// What an optimizer holds for one parameter.
+struct ParameterState {
+  std::int64_t id = 0;
+  std::optional<double> step;
+  std::map<std::string, std::size_t> tensors;  ///< `exp_avg` -> index into OptimizerState::tensors
+};
+
+struct OptimizerState {
+  std::string path;
+  std::vector<OptimizerGroup> groups;
+  std::vector<ParameterState> states;  ///< sorted by id
+  std::vector<Tensor> tensors;
+  bool name_keyed = false;         ///< FSDP full state dicts key by name instead of id
+  std::vector<std::string> names;  ///< by id, where the file gives them
+
+  const ParameterState* state(std::int64_t id) const;
+};
+
+struct Checkpoint {
+  std::string path;
+  std::vector<CheckpointFile> files;
+  std::vector<Tensor> tensors;  ///< the weights, in the order of their files
+  bool in_model_order = false;  ///< the order is that of the model's parameters (torch.save)
+  bool is_adapter = false;
+  std::optional<OptimizerState> optimizer;
+  std::map<std::string, double> scheduler;      ///< last_epoch, _step_count, last_lr
+  std::map<std::string, double> trainer_state;  ///< global_step, max_steps, epoch, train_batch_size
+  std::map<std::string, double> scaler;         ///< scale, growth_tracker
+  std::map<std::string, double>
+      config;                  ///< num_hidden_layers, initializer_range, tie_word_embeddings
+  std::vector<int> rng_ranks;  ///< ranks that left an RNG state; -1: a single one
+  std::vector<Finding> findings;
+  std::uint64_t findings_dropped = 0;
+
+  const CheckpointFile* file(std::string_view role) const;
+  bool has(std::string_view role) const { return file(role) != nullptr; }
+  const Tensor* tensor(std::string_view name) const;
+  std::optional<std::int64_t> step() const;  ///< from trainer_state, scheduler or the folder's name
+  std::uint64_t weight_bytes() const;
+};
+
+/// Whether a path looks like something that open_checkpoint reads.
+bool is_checkpoint_path(const std::string& path);
+
+/// Errors: not_found, not_readable, bad_format (no part of it could be read), unsupported.
+Result<Checkpoint> open_checkpoint(const std::string& path);
+
+}  // namespace aplomb

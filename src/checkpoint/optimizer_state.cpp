@@ -1,0 +1,159 @@
+#include "checkpoint/optimizer_state.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::size_t k_most_search = 20'000;  // nodes looked at: optimizers lie near the root
+
+bool is_optimizer(const PickleDocument& document, const PickleNode& node) {
+  if (node.kind != PickleKind::dict) return false;
+  const PickleNode* state = document.find(node, "state");
+  const PickleNode* groups = document.find(node, "param_groups");
+  return state != nullptr && state->kind == PickleKind::dict && groups != nullptr &&
+         (groups->kind == PickleKind::list || groups->kind == PickleKind::tuple);
+}
+
+class Reader {
+ public:
+  Reader(const TorchFile& file, OptimizerState& out, std::int64_t shift)
+      : file_(file), document_(file.document), out_(out), shift_(shift) {}
+
+  void read(const PickleNode& node) {
+    const PickleNode* groups = document_.find(node, "param_groups");
+    const PickleNode* state = document_.find(node, "state");
+    if (groups == nullptr || state == nullptr) return;
+    for (const NodeId id : groups->items) take_group(document_.at(id));
+    for (std::size_t i = 0; i + 1 < state->items.size(); i += 2) {
+      take_state(id_of(document_.at(state->items[i])), document_.at(state->items[i + 1]));
+    }
+  }
+
+ private:
+  /// Ids are numbers, or names in FSDP's full state dicts: those are numbered as they come.
+  std::int64_t id_of(const PickleNode& key) {
+    if (key.kind != PickleKind::text) return key.number + shift_;
+    const auto fresh = static_cast<std::int64_t>(out_.names.size());
+    const auto [found, added] = named_.emplace(key.text, fresh);
+    if (added) {
+      out_.names.emplace_back(key.text);
+      out_.name_keyed = true;
+    }
+    return found->second;
+  }
+
+  void take_group(const PickleNode& node) {
+    OptimizerGroup group;
+    if (node.kind != PickleKind::dict) return;
+    for (std::size_t i = 0; i + 1 < node.items.size(); i += 2) {
+      const std::string key(document_.at(node.items[i]).text);
+      const PickleNode& value = document_.at(node.items[i + 1]);
+      if (key == "params") {
+        for (const NodeId id : value.items) group.parameters.push_back(id_of(document_.at(id)));
+      } else if (key == "betas" && value.items.size() == 2) {
+        take_number(group, "beta1", document_.at(value.items[0]));
+        take_number(group, "beta2", document_.at(value.items[1]));
+      } else {
+        take_number(group, key, value);
+      }
+    }
+    const auto decoupled = group.numbers.find("decoupled_weight_decay");
+    group.decoupled = decoupled == group.numbers.end() || decoupled->second != 0;
+    out_.groups.push_back(std::move(group));
+  }
+
+  void take_number(OptimizerGroup& group, const std::string& key, const PickleNode& value) {
+    std::optional<double> number = document_.number(&value);
+    if (!number && value.kind == PickleKind::tensor) number = scalar(value);  // lr as a tensor
+    if (number) group.numbers[key] = *number;
+  }
+
+  std::optional<double> scalar(const PickleNode& node) const {
+    const Tensor& tensor = file_.tensors[static_cast<std::size_t>(node.number)];
+    double value = 0;
+    if (tensor.count != 1 || !read_elements(tensor, 0, std::span(&value, 1))) return std::nullopt;
+    return value;
+  }
+
+  void take_state(std::int64_t id, const PickleNode& node) {
+    ParameterState state;
+    state.id = id;
+    if (node.kind != PickleKind::dict) return;
+    for (std::size_t i = 0; i + 1 < node.items.size(); i += 2) {
+      const std::string key(document_.at(node.items[i]).text);
+      const PickleNode& value = document_.at(node.items[i + 1]);
+      if (key == "step") {
+        state.step = value.kind == PickleKind::tensor ? scalar(value) : document_.number(&value);
+      } else if (value.kind == PickleKind::tensor) {
+        state.tensors[key] = out_.tensors.size();
+        out_.tensors.push_back(file_.tensors[static_cast<std::size_t>(value.number)]);
+        out_.tensors.back().name = std::to_string(id) + "." + sanitize(key);
+      }
+    }
+    out_.states.push_back(std::move(state));
+  }
+
+  const TorchFile& file_;
+  const PickleDocument& document_;
+  OptimizerState& out_;
+  std::int64_t shift_;
+  std::unordered_map<std::string_view, std::int64_t> named_;
+};
+
+}  // namespace
+
+const ParameterState* OptimizerState::state(std::int64_t id) const {
+  const auto found =
+      std::lower_bound(states.begin(), states.end(), id,
+                       [](const ParameterState& each, std::int64_t key) { return each.id < key; });
+  return found == states.end() || found->id != id ? nullptr : &*found;
+}
+
+std::vector<NodeId> find_optimizers(const PickleDocument& document) {
+  constexpr int k_most_depth = 3;  // root / "optimizer_states" / list / state_dict
+  std::vector<NodeId> found;
+  std::vector<bool> seen(document.nodes.size(), false);
+  std::vector<std::pair<NodeId, int>> open{{document.root, 0}};
+  std::size_t looked = 0;
+  for (std::size_t at = 0; at < open.size() && looked < k_most_search; ++at) {
+    const auto [id, depth] = open[at];
+    if (seen[id]) continue;
+    seen[id] = true;
+    ++looked;
+    const PickleNode& node = document.at(id);
+    if (is_optimizer(document, node)) {
+      found.push_back(id);
+      continue;
+    }
+    if (depth >= k_most_depth) continue;
+    for (const NodeId child : node.items) {
+      const PickleKind kind = document.at(child).kind;
+      const bool enters = kind == PickleKind::dict || kind == PickleKind::list;
+      if (enters && open.size() < k_most_search) open.emplace_back(child, depth + 1);
+    }
+  }
+  return found;
+}
+
+std::optional<OptimizerState> read_optimizers(const TorchFile& file,
+                                              const std::vector<NodeId>& nodes) {
+  if (nodes.empty()) return std::nullopt;
+  OptimizerState state;
+  std::int64_t shift = 0;
+  for (const NodeId id : nodes) {
+    Reader(file, state, shift).read(file.document.at(id));
+    for (const OptimizerGroup& group : state.groups) {
+      for (const std::int64_t each : group.parameters) shift = std::max(shift, each + 1);
+    }
+  }
+  std::stable_sort(state.states.begin(), state.states.end(),
+                   [](const ParameterState& a, const ParameterState& b) { return a.id < b.id; });
+  return state;
+}
+
+}  // namespace aplomb

@@ -1,0 +1,20 @@
+#pragma once
+/// Reads an optimizer's state_dict out of a pickle's tree: {"state": {0: {"step", "exp_avg", ...}},
+/// "param_groups": [{"lr", "betas", ..., "params": [0, 1, ...]}]}.
+
+#include <optional>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+
+namespace aplomb {
+
+/// The nodes at or little below the root that are optimizer state_dicts, in their order.
+std::vector<NodeId> find_optimizers(const PickleDocument& document);
+
+/// Takes the first of `nodes`; further ones (Muon beside AdamW, a GAN's second) are appended: their
+/// ids are shifted behind those of the first.
+std::optional<OptimizerState> read_optimizers(const TorchFile& file,
+                                              const std::vector<NodeId>& nodes);
+
+}  // namespace aplomb

@@ -1,0 +1,223 @@
+// The opcodes that name classes and call them: GLOBAL, REDUCE, BUILD, NEWOBJ, persistent ids. None
+// of them calls anything here.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checkpoint/pickle_machine.h"
+#include "core/text.h"
+
+namespace aplomb::pickle_detail {
+
+void Machine::push_global(std::string_view module, std::string_view name, std::uint64_t at) {
+  const std::string full = std::string(module) + "." + std::string(name);
+  const auto known = global_ids_.find(full);
+  if (known != global_ids_.end()) return push_id(known->second);
+  PickleNode made;
+  made.kind = PickleKind::global;
+  made.text = document_.owned.emplace_back(full);
+  const NodeId id = push(std::move(made));
+  global_ids_.emplace(full, id);
+  const GlobalMeaning meaning = meaning_of(module, name);
+  globals_[id] = meaning;
+  if (meaning.kind == GlobalKind::suspicious) {
+    document_.findings.add(
+        "pickle.suspicious-global", Severity::failed, origin_ + at,
+        fmt::format("[pickle] it names {}, which a checkpoint has no use for: loading this file "
+                    "with pickle or torch.load(weights_only=False) would run it",
+                    shorten(sanitize(full), 120)));
+  } else if (meaning.kind == GlobalKind::unknown) {
+    document_.findings.add("pickle.unknown-global", Severity::note, origin_ + at,
+                           fmt::format("[pickle] it needs the class {} to be loaded with Python",
+                                       shorten(sanitize(full), 120)));
+  }
+}
+
+GlobalKind Machine::kind_of(NodeId callable) const {
+  const auto found = globals_.find(callable);
+  return found == globals_.end() ? GlobalKind::opaque : found->second.kind;
+}
+
+NodeId Machine::make_object(NodeId callable, NodeId arguments) {
+  PickleNode made;
+  made.kind = PickleKind::object;
+  made.text = node(callable).text;
+  made.items = {callable, arguments, 0};
+  push(std::move(made));
+  return pop();
+}
+
+std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
+                                          const std::vector<NodeId>& arguments) {
+  const auto first = [&]() -> const PickleNode* {
+    return arguments.empty() ? nullptr : &node(arguments[0]);
+  };
+  PickleNode made;
+  switch (kind) {
+    case GlobalKind::mapping:
+      made.kind = PickleKind::dict;
+      made.text = node(callable).text;
+      if (first() != nullptr && first()->kind == PickleKind::list) {
+        if (!charge(first()->items.size())) return std::nullopt;
+        for (const NodeId pair : first()->items) {  // protocol 0 and 1: OrderedDict([[k, v], ...])
+          const PickleNode& both = node(pair);
+          if (both.items.size() == 2) {
+            made.items.push_back(both.items[0]);
+            made.items.push_back(both.items[1]);
+          }
+        }
+      }
+      break;
+    case GlobalKind::sequence:
+    case GlobalKind::collection:
+      made.kind = kind == GlobalKind::sequence ? PickleKind::tuple : PickleKind::set;
+      if (first() != nullptr) {
+        if (!charge(first()->items.size())) return std::nullopt;
+        made.items = first()->items;
+      }
+      break;
+    case GlobalKind::rebuild_tensor:
+      return tensor_from(arguments);
+    case GlobalKind::rebuild_parameter:
+      if (first() == nullptr || first()->kind != PickleKind::tensor) return std::nullopt;
+      document_.tensors[static_cast<std::size_t>(first()->number)].is_parameter = true;
+      return arguments[0];
+    case GlobalKind::rebuild_from_type:
+      if (arguments.size() < 3 || kind_of(arguments[0]) == GlobalKind::rebuild_from_type) {
+        return std::nullopt;  // nesting them would recurse without end
+      }
+      return known_call(kind_of(arguments[0]), arguments[0], arguments_of(arguments[2]));
+    case GlobalKind::numpy_buffer:
+      if (arguments.size() < 3 || first()->kind != PickleKind::bytes) return std::nullopt;
+      return numpy_array(node(arguments[1]), node(arguments[2]), first()->text,
+                         arguments.size() > 3 && node(arguments[3]).text == "F");
+    case GlobalKind::numpy_scalar:
+      return numpy_scalar(arguments);
+    case GlobalKind::encode:
+      return encoded(arguments);
+    default:
+      return std::nullopt;
+  }
+  push(std::move(made));
+  return pop();
+}
+
+/// The first arguments: no constructor that is understood takes more.
+std::vector<NodeId> Machine::arguments_of(NodeId tuple) const {
+  constexpr std::size_t k_most = 16;
+  const PickleNode& from = document_.at(tuple);
+  if (from.kind != PickleKind::tuple) return {};
+  const std::size_t count = std::min(from.items.size(), k_most);
+  return {from.items.begin(), from.items.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+void Machine::push_call(NodeId callable, NodeId arguments) {
+  if (!fault_.empty()) return;
+  const auto made = known_call(kind_of(callable), callable, arguments_of(arguments));
+  push_id(made ? *made : make_object(callable, arguments));
+}
+
+void Machine::build() {
+  const NodeId state = pop();
+  const NodeId target = top();
+  if (!fault_.empty()) return;
+  if (build_array(target, state)) return;
+  PickleNode& to = node(target);
+  if (to.kind == PickleKind::object && to.items.size() >= 3) to.items[2] = state;
+}
+
+void Machine::push_persistent(NodeId id) {
+  const auto storage = storage_of(node(id));
+  if (!storage) return push_id(make_object(0, id));
+  PickleNode made;
+  made.kind = PickleKind::storage;
+  // The same storage may be named with different types and view parts.
+  const std::string identity = fmt::format("{}\n{}\n{}", storage->key, storage->view_of,
+                                           static_cast<const void*>(storage->type));
+  const auto [found, fresh] = storage_ids_.emplace(identity, document_.storages.size());
+  if (fresh) document_.storages.push_back(*storage);
+  made.number = static_cast<std::int64_t>(found->second);
+  push(std::move(made));
+}
+
+bool Machine::call(unsigned char code) {
+  switch (code) {
+    case 'c': {
+      const std::uint64_t at = opcode_at_;
+      const std::string_view module = line();
+      push_global(module, line(), at);
+      return true;
+    }
+    case 0x93: {
+      const NodeId name = pop();
+      const NodeId module = pop();
+      const bool plain =
+          node(name).kind == PickleKind::text && node(module).kind == PickleKind::text;
+      push_global(plain ? node(module).text : "builtins",
+                  plain ? node(name).text : "<a name that is computed>", opcode_at_);
+      return true;
+    }
+    case 'R': {
+      const NodeId arguments = pop();
+      push_call(pop(), arguments);
+      return true;
+    }
+    case 0x81: {
+      const NodeId arguments = pop();
+      push_call(pop(), arguments);
+      return true;
+    }
+    case 0x92: {
+      const NodeId named = pop();
+      const NodeId arguments = pop();
+      const NodeId callable = pop();
+      push_id(make_object(callable, tuple_of({arguments, named})));
+      return true;
+    }
+    case 'b':
+      build();
+      return true;
+    case 'i': {
+      const std::uint64_t at = opcode_at_;
+      const std::string_view module = line();
+      push_global(module, line(), at);
+      const NodeId callable = pop();
+      push_call(callable, tuple_of(pop_mark()));
+      return true;
+    }
+    case 'o': {
+      std::vector<NodeId> items = pop_mark();
+      if (items.empty()) {
+        broken("an object without a class");
+        return true;
+      }
+      const NodeId callable = items.front();
+      items.erase(items.begin());
+      push_call(callable, tuple_of(std::move(items)));
+      return true;
+    }
+    case 'P': {
+      PickleNode made;
+      made.kind = PickleKind::text;
+      made.text = line();
+      push(std::move(made));
+      push_persistent(pop());
+      return true;
+    }
+    case 'Q':
+      push_persistent(pop());
+      return true;
+    case 0x82:
+    case 0x83:
+    case 0x84: {
+      const std::uint64_t key = little(code == 0x82 ? 1 : code == 0x83 ? 2 : 4);
+      push_global("copyreg", fmt::format("<extension {}>", key), opcode_at_);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace aplomb::pickle_detail

@@ -1,0 +1,84 @@
+#pragma once
+/// Tensor: one named tensor of a checkpoint, as a view of the file's bytes.
+///
+/// Shapes: `shape` in elements, row-major unless `stride` says otherwise. Nothing is copied until
+/// somebody asks for the elements of a tensor that does not lie in one piece.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "scan/scan.h"
+
+namespace aplomb {
+
+/// A scalar type as checkpoints name it. One static object a type: pointers compare.
+struct ElementType {
+  std::string_view name;             ///< safetensors' name: `BF16`, `F8_E4M3`, `U64`
+  unsigned bits = 0;                 ///< of one element
+  std::optional<ScalarType> scalar;  ///< what scan() reads; nothing where it cannot
+  unsigned scalars = 1;              ///< scan elements in one element: 2 for complex numbers
+  bool is_float = false;
+};
+
+/// By safetensors' name; null where unknown.
+const ElementType* element_type(std::string_view safetensors_name);
+/// `float32`, `bfloat16`, `float8_e4m3fn` (torch's and numpy's words, without `torch.`).
+const ElementType* element_type_of_torch(std::string_view torch_name);
+
+struct Tensor {
+  std::string name;
+  const ElementType* type = nullptr;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> stride;  ///< in elements; empty: contiguous
+  std::uint64_t count = 0;           ///< product of the shape
+  /// From the tensor's first element to behind its last. Empty where the data is missing.
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive
+  bool mapped = true;                 ///< bytes lie in a file mapping: pages may be dropped
+  std::size_t file = 0;               ///< index into Checkpoint::files
+  std::uint64_t offset = 0;           ///< of `bytes` in that file
+
+  bool has_data() const { return count == 0 || !bytes.empty(); }
+};
+
+/// `[4096, 1024]`.
+std::string show_shape(std::span<const std::int64_t> shape);
+
+/// Product of a shape; nothing on overflow or a negative extent.
+std::optional<std::uint64_t> count_of(std::span<const std::int64_t> shape);
+
+/// Whether these strides are those of a contiguous row-major tensor.
+bool is_contiguous(std::span<const std::int64_t> shape, std::span<const std::int64_t> stride);
+
+/// The first element past the last that strides reach, counted from the tensor's first; nothing on
+/// overflow or negative strides. 0 for empty tensors.
+std::optional<std::uint64_t> extent_of(std::span<const std::int64_t> shape,
+                                       std::span<const std::int64_t> stride);
+
+/// Walks a tensor in parts that fit the cache, in row-major order, and drops the pages behind.
+/// `visit(part, first)`: `part` holds whole elements (scan elements), `first` is the index of its
+/// first one. Tensors without data or of a type that scan() does not read are not visited.
+void for_each_part(const Tensor& tensor,
+                   const std::function<void(TensorView part, std::uint64_t first)>& visit);
+
+/// The elements [from, from + out.size()) as numbers, whatever the type. False where they cannot be
+/// had.
+bool read_elements(const Tensor& tensor, std::uint64_t from, std::span<float> out);
+bool read_elements(const Tensor& tensor, std::uint64_t from, std::span<double> out);
+
+/// The raw elements [from, from + count) in one piece: a view of the file, or gathered into
+/// `buffer`. Types narrower than a byte are refused: empty.
+std::span<const std::byte> raw_elements(const Tensor& tensor, std::uint64_t from,
+                                        std::uint64_t count, std::vector<std::byte>& buffer);
+
+/// Statistics of the whole tensor, one thread, bounded memory. Nothing where it cannot be scanned.
+std::optional<TensorStats> scan_tensor(const Tensor& tensor);
+
+}  // namespace aplomb

@@ -1,0 +1,389 @@
+#include "checkpoint/torch_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "checkpoint/zip_archive.h"
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::uint64_t k_most_pickle_bytes = 256U << 20U;
+constexpr std::uint64_t k_most_inflated = 1U << 30U;  // of one file, all entries together
+constexpr std::size_t k_most_depth = 64;
+/// torch/serialization.py: MAGIC_NUMBER 0x1950a86a20f9469cfc6c, as pickle's LONG1 holds it.
+constexpr std::string_view k_legacy_magic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};  // NOLINT: as text
+}
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};  // NOLINT: as bytes
+}
+
+/// The bytes of each storage, found by whoever knows the container.
+struct StorageBytes {
+  std::span<const std::byte> bytes;
+  std::uint64_t offset = 0;  ///< in the file
+  bool mapped = true;
+};
+using StorageMap = std::unordered_map<std::string, StorageBytes>;
+
+/// Keeps bytes that were made (inflated entries, decoded text) alive beside the mapping.
+struct Kept {
+  std::shared_ptr<const void> file;
+  std::deque<std::string> made;
+};
+
+void complain(TorchFile& file, const char* kind, std::uint64_t offset, const std::string& text) {
+  file.findings.add(kind, Severity::failed, offset, text);
+}
+
+Tensor make_tensor(const PickleTensor& from, const PickleDocument& document,
+                   const StorageMap& storages, TorchFile& file) {
+  Tensor tensor;
+  tensor.type = from.type;
+  tensor.shape = from.shape;
+  tensor.owner = file.owner;
+  const auto count = count_of(from.shape);
+  const auto extent = extent_of(from.shape, from.stride);
+  if (!count || !extent) {
+    complain(file, "checkpoint.bad-offsets", 0,
+             fmt::format("[torch] shape {} with stride {} is impossible", show_shape(from.shape),
+                         show_shape(from.stride)));
+    return tensor;
+  }
+  tensor.count = *count;
+  if (!is_contiguous(from.shape, from.stride)) tensor.stride = from.stride;
+  if (*count == 0 || from.type == nullptr) return tensor;
+  const PickleStorage& storage = document.storages[from.storage];
+  StorageBytes place;
+  if (storage.inside) {
+    place = {as_bytes(storage.bytes), 0, false};
+  } else {
+    const auto found = storages.find(storage.view_of.empty() ? storage.key : storage.view_of);
+    if (found == storages.end()) {
+      complain(file, "checkpoint.missing-data", 0,
+               fmt::format("[torch] the data of storage {} is not in the file",
+                           shorten(sanitize(storage.key), 40)));
+      return tensor;
+    }
+    place = found->second;
+  }
+  const std::uint64_t width = from.type->bits / 8;
+  std::uint64_t first = from.offset;
+  std::uint64_t last = 0;
+  const bool sane = !__builtin_add_overflow(first, storage.view_offset, &first) &&
+                    !__builtin_add_overflow(first, *extent, &last) &&
+                    last <= place.bytes.size() / width;
+  if (!sane) {
+    complain(file, "checkpoint.bad-offsets", place.offset,
+             fmt::format("[torch] a tensor {} at element {} of storage {} needs {} elements, the "
+                         "file holds {} bytes of it",
+                         show_shape(from.shape), from.offset, shorten(sanitize(storage.key), 40),
+                         last, place.bytes.size()));
+    return tensor;
+  }
+  tensor.bytes = place.bytes.subspan(first * width, *extent * width);
+  tensor.offset = place.offset + first * width;
+  tensor.mapped = place.mapped;
+  return tensor;
+}
+
+void make_tensors(TorchFile& file, const StorageMap& storages) {
+  // Arrays inside the pickle may lie in text that was decoded: it lives as long as its tensors.
+  auto kept = std::make_shared<Kept>();
+  kept->file = file.owner;
+  kept->made = std::move(file.document.owned);
+  file.owner = std::move(kept);
+  file.tensors.reserve(file.document.tensors.size());
+  for (const PickleTensor& each : file.document.tensors) {
+    file.tensors.push_back(make_tensor(each, file.document, storages, file));
+  }
+}
+
+/// A broken pickle is kept where it gave anything: Python, too, runs what stands before a fault.
+Result<void> take_document(PickleDocument document, TorchFile& file) {
+  const bool of_use = !document.tensors.empty() || !document.findings.list().empty();
+  if (document.fault && !of_use) return tl::unexpected(*document.fault);
+  file.document = std::move(document);
+  file.findings.join(file.document.findings);
+  if (file.document.fault) complain(file, "pickle.damaged", 0, file.document.fault->text);
+  return {};
+}
+
+const ZipEntry* find_entry(const ZipDirectory& zip, std::string_view name) {
+  for (const ZipEntry& entry : zip.entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+/// The folder inside the archive: `archive/` of `archive/data.pkl`.
+std::optional<std::string> root_of(const ZipDirectory& zip) {
+  for (const ZipEntry& entry : zip.entries) {
+    const std::size_t slash = entry.name.rfind('/');
+    const std::string_view last =
+        std::string_view(entry.name).substr(slash == std::string::npos ? 0 : slash + 1);
+    if (last == "data.pkl") return entry.name.substr(0, entry.name.size() - last.size());
+  }
+  return std::nullopt;
+}
+
+class ZipReader {
+ public:
+  ZipReader(std::span<const std::byte> bytes, const ZipDirectory& zip, TorchFile& file, Kept& kept)
+      : bytes_(bytes), zip_(zip), file_(file), kept_(kept) {}
+
+  Result<StorageBytes> content(const ZipEntry& entry) {
+    if (entry.stored) return StorageBytes{bytes_.subspan(entry.offset, entry.size), entry.offset};
+    auto text = inflate_entry(bytes_, entry, k_most_inflated - inflated_);
+    if (!text) return tl::unexpected(text.error());
+    inflated_ += text->size();
+    const std::string& held = kept_.made.emplace_back(std::move(*text));
+    return StorageBytes{as_bytes(held), entry.offset, false};
+  }
+
+  StorageMap storages(const std::string& root) {
+    StorageMap found;
+    for (const std::string& folder : {root + "data/", root + "tensors/"}) {
+      for (const ZipEntry& entry : zip_.entries) {
+        if (!entry.name.starts_with(folder)) continue;
+        auto place = content(entry);
+        if (place) {
+          found.emplace(entry.name.substr(folder.size()), *place);
+        } else {
+          complain(file_, "checkpoint.missing-data", entry.offset, place.error().text);
+        }
+      }
+    }
+    return found;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  const ZipDirectory& zip_;
+  TorchFile& file_;
+  Kept& kept_;
+  std::uint64_t inflated_ = 0;
+};
+
+Result<TorchFile> read_zip(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                           const std::string& path) {
+  auto zip = read_zip_directory(bytes, path);
+  if (!zip) return tl::unexpected(zip.error());
+  const auto root = root_of(*zip);
+  if (!root) {
+    return fail(ErrorCode::bad_format,
+                fmt::format("[torch] {} is a zip archive of {} entries without a data.pkl: not of "
+                            "torch.save",
+                            path, zip->entries.size()));
+  }
+  TorchFile file;
+  file.format = "torch-zip";
+  file.findings.of(path);
+  file.findings.join(zip->findings);
+  const auto kept = std::make_shared<Kept>();
+  kept->file = std::move(owner);
+  file.owner = kept;
+  ZipReader reader(bytes, *zip, file, *kept);
+  if (const ZipEntry* order = find_entry(*zip, *root + "byteorder")) {
+    const auto text = reader.content(*order);
+    if (text && as_text(text->bytes) == "big") {
+      return fail(ErrorCode::unsupported,
+                  fmt::format("[torch] {} was written on a big-endian machine", path));
+    }
+  }
+  const ZipEntry* entry = find_entry(*zip, *root + "data.pkl");
+  auto pickle = reader.content(*entry);
+  if (!pickle) return tl::unexpected(pickle.error());
+  if (pickle->bytes.size() > k_most_pickle_bytes) {
+    return fail(ErrorCode::too_large,
+                fmt::format("[torch] the data.pkl of {} has {} bytes", path, pickle->bytes.size()));
+  }
+  if (auto taken = take_document(read_pickle(as_text(pickle->bytes), path), file); !taken) {
+    return tl::unexpected(taken.error());
+  }
+  make_tensors(file, reader.storages(*root));
+  return file;
+}
+
+/// One pickle after the other: magic, protocol, system, object, list of storage keys, then each
+/// storage as a 64-bit element count and its bytes.
+class LegacyReader {
+ public:
+  LegacyReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+
+  Result<TorchFile> read(std::shared_ptr<const void> owner) {
+    TorchFile file;
+    file.format = "torch-legacy";
+    file.findings.of(path_);
+    file.owner = std::move(owner);
+    for (int skipped = 0; skipped < 2; ++skipped) {
+      if (auto head = next(); head.fault) return tl::unexpected(*head.fault);
+    }
+    const PickleDocument system = next();
+    if (system.fault) return tl::unexpected(*system.fault);
+    const PickleNode* little = system.find(system.at(system.root), "little_endian");
+    if (little != nullptr && little->number == 0) {
+      return fail(ErrorCode::unsupported,
+                  fmt::format("[torch] {} was written on a big-endian machine", path_));
+    }
+    if (auto taken = take_document(next(), file); !taken) return tl::unexpected(taken.error());
+    StorageMap storages;
+    if (!file.document.fault) {
+      const PickleDocument keys = next();
+      take_storages(keys, file, storages);
+      if (keys.fault) complain(file, "checkpoint.truncated", at_, keys.fault->text);
+    }
+    make_tensors(file, storages);
+    return file;
+  }
+
+ private:
+  PickleDocument next() {
+    PickleDocument document = read_pickle(text_.substr(at_), path_, at_);
+    at_ += document.end;
+    return document;
+  }
+
+  void take_storages(const PickleDocument& keys, TorchFile& file, StorageMap& out) {
+    std::unordered_map<std::string_view, std::uint64_t> widths;
+    for (const PickleStorage& each : file.document.storages) {
+      if (each.type != nullptr) {
+        widths.emplace(each.view_of.empty() ? each.key : each.view_of, each.type->bits / 8);
+      }
+    }
+    for (const NodeId id : keys.at(keys.root).items) {
+      const std::string key(keys.at(id).text);
+      const auto width = widths.find(key);
+      std::uint64_t bytes = 0;
+      const bool fits = width != widths.end() && text_.size() - at_ >= 8 &&
+                        !__builtin_mul_overflow(count_at(at_), width->second, &bytes) &&
+                        bytes <= text_.size() - at_ - 8;
+      if (!fits) {
+        return complain(file, "checkpoint.truncated", at_,
+                        fmt::format("[torch] the data of storage {} does not fit the file's {} "
+                                    "bytes; it and those behind it are not read",
+                                    shorten(sanitize(key), 40), text_.size()));
+      }
+      out.emplace(key, StorageBytes{as_bytes(text_.substr(at_ + 8, bytes)), at_ + 8});
+      at_ += 8 + bytes;
+    }
+  }
+
+  std::uint64_t count_at(std::uint64_t at) const {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(text_[at + i])) << (8U * i);
+    }
+    return value;
+  }
+
+  std::string_view text_;
+  std::string path_;
+  std::uint64_t at_ = 0;
+};
+
+bool is_tar(std::string_view text) { return text.size() > 262 && text.substr(257, 5) == "ustar"; }
+
+}  // namespace
+
+bool looks_like_torch(std::span<const std::byte> bytes) {
+  if (looks_like_zip(bytes)) return true;
+  const std::string_view text = as_text(bytes);
+  return text.size() > 2 && text[0] == '\x80' && text[1] >= 1 && text[1] <= 5;
+}
+
+Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                             const std::string& path) {
+  if (looks_like_zip(bytes)) return read_zip(bytes, std::move(owner), path);
+  const std::string_view text = as_text(bytes);
+  if (is_tar(text)) {
+    return fail(
+        ErrorCode::unsupported,
+        fmt::format("[torch] {} is a tar archive of torch 0.1; load and save it again", path));
+  }
+  // 0x80 protocol, LONG1 with 10 bytes: the magic number comes first in every legacy file.
+  if (text.substr(0, 16).find(k_legacy_magic) != std::string_view::npos) {
+    return LegacyReader(text, path).read(std::move(owner));
+  }
+  TorchFile file;
+  file.format = "pickle";
+  file.findings.of(path);
+  if (auto taken = take_document(read_pickle(text, path), file); !taken) {
+    return tl::unexpected(taken.error());
+  }
+  file.owner = std::move(owner);
+  make_tensors(file, {});
+  return file;
+}
+
+namespace {
+
+/// One step of the way to a node: names are put together only for tensors, so that a hostile tree
+/// cannot fill the memory with them.
+struct Step {
+  NodeId node = 0;
+  std::uint32_t parent = 0;  ///< index of the step before; the root is its own
+  NodeId key = 0;            ///< of a dict; 0 where `position` is meant
+  std::uint32_t position = 0;
+  std::uint32_t depth = 0;
+  bool silent = false;  ///< adds nothing to the name: the root, the state of an object
+};
+
+std::string name_of(const PickleDocument& document, const std::vector<Step>& steps,
+                    std::uint32_t at) {
+  constexpr std::size_t k_most_key = 400;
+  std::vector<std::string> parts;
+  for (; steps[at].depth > 0; at = steps[at].parent) {
+    const Step& step = steps[at];
+    if (step.silent) continue;
+    const PickleNode& key = document.at(step.key);
+    parts.push_back(step.key == 0                  ? std::to_string(step.position)
+                    : key.kind == PickleKind::text ? sanitize(key.text.substr(0, k_most_key))
+                                                   : std::to_string(key.number));
+  }
+  std::reverse(parts.begin(), parts.end());
+  return fmt::format("{}", fmt::join(parts, "."));
+}
+
+}  // namespace
+
+void visit_tensors(const PickleDocument& document, NodeId from,
+                   const std::function<void(const std::string& name, std::size_t tensor)>& visit) {
+  std::vector<bool> seen(document.nodes.size(), false);
+  std::vector<Step> steps{{from, 0, 0, 0, 0, true}};
+  std::vector<std::uint32_t> open{0};
+  while (!open.empty()) {
+    const std::uint32_t at = open.back();
+    open.pop_back();
+    const Step here = steps[at];
+    if (seen[here.node]) continue;
+    seen[here.node] = true;
+    const PickleNode& node = document.at(here.node);
+    if (node.kind == PickleKind::tensor) {
+      visit(name_of(document, steps, at), static_cast<std::size_t>(node.number));
+      continue;
+    }
+    if (here.depth >= k_most_depth) continue;
+    // Pushed from the last, so that they are visited in their order.
+    const std::size_t width = node.kind == PickleKind::dict ? 2 : 1;
+    for (std::size_t i = node.items.size() / width; i-- > 0;) {
+      const NodeId child = node.items[i * width + width - 1];
+      const PickleKind kind = document.at(child).kind;
+      if (kind < PickleKind::list || kind == PickleKind::global || seen[child]) continue;
+      const bool state = node.kind == PickleKind::object && i == 2;
+      steps.push_back({child, at, width == 2 ? node.items[i * 2] : 0, static_cast<std::uint32_t>(i),
+                       here.depth + 1, state});
+      open.push_back(static_cast<std::uint32_t>(steps.size() - 1));
+    }
+  }
+}
+
+}  // namespace aplomb

@@ -1,0 +1,42 @@
+#pragma once
+/// Reads what torch.save wrote: the zip archives of torch >= 1.6 and the legacy stream of pickles
+/// before it; also plain pickles with numpy arrays. Tensors are views of the mapped file.
+///
+///     archive/data.pkl, archive/data/0, archive/data/1 ..., archive/byteorder, archive/version
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/finding.h"
+#include "checkpoint/mapped_file.h"
+#include "checkpoint/pickle.h"
+#include "checkpoint/tensor.h"
+
+namespace aplomb {
+
+struct TorchFile {
+  PickleDocument document;      ///< views the mapping: keep `owner`
+  std::vector<Tensor> tensors;  ///< by PickleTensor's index; unnamed
+  Findings findings;
+  std::string format;  ///< `torch-zip`, `torch-legacy`, `pickle`
+  std::shared_ptr<const void> owner;
+};
+
+/// Whether the first bytes are those of a torch file or a pickle.
+bool looks_like_torch(std::span<const std::byte> bytes);
+
+/// Errors: bad_format, too_large, unsupported (big-endian, tar of torch 0.1, TorchScript without
+/// data).
+Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                             const std::string& path);
+
+/// Walks the tree from the root and calls `visit(name, tensor index)` for each tensor once, under
+/// the first name that leads to it: dict keys joined by dots, positions of lists. Bounded in depth;
+/// a node that was seen is not entered again.
+void visit_tensors(const PickleDocument& document, NodeId from,
+                   const std::function<void(const std::string& name, std::size_t tensor)>& visit);
+
+}  // namespace aplomb

@@ -1,0 +1,158 @@
+// Files that torch, safetensors, transformers and peft wrote just now, against the statistics that
+// torch itself gives.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "made_checkpoints.h"
+
+namespace aplomb {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The Python that has torch: $APLOMB_PYTHON, the repository's own environment, or the system's.
+std::string python_with_torch() {
+  const char* named = std::getenv("APLOMB_PYTHON");
+  const std::array<std::string, 4> candidates = {
+      named == nullptr ? "" : named, APLOMB_SOURCE_DIR "/.venv/bin/python",
+      APLOMB_SOURCE_DIR "/../../main/.venv/bin/python", "python3"};
+  for (const std::string& each : candidates) {
+    if (each.empty()) continue;
+    const std::string probe = each + " -c 'import torch, safetensors, numpy' >/dev/null 2>&1";
+    if (std::system(probe.c_str()) == 0) return each;
+  }
+  return {};
+}
+
+class Fixtures : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const std::string python = python_with_torch();
+    if (python.empty()) return;
+    folder_ = new test::TempFolder;
+    const std::string line =
+        fmt::format("{} {}/tests/checkpoint/make_fixtures.py {} >{}/said 2>&1", python,
+                    APLOMB_SOURCE_DIR, folder_->path(), folder_->path());
+    made_ = std::system(line.c_str()) == 0;
+    std::ifstream(*folder_ / "expected.json") >> expected_;
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  void SetUp() override {
+    if (folder_ == nullptr) GTEST_SKIP() << "no Python with torch and safetensors here";
+    ASSERT_TRUE(made_) << "make_fixtures.py failed";
+  }
+
+  static test::TempFolder* folder_;
+  static bool made_;
+  static Json expected_;
+};
+test::TempFolder* Fixtures::folder_ = nullptr;
+bool Fixtures::made_ = false;
+Json Fixtures::expected_;
+
+std::string torch_name(const ElementType& type) {
+  for (const char* each :
+       {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64",
+        "int32", "int16", "int8", "uint8", "bool", "complex64"}) {
+    if (element_type_of_torch(each) == &type) return each;
+  }
+  return std::string(type.name);
+}
+
+void expect_tensor(const Tensor& tensor, const Json& want) {
+  SCOPED_TRACE(tensor.name);
+  ASSERT_NE(tensor.type, nullptr);
+  EXPECT_EQ(torch_name(*tensor.type), want["dtype"].get<std::string>());
+  EXPECT_EQ(tensor.shape, want["shape"].get<std::vector<std::int64_t>>());
+  EXPECT_EQ(tensor.count, want["count"].get<std::uint64_t>());
+  const auto stats = scan_tensor(tensor);
+  ASSERT_TRUE(stats.has_value());
+  EXPECT_EQ(stats->zeros, want["zeros"].get<std::uint64_t>());
+  EXPECT_EQ(stats->nan, want["nan"].get<std::uint64_t>());
+  EXPECT_EQ(stats->inf, want["inf"].get<std::uint64_t>());
+  EXPECT_EQ(stats->max_abs, want["max_abs"].get<double>());
+  const double norm = want["norm"].get<double>();
+  EXPECT_NEAR(std::sqrt(stats->sum_squares), norm, 1e-12 * norm);
+  EXPECT_NEAR(stats->sum, want["sum"].get<double>(),
+              1e-12 * norm * static_cast<double>(tensor.count + 1));
+  if (want["first"].is_null() || tensor.type->scalars != 1) return;
+  double first = 0;
+  ASSERT_TRUE(read_elements(tensor, 0, std::span(&first, 1)));
+  EXPECT_EQ(first, want["first"].get<double>());
+}
+
+TEST_F(Fixtures, EveryTensorOfEveryFileIsReadAsTorchHasIt) {
+  std::size_t files = 0;
+  for (const auto& [name, tensors] : expected_.items()) {
+    if (name.find("/optimizer") != std::string::npos) continue;
+    SCOPED_TRACE(name);
+    const auto checkpoint = open_checkpoint(*folder_ / name);
+    ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
+    for (const Finding& each : checkpoint->findings) {
+      EXPECT_EQ(each.severity, Severity::note) << each.text;
+    }
+    EXPECT_EQ(checkpoint->tensors.size(), tensors.size());
+    for (const auto& [tensor, want] : tensors.items()) {
+      const Tensor* found = checkpoint->tensor(tensor);
+      ASSERT_NE(found, nullptr) << tensor;
+      expect_tensor(*found, want);
+    }
+    ++files;
+  }
+  EXPECT_GE(files, 12U);
+}
+
+TEST_F(Fixtures, TheOptimizersStateAndGroupsAreRead) {
+  const auto checkpoint = open_checkpoint(*folder_ / "checkpoint-3");
+  ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
+  ASSERT_TRUE(checkpoint->optimizer.has_value());
+  const OptimizerState& optimizer = *checkpoint->optimizer;
+  ASSERT_EQ(optimizer.groups.size(), 2U);
+  EXPECT_EQ(optimizer.groups[0].numbers.at("lr"), 2e-3);
+  EXPECT_EQ(optimizer.groups[0].numbers.at("weight_decay"), 0.1);
+  EXPECT_EQ(optimizer.groups[1].numbers.at("beta2"), 0.999);
+  EXPECT_EQ(optimizer.groups[0].parameters, (std::vector<std::int64_t>{0, 1}));
+  ASSERT_EQ(optimizer.states.size(), 6U);
+  for (const ParameterState& state : optimizer.states) {
+    EXPECT_EQ(state.step, 3.0);
+    for (const auto& [key, at] : state.tensors) {
+      const Tensor& tensor = optimizer.tensors[at];
+      expect_tensor(tensor, expected_["checkpoint-3/optimizer"][tensor.name]);
+    }
+  }
+  EXPECT_EQ(checkpoint->scheduler.at("last_epoch"), 3);
+  EXPECT_EQ(checkpoint->trainer_state.at("global_step"), 3);
+  EXPECT_EQ(checkpoint->rng_ranks, (std::vector<int>{-1}));
+  EXPECT_EQ(checkpoint->step(), 3);
+}
+
+TEST_F(Fixtures, AFileCutAnywhereIsSaidAndNeverCrashes) {
+  for (const char* name : {"dtypes.pt", "legacy.pt", "dtypes.safetensors", "numpy4.pt"}) {
+    SCOPED_TRACE(name);
+    std::ifstream in(*folder_ / name, std::ios::binary);
+    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    for (std::size_t cut = 0; cut < whole.size(); cut += 1 + whole.size() / 97) {
+      const std::string path = folder_->write(fmt::format("cut/{}", name), whole.substr(0, cut));
+      const auto checkpoint = open_checkpoint(path);
+      if (checkpoint) {
+        EXPECT_FALSE(checkpoint->findings.empty()) << "cut at " << cut;
+        for (const Tensor& tensor : checkpoint->tensors) scan_tensor(tensor);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace aplomb
