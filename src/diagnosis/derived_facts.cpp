@@ -197,7 +197,10 @@ std::string Deriver::lr_method() const {
   if (optimizer.find("sgd") != std::string::npos) return "sgd";
   if (method == "dpo") return adapter ? "lora" : "full";
   if (adapter) return "lora";
-  if (method == "pretrain") return "pretrain";
+  const bool from_scratch =
+      truth("model.from_scratch") || text("model.name") == "scratch" ||
+      has_framework({"nanogpt", "llm.c", "megatron", "megatron-lm", "gpt-neox", "torchtitan"});
+  if (method == "pretrain" || (from_scratch && method.empty())) return "pretrain";
   if (text("run.kind") == "llm" && (known("model.name") || method == "sft")) return "full";
   return text("run.kind") == "vision" ? "vision" : "";
 }
@@ -289,6 +292,14 @@ void Deriver::progress() {
     set("loss.drop_frac", drop, "loss falls by " + show_number(100 * drop, 2) + " %",
         {"loss.first", "loss.last"});
     climbs_from_start(drop);
+  }
+  const auto best = number("eval_loss.min");
+  const auto points = number("eval_loss.points");
+  if (const auto now = number("eval_loss.last"); now && best && points && *points >= 4) {
+    // 10 % over the best: the corpus' own rule for a held-out loss that has turned.
+    set("eval.rises", *now > 1.1 * *best && *best > 0,
+        "held-out loss " + show_number(*best) + " at best, " + show_number(*now) + " at the end",
+        {"eval_loss.last"});
   }
   const auto train = number("loss.last");
   const auto held_out = number("eval_loss.last");
