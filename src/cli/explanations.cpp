@@ -84,7 +84,7 @@ Parts explain_cause(std::string_view slug) {
   for (const EvidenceRule& rule : cause->evidence) {
     evidence.push_back(fmt::format("{:+.1f}  {}", rule.weight, rule.when.text()));
   }
-  for (const Remedy& remedy : cause->remedies) remedies.push_back(shown(remedy));
+  for (const RemedyRule& rule : cause->remedies) remedies.push_back(shown(rule.remedy));
   for (const PricedExperiment& each : cause->experiments) {
     tests.push_back(each.experiment.text + " " + each.experiment.reads);
   }

@@ -89,7 +89,9 @@ class BookReader {
                                 knowledge::text_of(rule, "because")});
     }
     for (const element item : knowledge::list_of(entry, "remedies")) {
-      cause.remedies.push_back(remedy(item));
+      const std::string when = knowledge::text_of(item, "when");
+      cause.remedies.push_back(
+          {when.empty() ? std::vector<Condition>() : condition(when), remedy(item)});
     }
     for (const element item : knowledge::list_of(entry, "experiments")) {
       PricedExperiment priced{experiment(item), knowledge::number_of(item, "cost", 5)};

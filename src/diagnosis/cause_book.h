@@ -22,6 +22,7 @@
 
 #include "diagnosis/condition.h"
 #include "diagnosis/diagnosis.h"
+#include "diagnosis/remedy.h"
 
 namespace aplomb {
 
@@ -46,7 +47,7 @@ struct Cause {
   double prior = 0;
   std::vector<EvidenceRule> evidence;
   std::string because;
-  std::vector<Remedy> remedies;
+  std::vector<RemedyRule> remedies;
   std::string verify;
   std::vector<PricedExperiment> experiments;
   std::vector<std::string> references;

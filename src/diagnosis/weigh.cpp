@@ -105,7 +105,7 @@ std::optional<Candidate> consider(const Cause& cause, const Calibration& calibra
   ranked.family = cause.family;
   ranked.title = cause.title;
   ranked.because = fill_in(cause.because, facts);
-  ranked.remedies = cause.remedies;
+  ranked.remedies = applying(cause.remedies, facts);
   ranked.verify = fill_in(cause.verify, facts);
   ranked.references = cause.references;
   return candidate;

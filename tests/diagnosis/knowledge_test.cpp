@@ -29,6 +29,14 @@ TEST(Knowledge, EveryFactThatACauseAsksForIsDeclared) {
     };
     for (const Condition& needed : cause.needs) check(needed);
     for (const EvidenceRule& rule : cause.evidence) check(rule.when);
+    for (const RemedyRule& rule : cause.remedies) {
+      for (const Condition& condition : rule.when) check(condition);
+      for (const auto& [setting, written] : rule.remedy.set) {
+        const std::string name(fact_of_formula(written));
+        EXPECT_TRUE(name.empty() || is_declared(declared, name)) << cause.id << " takes " << name;
+        EXPECT_TRUE(is_declared(declared, setting)) << cause.id << " sets " << setting;
+      }
+    }
   }
   for (const NextStep& next : cause_book().next_steps) {
     for (const std::string& name : next.when.names()) {

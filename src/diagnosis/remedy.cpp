@@ -1,0 +1,66 @@
+#include "diagnosis/remedy.h"
+
+#include <cmath>
+
+#include "core/text.h"
+#include "diagnosis/weigh.h"
+
+namespace aplomb {
+namespace {
+
+struct Formula {
+  std::string_view name;
+  double factor = 1;
+};
+
+/// `= NAME [* NUMBER | / NUMBER]`
+std::optional<Formula> formula_of(const Value& written) {
+  const std::string* text = as_text(written);
+  if (text == nullptr || text->empty() || text->front() != '=') return std::nullopt;
+  const std::string_view body = trim(std::string_view(*text).substr(1));
+  const std::size_t at = body.find_first_of("*/");
+  // Names hold `/` only inside (`loss/cls`), never with a blank before it.
+  if (at == std::string_view::npos || at == 0 || body[at - 1] != ' ') return Formula{body, 1};
+  const std::optional<double> number = parse_number(trim(body.substr(at + 1)));
+  if (!number || *number == 0) return std::nullopt;
+  return Formula{trim(body.substr(0, at)), body[at] == '/' ? 1 / *number : *number};
+}
+
+double readable(double value) {
+  if (value >= 1) return std::floor(value + 1e-9);
+  return *parse_number(show_number(value, 2));
+}
+
+}  // namespace
+
+std::string_view fact_of_formula(const Value& written) {
+  const std::optional<Formula> formula = formula_of(written);
+  return formula ? formula->name : std::string_view();
+}
+
+std::optional<Value> value_for(const Value& written, const FactTable& facts) {
+  const std::optional<Formula> formula = formula_of(written);
+  if (!formula) return written;
+  const Fact* fact = facts.find(formula->name);
+  const double* number = fact == nullptr ? nullptr : as_number(fact->value);
+  if (number == nullptr || !std::isfinite(*number) || *number <= 0) return std::nullopt;
+  const double value = *number * formula->factor;
+  // Half of one sample is one sample.
+  return Value(*number >= 1 && value < 1 ? 1.0 : readable(value));
+}
+
+std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTable& facts) {
+  std::vector<Remedy> remedies;
+  for (const RemedyRule& rule : rules) {
+    if (!rule.when.empty() && rule.when.front().holds(facts) != Truth::yes) continue;
+    Remedy remedy;
+    remedy.text = fill_in(rule.remedy.text, facts);
+    for (const auto& [name, written] : rule.remedy.set) {
+      if (auto value = value_for(written, facts)) remedy.set.emplace_back(name, *value);
+    }
+    if (!remedy.text.empty() || !remedy.set.empty()) remedies.push_back(std::move(remedy));
+  }
+  return remedies;
+}
+
+}  // namespace aplomb

@@ -1,0 +1,35 @@
+#pragma once
+/// Remedy rules of the knowledge base: what to change, when the rule applies, and values that
+/// follow from the run's own numbers.
+///
+///     - {when: "lr.over_usual >= 3", set: {optim.lr: "= lr.usual_high"}, note: "lower it from
+///     {lr.peak}"}
+///     - {set: {batch.micro: "= batch.micro / 2", batch.accumulation: "= batch.accumulation * 2"}}
+///
+/// A value `= NAME`, `= NAME / NUMBER` or `= NAME * NUMBER` is taken from the facts: at least 1 and
+/// whole where the result is 1 or more, two significant digits below. A setting whose fact is
+/// unknown is left out; the rule stays with its note.
+
+#include <optional>
+#include <vector>
+
+#include "diagnosis/condition.h"
+#include "diagnosis/diagnosis.h"
+
+namespace aplomb {
+
+struct RemedyRule {
+  std::vector<Condition> when;  ///< at most one; without it the rule always applies
+  Remedy remedy;                ///< `set` as written
+};
+
+/// The remedies that apply, in the book's order, with this run's values.
+std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTable& facts);
+
+/// What a value as written comes to; nothing where it asks for an unknown fact or is no formula.
+std::optional<Value> value_for(const Value& written, const FactTable& facts);
+
+/// The fact that a formula asks for; empty for a plain value (the test of the knowledge asks).
+std::string_view fact_of_formula(const Value& written);
+
+}  // namespace aplomb

@@ -1,0 +1,42 @@
+#include "diagnosis/remedy.h"
+
+#include <gtest/gtest.h>
+
+namespace aplomb {
+namespace {
+
+FactTable facts_of(std::vector<Fact> list) {
+  FactTable facts;
+  for (Fact& fact : list) facts.set(std::move(fact));
+  return facts;
+}
+
+TEST(Remedy, ValuesFollowFromTheRunsOwnNumbers) {
+  const FactTable facts = facts_of({{"lr.usual_high", 5e-5, "", {}}, {"batch.micro", 3.0, "", {}}});
+  EXPECT_EQ(*as_number(*value_for(Value("= lr.usual_high"), facts)), 5e-5);
+  EXPECT_EQ(*as_number(*value_for(Value("= batch.micro / 2"), facts)), 1.0);
+  EXPECT_EQ(*as_number(*value_for(Value("= batch.micro / 8"), facts)), 1.0);
+  EXPECT_EQ(*as_number(*value_for(Value("= batch.micro * 2"), facts)), 6.0);
+  EXPECT_EQ(*as_number(*value_for(Value("= lr.usual_high / 3"), facts)), 1.7e-5);
+  EXPECT_EQ(*as_text(*value_for(Value("cosine"), facts)), "cosine");
+  EXPECT_FALSE(value_for(Value("= unknown.fact"), facts));
+}
+
+TEST(Remedy, ARuleAppliesWhereItsConditionHoldsAndLeavesUnknownSettingsOut) {
+  RemedyRule first{{*Condition::parse("lr.over_usual >= 3")},
+                   {"lower it from {lr.peak}", {{"optim.lr", "= lr.usual_high"}}}};
+  RemedyRule second{{}, {"clip", {{"optim.grad_clip", 1.0}, {"batch.micro", "= batch.micro / 2"}}}};
+  const std::vector<RemedyRule> rules = {first, second};
+  const auto without = applying(rules, facts_of({}));
+  ASSERT_EQ(without.size(), 1U);
+  EXPECT_EQ(without[0].set.size(), 1U);
+  const auto with = applying(rules, facts_of({{"lr.over_usual", 10.0, "", {}},
+                                              {"lr.peak", 0.5, "", {}},
+                                              {"lr.usual_high", 0.05, "", {}}}));
+  ASSERT_EQ(with.size(), 2U);
+  EXPECT_EQ(with[0].text, "lower it from 0.5");
+  EXPECT_EQ(*as_number(with[0].set[0].second), 0.05);
+}
+
+}  // namespace
+}  // namespace aplomb
