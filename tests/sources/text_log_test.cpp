@@ -69,6 +69,17 @@ TEST(TextLog, takes_steps_and_step_times_from_the_bar_before_a_record) {
   EXPECT_EQ(run.find("loss")->step_kind, StepKind::explicit_);
 }
 
+TEST(TextLog, takes_the_step_from_the_bar_that_is_drawn_anew_below_a_record) {
+  const aplomb::Run run = read_log(
+      "  1%|1         | 44/3000 [00:00<00:36, 81.50it/s]\n"
+      "{'loss': '5.469', 'epoch': '0.05'}\n"
+      "  2%|1         | 50/3000 [00:00<00:33, 81.50it/s]\n"
+      "  2%|1         | 94/3000 [00:01<00:32, 90.55it/s]\n"
+      "{'loss': '4.953', 'epoch': '0.1'}\n"
+      "  3%|1         | 100/3000 [00:01<00:30, 90.55it/s]\n");
+  EXPECT_THAT(steps(run, "loss"), ElementsAre(50, 100));
+}
+
 TEST(TextLog, counts_a_bar_that_is_drawn_twice_once) {
   const aplomb::Run run = read_log(
       "Epoch 0:  50%|##   | 1/2 [00:08<00:08,  8.00s/it, loss=10.5, v_num=3]\n"

@@ -40,8 +40,7 @@ std::size_t Learner::needed(std::string_view line, const std::vector<Pair>& pair
 
 /// Whether some column of the held lines is a measurement: it changes, and is not made of whole
 /// numbers only, as counts, ports and sizes are.
-bool Learner::varies(const Shape& shape, std::size_t needed) {
-  const bool known = needed == k_known_lines;
+bool Learner::varies(const Shape& shape, std::size_t needed, bool scale) {
   const std::size_t distinct_needed = std::min<std::size_t>(3, needed - 1);
   for (std::size_t column = 0; column < shape.held.front().values.size(); ++column) {
     std::vector<double> seen;
@@ -54,13 +53,14 @@ bool Learner::varies(const Shape& shape, std::size_t needed) {
     std::sort(seen.begin(), seen.end());
     const auto distinct =
         static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
-    if ((fraction || known) && distinct >= distinct_needed) return true;
+    if ((fraction || scale) && distinct >= distinct_needed) return true;
   }
   return false;
 }
 
 Learner::Shape* Learner::note(std::string_view line, const std::vector<Pair>& pairs, Held at) {
-  if (pairs.size() > k_most_pairs) return nullptr;
+  // A library's warning repeats with other numbers and is no record.
+  if (pairs.size() > k_most_pairs || line.find("Warning") != std::string_view::npos) return nullptr;
   std::uint64_t hash = 0xCBF29CE484222325ULL;
   for (const Pair& pair : pairs) {
     if (!takes(line, pair)) continue;
@@ -81,7 +81,11 @@ Learner::Shape* Learner::note(std::string_view line, const std::vector<Pair>& pa
   shape.held.push_back(std::move(at));
   if (shape.learned) return &shape;
   if (shape.held.size() < lines) return nullptr;
-  if (!varies(shape, lines)) {
+  // Loss scales are powers of two: the one measurement that has no fraction.
+  const bool scale = std::any_of(pairs.begin(), pairs.end(), [this](const Pair& pair) {
+    return pair.meaning == Meaning::metric && keys_[pair.key].role == Role::loss_scale;
+  });
+  if (!varies(shape, lines, scale)) {
     shape.held.erase(shape.held.begin());
     return nullptr;
   }

@@ -45,7 +45,7 @@ class Learner {
 
   bool takes(std::string_view line, const Pair& pair) const;
   std::size_t needed(std::string_view line, const std::vector<Pair>& pairs) const;
-  static bool varies(const Shape& shape, std::size_t needed);
+  static bool varies(const Shape& shape, std::size_t needed, bool scale);
 
   KeyTable& keys_;
   std::unordered_map<std::uint64_t, Shape> shapes_;

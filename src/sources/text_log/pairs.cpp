@@ -363,9 +363,19 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
     return false;
   }
   out.id = KeyTable::k_none;
-  out.first = word - first < 3 ? first : word;
+  out.first = first;
   out.begin = tokens_[out.first].begin;
   return !one_of(Folded(text(word)).view(), k_stop_words);
+}
+
+/// Names of two or three letters that tell a metric only with a sign behind them: `rm=0.5`, but
+/// not `PG 0`.
+bool PairFinder::is_abbreviation(const Phrase& phrase) const {
+  static constexpr std::array<std::string_view, 8> k_plain = {"lr",  "acc", "ppl", "mfu",
+                                                              "mem", "wps", "tps", "dt"};
+  const Folded name(line_.substr(phrase.begin, phrase.end - phrase.begin));
+  return name.view().size() <= 3 && !name.view().empty() &&
+         keys_[phrase.id].meaning != Meaning::epoch && !one_of(name.view(), k_plain);
 }
 
 /// `loss 4.2`, `Loss is NaN`, `loss at 3300 1.75`, `Epoch #  1`.
@@ -405,11 +415,12 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
     put(pair, phrase);
     return true;
   }
-  if (phrase_before(last, true, phrase)) {
+  if (phrase_before(last, true, phrase) && !is_abbreviation(phrase)) {
     scope_[at] = scope_[phrase.first];
     put(pair, phrase);
     return true;
   }
+  phrase = Phrase{};
   if (!phrase_before(last, false, phrase) || !is_cell(phrase.first, at)) return false;
   pair.joint = Joint::cell;
   scope_[at] = scope_[phrase.first];
@@ -451,6 +462,12 @@ bool PairFinder::try_position(std::size_t at, Pair& pair) {
     const bool bar = is_mark(3, '-') || is_mark(3, '\xE2') ||
                      (is_mark(3, '[') && (is_mark(4, '=') || is_mark(4, '>') || is_mark(4, '.')));
     if (!bar) return false;
+    place.id = inner_;
+    put(pair, place);
+    return true;
+  }
+  // Rich's bars: `Epoch 1/9 ━━━━ 4/18 0:00:17 ...`.
+  if (at > 0 && !std::isnan(pair.total) && is_mark(at - 1, '\xE2')) {
     place.id = inner_;
     put(pair, place);
     return true;

@@ -71,6 +71,7 @@ class PairFinder {
   bool try_position(std::size_t at, Pair& pair);
   bool phrase_before(std::size_t end, bool known_only, Phrase& out);
   bool phrase_before_place(std::size_t number, Phrase& out);
+  bool is_abbreviation(const Phrase& phrase) const;
   bool is_unit(std::size_t token) const;
   bool quoted_before(std::size_t quote, Phrase& out);
   bool is_cell(std::size_t first_word, std::size_t at) const;

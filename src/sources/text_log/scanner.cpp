@@ -110,6 +110,13 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
     }
     (std::isnan(place.epoch) ? place.step : place.inner) = found->count;
     (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found->total;
+    if (held_waits_ && held_where_.rank == where.rank) {
+      // Before the first step no record can come: that bar is no place for one.
+      const bool at_start = recorder_.tracker(where.rank).step().value_or(0) == 0;
+      release(same(found->seconds, last_seconds_) || at_start ? &place : nullptr);
+    }
+    bar_seen_ = true;
+    last_seconds_ = found->seconds;
     const bool moved = !bar_waits_ || bar_where_.rank != where.rank ||
                        !same(bar_place_.step, place.step) || !same(bar_place_.inner, place.inner) ||
                        !same(bar_place_.epoch, place.epoch);
@@ -131,6 +138,7 @@ bool LogScanner::table_row(std::string_view text, const Where& where, const Bar*
   Place place;
   if (bar != nullptr && text.ends_with(':')) text.remove_suffix(1);
   if (!tables_.row(text, place, cells_)) return false;
+  release(nullptr);
   flush_bar();
   if (bar != nullptr) {
     place.inner = bar->count;
@@ -274,17 +282,44 @@ void LogScanner::put(const Record& record, const Where& where) {
   note_restart(where);
 }
 
-/// A record of its own line, not of a bar: what the bar before it said is settled first.
-void LogScanner::put_line(const Record& record, const Where& where) {
+/// A record of its own line, not of a bar. Where it states no step and bars are drawn, it waits for
+/// the next bar: tqdm.write() draws the bar anew below what it wrote, with the count of the moment
+/// and the rate of before, while the bar above may have been drawn many steps ago.
+void LogScanner::put_line(Record& record, const Where& where) {
+  release(nullptr);
   flush_bar();
-  if (record.train_loss) {
-    if (const auto count = bars_.trained()) {
-      Place place;
-      place.step = *count;
-      recorder_.context(place, where.rank);
-    }
+  settle_owner(record, where);
+  if (bar_seen_ && !record.place.counts()) {
+    std::swap(held_, record);
+    held_where_ = where;
+    held_waits_ = true;
+    ++records_;
+    last_record_line_ = where.number;
+    return;
   }
   put(record, where);
+}
+
+/// Puts the record that waits, at the step of `bar` where that is given.
+void LogScanner::release(const Place* bar) {
+  if (!held_waits_) return;
+  held_waits_ = false;
+  flush_bar();
+  if (bar != nullptr) recorder_.context(*bar, held_where_.rank);
+  --records_;
+  const std::uint64_t last = last_record_line_;
+  put(held_, held_where_);
+  last_record_line_ = std::max(last, last_record_line_);
+}
+
+/// A training loss tells which of several bars is that of training.
+void LogScanner::settle_owner(const Record& record, const Where& where) {
+  if (!record.train_loss) return;
+  if (const auto count = bars_.trained()) {
+    Place place;
+    place.step = *count;
+    recorder_.context(place, where.rank);
+  }
 }
 
 /// A line that says where the run stands and nothing else: the lines below it stand there too.
@@ -294,6 +329,7 @@ bool LogScanner::place_only(const std::vector<Pair>& pairs, const Where& where) 
   for (const Pair& pair : pairs) add_to(place, pair, keys_);
   const bool says = place.counts() || !std::isnan(place.epoch);
   if (!says || pairs.size() > k_most_pairs) return false;
+  release(nullptr);
   flush_bar();
   recorder_.context(place, where.rank);
   return std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
@@ -339,6 +375,7 @@ void LogScanner::unexplained(std::string_view text, const Where& where) {
 }
 
 void LogScanner::finish() {
+  release(nullptr);
   flush_bar();
   recorder_.finish();
   traces_.finish(build_, source_, records_);

@@ -58,7 +58,9 @@ class LogScanner {
   bool is_code(std::string_view text, std::uint64_t number);
   void gather(std::string_view text, const std::vector<Pair>& pairs);
   void put(const Record& record, const Where& where);
-  void put_line(const Record& record, const Where& where);
+  void put_line(Record& record, const Where& where);
+  void release(const Place* bar);
+  void settle_owner(const Record& record, const Where& where);
   bool place_only(const std::vector<Pair>& pairs, const Where& where);
   bool learn(std::string_view text, const std::vector<Pair>& pairs, const Where& where);
   void note_restart(const Where& where) {
@@ -97,6 +99,13 @@ class LogScanner {
   Where bar_where_;
   double bar_seconds_ = Place::k_none;
   bool bar_waits_ = false;
+  bool bar_seen_ = false;
+  double last_seconds_ = Place::k_none;
+
+  // A record without a step, until the next bar tells it.
+  Record held_;
+  Where held_where_;
+  bool held_waits_ = false;
   KeyId seconds_key_ = 0;
 };
 

@@ -100,7 +100,8 @@ bool TableWatch::head(std::string_view line) {
   for (const std::string_view part : parts_) {
     const std::string_view name = bare(part);
     Column column;
-    if (!name.empty()) column.key = keys_.find(name, false);
+    // The loss of a table of its addends: YOLO of old.
+    if (!name.empty()) column.key = keys_.find(name == "total" ? "total_loss" : name, false);
     if (column.key != KeyTable::k_none) column.meaning = keys_[column.key].meaning;
     if (column.key == KeyTable::k_none && has_digit(name) && parse_number(name)) return false;
     const bool place = column.meaning == Meaning::step || column.meaning == Meaning::epoch;
