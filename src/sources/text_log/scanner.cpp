@@ -111,9 +111,12 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
     (std::isnan(place.epoch) ? place.step : place.inner) = found->count;
     (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found->total;
     if (held_waits_ && held_where_.rank == where.rank) {
-      // Before the first step no record can come: that bar is no place for one.
-      const bool at_start = recorder_.tracker(where.rank).step().value_or(0) == 0;
-      release(same(found->seconds, last_seconds_) || at_start ? &place : nullptr);
+      // Drawn anew with the rate of before; where that has not settled yet (the first bars), a bar
+      // that stands just one step further is the next step's.
+      const auto above = static_cast<double>(recorder_.tracker(where.rank).step().value_or(0));
+      const bool redrawn =
+          same(found->seconds, last_seconds_) || (held_.train_loss && found->count != above + 1);
+      release(redrawn || above == 0 ? &place : nullptr);
     }
     bar_seen_ = true;
     last_seconds_ = found->seconds;
