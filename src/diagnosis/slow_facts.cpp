@@ -12,8 +12,7 @@
 namespace aplomb {
 namespace {
 
-/// Below this a card waits for something: kernels of a training step that is not starved keep it
-/// busier. The reports of starved runs in the casebook give 0 to 46 %, healthy ones 85 % and more.
+/// Below this a card waits for something: users of starved runs report 0 to 46 %.
 constexpr double k_idle_percent = 60;
 constexpr double k_busy_percent = 90;
 

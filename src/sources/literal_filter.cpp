@@ -18,6 +18,18 @@ int commonness(char c) {
   return rank == std::string_view::npos ? 5 : 100 - 4 * static_cast<int>(rank);
 }
 
+/// Words of which most lines of a training log are made. A window that holds four letters of them
+/// would be looked at on every line.
+constexpr std::string_view k_log_words =
+    "{'loss': 0.0, 'grad_norm': 'learning_rate': 5e-05, 'epoch': 0.1} step iteration training "
+    "train_loss eval_loss validation accuracy samples_per_second tokens throughput elapsed time "
+    "lm loss: | consumed samples: global batch size: learning rate: loss scale: grad norm: number "
+    "of skipped iterations: number of nan iterations: | epoch [0][10/5005] time data lr: eta: "
+    "memory: max_mem: speed: info warning main trainer.py [2024-01-01 00:00:00,000] ms/iter s/it] "
+    "it/s 100%| completed reward entropy completion_length model parameters batch_size";
+
+bool is_log_word(std::string_view gram) { return k_log_words.find(gram) != std::string_view::npos; }
+
 /// Where the window starts whose characters are rarest.
 std::size_t rarest_window(std::string_view folded, std::size_t width) {
   std::size_t best = 0;
@@ -25,6 +37,9 @@ std::size_t rarest_window(std::string_view folded, std::size_t width) {
   for (std::size_t at = 0; at + width <= folded.size(); ++at) {
     int sum = 0;
     for (const char c : folded.substr(at, width)) sum += commonness(c);
+    for (std::size_t i = 0; i + 4 <= width; ++i) {
+      if (is_log_word(folded.substr(at + i, 4))) sum += 1000;
+    }
     if (sum < least) {
       least = sum;
       best = at;
@@ -59,13 +74,13 @@ void LiteralFilter::build() {
   }
   std::sort(places_.begin(), places_.end(),
             [](const Place& a, const Place& b) { return a.gram < b.gram; });
-}
-
-std::size_t LiteralFilter::first_place(std::uint32_t word) const {
-  const auto found =
-      std::lower_bound(places_.begin(), places_.end(), word,
-                       [](const Place& place, std::uint32_t gram) { return place.gram < gram; });
-  return static_cast<std::size_t>(found - places_.begin());
+  slots_.assign(std::size_t{1} << k_bits, k_none);
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (i > 0 && places_[i].gram == places_[i - 1].gram) continue;
+    std::uint32_t slot = hash(places_[i].gram);
+    while (slots_[slot & k_slot_mask] != k_none) ++slot;
+    slots_[slot & k_slot_mask] = static_cast<std::uint32_t>(i);
+  }
 }
 
 bool LiteralFilter::stands_at(std::string_view text, std::size_t at, std::string_view folded) {

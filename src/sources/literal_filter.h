@@ -52,7 +52,10 @@ class LiteralFilter {
  private:
   static constexpr std::size_t k_gram = 4;
   static constexpr std::size_t k_stride = k_least - k_gram + 1;
-  static constexpr unsigned k_bits = 17;  ///< 2^17 bits = 16 KiB: half of a small first-level cache
+  static constexpr unsigned k_bits = 18;  ///< 2^18 bits = 32 KiB: the first-level cache
+
+  static constexpr std::uint32_t k_slot_mask = (1U << k_bits) - 1;
+  static constexpr std::uint32_t k_none = 0xFFFFFFFFU;
 
   struct Literal {
     std::string folded;
@@ -89,11 +92,19 @@ class LiteralFilter {
     }
   }
 
-  std::size_t first_place(std::uint32_t word) const;
+  /// The first place of the gram, or places_.size().
+  std::size_t first_place(std::uint32_t word) const {
+    for (std::uint32_t slot = hash(word);; ++slot) {
+      const std::uint32_t place = slots_[slot & k_slot_mask];
+      if (place == k_none) return places_.size();
+      if (places_[place].gram == word) return place;
+    }
+  }
   static bool stands_at(std::string_view text, std::size_t at, std::string_view folded);
 
   std::vector<Literal> literals_;
-  std::vector<Place> places_;  ///< by gram
+  std::vector<Place> places_;         ///< by gram
+  std::vector<std::uint32_t> slots_;  ///< open addressing: the first place of a gram, or k_none
   std::array<std::uint32_t, (1U << k_bits) / 32> table_{};
 };
 
