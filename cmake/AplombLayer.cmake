@@ -49,7 +49,7 @@ function(aplomb_tests name)
   target_compile_definitions(aplomb_${name}_test PRIVATE
                              APLOMB_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              APLOMB_BINARY="$<TARGET_FILE:aplomb>")
-  target_link_libraries(aplomb_${name}_test PRIVATE aplomb_${name} GTest::gmock_main fmt::fmt)
+  target_link_libraries(aplomb_${name}_test PRIVATE aplomb_${name} GTest::gmock_main fmt::fmt nlohmann_json::nlohmann_json)
   aplomb_warnings(aplomb_${name}_test)
   gtest_discover_tests(aplomb_${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
                        PROPERTIES TIMEOUT 300)
