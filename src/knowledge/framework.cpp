@@ -72,6 +72,7 @@ Framework load(element content) {
   framework.also = texts_of(content, "also");
   framework.bare_switches = truth_of(content, "bare_switches");
   framework.syntax = text_of(content, "syntax");
+  framework.part = truth_of(content, "part");
   framework.call = text_of(content, "call");
   framework.calls = texts_of(content, "calls");
   each_member(content, "series", [&framework](std::string_view key, element item) {

@@ -57,6 +57,9 @@ struct Framework {
   std::string extends;  ///< slug whose keys this framework takes as its own: `hf-trainer` of LLaMA-Factory
   std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
   bool bare_switches = false;  ///< of `flags`: a switch takes no value (`--bf16`), off means left out
+  bool part =
+      false;  ///< no trainer by itself: a file or library that runs of several trainers have
+              ///< (`fsdp`, `hf-model`, `environment`)
   std::string syntax;  ///< how it is configured: `yaml`, `json`, `toml`, `flags`, `python`,
                        ///< `assignments`, `hydra`
   std::string call;    ///< of `python`: the class whose keywords the keys are, `TrainingArguments`

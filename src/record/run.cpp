@@ -1,5 +1,6 @@
 #include "record/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -58,6 +59,32 @@ void Series::append(std::int64_t at_step, double sample, std::uint16_t at_segmen
   segment.push_back(at_segment);
   line.push_back(at_line);
   offset.push_back(at_offset);
+}
+
+void Series::go_on_with(const Series& later) {
+  static constexpr unsigned k_last_segment = std::numeric_limits<std::uint16_t>::max();
+  const unsigned shift = segment.empty() ? 0U : segment.back() + 1U;
+  const auto shifted = [shift](std::uint16_t at) {
+    const unsigned sum = std::min<unsigned>(k_last_segment, at + shift);
+    return static_cast<std::uint16_t>(sum);
+  };
+  continuations.push_back({shifted(0), later.source});
+  for (const Continuation& each : later.continuations) {
+    continuations.push_back({shifted(each.first_segment), each.source});
+  }
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    if (value.size() >= k_max_points) thin();
+    step.push_back(later.step[i]);
+    value.push_back(later.value[i]);
+    segment.push_back(shifted(later.segment[i]));
+    line.push_back(later.line[i]);
+    offset.push_back(later.offset[i]);
+  }
+  count += later.count;
+  nonfinite_count += later.nonfinite_count;
+  thinned = std::max(thinned, later.thinned);
+  min = std::fmin(min, later.min);  // fmin and fmax leave out a NaN on one side
+  max = std::fmax(max, later.max);
 }
 
 void Series::thin() {

@@ -66,9 +66,27 @@ struct Series {
   double min = std::numeric_limits<double>::quiet_NaN();  ///< over finite samples
   double max = std::numeric_limits<double>::quiet_NaN();
 
+  struct Continuation {
+    std::uint16_t first_segment = 0;
+    SourceId source = 0;
+  };
+  std::vector<Continuation>
+      continuations;  ///< of a resumed run: from which segment on which source
+
   std::size_t size() const { return value.size(); }
   bool empty() const { return value.empty(); }
-  Origin origin(std::size_t index) const { return {source, line[index], offset[index]}; }
+  Origin origin(std::size_t index) const { return {source_at(index), line[index], offset[index]}; }
+  /// The artifact that gave a sample: `source`, or the one of the continuation that it lies in.
+  SourceId source_at(std::size_t index) const {
+    SourceId at = source;
+    for (const Continuation& each : continuations) {
+      if (segment[index] >= each.first_segment) at = each.source;
+    }
+    return at;
+  }
+  /// Lays another series behind this one, as new segments: the run was resumed and wrote on into
+  /// another artifact.
+  void go_on_with(const Series& later);
   void append(std::int64_t at_step, double sample, std::uint16_t at_segment, std::uint64_t at_line,
               std::uint64_t at_offset);
 

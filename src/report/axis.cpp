@@ -73,7 +73,7 @@ std::string step_label(double step) {
   if (size >= 1e9) return show_number(step / 1e9, 4) + "G";
   if (size >= 1e6) return show_number(step / 1e6, 4) + "M";
   if (size >= 1e4) return show_number(step / 1e3, 4) + "k";
-  return fmt::format("{:.6g}", step);
+  return size == 0 ? "0" : fmt::format("{:.6g}", step);  // never -0
 }
 
 std::string value_label(double value) {

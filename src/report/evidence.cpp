@@ -1,6 +1,7 @@
 #include "report/evidence.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/text.h"
 
@@ -31,6 +32,12 @@ bool same_place(const Origin& a, const Origin& b) {
   return a.source == b.source && a.line == b.line && (a.line != 0 || a.offset == b.offset);
 }
 
+/// The same sample as two artifacts wrote it: logs round, binary formats keep single precision.
+bool about_equal(double a, double b) {
+  if (!std::isfinite(a) || !std::isfinite(b)) return std::isnan(a) == std::isnan(b);
+  return std::fabs(a - b) <= 1e-3 * std::max(std::fabs(a), std::fabs(b));
+}
+
 bool holds(const std::vector<Evidence>& found, const Evidence& wanted) {
   return std::any_of(found.begin(), found.end(), [&](const Evidence& each) {
     return each.path == wanted.path && each.line == wanted.line && each.text == wanted.text;
@@ -50,10 +57,34 @@ std::vector<Evidence> EvidenceFinder::find(const std::vector<Origin>& origins) c
   for (const Origin& origin : origins) {
     if (found.size() >= k_most_lines) break;
     if (origin.source >= run_.sources.size()) continue;
-    Evidence evidence = evidence_of(origin);
+    Evidence evidence = evidence_of(readable(origin));
     if (!holds(found, evidence)) found.push_back(std::move(evidence));
   }
   return found;
+}
+
+/// By its step; or by its place, where the other artifact holds as many samples (a progress bar is
+/// often one step behind). The values must agree.
+std::optional<std::size_t> EvidenceFinder::same_sample(const Series& other, const Sample& sample) {
+  const Series& mine = *sample.series;
+  const double value = mine.value[sample.index];
+  const auto at = std::find(other.step.begin(), other.step.end(), mine.step[sample.index]);
+  const auto by_step = static_cast<std::size_t>(at - other.step.begin());
+  if (by_step < other.size() && about_equal(other.value[by_step], value)) return by_step;
+  const bool by_place =
+      other.size() == mine.size() && about_equal(other.value[sample.index], value);
+  return by_place ? std::optional(sample.index) : std::nullopt;
+}
+
+Origin EvidenceFinder::readable(const Origin& origin) const {
+  if (origin.line != 0) return origin;
+  const auto sample = sample_at(origin);
+  if (!sample) return origin;
+  for (const Series& other : run_.series) {
+    if (other.name != sample->series->name || other.empty() || other.line.front() == 0) continue;
+    if (const auto index = same_sample(other, *sample)) return other.origin(*index);
+  }
+  return origin;
 }
 
 Evidence EvidenceFinder::evidence_of(const Origin& origin) const {

@@ -28,6 +28,10 @@ class EvidenceFinder {
     const Series* series = nullptr;
     std::size_t index = 0;
   };
+  static std::optional<std::size_t> same_sample(const Series& other, const Sample& sample);
+  /// A place in a binary artifact -> the line of a text artifact that says the same, where there is
+  /// one: people can look that up.
+  Origin readable(const Origin& origin) const;
   Evidence evidence_of(const Origin& origin) const;
   std::optional<Sample> sample_at(const Origin& origin) const;
   const Event* event_at(const Origin& origin) const;

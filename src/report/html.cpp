@@ -6,6 +6,7 @@
 #include "report/html_text.h"
 #include "report/page_assets.h"
 #include "report/renderer.h"
+#include "report/view.h"
 
 namespace aplomb {
 namespace {
@@ -27,13 +28,13 @@ std::string head(const Report& report) {
       "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"aplomb "
       "{}\">\n"
       "<title>{}: {}</title>\n<style>{}</style>\n</head>\n",
-      policy(), version(), name(report.verdict), escape(page::summary_text(report, "headline")),
+      policy(), version(), name(report.verdict), escape(summary_text(report, "headline")),
       k_page_style);
 }
 
 std::string top_bar(const Report& report) {
-  return "<div class=\"bar\"><b>aplomb</b><span class=\"run\">" +
-         escape(page::summary_text(report, "run")) +
+  return "<div class=\"top\"><b>aplomb</b><span class=\"run\">" +
+         escape(summary_text(report, "run")) +
          "</span><button type=\"button\" id=\"theme\" hidden aria-label=\"light or "
          "dark\">auto</button></div>\n";
 }

@@ -9,6 +9,7 @@
 #include "core/value.h"
 #include "report/html_remedy.h"
 #include "report/html_text.h"
+#include "report/view.h"
 
 namespace aplomb::page {
 namespace {
@@ -17,32 +18,33 @@ std::string_view verdict_word(Verdict verdict) {
   return verdict == Verdict::insufficient_evidence ? "unclear" : name(verdict);
 }
 
-/// Causes and what is left for the unknown, as one bar with its legend.
+/// The first causes, each with its own bar: they need not exclude one another, so they do not share
+/// one.
 std::string odds(const Report& report) {
   constexpr std::size_t k_most = 4;
-  std::string track;
-  std::string legend;
-  double rest = 1;
+  constexpr double k_least = 0.02;
+  std::string rows;
+  const auto add = [&rows](double probability, const std::string& title) {
+    rows += fmt::format(
+        "<li><span class=\"percent\">{}</span><span class=\"bar\"><i "
+        "style=\"width:{:.1f}%\"></i></span>"
+        "<span>{}</span></li>",
+        escape(show_percent(probability)), probability * 100, escape(title));
+  };
   for (std::size_t i = 0; i < report.causes.size() && i < k_most; ++i) {
-    const ReportCause& cause = report.causes[i];
-    if (i > 0 && cause.probability < 0.01) break;
-    track += fmt::format("<i style=\"flex:{:.4f}\"></i>", cause.probability);
-    legend += "<li>" + show_percent(cause.probability) + " " + escape(cause.title) + "</li>";
-    rest -= cause.probability;
+    if (i > 0 && report.causes[i].probability < k_least) break;
+    add(report.causes[i].probability, cause_title(report, report.causes[i]));
   }
-  if (rest > 0.005) {
-    track += fmt::format("<i class=\"unknown\" style=\"flex:{:.4f}\"></i>", rest);
-    legend += "<li>" + show_percent(rest) + " something else</li>";
-  }
-  return "<div class=\"odds\"><div class=\"track\" aria-hidden=\"true\">" + track + "</div><ul>" +
-         legend + "</ul></div>";
+  if (report.unknown_probability >= k_least)
+    add(report.unknown_probability, "something that aplomb does not know");
+  return "<ul class=\"odds\">" + rows + "</ul>";
 }
 
-std::string evidence_list(const std::vector<Evidence>& list) {
+std::string evidence_list(const std::vector<Evidence>& list, const std::string& shared) {
   if (list.empty()) return {};
   std::string out = "<ul class=\"lines\">";
   for (const Evidence& each : list) {
-    std::string where = escape(each.path);
+    std::string where = escape(short_path(each.path, shared));
     if (each.line > 0) where += ":" + std::to_string(each.line);
     if (each.step) where += " \xC2\xB7 step " + std::to_string(*each.step);
     out += "<li><span class=\"where\">" + where + "</span>";
@@ -65,7 +67,7 @@ std::string weights_table(const ReportCause& cause) {
         each.weight, each.weight < 0 ? "against" : "for", half, prose(each.because),
         escape(each.when));
   }
-  return "<details><summary>Why " + show_percent(cause.probability) +
+  return "<details><summary>Why " + escape(show_percent(cause.probability)) +
          "</summary><div class=\"inner\"><p class=\"soft small\">Each observation adds to or takes "
          "from the log-odds of this cause (in nats); the causes that explain the same symptom "
          "share "
@@ -74,17 +76,26 @@ std::string weights_table(const ReportCause& cause) {
          rows + "</tbody></table></div></details>";
 }
 
+/// Where a reference leads: a link as it stands, an arXiv number to its page; empty for other
+/// words.
+std::string link_of(std::string_view reference) {
+  constexpr std::string_view k_arxiv = "arXiv:";
+  if (reference.find_first_of(" \"'<>") != std::string_view::npos) return {};
+  if (reference.starts_with("https://")) return std::string(reference);
+  if (!reference.starts_with(k_arxiv)) return {};
+  return "https://arxiv.org/abs/" + std::string(reference.substr(k_arxiv.size()));
+}
+
 std::string references(const ReportCause& cause) {
   if (cause.references.empty()) return {};
-  std::string out = "<p class=\"soft small\">";
+  std::string out;
   for (const std::string& each : cause.references) {
-    const bool link =
-        each.starts_with("https://") && each.find_first_of(" \"'<>") == std::string::npos;
-    const std::string shown = escape(each);
-    out += link ? "<a href=\"" + shown + "\" rel=\"noreferrer\">" + shown + "</a><br>"
-                : shown + "<br>";
+    const std::string link = escape(link_of(each));
+    if (!out.empty()) out += " \xC2\xB7 ";
+    out += link.empty() ? prose(each)
+                        : "<a href=\"" + link + "\" rel=\"noreferrer\">" + escape(each) + "</a>";
   }
-  return out + "</p>";
+  return "<p class=\"soft small\">" + out + "</p>";
 }
 
 std::string steps_of(const ReportSymptom& symptom) {
@@ -95,25 +106,13 @@ std::string steps_of(const ReportSymptom& symptom) {
 
 }  // namespace
 
-bool is_answered(const Report& report) {
-  return !report.causes.empty() && report.verdict != Verdict::healthy &&
-         report.verdict != Verdict::insufficient_evidence;
-}
-
-std::string summary_text(const Report& report, const std::string& key) {
-  const auto found = report.summary.find(key);
-  if (found == report.summary.end()) return {};
-  const auto* text = std::get_if<std::string>(&found->second);
-  return text == nullptr ? std::string() : *text;
-}
-
 std::string hero(const Report& report) {
   const std::string headline = summary_text(report, "headline");
   std::string title = headline;
   std::string lead;
   if (is_answered(report)) {
     title = report.causes.front().title;
-    lead = headline;
+    lead = seen_text(report);
   } else if (report.verdict == Verdict::insufficient_evidence) {
     title = "Not enough evidence to name a cause";
     lead = headline;
@@ -150,7 +149,8 @@ std::string why(const Report& report) {
   if (!cause.because.empty()) out += "<p>" + prose(cause.because) + "</p>";
   out += evidence_list(cause.evidence.empty() && !report.symptoms.empty()
                            ? report.symptoms.front().evidence
-                           : cause.evidence);
+                           : cause.evidence,
+                       shared_folder(report));
   return out + "<p></p>" + weights_table(cause) + references(cause) + "</section>\n";
 }
 
@@ -174,11 +174,13 @@ std::string other_causes(const Report& report) {
   const std::string framework = summary_text(report, "framework");
   for (std::size_t i = from; i < report.causes.size(); ++i) {
     const ReportCause& cause = report.causes[i];
-    out += "<details><summary><span class=\"percent\">" + show_percent(cause.probability) +
-           "</span><span>" + escape(cause.title) + "</span></summary><div class=\"inner\">";
+    out += "<details><summary><span class=\"percent\">" + escape(show_percent(cause.probability)) +
+           "</span><span>" + escape(cause_title(report, cause)) +
+           "</span></summary><div class=\"inner\">";
     if (!cause.because.empty()) out += "<p>" + prose(cause.because) + "</p>";
-    out += remedies_html(cause.remedies, framework) + evidence_list(cause.evidence) +
-           references(cause) + "</div></details>";
+    out += remedies_html(cause.remedies, framework) +
+           evidence_list(cause.evidence, shared_folder(report)) + references(cause) +
+           "</div></details>";
   }
   return out + "</section>\n";
 }

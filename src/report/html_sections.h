@@ -21,8 +21,4 @@ std::string runs(const Report& report);
 std::string inputs(const Report& report);
 std::string settings(const Report& report);
 
-/// Whether the first cause is put forward as the answer.
-bool is_answered(const Report& report);
-std::string summary_text(const Report& report, const std::string& key);
-
 }  // namespace aplomb::page

@@ -5,6 +5,7 @@
 #include "core/text.h"
 
 namespace aplomb {
+
 std::string escape(std::string_view text) {
   std::string out;
   out.reserve(text.size() + text.size() / 8);
@@ -59,12 +60,6 @@ std::string prose(std::string_view text) {
     code = !code;
   }
   return out;
-}
-
-std::string show_percent(double probability) {
-  if (probability > 0.99) return "> 99 %";
-  if (probability < 0.01) return "< 1 %";
-  return fmt::format("{:.0f} %", probability * 100);
 }
 
 }  // namespace aplomb

@@ -18,7 +18,4 @@ std::string escape_json(std::string_view json);
 /// Paragraph text of the knowledge base: escaped, with `code` between backquotes as <code>.
 std::string prose(std::string_view text);
 
-/// `87 %`; `> 99 %` and `< 1 %` at the ends.
-std::string show_percent(double probability);
-
 }  // namespace aplomb

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "knowledge/trainer.h"
+#include "report/evidence.h"
 
 namespace aplomb {
 namespace {
@@ -16,6 +18,23 @@ std::int64_t last_step_of(const Run& run) {
 }
 
 bool has(const Run& run, Role role) { return run.primary(role) != nullptr; }
+
+/// What was seen, without a word about why: the worst symptom, or the worst event where that is
+/// worse.
+std::string seen_of(const DiagnosedRun& run) {
+  const Symptom* symptom = nullptr;
+  for (const Symptom& each : run.symptoms) {
+    if (symptom == nullptr || each.severity > symptom->severity) symptom = &each;
+  }
+  const Event* event = nullptr;
+  for (const Event& each : run.run.events) {
+    if (event == nullptr || each.severity > event->severity) event = &each;
+  }
+  const Severity by_symptom = symptom == nullptr ? Severity::note : symptom->severity;
+  const Severity by_event = event == nullptr ? Severity::note : event->severity;
+  if (by_event > by_symptom) return tidy_line(event->text, 160);
+  return by_symptom > Severity::note ? tidy_line(symptom->summary, 300) : std::string();
+}
 
 std::string headline_of(const DiagnosedRun& run) {
   if (!run.diagnosis.headline.empty()) return sanitize(run.diagnosis.headline);
@@ -80,8 +99,9 @@ void add_summary(const std::vector<const DiagnosedRun*>& runs, Report& report) {
   summary["headline"] = lead != nullptr ? headline_of(*lead) : std::string("nothing could be read");
   summary["first_action"] = first_action_of(lead, report);
   if (lead == nullptr) return;
+  if (std::string seen = seen_of(*lead); !seen.empty()) summary["seen"] = std::move(seen);
   summary["run"] = report.runs.front().name;
-  if (const std::string framework = lead->run.framework(); !framework.empty()) {
+  if (const std::string framework = knowledge::trainer_of(lead->run); !framework.empty()) {
     summary["framework"] = framework;
   }
   if (!lead->run.series.empty()) {

@@ -7,24 +7,12 @@
 #include "report/renderer.h"
 #include "report/terminal_text.h"
 #include "report/text_chart.h"
+#include "report/view.h"
 
 namespace aplomb {
 namespace {
 
 constexpr std::size_t k_gutter = 10;  // columns of the labels at the left
-
-std::string percent(double probability) {
-  if (probability > 0.99) return "> 99 %";
-  if (probability < 0.01) return "< 1 %";
-  return fmt::format("{:.0f} %", probability * 100);
-}
-
-std::string summary_text(const Report& report, const std::string& key) {
-  const auto found = report.summary.find(key);
-  if (found == report.summary.end()) return {};
-  const auto* text = std::get_if<std::string>(&found->second);
-  return text == nullptr ? std::string() : *text;
-}
 
 /// The page of one report. Each section adds its lines; what does not fit is said to be left out.
 class Page {
@@ -33,7 +21,8 @@ class Page {
       : report_(report),
         options_(options),
         paint_(options.colour),
-        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 200))) {}
+        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 200))),
+        shared_(shared_folder(report)) {}
 
   std::string text() {
     verdict();
@@ -80,22 +69,14 @@ class Page {
   }
 
   // --- sections --------------------------------------------------------------------------------
-  bool sure() const {
-    return !report_.causes.empty() && report_.verdict != Verdict::healthy &&
-           report_.verdict != Verdict::insufficient_evidence;
-  }
-
-  /// Whether the headline stands under `Seen`, because the first line names the cause.
-  bool is_headed() const { return sure(); }
-
   void verdict() {
     const std::string headline = summary_text(report_, "headline");
     switch (report_.verdict) {
       case Verdict::healthy:
-        row(Style::good, "HEALTHY", Style::bold, headline);
+        row(Style::good, "HEALTHY", Style::bold, headline, 3);
         return;
       case Verdict::insufficient_evidence:
-        row(Style::warn, "UNCLEAR", Style::bold, "Not enough evidence: " + headline);
+        row(Style::warn, "UNCLEAR", Style::bold, "Not enough evidence: " + seen_text(report_));
         return;
       case Verdict::warning:
         row(Style::warn, "WARNING", Style::bold, cause_or(headline));
@@ -110,9 +91,9 @@ class Page {
   }
 
   std::string cause_or(const std::string& headline) const {
-    if (!sure()) return headline;
+    if (!is_answered(report_)) return headline;
     const ReportCause& first = report_.causes.front();
-    return first.title + " (" + percent(first.probability) + ")";
+    return first.title + " (" + show_percent(first.probability) + ")";
   }
 
   void fix() {
@@ -120,7 +101,7 @@ class Page {
       row(Style::good, "Do", Style::plain, summary_text(report_, "first_action"));
       return;
     }
-    if (!sure() || report_.causes.front().remedies.empty()) {
+    if (!is_answered(report_) || report_.causes.front().remedies.empty()) {
       row(Style::warn, "Do next", Style::plain, summary_text(report_, "first_action"));
       return;
     }
@@ -148,22 +129,17 @@ class Page {
   void seen() {
     if (report_.verdict == Verdict::healthy && !options_.verbose) return;
     gap();
-    if (is_headed()) row(Style::bold, "Seen", Style::plain, summary_text(report_, "headline"), 3);
-    bool labelled = is_headed();
+    if (is_answered(report_)) row(Style::bold, "Seen", Style::plain, seen_text(report_), 3);
+    bool labelled = is_answered(report_);
     std::size_t shown = 0;
     for (const ReportSymptom& symptom : report_.symptoms) {
       if (symptom.severity == "note" && !options_.verbose) continue;
-      if (symptom.summary == summary_text(report_, "headline")) continue;
-      if (!options_.verbose && (is_first_seen(symptom) || ++shown > 2)) continue;
+      if (symptom.summary == seen_text(report_)) continue;
+      if (!options_.verbose && ++shown > 2) continue;
       row(Style::bold, labelled ? "" : "Seen", Style::plain, symptom.summary, 2);
       labelled = true;
     }
     for (const Evidence& each : evidence()) evidence_line(each);
-  }
-
-  /// The headline tells of the first symptom already.
-  bool is_first_seen(const ReportSymptom& symptom) const {
-    return is_headed() && &symptom == report_.symptoms.data();
   }
 
   /// The lines that show it: of the first symptom, then of the first cause, each once.
@@ -186,7 +162,7 @@ class Page {
   }
 
   void evidence_line(const Evidence& each) {
-    std::string place = fit_tail(each.path, 36);
+    std::string place = fit_tail(short_path(each.path, shared_), 36);
     if (each.line > 0) place += ":" + std::to_string(each.line);
     const std::size_t room = width_ - k_gutter;
     const std::string together = place + ": " + each.text;
@@ -196,7 +172,7 @@ class Page {
   }
 
   void why() {
-    if (report_.causes.empty() || !sure()) return;
+    if (report_.causes.empty() || !is_answered(report_)) return;
     const ReportCause& first = report_.causes.front();
     if (!first.because.empty())
       row(Style::bold, "Why", Style::plain, first.because, options_.verbose ? 99 : 4);
@@ -254,28 +230,33 @@ class Page {
   }
 
   void others() {
-    const std::size_t from = sure() ? 1 : 0;
+    const std::size_t from = is_answered(report_) ? 1 : 0;
     std::size_t shown = 0;
     if (report_.verdict == Verdict::healthy) return;
     for (std::size_t i = from; i < report_.causes.size() && i < options_.most_causes; ++i) {
       const ReportCause& cause = report_.causes[i];
       if (cause.probability < 0.01 && !options_.verbose) continue;
       if (shown++ == 0) gap();
-      row(Style::bold,
-          shown > 1 ? ""
-          : sure()  ? "Or else"
-                    : "Perhaps",
-          Style::plain, fmt::format("{:>5}  {}", percent(cause.probability), cause.title), 2);
+      const char* label = shown > 1 ? "" : is_answered(report_) ? "Or else" : "Perhaps";
+      odds(label, Style::plain, cause.probability, cause_title(report_, cause));
     }
     if (shown > 0 && report_.unknown_probability >= 0.01) {
-      more(Style::dim, fmt::format("{:>5}  something that aplomb does not know",
-                                   percent(report_.unknown_probability)));
+      odds("", Style::dim, report_.unknown_probability, "something that aplomb does not know");
+    }
+  }
+
+  void odds(std::string_view label, Style style, double probability, std::string_view title) {
+    constexpr std::size_t k_percent = 8;
+    const std::vector<std::string> lines = wrap(title, width_ - k_gutter - k_percent);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string share = i == 0 ? show_percent(probability) : "";
+      row(Style::bold, i == 0 ? label : "", style, fmt::format("{:>6}  {}", share, lines[i]));
     }
   }
 
   void next() {
     if (report_.verdict == Verdict::healthy) return;
-    const bool said = !sure() && !report_.experiments.empty() &&
+    const bool said = !is_answered(report_) && !report_.experiments.empty() &&
                       report_.experiments.front().text == summary_text(report_, "first_action");
     if (!report_.experiments.empty()) {
       gap();
@@ -287,7 +268,7 @@ class Page {
           row(Style::bold, said && i == 0 ? "Read it" : "", Style::dim, each.reads, 3);
       }
     }
-    if (sure() && !report_.causes.front().verify.empty()) {
+    if (is_answered(report_) && !report_.causes.front().verify.empty()) {
       row(Style::bold, "Verify", Style::plain, report_.causes.front().verify, 3);
     }
   }
@@ -326,7 +307,7 @@ class Page {
         }
         if (shown++ == 0) gap();
         row(Style::warn, shown == 1 ? "Not read" : "", Style::plain,
-            fit_tail(input.path, 36) + ": " + warning, 2);
+            fit_tail(short_path(input.path, shared_), 36) + ": " + warning, 2);
       }
     }
     if (hidden > 0) more(Style::dim, fmt::format("... and {} more (--verbose)", hidden));
@@ -336,12 +317,14 @@ class Page {
     gap();
     std::string read =
         fmt::format("{} file{} read", report_.inputs.size(), report_.inputs.size() == 1 ? "" : "s");
+    if (shared_.size() > 1) read += " in " + fit_tail(shared_, 40);
     const auto steps = report_.summary.find("steps");
-    if (steps != report_.summary.end()) read += ", to step " + show_value(steps->second);
+    if (steps != report_.summary.end() && show_value(steps->second) != "0")
+      read += ", to step " + show_value(steps->second);
     if (const std::string framework = summary_text(report_, "framework"); !framework.empty()) {
       read += ", " + framework;
     }
-    if (sure())
+    if (is_answered(report_))
       read += ". More: --verbose, --html FILE, aplomb explain " + report_.causes.front().id;
     for (const std::string& each : wrap(read, width_)) line(paint_(Style::dim, each));
   }
@@ -355,6 +338,7 @@ class Page {
   const RenderOptions& options_;
   Paint paint_;
   std::size_t width_;
+  std::string shared_;  // the folder of all inputs, left out of paths
   std::string out_;
 };
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "record/run_builder.h"
+#include "sources/assemble.h"
 #include "sources/byte_stream.h"
 #include "sources/derived_settings.h"
 #include "sources/file_search.h"
@@ -202,19 +203,21 @@ std::vector<Run> collect(const std::vector<std::string>& paths, const CollectOpt
   for (const Input& input : inputs) {
     if (input.file.use == FileUse::read) progress.all_bytes += input.file.bytes;
   }
-  std::vector<Run> runs;
+  std::vector<Fragment> fragments;
   for (const RunFiles& files : grouped) {
-    Run run;
-    run.name = files.name;
-    RunBuilder build(run);
     for (const std::size_t i : files.files) {
+      Fragment fragment;
+      fragment.folder = files.name;
+      fragment.run.name = files.name;
+      RunBuilder build(fragment.run);
       read_file(inputs[i], build, progress);
+      fragments.push_back(std::move(fragment));
       if (inputs[i].file.use == FileUse::read) progress.before += inputs[i].file.bytes;
       progress.tell(0);
     }
-    add_derived_settings(run);
-    runs.push_back(std::move(run));
   }
+  std::vector<Run> runs = assemble(std::move(fragments));
+  for (Run& run : runs) add_derived_settings(run);
   return runs;
 }
 

@@ -27,9 +27,10 @@ bool among(std::string_view word, const std::array<std::string_view, N>& words) 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_passed_over(std::string_view folder) {
-  static constexpr std::array<std::string_view, 14> k_names = {
-      ".git", ".hg",   ".svn",        "node_modules",  "__pycache__",        ".venv",  "venv",
-      ".tox", ".idea", ".mypy_cache", "site-packages", ".ipynb_checkpoints", ".cache", "__MACOSX"};
+  static constexpr std::array<std::string_view, 15> k_names = {
+      ".git",   ".hg",      ".svn",      "node_modules", "__pycache__",   ".venv",
+      "venv",   ".tox",     ".idea",     ".mypy_cache",  "site-packages", ".ipynb_checkpoints",
+      ".cache", "__MACOSX", "latest-run"};  // W&B's link to the newest of its folders
   return among(folder, k_names);
 }
 

@@ -94,6 +94,16 @@ bool is_launch(std::string_view folder) {
   return false;
 }
 
+/// What tells one launch from another. W&B starts a folder at every resume, under the run's own id:
+/// `wandb/run-20240621_122906-qnolswhj` -> `wandb/qnolswhj`.
+std::string launch_name(std::string_view folder) {
+  const std::string_view name = leaf_of(folder);
+  const std::size_t dash = name.rfind('-');
+  if (leaf_of(parent_of(folder)) != "wandb" || dash == std::string_view::npos)
+    return std::string(folder);
+  return std::string(parent_of(folder)) + "/" + std::string(name.substr(dash + 1));
+}
+
 /// `attempt_0/3` of torchrun's log folder: the rank; -1 where it is none.
 int torchrun_rank(std::string_view folder) {
   const std::string_view above = leaf_of(parent_of(folder));
@@ -112,6 +122,30 @@ std::string_view mlflow_run(std::string_view path, std::string_view root) {
   const std::size_t run = path.find('/', experiment + 1);
   return run == std::string_view::npos || run < root.size() ? std::string_view()
                                                             : path.substr(0, run);
+}
+
+bool is_event_file(std::string_view path) {
+  return leaf_of(path).find("tfevents") != std::string_view::npos;
+}
+
+/// PyTorch's add_scalars() writes each curve into a folder of its own below the writer's: those
+/// folders are no runs. They hold event files and nothing else, and lie beside event files.
+void fold_curves(const std::vector<std::string>& paths, std::vector<Place>& places) {
+  std::map<std::string_view, std::size_t> event_file_in;
+  std::set<std::string_view> with_others;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (is_event_file(paths[i])) {
+      event_file_in.emplace(parent_of(paths[i]), i);
+    } else {
+      with_others.insert(parent_of(paths[i]));
+    }
+  }
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string_view folder = parent_of(paths[i]);
+    if (!is_event_file(paths[i]) || with_others.contains(folder)) continue;
+    const auto above = event_file_in.find(parent_of(folder));
+    if (above != event_file_in.end()) places[i] = Place(places[above->second]);
+  }
 }
 
 }  // namespace
@@ -135,7 +169,7 @@ Place place_of(std::string_view path, std::string_view root) {
     } else if (const auto rank = numbered(name, k_rank_words)) {
       if (place.rank < 0 && *rank < 1000000) place.rank = static_cast<int>(*rank);
     } else if (is_launch(folder)) {
-      if (place.launch.empty()) place.launch = folder;
+      if (place.launch.empty()) place.launch = launch_name(folder);
       // Above `version_3` may stand the logger's name; above it the output folder.
       const std::string_view above = leaf_of(parent_of(folder));
       const bool container = above == "runs" || above == "wandb" || above == "lightning_logs";
@@ -150,7 +184,8 @@ Place place_of(std::string_view path, std::string_view root) {
 }
 
 std::vector<RunFiles> group_into_runs(const std::vector<std::string>& paths,
-                                      const std::vector<Place>& places) {
+                                      std::vector<Place> places) {
+  fold_curves(paths, places);
   std::map<std::string, std::set<std::string>> launches;
   std::set<std::string> written_by_all;
   for (std::size_t i = 0; i < places.size(); ++i) {

@@ -32,6 +32,6 @@ struct RunFiles {
   std::vector<std::size_t> files;
 };
 std::vector<RunFiles> group_into_runs(const std::vector<std::string>& paths,
-                                      const std::vector<Place>& places);
+                                      std::vector<Place> places);
 
 }  // namespace aplomb

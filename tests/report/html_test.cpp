@@ -75,7 +75,7 @@ TEST(HtmlReport, ShowsVerdictCauseFixEvidenceAndWhatWasNotRead) {
   EXPECT_TRUE(holds(page, "the loss became NaN at step 30"));
   EXPECT_TRUE(holds(page, "87 %"));
   EXPECT_TRUE(holds(page, "<pre data-way=\"hf-trainer\">learning_rate=2e-05</pre>"));
-  EXPECT_TRUE(holds(page, "out/train.log:31"));
+  EXPECT_TRUE(holds(page, "<span class=\"where\">train.log:31"));
   EXPECT_TRUE(holds(page, "lr.max &gt;= 0.003"));
   EXPECT_TRUE(holds(page, "A sample holds a non-finite value"));
   EXPECT_TRUE(holds(page, "torn tail"));

@@ -36,12 +36,12 @@ TEST(TerminalReport, SaysTheCauseInTheFirstLineAndTheFixInTheSecond) {
 
 TEST(TerminalReport, NamesEvidenceOtherCausesTheExperimentAndWhatWasNotRead) {
   const std::string text = rendered(test::made_report());
-  EXPECT_THAT(text, HasSubstr("out/train.log:31: {'loss': nan, 'grad_norm': nan}"));
-  EXPECT_THAT(text, HasSubstr("  9 %  A sample holds a non-finite value"));
-  EXPECT_THAT(text, HasSubstr("  4 %  something that aplomb does not know"));
+  EXPECT_THAT(text, HasSubstr("train.log:31: {'loss': nan, 'grad_norm': nan}"));
+  EXPECT_THAT(text, HasSubstr("   9 %  A sample holds a non-finite value"));
+  EXPECT_THAT(text, HasSubstr("   4 %  something that aplomb does not know"));
   EXPECT_THAT(text, HasSubstr("Run 50 steps at a tenth of the learning rate"));
   EXPECT_THAT(text, HasSubstr("Verify    100 steps without a NaN"));
-  EXPECT_THAT(text, HasSubstr("Not read  out/events.out: torn tail"));
+  EXPECT_THAT(text, HasSubstr("Not read  events.out: torn tail"));
 }
 
 TEST(TerminalReport, StaysWithinItsColumnsAndAboutOneScreen) {
@@ -103,7 +103,7 @@ TEST(TerminalReport, SaysThatTheEvidenceIsThinAndWhatToGiveNext) {
   const auto lines = lines_of(rendered(report));
   EXPECT_EQ(lines[0], "UNCLEAR   Not enough evidence: one loss value, NaN");
   EXPECT_EQ(lines[1], "Do next   give the log from its first line");
-  EXPECT_THAT(rendered(report), HasSubstr("Perhaps    30 %  The learning rate is too high"));
+  EXPECT_THAT(rendered(report), HasSubstr("Perhaps     30 %  The learning rate is too high"));
 }
 
 TEST(TerminalReport, NamesTheOtherRuns) {

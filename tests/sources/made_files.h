@@ -4,11 +4,14 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sources/crc32c.h"
 

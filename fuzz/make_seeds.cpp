@@ -1,0 +1,98 @@
+/// make_seeds OUT EXAMPLES: writes the inputs that fuzzing starts from, a folder a target: what
+/// each reader quotes of its format, the files below EXAMPLES that a reader would choose, and small
+/// binary files of every format.
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "sources/made_files.h"
+#include "sources/reader.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace aplomb;
+
+constexpr std::size_t k_most_bytes = 16384;  // the fuzzer mutates small inputs best
+constexpr char k_as_it_is = '\x18';          // the leading byte: no frames, parts of 4096 bytes
+constexpr char k_in_frames = '\x19';
+
+void write(const fs::path& folder, const std::string& name, const std::string& bytes) {
+  fs::create_directories(folder);
+  std::ofstream(folder / name, std::ios::binary) << bytes;
+}
+
+std::string in_pieces(std::initializer_list<std::string> pieces) {
+  std::string out(1, k_in_frames);
+  for (const std::string& piece : pieces) {
+    out += static_cast<char>(piece.size() & 0xFFU);
+    out += static_cast<char>(piece.size() >> 8U);
+    out += piece;
+  }
+  return out;
+}
+
+/// The message in a frame made by scalar_event() and the like.
+std::string message_of(const std::string& frame) { return frame.substr(12, frame.size() - 16); }
+
+void write_binary(const fs::path& out) {
+  const std::string scalar = test::scalar_event(3, "train/loss", 2.5F);
+  const std::string tensor = test::value_event(4, "loss", [](protozero::pbf_writer& value) {
+    value.add_message(8, std::string("\x08\x01\x12\x00\x22\x04\x00\x00\x80\x3f", 10));
+  });
+  write(out / "tensorboard", "file", k_as_it_is + test::version_event() + scalar + tensor);
+  write(out / "tensorboard", "messages", in_pieces({message_of(scalar), message_of(tensor)}));
+  test::WandbWriter writer;
+  writer.items(5, {{"learning_rate", "0.0002"}, {"model", R"({"layers": 2, "name": "tiny"})"}});
+  writer.items(2, {{"train/loss", "2.5"}, {"_step", "1"}, {"x", "\"NaN\""}});
+  writer.output("RuntimeError: CUDA error: device-side assert triggered\n");
+  write(out / "wandb", "file", k_as_it_is + writer.bytes());
+  const std::string history(
+      "\x12\x12\x0a\x10\x0a\x04loss\x82\x01\x03"
+      "2.5\x12\x00",
+      20);
+  write(out / "wandb", "records", in_pieces({history}));
+  write(
+      out / "byte_stream", "gzip",
+      std::string("\x18\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xcc\x03\0\x6b\x1c\x6e\xd4\x02\0\0\0", 23));
+  write(out / "byte_stream", "zstd",
+        std::string("\x18\x28\xb5\x2f\xfd\x24\x02\x11\0\0\x61\x62\x4f\xc3\x97\x5c", 16));
+  write(out / "byte_stream", "utf16", std::string("\x18\xff\xfel\0o\0=\xd8\x00\xde", 11));
+  write(out / "condition", "1",
+        "lr.peak > 1e-3 && !(known(schedule.warmup_steps)) || loss.spike.sigma >= 4");
+}
+
+void write_text(const fs::path& out, const fs::path& examples) {
+  for (const auto& reader : readers()) {
+    write(out / reader->spec().slug, "example", k_as_it_is + reader->spec().example);
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(examples)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    bytes.resize(std::min(bytes.size(), k_most_bytes));
+    std::string name = fs::relative(entry.path(), examples).string();
+    std::replace(name.begin(), name.end(), '/', '_');
+    for (const auto& reader : readers()) {
+      if (reader->sniff({name, bytes, bytes.size()}) > 0)
+        write(out / reader->spec().slug, name, k_as_it_is + bytes);
+    }
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) {
+    std::fprintf(stderr, "usage: make_seeds OUT EXAMPLES\n");
+    return 2;
+  }
+  write_binary(arguments[1]);
+  write_text(arguments[1], arguments[2]);
+  return 0;
+}

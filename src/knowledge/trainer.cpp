@@ -1,0 +1,57 @@
+#include "knowledge/trainer.h"
+
+#include <algorithm>
+#include <map>
+
+#include "knowledge/framework.h"
+
+namespace aplomb::knowledge {
+namespace {
+
+struct Votes {
+  int sources = 0;   // artifacts that show the framework's own words: sure
+  int settings = 0;  // keys that its table knows: other tables may know them too
+  int all() const { return sources + settings; }
+};
+
+std::map<std::string, Votes> votes_of(const Run& run) {
+  std::map<std::string, Votes> votes;
+  for (const Source& source : run.sources) ++votes[source.framework].sources;
+  for (const Setting& setting : run.settings) ++votes[setting.framework].settings;
+  std::erase_if(votes, [](const auto& each) {
+    const Framework* framework = find_framework(each.first);
+    return framework == nullptr || framework->part;
+  });
+  return votes;
+}
+
+bool stands_on(const std::string& upper, const std::string& lower) {
+  const Framework* framework = find_framework(upper);
+  return framework != nullptr &&
+         std::find(framework->also.begin(), framework->also.end(), lower) != framework->also.end();
+}
+
+}  // namespace
+
+std::string trainer_of(const Run& run) {
+  std::map<std::string, Votes> votes = votes_of(run);
+  int most = 0;
+  for (const auto& [slug, count] : votes) most = std::max(most, count.all());
+  // Keys alone are shared by many tables: half of the leader's are needed to count.
+  std::erase_if(votes, [most](const auto& each) {
+    return each.second.sources == 0 && 2 * each.second.all() < most;
+  });
+  std::string best;
+  int best_votes = 0;
+  for (const auto& [slug, count] : votes) {
+    const bool is_lower =
+        std::any_of(votes.begin(), votes.end(),
+                    [&lower = slug](const auto& other) { return stands_on(other.first, lower); });
+    if (is_lower || count.all() <= best_votes) continue;
+    best = slug;
+    best_votes = count.all();
+  }
+  return best;
+}
+
+}  // namespace aplomb::knowledge

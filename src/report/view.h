@@ -1,0 +1,32 @@
+#pragma once
+/// What the views for people share: which answer leads, and how paths and odds are written.
+
+#include <aplomb/report.h>
+
+#include <string>
+#include <string_view>
+
+namespace aplomb {
+
+/// Whether the first cause is put forward as the answer.
+bool is_answered(const Report& report);
+
+/// A text of `summary`; empty where it is missing.
+std::string summary_text(const Report& report, const std::string& key);
+
+/// What was seen; the headline where nothing was.
+std::string seen_text(const Report& report);
+
+/// `87 %`; `> 99 %` and `< 1 %` at the ends.
+std::string show_percent(double probability);
+
+/// The cause's title; with its family where another listed cause has the same one.
+std::string cause_title(const Report& report, const ReportCause& cause);
+
+/// The folder that all inputs lie in, with the slash at its end; empty where they share none.
+std::string shared_folder(const Report& report);
+
+/// The path without the shared folder.
+std::string short_path(std::string_view path, std::string_view shared);
+
+}  // namespace aplomb
