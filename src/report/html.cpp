@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "core/version.h"
 #include "report/html_chart.h"
 #include "report/html_sections.h"
@@ -39,18 +41,35 @@ std::string top_bar(const Report& report) {
          "dark\">auto</button></div>\n";
 }
 
+/// What the colours of the charts mean: only those that are there.
+std::string legend(const ChartPlan& plan, const Report& report) {
+  bool bad = false;
+  std::set<std::string> severities;
+  for (const ChartSpec& spec : plan.main) {
+    for (const ReportSeries* line : spec.lines) bad = bad || line->nonfinite > 0;
+    for (const ReportSymptom& symptom : report.symptoms) {
+      if (symptom.severity != "note" && is_seen_on(symptom, spec))
+        severities.insert(symptom.severity);
+    }
+  }
+  std::string out;
+  if (bad) out += "<span><i class=\"r\"></i>NaN or Inf</span>";
+  for (const std::string& each : severities) {
+    out += "<span><i class=\"s " + escape(each) + "\"></i>" +
+           escape(each == "failed"     ? "failure"
+                  : each == "unstable" ? "instability"
+                                       : each) +
+           "</span>";
+  }
+  return out.empty() ? out : "<p class=\"legend\">" + out + "</p>";
+}
+
 std::string charts(const ChartPlan& plan, const Report& report) {
   if (plan.main.empty() && plan.more.empty()) return {};
   std::size_t id = 0;
-  bool bad = false;
   std::string out = "<section><h2>Charts</h2><div class=\"charts\">";
-  for (const ChartSpec& spec : plan.main) {
-    out += html_chart(spec, report, id++);
-    for (const ReportSeries* line : spec.lines) bad = bad || line->nonfinite > 0;
-  }
-  out += "</div><p class=\"legend\">";
-  if (bad) out += "<span><i class=\"r\"></i>NaN or Inf</span>";
-  out += "<span><i class=\"s\"></i>where a symptom was seen</span></p>";
+  for (const ChartSpec& spec : plan.main) out += html_chart(spec, report, id++);
+  out += "</div>" + legend(plan, report);
   if (!plan.more.empty()) {
     out += fmt::format(
         "<p></p><details><summary>More series ({})</summary><div class=\"inner charts\">",

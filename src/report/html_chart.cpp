@@ -71,7 +71,8 @@ Extent extent_of(const ChartSpec& spec) {
       extent.most = extent.any ? std::max(extent.most, point.value) : point.value;
       extent.any = true;
     }
-    extent.log_first = extent.log_first || wants_log_scale(line->chart);
+    // A schedule's end near 0 is no reason to hide its shape.
+    extent.log_first = extent.log_first || (line->role != "lr" && wants_log_scale(line->chart));
   }
   extent.can_log = extent.any && extent.least > 0;
   extent.log_first = extent.log_first && extent.can_log;
@@ -170,17 +171,12 @@ std::string x_labels(const Steps& steps) {
   return out + "</div>";
 }
 
-bool is_on(const ReportSymptom& symptom, const ChartSpec& spec) {
-  return std::any_of(spec.lines.begin(), spec.lines.end(),
-                     [&](const ReportSeries* line) { return line->name == symptom.series; });
-}
-
 /// Where symptoms were seen on these series.
 std::string bands(const ChartSpec& spec, const Report& report, const Steps& steps) {
   std::string out;
   std::set<std::pair<int, int>> drawn;
   for (const ReportSymptom& symptom : report.symptoms) {
-    if (symptom.severity == "note" || !is_on(symptom, spec)) continue;
+    if (symptom.severity == "note" || !is_seen_on(symptom, spec)) continue;
     const int from = x_of(steps, symptom.first_step);
     const int width = std::max(10, x_of(steps, symptom.last_step) - from);
     if (!drawn.insert({from, width}).second) continue;
@@ -207,8 +203,9 @@ std::string mark(const Report& report, const Steps& steps) {
     return {};
   }
   const double part = part_along(steps, trouble->first_step);
-  return fmt::format("<div class=\"mark{}\" style=\"left:{:.2f}%\"><span>step {}</span></div>",
-                     part > 0.8 ? " end" : "", part * 100, trouble->first_step);
+  return fmt::format("<div class=\"mark {}{}\" style=\"left:{:.2f}%\"><span>step {}</span></div>",
+                     escape(trouble->severity), part > 0.8 ? " end" : "", part * 100,
+                     trouble->first_step);
 }
 
 std::string from_to(const ReportSeries& series) {
@@ -282,6 +279,11 @@ ChartPlan plan_charts(const Report& report) {
     if (!flat && plan.more.size() < k_most_more) plan.more.push_back({series.name, {&series}});
   }
   return plan;
+}
+
+bool is_seen_on(const ReportSymptom& symptom, const ChartSpec& spec) {
+  return std::any_of(spec.lines.begin(), spec.lines.end(),
+                     [&](const ReportSeries* line) { return line->name == symptom.series; });
 }
 
 std::string html_chart(const ChartSpec& spec, const Report& report, std::size_t id) {

@@ -21,6 +21,9 @@ struct ChartPlan {
 };
 ChartPlan plan_charts(const Report& report);
 
+/// Whether the symptom was seen on one of the chart's series, and so is shaded there.
+bool is_seen_on(const ReportSymptom& symptom, const ChartSpec& spec);
+
 /// One <figure>. `id` is its place in the data that hovering reads (chart_data).
 std::string html_chart(const ChartSpec& spec, const Report& report, std::size_t id);
 

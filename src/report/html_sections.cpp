@@ -111,11 +111,14 @@ std::string hero(const Report& report) {
   std::string title = headline;
   std::string lead;
   if (is_answered(report)) {
-    title = report.causes.front().title;
+    title = cause_claim(report.causes.front());
+    lead = seen_text(report);
+  } else if (report.verdict == Verdict::healthy) {
+    title = "Nothing is wrong with this run";
     lead = seen_text(report);
   } else if (report.verdict == Verdict::insufficient_evidence) {
     title = "Not enough evidence to name a cause";
-    lead = headline;
+    lead = seen_text(report);
   }
   std::string out =
       fmt::format("<header class=\"hero {}\"><span class=\"chip\">{}</span><h1>{}</h1>",
@@ -174,6 +177,7 @@ std::string other_causes(const Report& report) {
   const std::string framework = summary_text(report, "framework");
   for (std::size_t i = from; i < report.causes.size(); ++i) {
     const ReportCause& cause = report.causes[i];
+    if (i >= 3 && cause.probability < 0.01) break;
     out += "<details><summary><span class=\"percent\">" + escape(show_percent(cause.probability)) +
            "</span><span>" + escape(cause_title(report, cause)) +
            "</span></summary><div class=\"inner\">";

@@ -19,9 +19,17 @@ std::int64_t last_step_of(const Run& run) {
 
 bool has(const Run& run, Role role) { return run.primary(role) != nullptr; }
 
+std::string what_is_healthy(const DiagnosedRun& run) {
+  for (const Symptom& symptom : run.symptoms) {
+    if (symptom.id == "run.healthy") return tidy_line(symptom.summary, 300);
+  }
+  return {};
+}
+
 /// What was seen, without a word about why: the worst symptom, or the worst event where that is
-/// worse.
+/// worse; of a healthy run what makes it so.
 std::string seen_of(const DiagnosedRun& run) {
+  if (run.diagnosis.standing == Standing::healthy) return what_is_healthy(run);
   const Symptom* symptom = nullptr;
   for (const Symptom& each : run.symptoms) {
     if (symptom == nullptr || each.severity > symptom->severity) symptom = &each;
@@ -39,9 +47,6 @@ std::string seen_of(const DiagnosedRun& run) {
 std::string headline_of(const DiagnosedRun& run) {
   if (!run.diagnosis.headline.empty()) return sanitize(run.diagnosis.headline);
   if (run.diagnosis.standing == Standing::healthy) {
-    for (const Symptom& symptom : run.symptoms) {
-      if (symptom.id == "run.healthy") return sanitize(symptom.summary);
-    }
     return "nothing is wrong with this run";
   }
   for (const Symptom& symptom : run.symptoms) {
@@ -55,17 +60,17 @@ std::string headline_of(const DiagnosedRun& run) {
 std::string ask_for_more(const Run* run) {
   if (run == nullptr || run->series.empty()) {
     return run == nullptr || run->events.empty()
-               ? "give the training log (all that the trainer printed) or trainer_state.json"
-               : "give the log from its first line up to the error, and the configuration";
+               ? "Give the training log (all that the trainer printed) or trainer_state.json"
+               : "Give the log from its first line up to the error, and the configuration";
   }
-  if (!has(*run, Role::loss)) return "give a log that holds the training loss, step by step";
-  if (run->settings.empty()) return "give the configuration or the command line beside the log";
-  if (!has(*run, Role::grad_norm)) return "log the gradient norm at every step and run again";
-  return "log every step (logging_steps 1) and give more of them";
+  if (!has(*run, Role::loss)) return "Give a log that holds the training loss, step by step";
+  if (run->settings.empty()) return "Give the configuration or the command line beside the log";
+  if (!has(*run, Role::grad_norm)) return "Log the gradient norm at every step and run again";
+  return "Log every step (logging_steps 1) and give more of them";
 }
 
 std::string first_action_of(const DiagnosedRun* lead, const Report& report) {
-  if (report.verdict == Verdict::healthy) return "go on: nothing needs to change";
+  if (report.verdict == Verdict::healthy) return "Go on: nothing needs to change.";
   const bool sure = report.verdict != Verdict::insufficient_evidence;
   if (sure && !report.causes.empty() && !report.causes.front().remedies.empty()) {
     return report.causes.front().remedies.front().text;

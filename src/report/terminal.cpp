@@ -73,10 +73,10 @@ class Page {
     const std::string headline = summary_text(report_, "headline");
     switch (report_.verdict) {
       case Verdict::healthy:
-        row(Style::good, "HEALTHY", Style::bold, headline, 3);
+        row(Style::good, "HEALTHY", Style::bold, healthy_line(headline), 3);
         return;
       case Verdict::insufficient_evidence:
-        row(Style::warn, "UNCLEAR", Style::bold, "Not enough evidence: " + seen_text(report_));
+        row(Style::warn, "UNCLEAR", Style::bold, unclear_line(headline));
         return;
       case Verdict::warning:
         row(Style::warn, "WARNING", Style::bold, cause_or(headline));
@@ -90,10 +90,19 @@ class Page {
     }
   }
 
+  std::string healthy_line(const std::string& headline) const {
+    const std::string seen = summary_text(report_, "seen");
+    return seen.empty() ? headline : "Nothing wrong: " + seen;
+  }
+  std::string unclear_line(const std::string& headline) const {
+    const std::string seen = summary_text(report_, "seen");
+    return seen.empty() ? headline : "Not enough evidence: " + seen;
+  }
+
   std::string cause_or(const std::string& headline) const {
     if (!is_answered(report_)) return headline;
     const ReportCause& first = report_.causes.front();
-    return first.title + " (" + show_percent(first.probability) + ")";
+    return cause_claim(first) + " (" + show_percent(first.probability) + ")";
   }
 
   void fix() {
@@ -183,17 +192,30 @@ class Page {
     }
   }
 
-  void charts() {
-    std::size_t drawn = 0;
-    for (const char* role : {"loss", "grad_norm", "reward", "eval_loss", "lr"}) {
-      if (drawn >= (options_.verbose ? 5U : 2U)) break;
-      for (const ReportSeries& series : report_.series) {
-        if (series.role != role || series.chart.size() < 4) continue;
-        chart(series);
-        ++drawn;
-        break;
-      }
+  /// The loss first, then what trouble was seen on, then what else people look at.
+  std::vector<const ReportSeries*> chart_order() const {
+    std::vector<const ReportSeries*> order;
+    const auto add = [&](auto wanted) {
+      const auto at = std::find_if(report_.series.begin(), report_.series.end(), wanted);
+      if (at == report_.series.end() || at->chart.size() < 4) return;
+      if (std::find(order.begin(), order.end(), &*at) == order.end()) order.push_back(&*at);
+    };
+    const auto of_role = [](std::string_view role) {
+      return [role](const ReportSeries& series) { return series.role == role; };
+    };
+    add(of_role("loss"));
+    for (const ReportSymptom& symptom : report_.symptoms) {
+      if (symptom.severity == "note") break;
+      add([&](const ReportSeries& series) { return series.name == symptom.series; });
     }
+    for (const char* role : {"grad_norm", "reward", "eval_loss", "lr"}) add(of_role(role));
+    return order;
+  }
+
+  void charts() {
+    std::vector<const ReportSeries*> order = chart_order();
+    order.resize(std::min<std::size_t>(order.size(), options_.verbose ? 5 : 2));
+    for (const ReportSeries* series : order) chart(*series);
   }
 
   void chart(const ReportSeries& series) {
@@ -273,12 +295,14 @@ class Page {
     }
   }
 
+  /// What is worth knowing of a healthy run.
   void notes() {
-    if (report_.verdict != Verdict::healthy) return;
+    if (report_.verdict != Verdict::healthy || options_.verbose) return;
     std::size_t shown = 0;
     for (const ReportSymptom& symptom : report_.symptoms) {
-      if (symptom.summary == summary_text(report_, "headline") || options_.verbose) continue;
+      if (symptom.summary == seen_text(report_)) continue;
       if (shown++ >= 4) break;
+      if (shown == 1) gap();
       row(Style::bold, shown == 1 ? "Note" : "", Style::plain, symptom.summary, 2);
     }
   }

@@ -23,6 +23,13 @@ std::string seen_text(const Report& report) {
   return seen.empty() ? summary_text(report, "headline") : seen;
 }
 
+std::string cause_claim(const ReportCause& cause) {
+  constexpr double k_sure = 0.8;  // the words of the headline, src/diagnosis/standing.cpp
+  constexpr double k_likely = 0.5;
+  if (cause.probability >= k_sure) return cause.title;
+  return (cause.probability >= k_likely ? "Probably: " : "Perhaps: ") + cause.title;
+}
+
 std::string show_percent(double probability) {
   if (probability > 0.99) return "> 99 %";
   if (probability < 0.01) return "< 1 %";

@@ -17,6 +17,9 @@ std::string summary_text(const Report& report, const std::string& key);
 /// What was seen; the headline where nothing was.
 std::string seen_text(const Report& report);
 
+/// The first cause as a claim no stronger than its probability: `X`, `Probably: X`, `Perhaps: X`.
+std::string cause_claim(const ReportCause& cause);
+
 /// `87 %`; `> 99 %` and `< 1 %` at the ends.
 std::string show_percent(double probability);
 

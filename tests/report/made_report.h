@@ -103,6 +103,7 @@ inline Report made_healthy_report() {
                       {}}};
   report.runs = {{"out", Verdict::healthy, "nothing is wrong", "", 40}};
   report.summary = {{"headline", std::string("loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1")},
+                    {"seen", std::string("loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1")},
                     {"first_action", std::string("go on: nothing needs to change")},
                     {"runs", 1.0}};
   return report;

@@ -90,7 +90,7 @@ TEST(TerminalReport, MarksTheStepAndTheValuesThatAreNotFinite) {
 
 TEST(TerminalReport, SaysHealthyFirstWithTheReason) {
   const auto lines = lines_of(rendered(test::made_healthy_report()));
-  EXPECT_EQ(lines[0], "HEALTHY   loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1");
+  EXPECT_EQ(lines[0], "HEALTHY   Nothing wrong: loss falls 4.1 -> 1.3, gradients stay in 0.2-1.1");
   EXPECT_EQ(lines[1], "Do        go on: nothing needs to change");
 }
 
@@ -98,12 +98,22 @@ TEST(TerminalReport, SaysThatTheEvidenceIsThinAndWhatToGiveNext) {
   Report report = test::made_report();
   report.verdict = Verdict::insufficient_evidence;
   report.causes[0].probability = 0.3;
-  report.summary["headline"] = std::string("one loss value, NaN");
+  report.summary["seen"] = std::string("one loss value, NaN");
   report.summary["first_action"] = std::string("give the log from its first line");
   const auto lines = lines_of(rendered(report));
   EXPECT_EQ(lines[0], "UNCLEAR   Not enough evidence: one loss value, NaN");
   EXPECT_EQ(lines[1], "Do next   give the log from its first line");
   EXPECT_THAT(rendered(report), HasSubstr("Perhaps     30 %  The learning rate is too high"));
+}
+
+TEST(TerminalReport, ClaimsNoMoreThanTheProbabilityBears) {
+  Report report = test::made_report();
+  report.causes[0].probability = 0.6;
+  EXPECT_EQ(lines_of(rendered(report))[0],
+            "FAILED    Probably: The learning rate is too high (60 %)");
+  report.causes[0].probability = 0.3;
+  EXPECT_EQ(lines_of(rendered(report))[0],
+            "FAILED    Perhaps: The learning rate is too high (30 %)");
 }
 
 TEST(TerminalReport, NamesTheOtherRuns) {
