@@ -54,9 +54,11 @@ struct Framework {
   std::vector<std::string> step_keys;
   std::vector<SettingKey>
       settings;  ///< in the table's order; the first of a setting is the one written
-  std::string extends;  ///< slug whose keys this framework takes as its own: `hf-trainer` of LLaMA-Factory
+  std::string
+      extends;  ///< slug whose keys this framework takes as its own: `hf-trainer` of LLaMA-Factory
   std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
-  bool bare_switches = false;  ///< of `flags`: a switch takes no value (`--bf16`), off means left out
+  bool bare_switches =
+      false;  ///< of `flags`: a switch takes no value (`--bf16`), off means left out
   bool part =
       false;  ///< no trainer by itself: a file or library that runs of several trainers have
               ///< (`fsdp`, `hf-model`, `environment`)

@@ -25,10 +25,12 @@ std::map<std::string, Votes> votes_of(const Run& run) {
   return votes;
 }
 
+/// Whether a user of `upper` also writes `lower`'s keys: as its own, or in its files.
 bool stands_on(const std::string& upper, const std::string& lower) {
   const Framework* framework = find_framework(upper);
-  return framework != nullptr &&
-         std::find(framework->also.begin(), framework->also.end(), lower) != framework->also.end();
+  if (framework == nullptr) return false;
+  const auto& also = framework->also;
+  return framework->extends == lower || std::find(also.begin(), also.end(), lower) != also.end();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "knowledge/render.h"
+#include "knowledge/trainer.h"
 
 namespace aplomb {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 /// The frameworks in whose words the change is told: the run's own, or what most people use where
 /// it is not known.
 std::vector<std::string> frameworks_of(const Run& run) {
-  const std::string own = run.framework();
+  const std::string own = knowledge::trainer_of(run);
   if (!own.empty()) return {own};
   const bool rewarded =
       run.primary(Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
