@@ -52,17 +52,17 @@ void write_binary(const fs::path& out) {
   writer.items(2, {{"train/loss", "2.5"}, {"_step", "1"}, {"x", "\"NaN\""}});
   writer.output("RuntimeError: CUDA error: device-side assert triggered\n");
   write(out / "wandb", "file", k_as_it_is + writer.bytes());
-  const std::string history(
-      "\x12\x12\x0a\x10\x0a\x04loss\x82\x01\x03"
-      "2.5\x12\x00",
-      20);
+  std::string history;
+  protozero::pbf_writer item(history);
+  item.add_message(2, std::string("\x0a\x0d\x0a\x04loss\x82\x01\x03"
+                                  "2.5"));
   write(out / "wandb", "records", in_pieces({history}));
-  write(
-      out / "byte_stream", "gzip",
-      std::string("\x18\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xcc\x03\0\x6b\x1c\x6e\xd4\x02\0\0\0", 23));
+  using namespace std::string_literals;
+  write(out / "byte_stream", "gzip",
+        "\x18\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xcc\x03\0\x6b\x1c\x6e\xd4\x02\0\0\0"s);
   write(out / "byte_stream", "zstd",
-        std::string("\x18\x28\xb5\x2f\xfd\x24\x02\x11\0\0\x61\x62\x4f\xc3\x97\x5c", 16));
-  write(out / "byte_stream", "utf16", std::string("\x18\xff\xfel\0o\0=\xd8\x00\xde", 11));
+        "\x18\x28\xb5\x2f\xfd\x24\x02\x11\0\0\x61\x62\x4f\xc3\x97\x5c"s);
+  write(out / "byte_stream", "utf16", "\x18\xff\xfel\0o\0=\xd8\x00\xde"s);
   write(out / "condition", "1",
         "lr.peak > 1e-3 && !(known(schedule.warmup_steps)) || loss.spike.sigma >= 4");
 }
