@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/fix_file.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/standard_input.h"
@@ -16,6 +17,7 @@ struct Options {
   std::vector<std::string> paths;
   bool json = false;
   std::string html;
+  std::string fix;
   std::size_t most = 3;
   bool verbose = false;
   std::string colour = "auto";
@@ -45,6 +47,9 @@ class DiagnoseCommand : public Command {
     app_->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
     app_->add_option("--html", options_.html, "write the report as one self-contained page")
         ->type_name("FILE");
+    app_->add_option("--fix", options_.fix,
+                     "write the first remedy into a copy of the run's configuration")
+        ->type_name("OUT");
     app_->add_option("--most", options_.most, "how many causes to list")
         ->check(CLI::Range(1, 100))
         ->capture_default_str();
@@ -56,6 +61,7 @@ class DiagnoseCommand : public Command {
         "Examples:\n"
         "  aplomb diagnose out/checkpoint-500/trainer_state.json\n"
         "  aplomb diagnose train.log axolotl.yaml --html report.html\n"
+        "  aplomb diagnose train.log axolotl.yaml --fix fixed.yaml\n"
         "  kubectl logs trainer-0 | aplomb diagnose -\n"
         "  aplomb diagnose --json runs/ | jq '.causes[0]'\n"
         "\n"
@@ -119,6 +125,7 @@ class DiagnoseCommand : public Command {
         return k_exit_usage;
       }
     }
+    if (!options_.fix.empty() && !fix(report)) return k_exit_usage;
     const Renderer* view = find_renderer(options_.json ? "json" : "terminal");
     if (view == nullptr) return k_exit_usage;
     if (const auto done = write_out(view->render(report, how)); !done) {
@@ -126,6 +133,20 @@ class DiagnoseCommand : public Command {
       return k_exit_usage;
     }
     return exit_of(report);
+  }
+
+  bool fix(const Report& report) const {
+    const Result<FixFile> done = write_fix(report, options_.fix);
+    if (!done) {
+      complain(done.error().text);
+      return false;
+    }
+    complain("wrote " + options_.fix + " from " + done->from);
+    for (const std::string& change : done->changes) complain("  " + change);
+    for (const std::string& setting : done->left_out) {
+      complain("  not in this file: " + setting + " (set it where it belongs)");
+    }
+    return true;
   }
 
   CLI::App* app_ = nullptr;
