@@ -112,10 +112,10 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
     (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found->total;
     if (held_waits_ && held_where_.rank == where.rank) {
       // Drawn anew with the rate of before; where that has not settled yet (the first bars), a bar
-      // that stands just one step further is the next step's.
+      // that stands just one step further is the next step's, unless a record took this step.
       const auto above = static_cast<double>(recorder_.tracker(where.rank).step().value_or(0));
-      const bool redrawn =
-          same(found->seconds, last_seconds_) || (held_.train_loss && found->count != above + 1);
+      const bool redrawn = same(found->seconds, last_seconds_) ||
+                           (held_.train_loss && (found->count != above + 1 || above == taken_));
       release(redrawn || above == 0 ? &place : nullptr);
     }
     bar_seen_ = true;
@@ -309,6 +309,8 @@ void LogScanner::release(const Place* bar) {
   held_waits_ = false;
   flush_bar();
   if (bar != nullptr) recorder_.context(*bar, held_where_.rank);
+  if (held_.train_loss)
+    taken_ = static_cast<double>(recorder_.tracker(held_where_.rank).step().value_or(-1));
   --records_;
   const std::uint64_t last = last_record_line_;
   put(held_, held_where_);

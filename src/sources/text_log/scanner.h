@@ -101,6 +101,7 @@ class LogScanner {
   bool bar_waits_ = false;
   bool bar_seen_ = false;
   double last_seconds_ = Place::k_none;
+  double taken_ = -1;  ///< step of the last training record that a bar told
 
   // A record without a step, until the next bar tells it.
   Record held_;
