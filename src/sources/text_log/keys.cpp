@@ -217,7 +217,8 @@ std::optional<std::string> loss_series(const Words& words) {
   if (one_of(words.back(), k_not_a_loss) || words.front() == "stop") return std::nullopt;
   Words rest;
   for (const std::string& word : words) {
-    if (word == "loss" || word == "losses" || one_of(word, k_qualifiers)) continue;
+    if (word == "loss" || word == "losses" || one_of(word, k_qualifiers) || is_train_word(word))
+      continue;
     rest.push_back(word.size() > 4 && word.ends_with("loss") ? word.substr(0, word.size() - 4)
                                                              : word);
   }
@@ -347,6 +348,14 @@ Key understand_key(std::string_view raw, bool eval_scope, std::string_view frame
   if (auto hit = alias_of(raw, framework)) {
     finish_metric(key, std::move(*hit), eval_scope);
     return key;
+  }
+  // Composer: `Train loss/train/total`, `Eval metrics/eval/...`.
+  if (const std::size_t blank = raw.find(' ');
+      blank != std::string_view::npos && (is_train_word(words[0]) || is_eval_word(words[0]))) {
+    if (auto hit = alias_of(raw.substr(blank + 1), framework)) {
+      finish_metric(key, std::move(*hit), eval_scope || is_eval_word(words[0]));
+      return key;
+    }
   }
   const Stripped stripped = strip(words);
   const bool eval = eval_scope || stripped.eval;

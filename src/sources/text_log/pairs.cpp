@@ -82,6 +82,8 @@ PairFinder::PairFinder(KeyTable& keys) : keys_(keys) {
   epoch_ = keys_.find("epoch", false);
   inner_ = keys_.find("batch", false);
   step_ = keys_.find("step", false);
+  seconds_ = keys_.find("s/it", false);
+  tokens_per_s_ = keys_.find("tok/s", false);
 }
 
 std::string_view PairFinder::text(std::size_t token) const {
@@ -125,6 +127,9 @@ void PairFinder::note_scope(std::size_t token) {
   const char head = static_cast<char>(line_[tokens_[token].begin] | 0x20);
   if (head != 'v' && head != 'e' && head != 't' && head != 'd' && head != 'h') return;
   const Folded word(text(token));
+  // litgpt: `val: n/a | iter time: ...` names no more than that.
+  const bool named = is_mark(token + 1, ':') && is_word(token + 2) && text(token + 2) == "n/a";
+  if (named) return;
   if (is_eval_word(word.view())) {
     scope_[token + 1] = true;
   } else if (is_train_word(word.view())) {
@@ -157,7 +162,8 @@ std::size_t PairFinder::take_number(std::size_t at) {
   const std::size_t made = pairs_.size();
   const bool sign = open > 0 && (is_mark(open - 1, ':') || is_mark(open - 1, '='));
   const bool found = sign ? try_signed(at, open - 1, pair)
-                          : try_position(at, pair) || (open + 1 >= at && try_blank(open, pair));
+                          : try_position(at, pair) || (open + 1 >= at && try_blank(open, pair)) ||
+                                try_row(at, pair) || try_unit(at, pair);
   if (!found || pairs_.size() == made) return next;
   if (open < at && is_mark(next, ',')) return take_list(next, pairs_.back());
   // The running average behind a value: `0.2190 (0.2752)`.
@@ -246,7 +252,11 @@ void PairFinder::put(Pair pair, const Phrase& phrase) {
     if (const auto known = unit_of(word.empty() || word[0] != '%' ? word : word.substr(0, 1)))
       unit = *known;
     pair.factor = factor_for(keys_[phrase.id], unit);
-    if (inverts(keys_[phrase.id], unit)) {
+    const Role role = keys_[phrase.id].role;
+    if (pair.total > 0 && (role == Role::accuracy || role == Role::eval_accuracy)) {
+      pair.value /= pair.total;  // `Accuracy: 9850/10000`
+      pair.factor = 0;
+    } else if (inverts(keys_[phrase.id], unit)) {
       pair.value = 1 / pair.value;
       pair.factor = 0;
     } else {
@@ -279,9 +289,12 @@ bool PairFinder::try_signed(std::size_t at, std::size_t separator, Pair& pair) {
                      : before.type == TokenType::number
                          ? phrase_before_place(separator - 1, phrase)
                          : phrase_before(separator - 1, false, phrase);
-  if (!found) return false;
+  if (!found) return count_behind_epoch(separator, pair);
   pair.joint = Joint::sign;
   scope_[at] = scope_[phrase.first];
+  // `[eval batch=1/10]` counts no training.
+  if (scope_[at] && phrase.id != KeyTable::k_none && keys_[phrase.id].meaning == Meaning::inner)
+    return false;
   // timm: `Train: 3 [  50/1251 (  4%)]`: the epoch.
   const bool epoch =
       phrase.id == KeyTable::k_none && pair.integer && std::isnan(pair.total) &&
@@ -289,6 +302,18 @@ bool PairFinder::try_signed(std::size_t at, std::size_t separator, Pair& pair) {
       is_train_word(Folded(line_.substr(phrase.begin, phrase.end - phrase.begin)).view());
   if (epoch) phrase.id = epoch_;
   put(pair, phrase);
+  return true;
+}
+
+/// fairseq: `epoch 001:    100 / 1000 loss=...`.
+bool PairFinder::count_behind_epoch(std::size_t separator, Pair& pair) {
+  const bool behind = !pairs_.empty() && pairs_.back().meaning == Meaning::epoch &&
+                      pairs_.back().end == tokens_[separator - 1].end;
+  if (!behind || std::isnan(pair.total)) return false;
+  Phrase place;
+  place.id = inner_;
+  place.begin = place.end = pair.begin;
+  put(pair, place);
   return true;
 }
 
@@ -368,6 +393,12 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
   return !one_of(Folded(text(word)).view(), k_stop_words);
 }
 
+/// Several words around `loss` with neither a sign nor a known name: a sentence.
+bool PairFinder::is_prose(const Phrase& phrase) const {
+  const std::string_view words = line_.substr(phrase.begin, phrase.end - phrase.begin);
+  return words.find(' ') != std::string_view::npos && keys_[phrase.id].series.starts_with("loss/");
+}
+
 /// Names of two or three letters that tell a metric only with a sign behind them: `rm=0.5`, but
 /// not `PG 0`.
 bool PairFinder::is_abbreviation(const Phrase& phrase) const {
@@ -397,6 +428,7 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
     if (end == 0 || !phrase_before(end - 1, true, phrase)) return false;
     if (keys_[phrase.id].meaning != Meaning::metric) return false;
     scope_[at] = scope_[phrase.first];
+    if (from && keys_[phrase.id].role != Role::loss_scale) return false;  // prose
     if (!says_at) {
       put(pair, phrase);
       return true;
@@ -415,7 +447,7 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
     put(pair, phrase);
     return true;
   }
-  if (phrase_before(last, true, phrase) && !is_abbreviation(phrase)) {
+  if (phrase_before(last, true, phrase) && !is_abbreviation(phrase) && !is_prose(phrase)) {
     scope_[at] = scope_[phrase.first];
     put(pair, phrase);
     return true;
@@ -445,6 +477,40 @@ bool PairFinder::is_cell(std::size_t first_word, std::size_t at) const {
   static constexpr std::string_view k_right = "|,;(%.";
   if (after.type == TokenType::mark) return k_right.find(after.mark) != std::string_view::npos;
   return after.type == TokenType::word;
+}
+
+/// A row of two cells, as Stable-Baselines prints its tables: `|    ep_rew_mean    | 22.2     |`.
+bool PairFinder::try_row(std::size_t at, Pair& pair) {
+  const std::size_t last = tokens_.size() - 1;
+  if (at < 3 || !is_mark(0, '|') || !is_mark(at - 1, '|') || !is_mark(last, '|') || last > at + 2)
+    return false;
+  Phrase phrase;
+  if (!phrase_before(at - 2, false, phrase) || phrase.first != 1) return false;
+  pair.joint = Joint::cell;
+  put(pair, phrase);
+  return true;
+}
+
+/// Numbers that only their unit names: `| 1802.16 ms |`, `2s/step`, `290920 tok/s`.
+bool PairFinder::try_unit(std::size_t at, Pair& pair) {
+  if (!is_word(at + 1)) return false;
+  const std::string_view word = text(at + 1);
+  const auto unit = unit_of(word);
+  if (!unit) return false;
+  const bool cell =
+      at > 0 && is_mark(at - 1, '|') && (at + 2 >= tokens_.size() || is_mark(at + 2, '|'));
+  const bool each = word.ends_with("/step") || word.ends_with("/it") || word.ends_with("/iter");
+  Phrase phrase;
+  phrase.begin = phrase.end = pair.begin;
+  if (unit->dimension == Dimension::time_s && (cell || each)) {
+    phrase.id = seconds_;
+  } else if (unit->dimension == Dimension::rate && word.starts_with("tok")) {
+    phrase.id = tokens_per_s_;
+  }
+  if (phrase.id == KeyTable::k_none) return false;
+  pair.joint = Joint::cell;
+  put(pair, phrase);
+  return true;
 }
 
 /// Numbers whose place alone tells what they are: `100000 | loss nan | lr ...`, and darknet's

@@ -68,9 +68,13 @@ class PairFinder {
   std::size_t read_group(std::size_t at, Pair& pair) const;
   bool try_signed(std::size_t at, std::size_t separator, Pair& pair);
   bool try_blank(std::size_t at, Pair& pair);
+  bool try_row(std::size_t at, Pair& pair);
+  bool try_unit(std::size_t at, Pair& pair);
   bool try_position(std::size_t at, Pair& pair);
   bool phrase_before(std::size_t end, bool known_only, Phrase& out);
   bool phrase_before_place(std::size_t number, Phrase& out);
+  bool count_behind_epoch(std::size_t separator, Pair& pair);
+  bool is_prose(const Phrase& phrase) const;
   bool is_abbreviation(const Phrase& phrase) const;
   bool is_unit(std::size_t token) const;
   bool quoted_before(std::size_t quote, Phrase& out);
@@ -91,6 +95,8 @@ class PairFinder {
   KeyId epoch_ = 0;
   KeyId inner_ = 0;
   KeyId step_ = 0;
+  KeyId seconds_ = 0;
+  KeyId tokens_per_s_ = 0;
 };
 
 }  // namespace aplomb::text_log

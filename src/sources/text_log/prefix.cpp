@@ -100,7 +100,11 @@ bool is_numbered(std::string_view head) {
     if (trim(line).empty()) continue;
     ++lines;
     const Prefix found = numbered_line(line);
-    const bool fits = found.size > 0 && (found.size >= line.size() || line[found.size] == ' ');
+    const std::string_view rest = trim(line.substr(found.size));
+    // Numbers behind it: darknet's `1: 605.1, 605.1 avg loss`, whose head is the step.
+    const bool fits =
+        found.size > 0 &&
+        (rest.empty() || (line[found.size] == ' ' && !is_digit(rest[0]) && rest[0] != '-'));
     if (!fits) continue;
     ++fit;
     if (first < 0) first = found.rank;
