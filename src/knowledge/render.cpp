@@ -110,12 +110,14 @@ bool plain_in_yaml(std::string_view text) {
   return !signs && text.front() != '-' && text.front() != ' ' && text.back() != ' ';
 }
 
-std::string list_text(std::string_view joined, std::string_view quote) {
+std::string list_text(std::string_view joined, std::string_view syntax) {
   std::string out = "[";
   while (!joined.empty()) {
     const std::size_t comma = std::min(joined.find(','), joined.size());
-    if (out.size() > 1) out += ", ";
-    out += std::string(quote) + std::string(trim(joined.substr(0, comma))) + std::string(quote);
+    const std::string_view item = trim(joined.substr(0, comma));
+    const bool bare = syntax == "hydra" || (syntax == "yaml" && plain_in_yaml(item));
+    if (out.size() > 1) out += syntax == "hydra" ? "," : ", ";
+    out += bare ? std::string(item) : in_quotes(item);
     joined.remove_prefix(std::min(comma + 1, joined.size()));
   }
   return out + "]";
@@ -129,11 +131,13 @@ std::string spell_text(std::string_view text, bool list, std::string_view syntax
         words.find_first_of(" \t\"'$&|;<>()*") == std::string::npos && !words.empty();
     return plain || list ? words : in_quotes(words);
   }
-  if (list) return list_text(text, syntax == "yaml" ? "" : "\"");
+  // One item is written as it stands: `all-linear`, or an expression that names modules.
+  if (list && text.find(',') != std::string_view::npos) return list_text(text, syntax);
   if (syntax == "yaml") return plain_in_yaml(text) ? std::string(text) : in_quotes(text);
-  if (syntax == "hydra")
+  if (syntax == "hydra") {
     return text.find_first_of(" ,=\"'") == std::string_view::npos ? std::string(text)
                                                                   : in_quotes(text);
+  }
   const bool code = (syntax == "python" || syntax == "assignments") && text.starts_with("torch.");
   return code ? std::string(text) : in_quotes(text);
 }
@@ -154,7 +158,7 @@ Json json_value(const WrittenKey& written) {
     return whole ? Json(static_cast<std::int64_t>(*number)) : Json(*number);
   }
   const std::string& text = *as_text(written.value);
-  if (!written.is_list) return text;
+  if (!written.is_list || text.find(',') == std::string::npos) return text;
   Json list = Json::array();
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t comma = std::min(rest.find(','), rest.size());

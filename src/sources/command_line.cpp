@@ -121,19 +121,25 @@ class CommandParser {
  private:
   /// `key=value` in one word; `equals` counts from the word's start.
   void assigned(const Word& word, std::string path, std::size_t equals) {
-    std::string_view value = word.text.substr(equals + 1);
-    const bool quoted =
-        value.size() >= 2 && (value[0] == '"' || value[0] == '\'') && value.back() == value[0];
-    entries_.push_back({std::move(path),
-                        {},
-                        std::string(quoted ? value.substr(1, value.size() - 2) : value),
-                        word.line,
-                        base_ + word.start + equals + 1,
-                        value.size(),
-                        quoted,
-                        false,
-                        false,
-                        false});
+    const std::string_view value = word.text.substr(equals + 1);
+    const auto framed = [value](char open, char close) {
+      return value.size() >= 2 && value.front() == open && value.back() == close;
+    };
+    const bool quoted = framed('"', '"') || framed('\'', '\'');
+    const bool list = framed('[', ']');  // hydra: `key=[a,b]`
+    ConfigEntry entry{std::move(path),
+                      {},
+                      std::string(value),
+                      word.line,
+                      base_ + word.start + equals + 1,
+                      value.size(),
+                      quoted,
+                      list,
+                      false,
+                      false};
+    if (quoted || list) entry.text = std::string(value.substr(1, value.size() - 2));
+    if (list) std::erase_if(entry.text, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+    entries_.push_back(std::move(entry));
   }
 
   /// The flag at `i` with what follows it; the index of the next word to look at.
