@@ -17,6 +17,9 @@ constexpr double k_flat_fall =
     0.03;  // "flat: less than 3 % fall over 20 records", as real runs were sorted
 constexpr std::uint64_t k_least_samples = 20;
 constexpr std::uint64_t k_sure_samples = 100;
+/// A run that goes on from a trained model may start at its floor: for thousands of steps a flat
+/// loss far from any chance level is no fault by itself.
+constexpr std::uint64_t k_long_samples = 4096;
 constexpr double k_flat_share = 0.5;      // of the run
 constexpr double k_little_learned = 0.1;  // of the start level
 constexpr double k_chance_noise = 0.005;  // of the level
@@ -44,7 +47,9 @@ const DetectorSpec& plateau_spec() {
 
 /// Number of classes whose uniform guess has this loss; 0 where it is none of the usual ones.
 int chance_classes(double loss) {
-  constexpr std::array k_usual{2, 3, 4, 5, 10, 20, 100, 1000};
+  // Usual class counts, and vocabularies of bytes, characters and small tokenizers.
+  constexpr std::array k_usual{2,   3,    4,    5,    10,   20,   65,    100,  256,
+                               512, 1000, 1024, 2048, 4096, 8192, 16384, 32000};
   for (const int classes : k_usual) {
     if (std::fabs(loss - std::log(classes)) < 0.004 * std::log(classes)) return classes;
   }
@@ -112,9 +117,10 @@ class PlateauDetector final : public Detector {
     const bool guessing = near_log_vocab(curve.last, context) || at_chance;
     // A lone column of numbers near 2 may be anything (a noise floor, an evaluation, a loss that
     // was learnt before the log begins): no alarm without a sign that something was meant to move.
+    const bool too_long = sure && blocks_.count() >= k_long_samples;
     symptom.severity = Severity::note;
-    if (trains_ || guessing) symptom.severity = Severity::warning;
-    if ((trains_ && sure) || (guessing && from_start)) symptom.severity = Severity::unstable;
+    if (guessing) symptom.severity = Severity::warning;
+    if ((trains_ && too_long) || (guessing && from_start)) symptom.severity = Severity::unstable;
     symptom.first_step = curve.first_step;
     symptom.last_step = curve.last_step;
     auto& measures = symptom.measures;
@@ -155,7 +161,7 @@ class PlateauDetector final : public Detector {
     Symptom symptom;
     symptom.id = "loss.plateau";
     symptom.series = "loss";
-    const bool little = learned < k_little_learned && blocks_.count() >= k_sure_samples && trains_;
+    const bool little = learned < k_little_learned && blocks_.count() >= k_long_samples && trains_;
     symptom.severity = little ? Severity::warning : Severity::note;
     const std::int64_t from_step = blocks_.blocks()[from].first_step;
     symptom.first_step = from_step;
