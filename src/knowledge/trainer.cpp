@@ -53,6 +53,8 @@ std::string trainer_of(const Run& run) {
     best = slug;
     best_votes = count.all();
   }
+  // The Trainer of transformers knows no rewards: with them it is one of TRL's, which print alike.
+  if (best == "hf-trainer" && run.primary(Role::reward) != nullptr) return "trl";
   return best;
 }
 

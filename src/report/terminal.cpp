@@ -225,8 +225,8 @@ class Page {
     how.mark = mark_of(series);
     if (series.min == series.max && series.nonfinite == 0) {
       gap();
-      row(Style::bold, fit(series.name, k_gutter - 1), Style::plain,
-          show_number(series.min) + fmt::format(" in all {} samples", series.points));
+      line(paint_(Style::bold, fit(series.name, width_ - 32)) + "  " + show_number(series.min) +
+           fmt::format(" in all {} samples", series.points));
       return;
     }
     const auto lines = text_chart(series.chart, how, paint_);

@@ -69,7 +69,11 @@ std::size_t head_size(std::string_view text, std::size_t width) {
 void wrap_line(std::string_view line, std::size_t width, std::vector<std::string>& out) {
   while (columns(line) > width) {
     std::size_t end = head_size(line, width);
-    const std::size_t blank = line.rfind(' ', end);
+    std::size_t blank = line.rfind(' ', end);
+    // A number keeps its percent sign.
+    if (blank != std::string_view::npos && blank > 0 && line.substr(blank).starts_with(" %")) {
+      blank = line.rfind(' ', blank - 1);
+    }
     // A break at a blank, unless that would leave most of the line empty.
     const bool at_blank = blank != std::string_view::npos && blank > end / 3;
     if (at_blank) end = blank;

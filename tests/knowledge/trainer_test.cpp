@@ -30,6 +30,16 @@ TEST(TrainerOf, PrefersTheTrainerThatStandsOnTheOther) {
   EXPECT_EQ(trainer_of(run_with({"trl"}, {{"hf-trainer", 12}, {"trl", 2}})), "trl");
 }
 
+TEST(TrainerOf, TakesATrainerWithRewardsForTrl) {
+  aplomb::Run run = run_with({"hf-trainer"}, {{"hf-trainer", 15}});
+  Series reward;
+  reward.name = "reward";
+  reward.role = Role::reward;
+  reward.append(1, 0.5, 0, 1, 1);
+  run.series.push_back(reward);
+  EXPECT_EQ(trainer_of(run), "trl");
+}
+
 TEST(TrainerOf, DoesNotTakeAFewSharedKeysForAnotherTrainer) {
   EXPECT_EQ(trainer_of(run_with({"hf-trainer"}, {{"hf-trainer", 15}, {"axolotl", 5}})),
             "hf-trainer");

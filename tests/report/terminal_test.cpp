@@ -134,6 +134,7 @@ TEST(TerminalText, WrapsAtBlanksAndCutsLongWords) {
   EXPECT_THAT(wrap("one two three", 8), ::testing::ElementsAre("one two", "three"));
   EXPECT_THAT(wrap("abcdefghij", 4), ::testing::ElementsAre("abcd", "efgh", "ij"));
   EXPECT_THAT(wrap("a\nb", 4), ::testing::ElementsAre("a", "b"));
+  EXPECT_THAT(wrap("one two 63 % of", 11), ::testing::ElementsAre("one two", "63 % of"));
   EXPECT_THAT(wrap("", 4), ::testing::ElementsAre(""));
 }
 
