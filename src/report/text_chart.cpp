@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text.h"
+#include "report/axis.h"
 
 namespace aplomb {
 namespace {
 
-constexpr std::size_t k_label = 9;  // columns of the scale's labels, blank included
+constexpr std::size_t k_label = 10;  // columns of the scale's labels, blank included
 constexpr double k_log_ratio = 100;
 
 struct Scale {
@@ -132,8 +132,8 @@ void draw(const std::vector<ChartPoint>& points, const Scale& scale, Dots& dots)
 }
 
 std::string label(double value) {
-  const std::string text = show_number(value, 3);
-  return std::string(text.size() + 2 > k_label ? 0 : k_label - 2 - text.size(), ' ') + text + "  ";
+  const std::string text = fit(value_label(value), k_label - 1);
+  return std::string(k_label - 1 - text.size(), ' ') + text + ' ';
 }
 
 /// First and last step at the ends, the marked one at its place between them.

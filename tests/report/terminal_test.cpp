@@ -1,11 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 
 #include "report/made_report.h"
 #include "report/renderer.h"
 #include "report/terminal_text.h"
+#include "report/text_chart.h"
 
 namespace aplomb {
 namespace {
@@ -120,6 +122,26 @@ TEST(TerminalReport, NamesTheOtherRuns) {
   Report report = test::made_report();
   report.runs.push_back({"second", Verdict::healthy, "loss falls", "", 40});
   EXPECT_THAT(rendered(report), HasSubstr("second: healthy, loss falls"));
+}
+
+TEST(TextChart, StaysWithinItsColumnsWhateverTheValues) {
+  const double huge = 1.234e300;
+  const std::vector<std::vector<ChartPoint>> all = {
+      {{1, 1.2345e-5}, {2, 1.5e10}, {3, NAN}, {100000000, 3}},
+      {{1, -huge}, {2, huge}, {3, INFINITY}, {4, -INFINITY}},
+      {{7, -1.2345e-300}, {7, 0}, {5, 1e-300}},
+      {{0, NAN}, {1, NAN}}};
+  for (const auto& points : all) {
+    for (const bool unicode : {true, false}) {
+      TextChartOptions options;
+      options.width = 60;
+      options.unicode = unicode;
+      options.mark = 3;
+      const auto lines = text_chart(points, options, Paint(false));
+      EXPECT_EQ(lines.size(), options.rows + 1);
+      for (const std::string& line : lines) EXPECT_LE(columns(line), 60U) << line;
+    }
+  }
 }
 
 TEST(TerminalText, CountsWideAndCombiningCharacters) {
