@@ -150,6 +150,7 @@ class Table {
       return;
     }
     if (delimiter_ == '\0') delimiter_ = delimiter_of(text);
+    if (!columns_.empty() && line.ended && plain_row(line)) return;
     split(text, delimiter_, cells_);
     if (columns_.empty() || could_be_header()) {
       const Tally count = tally(cells_, delimiter_);
@@ -182,6 +183,27 @@ class Table {
       const bool counts = i == 0 && cells_.size() > 1 && number && std::floor(*number) == *number;
       columns_.push_back(sink_.column(counts ? "step" : fmt::format("column {}", i + 1)));
     }
+  }
+
+  /// A row of nothing but bare numbers and empty cells, read as it is split; false, and nothing
+  /// kept, where it is another.
+  bool plain_row(const LineReader::Line& line) {
+    std::string_view rest = line.text;
+    sink_.begin(line.number, line.offset);
+    for (std::size_t i = 0;; ++i) {
+      while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+      double value = 0;
+      const std::size_t taken = read_decimal(rest, value);
+      if (i == 0 && taken == 0) return false;
+      if (taken > 0 && i < columns_.size()) sink_.put(columns_[i], value);
+      rest.remove_prefix(taken);
+      while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+      if (rest.empty()) break;
+      if (rest.front() != delimiter_) return false;
+      rest.remove_prefix(1);
+    }
+    sink_.end();
+    return true;
   }
 
   void row(const LineReader::Line& line) {

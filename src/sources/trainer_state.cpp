@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sources/json_cursor.h"
 #include "sources/reader.h"
@@ -39,6 +40,27 @@ std::string_view setting_of(std::string_view key) {
   if (key == "save_steps") return "save.steps";
   return {};
 }
+
+/// Columns of the record before, in order: the next record has the same keys, and needs no look-up.
+class ExpectedKeys {
+ public:
+  explicit ExpectedKeys(RecordSink& sink) : sink_(sink) {}
+  void begin() { at_ = 0; }
+  RecordSink::Column column(std::string_view key) {
+    if (at_ == keys_.size()) keys_.emplace_back();
+    auto& [name, column] = keys_[at_++];
+    if (name != key || name.empty()) {
+      column = sink_.column(key);
+      name = std::string(key);
+    }
+    return column;
+  }
+
+ private:
+  RecordSink& sink_;
+  std::vector<std::pair<std::string, RecordSink::Column>> keys_;
+  std::size_t at_ = 0;
+};
 
 class TrainerStateReader final : public Reader {
  public:
@@ -77,7 +99,8 @@ class TrainerStateReader final : public Reader {
     for (std::string_view key; json.next_member(key);) {
       if (key == "log_history" && json.peek() == JsonCursor::Kind::array) {
         json.enter_array();
-        while (json.next_element()) read_record(json, sink);
+        ExpectedKeys keys(sink);
+        while (json.next_element()) read_record(json, sink, keys);
         continue;
       }
       const std::string_view name = setting_of(key);
@@ -97,21 +120,25 @@ class TrainerStateReader final : public Reader {
     }
   }
 
-  static void read_record(JsonCursor& json, RecordSink& sink) {
+  static void read_record(JsonCursor& json, RecordSink& sink, ExpectedKeys& keys) {
     if (json.peek() != JsonCursor::Kind::object) {
       json.skip();
       return;
     }
     sink.begin(0, json.at());
     json.enter_object();
+    keys.begin();
     // Trainer's last record sums the run up; its train_loss is the mean of the run, no sample.
     // Members are sorted.
     bool closing = false;
     for (std::string_view key; json.next_member(key);) {
       closing = closing || key == "total_flos" || key == "train_runtime";
       const RecordSink::Column column =
-          sink.column(closing && key == "train_loss" ? k_mean_loss : key);
-      if (const auto number = json.number()) {
+          keys.column(closing && key == "train_loss" ? k_mean_loss : key);
+      double quick = 0;
+      if (json.try_number(quick)) {
+        sink.put(column, quick);
+      } else if (const auto number = json.number()) {
         sink.put(column, *number);
       } else {
         json.skip();
