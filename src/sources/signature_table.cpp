@@ -39,6 +39,7 @@ std::unique_ptr<Signature> read_signature(simdjson::dom::element entry) {
   signature->severity = severity_of(knowledge::text_of(entry, "severity"));
   signature->role = role_named(knowledge::text_of(entry, "role"));
   signature->place = knowledge::text_of(entry, "place");
+  signature->in_logs = knowledge::truth_of(entry, "in_logs");
   signature->literals = knowledge::texts_of(entry, "any");
   signature->require_text = knowledge::text_of(entry, "require");
   signature->unless_text = knowledge::text_of(entry, "unless");

@@ -14,6 +14,9 @@
 ///   | symptom (what a user or a profile says) |
 ///             frame (a stack frame: never an event; tells where the next error happened)
 ///             table (the head of a table that a scanner of its own reads: never an event)
+///   in_logs   of a symptom: trainers and tools print it; without it a symptom is what people
+///   write,
+///             and counts only in a short text
 ///   place     of a frame: the name that the error then catches as true, e.g. `in_backward`
 
 #include <re2/re2.h>
@@ -38,6 +41,7 @@ struct Signature {
   Severity severity = Severity::note;
   SignatureRole role = SignatureRole::root;
   std::string place;
+  bool in_logs = false;
   std::vector<std::string> literals;
   std::string require_text;
   std::string unless_text;

@@ -71,6 +71,7 @@ std::string event_key(const Signature& signature, const Event& event) {
 
 void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::uint64_t offset,
                             int rank, RunBuilder& build, SourceId source) {
+  lines_ = std::max(lines_, number);
   if (!open_.empty()) continue_open(line, rank);
   if (profile_.is_open()) profile_.line(line);
   if (topology_.is_open()) topology_.line(line);
@@ -177,7 +178,8 @@ void SignatureMatcher::keep(const Signature& signature, Event event) {
   if (kept_.size() >= k_most_events || of_kind >= k_most_per_kind) return;
   ++of_kind;
   by_key_.emplace(key, kept_.size());
-  kept_.push_back({std::move(event), {}, 1});
+  const bool said = signature.role == SignatureRole::symptom && !signature.in_logs;
+  kept_.push_back({std::move(event), {}, 1, said});
 }
 
 void SignatureMatcher::finish(RunBuilder& build, SourceId source) {
@@ -187,6 +189,7 @@ void SignatureMatcher::finish(RunBuilder& build, SourceId source) {
   open_.clear();
   std::vector<Event> events;
   for (Kept& kept : kept_) {
+    if (kept.only_said && lines_ > k_account_lines) continue;
     const auto times = static_cast<double>(kept.times);
     if (kept.times > 1) {
       kept.first.caught["times"] = times;

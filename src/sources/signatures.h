@@ -38,6 +38,8 @@ class SignatureMatcher {
   /// What users say stands in short texts; in a long log the words of a `symptom` signature are the
   /// trainer's own. So often one is tried, then no more.
   static constexpr std::uint32_t k_most_tries = 1000;
+  /// Longer texts are logs, not what a person wrote: the words of people's symptoms do not count.
+  static constexpr std::uint64_t k_account_lines = 500;
   static constexpr std::uint64_t k_frame_reach =
       200;  ///< lines: a longer traceback than any seen in the casebook
 
@@ -55,6 +57,7 @@ class SignatureMatcher {
     Event first;
     Event last;
     std::uint64_t times = 0;
+    bool only_said = false;
   };
   struct Open {  ///< an event whose message may go on
     const Signature* signature = nullptr;
@@ -80,6 +83,7 @@ class SignatureMatcher {
   std::vector<Kept> kept_;
   std::unordered_map<std::string, std::size_t> by_key_;
   std::unordered_map<std::string, std::size_t> per_kind_;
+  std::uint64_t lines_ = 0;
   ProfileTable profile_;
   TopologyTable topology_;
 };

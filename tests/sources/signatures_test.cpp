@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -152,6 +153,18 @@ TEST(Signatures, AMillionEqualWarningsStayTwoEvents) {
   ASSERT_EQ(run.events.size(), 2U);
   EXPECT_EQ(number(run.events[0], "times"), 100000);
   EXPECT_EQ(run.events[1].origin.line, 100000U);
+}
+
+TEST(Signatures, WhatPeopleWriteCountsInShortTextsOnly) {
+  const std::string said = "the run freezes after the first epoch\n";
+  const auto hangs = [](const std::vector<Event>& events) {
+    return std::any_of(events.begin(), events.end(),
+                       [](const Event& event) { return event.kind == "hang"; });
+  };
+  EXPECT_TRUE(hangs(all_events_of(said)));
+  std::string log = said;
+  for (std::uint64_t i = 0; i < SignatureMatcher::k_account_lines; ++i) log += "step\n";
+  EXPECT_FALSE(hangs(all_events_of(log)));
 }
 
 TEST(Signatures, RaiseNothingOnOrdinaryLines) {
