@@ -23,7 +23,8 @@ std::vector<Way> ways_of(const ReportRemedy& remedy, const std::string& framewor
 }
 
 std::string shown_name(const std::string& slug) {
-  if (slug == "generic") return "any framework";
+  if (slug == "generic") return "Any framework";
+  if (slug.ends_with(" command line")) return "Command line";
   const knowledge::Framework* known = knowledge::find_framework(slug);
   return known == nullptr || known->name.empty() ? slug : known->name;
 }
