@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/text.h"
 #include "knowledge/document.h"
@@ -64,6 +65,18 @@ const std::vector<KeyIndex>& key_indices() {
   return the_indices;
 }
 
+/// Every key of every table: most of what a log holds is none of them, and is turned away by one probe.
+bool any_table_holds(const std::string& folded) {
+  static const std::unordered_set<std::string> the_keys = [] {
+    std::unordered_set<std::string> keys;
+    for (const KeyIndex& index : key_indices()) {
+      for (const auto& [key, entry] : index.keys) keys.insert(key);
+    }
+    return keys;
+  }();
+  return the_keys.contains(folded);
+}
+
 std::size_t position(std::string_view slug) {
   const auto& all = frameworks();
   const auto found = std::find_if(all.begin(), all.end(),
@@ -107,6 +120,7 @@ std::size_t agreed_table(const std::string& folded) {
 /// The table that explains `folded` for a user of `framework`; frameworks().size() where none does.
 std::size_t table_for(std::string_view framework, const std::string& folded, KeyScope scope) {
   const auto& all = key_indices();
+  if (!any_table_holds(folded)) return all.size();
   const auto holds = [&](std::size_t i) { return i < all.size() && all[i].keys.contains(folded); };
   const std::size_t own = position(framework);
   if (holds(own)) return own;

@@ -37,7 +37,7 @@ enum class TextKind {
 
 class SettingScanner {
  public:
-  static constexpr std::uint64_t k_idle_bytes = 4ULL << 20U;
+  static constexpr std::uint64_t k_idle_bytes = 1ULL << 20U;
   static constexpr std::size_t k_pending_bytes = 256ULL << 10U;
   static constexpr std::size_t k_pending_lines = 2000;
   static constexpr std::uint64_t k_block_lines =
