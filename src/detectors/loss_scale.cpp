@@ -18,6 +18,9 @@ constexpr double k_skipping =
     0.05;  // 2000-step growth would give 1 in 2000; one in twenty is a hundred times it
 constexpr double k_collapsed = 1.0;  // DeepSpeed's and apex's least scale
 constexpr double k_had = 128.0;      // a scale that once was one
+/// Halvings without a pause, ending below 1: four skipped steps in a row with a scale that shrinks
+/// gradients instead of lifting them. The log may begin after the scale was one.
+constexpr std::uint64_t k_in_a_row = 4;
 
 const DetectorSpec& loss_scale_spec() {
   static const DetectorSpec spec{
@@ -50,9 +53,12 @@ class LossScaleDetector final : public Detector {
       first_ = sample;
     } else if (sample.value < last_.value) {
       ++drops_;
+      ++in_a_row_;
       last_drop_ = sample;
       if (drops_ == 1) first_drop_ = sample;
       if (count_ > k_initial_least) ++late_drops_;
+    } else {
+      in_a_row_ = 0;
     }
     peak_ = std::max(peak_, sample.value);
     last_ = sample;
@@ -63,7 +69,9 @@ class LossScaleDetector final : public Detector {
     if (count_ < 2 || drops_ == 0) return;
     const auto late = static_cast<double>(count_) - static_cast<double>(k_initial_least);
     const double share = late > 0 ? static_cast<double>(late_drops_) / late : 0;
-    if (peak_ >= k_had && last_.value <= k_collapsed) {
+    const bool came_down = peak_ >= k_had && last_.value <= k_collapsed;
+    const bool still_falls = in_a_row_ >= k_in_a_row && last_.value < k_collapsed;
+    if (came_down || still_falls) {
       Symptom symptom = about("loss_scale.collapse", Severity::failed);
       symptom.measures["last"] = last_.value;
       symptom.measures["peak"] = peak_;
@@ -140,6 +148,7 @@ class LossScaleDetector final : public Detector {
   std::uint64_t count_ = 0;
   std::uint64_t drops_ = 0;
   std::uint64_t late_drops_ = 0;
+  std::uint64_t in_a_row_ = 0;
   double peak_ = 0;
   Sample first_;
   Sample last_;

@@ -33,6 +33,13 @@ TEST(LossScale, AScaleThatFallsToOneHasCollapsed) {
   EXPECT_EQ(number(find(symptoms, "loss_scale.collapse"), "last"), 1.0);
 }
 
+TEST(LossScale, HalvingsInARowBelowOneAreACollapseWhereverTheLogBegins) {
+  std::vector<double> scale;
+  for (int i = 2; i < 14; ++i) scale.push_back(std::ldexp(1.0, -i));
+  EXPECT_EQ(find(of(scale), "loss_scale.collapse")->severity, Severity::failed);
+  EXPECT_EQ(find(of({0.25, 0.125, 0.125, 0.125}), "loss_scale.collapse"), nullptr);
+}
+
 TEST(LossScale, AStaticScaleOfOneIsNoCollapse) {
   EXPECT_TRUE(of(std::vector<double>(50, 1.0)).empty());
 }
