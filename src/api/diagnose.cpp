@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "api/artifact_lines.h"
+#include "api/checkpoint_evidence.h"
 #include "api/flow.h"
 #include "detectors/detector.h"
 #include "sources/collect.h"
@@ -15,6 +16,7 @@ std::vector<DiagnosedRun> diagnose_runs(const std::vector<std::string>& paths,
   std::vector<DiagnosedRun> diagnosed;
   for (Run& run : collect(paths, {options.progress})) {
     std::vector<Symptom> symptoms = detect(run);
+    add_checkpoint_evidence(run, symptoms);
     Diagnosis diagnosis = diagnose_run(run, symptoms);
     diagnosed.push_back({std::move(run), std::move(symptoms), std::move(diagnosis)});
   }

@@ -138,10 +138,20 @@ TEST(Pickle, CopiesOfAMemoisedListAreBounded) {
 }
 
 TEST(Pickle, DamageIsToldWithItsByte) {
-  for (const std::string& bytes :
-       {""_p, "."_p, "0."_p, "t."_p, "h\x05."_p, "\x8e\xff\xff\xff\xff\xff\xff\xff\x7f."_p,
-        "X\xff\xff\xff\xffz."_p, "}S'a'\ns."_p, "Iabc\n."_p, "\x80\x09."_p, "\xfe."_p, "cos\n"_p,
-        }) {
+  for (const std::string& bytes : {
+           ""_p,
+           "."_p,
+           "0."_p,
+           "t."_p,
+           "h\x05."_p,
+           "\x8e\xff\xff\xff\xff\xff\xff\xff\x7f."_p,
+           "X\xff\xff\xff\xffz."_p,
+           "}S'a'\ns."_p,
+           "Iabc\n."_p,
+           "\x80\x09."_p,
+           "\xfe."_p,
+           "cos\n"_p,
+       }) {
     const PickleDocument document = read_pickle(bytes, "made");
     ASSERT_TRUE(document.fault.has_value()) << ::testing::PrintToString(bytes);
     EXPECT_THAT(document.fault->text, HasSubstr("at byte"));

@@ -1,0 +1,269 @@
+#include "api/checkpoint_evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+constexpr const char* k_event = "tensor";
+constexpr std::size_t k_most_shown = 8;  // tensors named for one symptom
+
+double count(std::size_t number) { return static_cast<double>(number); }
+
+std::string describe(const Tensor& tensor) {
+  return fmt::format("{} {} {}", tensor.name, tensor.type == nullptr ? "?" : tensor.type->name,
+                     show_shape(tensor.shape));
+}
+
+std::string percent(double share) { return show_number(100 * share, 3) + " %"; }
+
+/// `all 5 norm weights, 1 of 3 biases`.
+std::string by_kind(const CheckpointDiff& diff) {
+  std::string words;
+  for (const KindDiff& kind : diff.kinds) {
+    if (kind.frozen == 0 || kind.kind == TensorKind::buffer) continue;
+    if (!words.empty()) words += ", ";
+    words += kind.frozen == kind.tensors
+                 ? fmt::format("all {} {}", kind.tensors, name(kind.kind))
+                 : fmt::format("{} of {} {}", kind.frozen, kind.tensors, name(kind.kind));
+  }
+  return words;
+}
+
+/// The weights that the optimizer holds, by name; nothing where it is not known.
+std::optional<std::set<std::string>> held_names(const Checkpoint& checkpoint) {
+  const ParameterMap map = map_parameters(checkpoint);
+  if (map.parameters.empty() || !map.counts_agree) return std::nullopt;
+  std::set<std::string> names;
+  for (const MappedParameter& each : map.parameters) {
+    if (each.tensor && each.state != nullptr) names.insert(checkpoint.tensors[*each.tensor].name);
+  }
+  return names;
+}
+
+}  // namespace
+
+SourceId CheckpointEvidence::source_of(const std::string& path) {
+  for (std::size_t i = 0; i < run_.sources.size(); ++i) {
+    if (run_.sources[i].path == path) return static_cast<SourceId>(i);
+  }
+  run_.sources.push_back({path, "checkpoint", 0, {}});
+  return static_cast<SourceId>(run_.sources.size() - 1);
+}
+
+Origin CheckpointEvidence::origin_of(const Checkpoint& checkpoint, const Tensor& tensor) {
+  const bool known = tensor.file < checkpoint.files.size();
+  return {source_of(known ? checkpoint.files[tensor.file].path : checkpoint.path), 0,
+          tensor.offset};
+}
+
+void CheckpointEvidence::show(Symptom& symptom, const Checkpoint& checkpoint, const Tensor& tensor,
+                              const std::string& text) {
+  if (symptom.evidence.size() >= k_most_shown) return;
+  const Origin origin = origin_of(checkpoint, tensor);
+  symptom.evidence.push_back(origin);
+  // A tensor has one place: what else is said of it joins what was said before.
+  for (Event& known : run_.events) {
+    if (known.kind != k_event || known.origin.source != origin.source ||
+        known.origin.offset != origin.offset) {
+      continue;
+    }
+    known.text = shorten(known.text + "; " + sanitize(text), 400);
+    return;
+  }
+  Event event;
+  event.kind = k_event;
+  event.step = checkpoint.step();
+  event.text = shorten(sanitize(text), 400);
+  event.origin = origin;
+  run_.events.push_back(std::move(event));
+}
+
+void CheckpointEvidence::fact(const char* fact_name, Value value, std::string because) {
+  run_.facts.push_back({fact_name, std::move(value), std::move(because), {}});
+}
+
+Symptom CheckpointEvidence::start(const Checkpoint& checkpoint, std::string id,
+                                  Severity severity) const {
+  Symptom symptom;
+  symptom.id = std::move(id);
+  symptom.severity = severity;
+  symptom.last_step = symptom.first_step = checkpoint.step().value_or(0);
+  return symptom;
+}
+
+void CheckpointEvidence::files(const Checkpoint& checkpoint) {
+  for (const CheckpointFile& file : checkpoint.files) {
+    Source& source = run_.sources[source_of(file.path)];
+    source.bytes = file.bytes;
+    if (source.kind == "unknown") source.kind = "checkpoint";
+  }
+  for (const Finding& finding : checkpoint.findings) {
+    const SourceId source = source_of(finding.path);
+    if (finding.severity == Severity::note) {
+      run_.defects.push_back(
+          {source, finding.offset, finding.kind, finding.severity, finding.text});
+      continue;
+    }
+    Event event;
+    event.kind = k_event;
+    event.text = shorten(sanitize(finding.text), 400);
+    event.origin = {source, 0, finding.offset};
+    const auto known = std::find_if(symptoms_.begin(), symptoms_.end(),
+                                    [&](const Symptom& each) { return each.id == finding.kind; });
+    if (known != symptoms_.end()) {
+      if (known->evidence.size() < k_most_shown) known->evidence.push_back(event.origin);
+    } else {
+      Symptom symptom = start(checkpoint, finding.kind, finding.severity);
+      symptom.summary = finding.text;
+      symptom.evidence = {event.origin};
+      symptoms_.push_back(std::move(symptom));
+    }
+    run_.events.push_back(std::move(event));
+  }
+}
+
+void CheckpointEvidence::survey(const Checkpoint& checkpoint, const Survey& seen) {
+  fact("ckpt.tensors", count(seen.tensors.size()),
+       fmt::format("{} tensors in {}", seen.tensors.size(), checkpoint.path));
+  fact("ckpt.has_optimizer", checkpoint.optimizer.has_value(), "optimizer state in the checkpoint");
+  fact("ckpt.nonfinite_tensors", count(seen.nonfinite),
+       fmt::format("{} tensors with NaN or Inf", seen.nonfinite));
+  fact("ckpt.all_zero_tensors", count(seen.all_zero),
+       fmt::format("{} tensors are all zero", seen.all_zero));
+  if (!seen.params_dtype.empty()) {
+    fact("ckpt.params_dtype", seen.params_dtype,
+         fmt::format("the checkpoint's weights are stored in {}", seen.params_dtype));
+  }
+  Symptom bad = start(checkpoint, "tensor.nonfinite", Severity::failed);
+  Symptom zero = start(checkpoint, "tensor.all_zero", Severity::warning);
+  for (const SurveyedTensor& each : seen.tensors) {
+    const Tensor& tensor = checkpoint.tensors[each.tensor];
+    if (each.nonfinite()) {
+      show(bad, checkpoint, tensor,
+           fmt::format("{}: {} NaN, {} Inf, the first at element {}", describe(tensor),
+                       each.stats->nan, each.stats->inf, each.stats->first_nonfinite));
+    }
+    const bool by_design = each.kind == TensorKind::bias || each.kind == TensorKind::buffer ||
+                           each.kind == TensorKind::lora_b;
+    if (each.all_zero() && !by_design) {
+      show(zero, checkpoint, tensor, describe(tensor) + ": every element is 0");
+    }
+  }
+  if (seen.nonfinite > 0) {
+    bad.summary =
+        fmt::format("{} of {} tensors hold NaN or Inf", seen.nonfinite, seen.tensors.size());
+    bad.measures["count"] = count(seen.nonfinite);
+    bad.measures["share"] = count(seen.nonfinite) / count(seen.tensors.size());
+    symptoms_.push_back(std::move(bad));
+  }
+  if (seen.all_zero > 0) {
+    zero.summary = fmt::format("{} of {} tensors are all zero", seen.all_zero, seen.tensors.size());
+    zero.measures["count"] = count(seen.all_zero);
+    symptoms_.push_back(std::move(zero));
+  }
+  if (seen.lora_b > 0 && seen.lora_b_zero == seen.lora_b) {
+    Symptom untrained = start(checkpoint, "adapter.untrained", Severity::warning);
+    untrained.summary =
+        fmt::format("every LoRA B ({}) is still zero: the adapter changes nothing", seen.lora_b);
+    symptoms_.push_back(std::move(untrained));
+  }
+}
+
+void CheckpointEvidence::precision(const Checkpoint& checkpoint, const Precision& predicted) {
+  if (!predicted.why_not.empty() || predicted.asked == 0) return;
+  const double share = predicted.lost_frac();
+  const std::string words =
+      fmt::format("{} of the next updates would round away, {} of {} tensors lose all of theirs",
+                  percent(share), predicted.frozen(), predicted.tensors.size());
+  fact("ckpt.lost_update_fraction", share, words);
+  fact("ckpt.lost_tensors", count(predicted.frozen()), words);
+  if (share <= 0.5 && predicted.frozen() == 0) return;
+  Symptom symptom = start(checkpoint, "tensor.updates_lost", Severity::warning);
+  symptom.summary = words;
+  symptom.measures["share"] = share;
+  symptom.measures["tensors"] = count(predicted.frozen());
+  for (const TensorPrecision& each : predicted.tensors) {
+    if (!each.all_lost() && each.lost.lost_frac() <= 0.5) break;  // most lost come first
+    show(symptom, checkpoint, checkpoint.tensors[each.tensor],
+         fmt::format("{} ({}): {} of its updates round away: they are {} on average, neighbouring "
+                     "{} values lie {} apart",
+                     each.name, name(each.kind), percent(each.lost.lost_frac()),
+                     show_number(each.lost.mean_update), spec_of(each.format).name,
+                     show_number(each.lost.mean_gap)));
+  }
+  symptoms_.push_back(std::move(symptom));
+}
+
+void CheckpointEvidence::diff(const Checkpoint& before, const Checkpoint& after,
+                              const CheckpointDiff& diff) {
+  const std::size_t all = diff.trainable();
+  if (all == 0) return;
+  const KindDiff* norms = diff.of(TensorKind::norm);
+  const std::string kinds = by_kind(diff);
+  const std::string words = diff.frozen() == 0 ? fmt::format("all {} tensors moved", all)
+                                               : fmt::format("{} of {} tensors did not move: {}",
+                                                             diff.frozen(), all, kinds);
+  fact("ckpt.compared_tensors", count(all), words);
+  fact("ckpt.frozen_tensors", count(diff.frozen()), words);
+  fact("ckpt.frozen_share", count(diff.frozen()) / count(all), words);
+  if (norms != nullptr) {
+    fact("ckpt.frozen_norm_share", count(norms->frozen) / count(norms->tensors),
+         fmt::format("{} of {} norm weights did not move", norms->frozen, norms->tensors));
+  }
+  if (diff.frozen() == 0) return;
+  const auto held = held_names(after);
+  std::size_t meant = 0;
+  Symptom symptom = start(after, "tensor.frozen", Severity::note);
+  symptom.first_step = before.step().value_or(0);
+  for (std::size_t i = 0; i < diff.tensors.size(); ++i) {
+    const TensorDiff& each = diff.tensors[i];
+    if (!each.frozen() || each.kind == TensorKind::buffer) continue;
+    if (held && held->count(each.name) > 0) ++meant;
+    const Tensor* tensor = after.tensor(each.name);
+    if (tensor == nullptr || symptom.evidence.size() >= k_most_shown) continue;
+    show(symptom, after, *tensor,
+         fmt::format("{} ({}): no element of {} changed; magnitudes {} to {}", describe(*tensor),
+                     name(each.kind), each.count, show_number(each.min_weight),
+                     show_number(each.max_weight)));
+  }
+  // What the optimizer does not hold was left out on purpose, or was forgotten: that is for the
+  // reader to know. What it holds was meant to move.
+  if (!held || meant > 0) symptom.severity = Severity::warning;
+  if (held) fact("ckpt.frozen_held", count(meant), words);
+  symptom.summary = words;
+  if (before.step() && after.step()) {
+    symptom.summary += fmt::format(" between steps {} and {}", *before.step(), *after.step());
+  }
+  symptom.measures["count"] = count(diff.frozen());
+  symptom.measures["share"] = count(diff.frozen()) / count(all);
+  symptoms_.push_back(std::move(symptom));
+}
+
+void CheckpointEvidence::resume(const Checkpoint& checkpoint, const ResumeAudit& audit) {
+  std::string missing;
+  Severity worst = Severity::note;
+  for (const ResumePart& part : audit.parts) {
+    if (part.present || part.severity == Severity::note) continue;
+    worst = std::max(worst, part.severity);
+    if (!missing.empty()) missing += "; ";
+    missing += fmt::format("no {}: {}", part.role, part.consequence);
+  }
+  if (!missing.empty()) {
+    Symptom symptom = start(checkpoint, "checkpoint.incomplete", worst);
+    symptom.summary = missing;
+    symptoms_.push_back(std::move(symptom));
+  }
+  for (const std::string& each : audit.disagreements) {
+    Symptom symptom = start(checkpoint, "checkpoint.steps_disagree", Severity::warning);
+    symptom.summary = each;
+    symptoms_.push_back(std::move(symptom));
+  }
+}
+
+}  // namespace aplomb

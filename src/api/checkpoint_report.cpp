@@ -1,0 +1,77 @@
+#include "api/checkpoint_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "api/checkpoint_evidence.h"
+#include "report/build.h"
+#include "sources/file_search.h"
+
+namespace aplomb {
+namespace {
+
+Standing standing_of(const std::vector<Symptom>& symptoms) {
+  Severity worst = Severity::note;
+  for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
+  switch (worst) {
+    case Severity::note:
+      return Standing::healthy;
+    case Severity::warning:
+      return Standing::warning;
+    case Severity::unstable:
+      return Standing::unstable;
+    case Severity::failed:
+      break;
+  }
+  return Standing::failed;
+}
+
+bool worse(const Symptom& a, const Symptom& b) { return a.severity > b.severity; }
+
+}  // namespace
+
+Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_causes) {
+  DiagnosedRun diagnosed;
+  diagnosed.run.name = findings.checkpoint->path;
+  CheckpointEvidence evidence(diagnosed.run, diagnosed.symptoms);
+  if (findings.before != nullptr) evidence.files(*findings.before);
+  evidence.files(*findings.checkpoint);
+  if (findings.survey != nullptr) evidence.survey(*findings.checkpoint, *findings.survey);
+  if (findings.diff != nullptr) {
+    evidence.diff(*findings.before, *findings.checkpoint, *findings.diff);
+  }
+  if (findings.precision != nullptr) evidence.precision(*findings.checkpoint, *findings.precision);
+  if (findings.resume != nullptr) evidence.resume(*findings.checkpoint, *findings.resume);
+  std::stable_sort(diagnosed.symptoms.begin(), diagnosed.symptoms.end(), worse);
+  diagnosed.diagnosis = diagnose_run(diagnosed.run, diagnosed.symptoms);
+  // A checkpoint is judged by what is in it: there are no metrics that could be too few.
+  diagnosed.diagnosis.standing = standing_of(diagnosed.symptoms);
+  if (diagnosed.diagnosis.standing == Standing::healthy) {
+    diagnosed.diagnosis.causes.clear();
+    diagnosed.diagnosis.headline = "Nothing wrong found in the checkpoint.";
+  } else if (diagnosed.diagnosis.causes.empty()) {
+    diagnosed.diagnosis.headline = diagnosed.symptoms.front().summary + ".";
+  }
+  std::vector<DiagnosedRun> runs;
+  runs.push_back(std::move(diagnosed));
+  return build_report(runs, most_causes);
+}
+
+Result<Checkpoint> open_newest_checkpoint(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code why;
+  if (!fs::is_directory(path, why) || is_checkpoint_path(path)) return open_checkpoint(path);
+  std::vector<std::string> inside;
+  for (fs::directory_iterator at(path, why), end; !why && at != end; at.increment(why)) {
+    std::error_code none;
+    if (at->is_directory(none) && is_checkpoint_path(at->path().string())) {
+      inside.push_back(at->path().string());
+    }
+  }
+  if (inside.empty()) return open_checkpoint(path);
+  return open_checkpoint(*std::max_element(inside.begin(), inside.end(), natural_less));
+}
+
+}  // namespace aplomb

@@ -1,0 +1,105 @@
+// Which of a run's files are checkpoints worth looking into, and how far.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "api/checkpoint_evidence.h"
+#include "core/text.h"
+#include "sources/file_search.h"
+
+namespace aplomb {
+namespace {
+
+struct Folder {
+  std::string path;
+  std::uint64_t bytes = 0;
+  SourceId first = 0;
+};
+
+/// The folders that hold checkpoint files, `checkpoint-900` before `checkpoint-1000`, with the
+/// bytes of what would be read.
+std::vector<Folder> folders_of(const Run& run) {
+  std::map<std::string, Folder> found;
+  for (std::size_t i = 0; i < run.sources.size(); ++i) {
+    const Source& source = run.sources[i];
+    if (source.kind != "checkpoint") continue;
+    const std::string path = std::filesystem::path(source.path).parent_path().string();
+    const auto [at, fresh] = found.emplace(path, Folder{path, 0, static_cast<SourceId>(i)});
+    at->second.bytes += source.bytes;
+  }
+  std::vector<Folder> folders;
+  for (auto& [path, folder] : found) {
+    if (is_checkpoint_path(path.empty() ? "." : path)) folders.push_back(std::move(folder));
+  }
+  std::sort(folders.begin(), folders.end(),
+            [](const Folder& a, const Folder& b) { return natural_less(a.path, b.path); });
+  return folders;
+}
+
+/// `out/checkpoint-500` and its like: a name that ends in a number, so its neighbours are moments
+/// of the same run.
+bool is_numbered(const Folder& folder) {
+  const std::string name = std::filesystem::path(folder.path).filename().string();
+  return !name.empty() && name.back() >= '0' && name.back() <= '9';
+}
+
+/// The newest one or two of one parent folder; a folder without a number stands alone.
+std::vector<Folder> newest(const std::vector<Folder>& folders) {
+  std::vector<Folder> numbered;
+  std::copy_if(folders.begin(), folders.end(), std::back_inserter(numbered), is_numbered);
+  if (numbered.empty()) return folders.size() == 1 ? folders : std::vector<Folder>{};
+  const auto parent = [](const Folder& folder) {
+    return std::filesystem::path(folder.path).parent_path();
+  };
+  std::vector<Folder> chosen;
+  for (auto each = numbered.rbegin(); each != numbered.rend() && chosen.size() < 2; ++each) {
+    if (chosen.empty() || parent(*each) == parent(chosen.front())) chosen.push_back(*each);
+  }
+  std::reverse(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+void skip(Run& run, const Folder& folder, std::uint64_t bytes) {
+  run.defects.push_back(
+      {folder.first, 0, "not-looked-into", Severity::note,
+       fmt::format("[checkpoint] {} of tensors were not looked into here; `aplomb ckpt diff A B` "
+                   "and `aplomb ckpt precision {}` do",
+                   show_bytes(static_cast<double>(bytes)), folder.path)});
+}
+
+}  // namespace
+
+void add_checkpoint_evidence(Run& run, std::vector<Symptom>& symptoms) {
+  std::vector<Folder> chosen = newest(folders_of(run));
+  while (!chosen.empty()) {
+    std::uint64_t bytes = 0;
+    for (const Folder& each : chosen) bytes += each.bytes;
+    if (bytes <= k_most_checkpoint_bytes) break;
+    if (chosen.size() == 1) skip(run, chosen.front(), bytes);
+    chosen.erase(chosen.begin());
+  }
+  std::vector<Checkpoint> open;
+  CheckpointEvidence evidence(run, symptoms);
+  for (const Folder& folder : chosen) {
+    auto checkpoint = open_checkpoint(folder.path.empty() ? "." : folder.path);
+    if (checkpoint) {
+      evidence.files(*checkpoint);
+      open.push_back(std::move(*checkpoint));
+    } else {
+      run.defects.push_back(
+          {folder.first, 0, "unreadable", Severity::warning, checkpoint.error().text});
+    }
+  }
+  if (open.empty()) return;
+  evidence.survey(open.back(), survey(open.back()));
+  if (open.size() == 2) evidence.diff(open[0], open[1], diff_checkpoints(open[0], open[1]));
+  evidence.precision(open.back(), predict_precision(open.back()));
+  std::stable_sort(symptoms.begin(), symptoms.end(), [](const Symptom& a, const Symptom& b) {
+    return a.severity != b.severity ? a.severity > b.severity : a.first_step < b.first_step;
+  });
+}
+
+}  // namespace aplomb

@@ -1,0 +1,108 @@
+#include "checkpoint/resume_audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+std::optional<double> value(const std::map<std::string, double>& map, const char* key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// The largest step count that the optimizer holds.
+std::optional<double> optimizer_step(const Checkpoint& checkpoint) {
+  if (!checkpoint.optimizer) return std::nullopt;
+  std::optional<double> most;
+  for (const ParameterState& each : checkpoint.optimizer->states) {
+    if (each.step) most = std::max(most.value_or(0), *each.step);
+  }
+  return most;
+}
+
+ResumePart part(const char* role, bool present, Severity severity, std::string detail,
+                std::string consequence) {
+  return {role, present, severity, std::move(detail), present ? "" : std::move(consequence)};
+}
+
+void compare_steps(const Checkpoint& checkpoint, ResumeAudit& audit) {
+  const auto global = value(checkpoint.trainer_state, "global_step");
+  if (!global || *global <= 0) return;
+  // Accelerate steps the scheduler once for each process: a whole multiple is right.
+  if (const auto last = value(checkpoint.scheduler, "last_epoch"); last) {
+    const double times = *last / *global;
+    if (times < 1 || times != std::floor(times)) {
+      audit.disagreements.push_back(
+          fmt::format("the scheduler stands at {} and the trainer at step {}: the learning rate "
+                      "will jump",
+                      show_number(*last), show_number(*global)));
+    }
+  }
+  // fp16 skips steps, so the optimizer may have taken somewhat fewer.
+  if (const auto taken = optimizer_step(checkpoint);
+      taken && (*taken > *global || *taken < 0.9 * *global)) {
+    audit.disagreements.push_back(
+        fmt::format("the optimizer has taken {} steps and the trainer counts {}: the state is of "
+                    "another moment, or was rebuilt in between",
+                    show_number(*taken), show_number(*global)));
+  }
+}
+
+std::string optimizer_detail(const Checkpoint& checkpoint) {
+  if (!checkpoint.optimizer) return "";
+  return fmt::format("{} groups, state of {} parameters", checkpoint.optimizer->groups.size(),
+                     checkpoint.optimizer->states.size());
+}
+
+}  // namespace
+
+bool ResumeAudit::complete() const {
+  return std::all_of(parts.begin(), parts.end(), [](const ResumePart& each) {
+    return each.present || each.severity == Severity::note;
+  });
+}
+
+ResumeAudit audit_resume(const Checkpoint& checkpoint) {
+  ResumeAudit audit;
+  const bool weights = !checkpoint.tensors.empty();
+  audit.parts.push_back(part("weights", weights, Severity::failed,
+                             fmt::format("{} tensors, {}{}", checkpoint.tensors.size(),
+                                         show_bytes(static_cast<double>(checkpoint.weight_bytes())),
+                                         checkpoint.is_adapter ? " (adapter)" : ""),
+                             "nothing to resume from"));
+  const bool moments = checkpoint.optimizer && !checkpoint.optimizer->states.empty();
+  audit.parts.push_back(part("optimizer", moments, Severity::warning, optimizer_detail(checkpoint),
+                             "Adam's moments start from zero: the first updates have full size in "
+                             "every direction, and the loss jumps (resume.loss_jump)"));
+  const auto lr = value(checkpoint.scheduler, "last_lr");
+  audit.parts.push_back(part("scheduler", checkpoint.has("scheduler"), Severity::warning,
+                             lr ? fmt::format("learning rate {}", show_number(*lr)) : "",
+                             "the schedule begins again with its warm-up (resume.lr_jump)"));
+  const auto step = value(checkpoint.trainer_state, "global_step");
+  audit.parts.push_back(part("trainer-state", step.has_value(), Severity::warning,
+                             step ? fmt::format("step {}", show_number(*step)) : "",
+                             "the step count and the position in the data are lost: batches are "
+                             "seen again and logs start from 0 (resume.step_back)"));
+  const std::size_t ranks = checkpoint.rng_ranks.size();
+  audit.parts.push_back(part("rng", ranks > 0, Severity::note,
+                             fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
+                             "dropout and data order differ from the run that was stopped"));
+  if (checkpoint.has("scaler")) {
+    const auto scale = value(checkpoint.scaler, "scale");
+    audit.parts.push_back(part("scaler", true, Severity::note,
+                               scale ? fmt::format("loss scale {}", show_number(*scale)) : "", ""));
+  } else {
+    audit.parts.push_back(part("scaler", false, Severity::note, "",
+                               "only fp16 needs it: the loss scale starts from its initial value "
+                               "and some steps are skipped until it has come down"));
+  }
+  compare_steps(checkpoint, audit);
+  return audit;
+}
+
+}  // namespace aplomb

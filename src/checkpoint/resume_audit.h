@@ -1,0 +1,28 @@
+#pragma once
+/// What a run that is resumed from this checkpoint would get back, what it would not, and what that
+/// will look like in its metrics.
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+
+namespace aplomb {
+
+struct ResumePart {
+  std::string role;  ///< weights | optimizer | scheduler | rng | trainer-state | scaler
+  bool present = false;
+  Severity severity = Severity::note;  ///< of its absence
+  std::string detail;                  ///< what it holds, where it is there
+  std::string consequence;             ///< what will be seen, where it is missing
+};
+
+struct ResumeAudit {
+  std::vector<ResumePart> parts;
+  std::vector<std::string> disagreements;  ///< step counters that contradict each other
+  bool complete() const;                   ///< nothing is missing whose absence is more than a note
+};
+
+ResumeAudit audit_resume(const Checkpoint& checkpoint);
+
+}  // namespace aplomb

@@ -1,0 +1,44 @@
+#pragma once
+/// What is in a checkpoint's weights: statistics of every tensor, by kind, and what is wrong with
+/// them on sight.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/tensor_kind.h"
+
+namespace aplomb {
+
+struct SurveyedTensor {
+  std::size_t tensor = 0;  ///< index into Checkpoint::tensors
+  TensorKind kind = TensorKind::other;
+  std::optional<TensorStats> stats;  ///< nothing where its data or type cannot be read
+
+  bool nonfinite() const { return stats && stats->nan + stats->inf > 0; }
+  bool all_zero() const { return stats && stats->count > 0 && stats->zeros == stats->count; }
+  /// Holds a value that fp16 would turn into infinity (its largest is 65504).
+  bool beyond_fp16() const { return stats && stats->max_abs > 65504.0; }
+};
+
+struct Survey {
+  std::vector<SurveyedTensor> tensors;
+  std::uint64_t elements = 0;
+  std::uint64_t float_elements = 0;
+  std::size_t nonfinite = 0;
+  /// All-zero tensors that a trained model should not have: biases, buffers and a fresh LoRA B are
+  /// zero by design and do not count.
+  std::size_t all_zero = 0;
+  std::size_t lora_b = 0;
+  std::size_t lora_b_zero = 0;
+  /// Type of most floating-point elements (`bf16`), empty where there are none.
+  std::string params_dtype;
+};
+
+Survey survey(const Checkpoint& checkpoint);
+
+/// `BF16` -> `bf16`, as Settings spell precisions.
+std::string precision_word(const ElementType& type);
+
+}  // namespace aplomb

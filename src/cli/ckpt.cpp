@@ -1,0 +1,164 @@
+#include <array>
+#include <string>
+
+#include "api/checkpoint_report.h"
+#include "cli/ckpt_tables.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/text.h"
+#include "report/renderer.h"
+
+namespace aplomb {
+namespace {
+
+struct Options {
+  std::string path;
+  std::string other;
+  bool json = false;
+  std::string html;
+  std::size_t most = 20;
+  std::string as;
+};
+
+constexpr std::size_t k_most_causes = 8;
+
+class CkptCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ = program.add_subcommand("ckpt", "Look into checkpoints: weights, optimizer, precision");
+    app_->require_subcommand(1);
+    app_->footer(
+        "Examples:\n"
+        "  aplomb ckpt scan out/checkpoint-500             NaN, zeros, dtypes, magnitudes\n"
+        "  aplomb ckpt diff out/checkpoint-200 out/checkpoint-400   what moved, what froze\n"
+        "  aplomb ckpt precision out/checkpoint-200        which updates round away\n"
+        "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
+        "\n"
+        "Pickles are parsed, never loaded: nothing in a checkpoint is executed.\n"
+        "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
+    scan_ = verb("scan", "Statistics of every tensor, and what is wrong on sight");
+    diff_ = verb("diff", "What moved between two checkpoints of a run, and what did not");
+    diff_->add_option("LATER", options_.other, "the later checkpoint")->required();
+    precision_ = verb("precision", "Which weights would swallow the optimizer's next update");
+    precision_->add_option("--as", options_.as, "predict for weights in this format")
+        ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+    optimizer_ = verb("optimizer", "Groups, learning rates, moments, and weights nobody holds");
+    resume_ = verb("resume", "What a resume from this checkpoint would get back and lose");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    auto checkpoint = open_newest_checkpoint(options_.path);
+    if (!checkpoint) return refuse(checkpoint.error());
+    CheckpointFindings findings;
+    findings.checkpoint = &*checkpoint;
+    if (scan_->parsed()) return scan(findings);
+    if (diff_->parsed()) return diff(findings);
+    if (precision_->parsed()) return precision(findings);
+    if (optimizer_->parsed()) return finish(findings, optimizer_table(*checkpoint, options_.most));
+    const ResumeAudit audit = audit_resume(*checkpoint);
+    findings.resume = &audit;
+    return finish(findings, resume_table(audit));
+  }
+
+ private:
+  CLI::App* verb(const char* slug, const char* what) {
+    CLI::App* made = app_->add_subcommand(slug, what);
+    made->add_option("PATH", options_.path, "a checkpoint's folder or file, or a run's folder")
+        ->required();
+    made->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    made->add_option("--html", options_.html, "write the report as one self-contained page")
+        ->type_name("FILE");
+    made->add_option("--most", options_.most, "how many tensors to list")->capture_default_str();
+    return made;
+  }
+
+  static int refuse(const Error& error) {
+    complain(sanitize(error.text));
+    return k_exit_usage;
+  }
+
+  int scan(CheckpointFindings& findings) {
+    const Survey seen = survey(*findings.checkpoint);
+    findings.survey = &seen;
+    return finish(findings, survey_table(*findings.checkpoint, seen, options_.most));
+  }
+
+  int diff(CheckpointFindings& findings) {
+    auto later = open_newest_checkpoint(options_.other);
+    if (!later) return refuse(later.error());
+    const CheckpointDiff moved = diff_checkpoints(*findings.checkpoint, *later);
+    const Precision predicted = predict_precision(*later);
+    findings.before = findings.checkpoint;
+    findings.checkpoint = &*later;
+    findings.diff = &moved;
+    findings.precision = &predicted;
+    return finish(findings, diff_table(moved, options_.most));
+  }
+
+  int precision(CheckpointFindings& findings) {
+    const Checkpoint& checkpoint = *findings.checkpoint;
+    const auto as = options_.as.empty() ? std::nullopt : format_of(options_.as);
+    const Precision own = predict_precision(checkpoint, as);
+    if (!own.why_not.empty()) {
+      complain(sanitize(checkpoint.path) + ": " + own.why_not + "; nothing can be predicted");
+      return k_exit_usage;
+    }
+    findings.precision = &own;
+    return finish(findings, options_.json
+                                ? std::string()
+                                : precision_table(own, predict_precision(checkpoint, Format::bf16),
+                                                  predict_precision(checkpoint, Format::fp32),
+                                                  options_.most));
+  }
+
+  int finish(const CheckpointFindings& findings, const std::string& table) {
+    const Report report = report_checkpoint(findings, k_most_causes);
+    RenderOptions how;
+    how.width = terminal_width();
+    how.unicode = is_utf8_locale();
+    if (!options_.html.empty()) {
+      const Renderer* html = find_renderer("html");
+      if (html == nullptr) return k_exit_usage;
+      if (const auto done = write_file(options_.html, html->render(report, how)); !done) {
+        return refuse(done.error());
+      }
+    }
+    const Renderer* json = find_renderer("json");
+    const std::string text =
+        options_.json && json != nullptr ? json->render(report, how) : table + verdict(report);
+    if (const auto done = write_out(text); !done) return refuse(done.error());
+    return report.verdict == Verdict::healthy ? k_exit_healthy : k_exit_found;
+  }
+
+  /// What was found, below the table: symptoms with their tensors, and the likely cause.
+  static std::string verdict(const Report& report) {
+    std::string out = "\n";
+    for (const ReportSymptom& symptom : report.symptoms) {
+      out += symptom.severity + "  " + symptom.id + ": " + symptom.summary + "\n";
+    }
+    if (report.symptoms.empty()) out += "Nothing wrong found.\n";
+    if (report.causes.empty()) return out;
+    const ReportCause& cause = report.causes.front();
+    out += "\nLikely cause (" + show_number(100 * cause.probability, 2) + " %): " + cause.title +
+           " [" + cause.id + "]\n";
+    for (const ReportRemedy& remedy : cause.remedies) out += "  - " + remedy.text + "\n";
+    return out;
+  }
+
+  CLI::App* app_ = nullptr;
+  CLI::App* scan_ = nullptr;
+  CLI::App* diff_ = nullptr;
+  CLI::App* precision_ = nullptr;
+  CLI::App* optimizer_ = nullptr;
+  CLI::App* resume_ = nullptr;
+  Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_ckpt_command() { return std::make_unique<CkptCommand>(); }
+
+}  // namespace aplomb

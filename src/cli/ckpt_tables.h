@@ -1,0 +1,22 @@
+#pragma once
+/// What the `aplomb ckpt` commands print for people.
+
+#include <string>
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/precision.h"
+#include "checkpoint/resume_audit.h"
+#include "checkpoint/tensor_diff.h"
+#include "checkpoint/tensor_survey.h"
+
+namespace aplomb {
+
+/// `most`: rows of single tensors at most; the summaries by kind are whole.
+std::string survey_table(const Checkpoint& checkpoint, const Survey& survey, std::size_t most);
+std::string diff_table(const CheckpointDiff& diff, std::size_t most);
+std::string precision_table(const Precision& own, const Precision& in_bf16,
+                            const Precision& in_fp32, std::size_t most);
+std::string optimizer_table(const Checkpoint& checkpoint, std::size_t most);
+std::string resume_table(const ResumeAudit& audit);
+
+}  // namespace aplomb

@@ -1,0 +1,122 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace aplomb {
+namespace {
+
+using test::Folder;
+using test::run_program;
+using test::Said;
+using ::testing::HasSubstr;
+
+const std::string k_run = APLOMB_SOURCE_DIR "/examples/bf16-frozen-norms";
+
+std::string safetensors(const std::string& header, const std::string& data) {
+  std::string length(8, '\0');
+  const std::uint64_t size = header.size();
+  std::memcpy(length.data(), &size, 8);
+  return length + header + data;
+}
+
+nlohmann::json report_of(const Said& said) { return nlohmann::json::parse(said.out); }
+
+TEST(CkptCommand, DiffNamesTheFrozenNormsAndTheCause) {
+  const Said said =
+      run_program("% ckpt diff --json " + k_run + "/checkpoint-200 " + k_run + "/checkpoint-400");
+  EXPECT_EQ(said.status, 1) << said.error;
+  const auto report = report_of(said);
+  EXPECT_EQ(report["schema"], "aplomb.report/1");
+  ASSERT_FALSE(report["causes"].empty());
+  EXPECT_EQ(report["causes"][0]["id"], "stall.bf16-update-underflow");
+  bool frozen = false;
+  for (const auto& symptom : report["symptoms"]) {
+    if (symptom["id"] != "tensor.frozen") continue;
+    frozen = true;
+    EXPECT_EQ(symptom["evidence"].size(), 5U);
+    EXPECT_THAT(symptom["evidence"][0]["text"].get<std::string>(), HasSubstr("norm"));
+  }
+  EXPECT_TRUE(frozen);
+  const Said table =
+      run_program("% ckpt diff " + k_run + "/checkpoint-200 " + k_run + "/checkpoint-400");
+  EXPECT_EQ(table.status, 1);
+  EXPECT_THAT(table.out, HasSubstr("5 did not"));
+  EXPECT_THAT(table.out, HasSubstr("norm weights"));
+}
+
+TEST(CkptCommand, PrecisionPredictsTheSameFromOneCheckpointAndPricesTheFix) {
+  const Said said = run_program("% ckpt precision " + k_run + "/checkpoint-200");
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.out, HasSubstr("5 of 20 tensors lose all"));
+  EXPECT_THAT(said.out, HasSubstr("fp32 master weights"));
+  EXPECT_EQ(run_program("% ckpt precision --as fp32 " + k_run + "/checkpoint-200").status, 0);
+}
+
+TEST(CkptCommand, ARunsFolderStandsForItsNewestCheckpoint) {
+  const Said said = run_program("% ckpt resume " + k_run);
+  EXPECT_EQ(said.status, 0) << said.out << said.error;
+  EXPECT_THAT(said.out, HasSubstr("step 400"));
+  EXPECT_THAT(run_program("% ckpt optimizer " + k_run).out, HasSubstr("2 groups"));
+  EXPECT_EQ(run_program("% ckpt scan " + k_run).status, 0);
+}
+
+TEST(CkptCommand, SaysWhatAnAdapterOrABareFileLacksForAResume) {
+  const Folder folder;
+  const std::string file = folder.write(
+      "model.safetensors", safetensors(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                                       std::string(4, '\1')));
+  const Said said = run_program("% ckpt resume --json " + file);
+  EXPECT_EQ(said.status, 1);
+  EXPECT_EQ(report_of(said)["symptoms"][0]["id"], "checkpoint.incomplete");
+}
+
+TEST(CkptCommand, FindsNaNAndZeros) {
+  const Folder folder;
+  const std::string nan("\0\0\xc0\x7f", 4);
+  const std::string file =
+      folder.write("model.safetensors",
+                   safetensors(R"({"a.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                               R"("b.weight":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
+                               std::string(4, '\1') + nan + std::string(8, '\0')));
+  const Said said = run_program("% ckpt scan --json " + file);
+  EXPECT_EQ(said.status, 1);
+  const auto report = report_of(said);
+  EXPECT_EQ(report["verdict"], "failed");
+  EXPECT_EQ(report["symptoms"][0]["id"], "tensor.nonfinite");
+  EXPECT_THAT(report["symptoms"][0]["evidence"][0]["text"].get<std::string>(),
+              HasSubstr("a.weight"));
+  EXPECT_EQ(report["symptoms"][1]["id"], "tensor.all_zero");
+}
+
+TEST(CkptCommand, NamesCodeInAPickleAndRunsNone) {
+  const Folder folder;
+  const std::string proof = folder / "ran";
+  const std::string file = folder.write("evil.pt",
+                                        "\x80\x02"
+                                        "cposix\nsystem\n(X" +
+                                            std::string(1, static_cast<char>(6 + proof.size())) +
+                                            std::string(3, '\0') + "touch " + proof + "tR.");
+  const Said said = run_program("% ckpt scan --json " + file);
+  EXPECT_EQ(said.status, 1) << said.error;
+  EXPECT_EQ(report_of(said)["symptoms"][0]["id"], "pickle.suspicious-global");
+  EXPECT_FALSE(std::filesystem::exists(proof));
+}
+
+TEST(CkptCommand, SaysTwoForWhatItCannotRead) {
+  const Folder folder;
+  EXPECT_EQ(run_program("% ckpt scan /nowhere/at/all").status, 2);
+  EXPECT_EQ(run_program("% ckpt").status, 2);
+  const Said keras =
+      run_program("% ckpt scan " + folder.write("m.h5", "\x89HDF\r\n\x1a\n 0000000"));
+  EXPECT_EQ(keras.status, 2);
+  EXPECT_THAT(keras.error, HasSubstr("HDF5"));
+  EXPECT_EQ(run_program("% ckpt scan " + folder.write("empty.pt", "")).status, 2);
+}
+
+}  // namespace
+}  // namespace aplomb
