@@ -1,4 +1,6 @@
 #include <array>
+#include <fmt/format.h>
+
 #include <string>
 
 #include "api/checkpoint_report.h"
@@ -142,8 +144,8 @@ class CkptCommand : public Command {
     if (report.symptoms.empty()) out += "Nothing wrong found.\n";
     if (report.causes.empty()) return out;
     const ReportCause& cause = report.causes.front();
-    out += "\nLikely cause (" + show_number(100 * cause.probability, 2) + " %): " + cause.title +
-           " [" + cause.id + "]\n";
+    out += fmt::format("\nLikely cause ({:.0f} %): {} [{}]\n", 100 * cause.probability, cause.title,
+                       cause.id);
     for (const ReportRemedy& remedy : cause.remedies) out += "  - " + remedy.text + "\n";
     return out;
   }
