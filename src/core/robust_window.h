@@ -32,18 +32,24 @@ class SortedWindow {
   }
 
   void push(double sample) {
-    double* const begin = sorted_.data();
+    double* const sorted = sorted_.data();
+    std::size_t to = rank(sample);
     if (size_ == N) {
-      double* const old = std::lower_bound(begin, begin + size_, ring_[next_]);
-      std::move(old + 1, begin + size_, old);
-      --size_;
+      // The oldest leaves, the new one enters: only what lies between their places moves.
+      const std::size_t from = rank(ring_[next_]);
+      if (to > from) {
+        --to;
+        std::move(sorted + from + 1, sorted + to + 1, sorted + from);
+      } else {
+        std::move_backward(sorted + to, sorted + from, sorted + from + 1);
+      }
+    } else {
+      std::move_backward(sorted + to, sorted + size_, sorted + size_ + 1);
+      ++size_;
     }
-    double* const at = std::upper_bound(begin, begin + size_, sample);
-    std::move_backward(at, begin + size_, begin + size_ + 1);
-    *at = sample;
+    sorted[to] = sample;
     ring_[next_] = sample;
     next_ = next_ + 1 == N ? 0 : next_ + 1;
-    ++size_;
   }
 
   /// Linear between order statistics (Hyndman-Fan type 7); `share` in 0..1. NaN while empty.
@@ -63,6 +69,17 @@ class SortedWindow {
   double spread() const { return size_ < 2 ? 0.0 : 0.7413 * (quantile(0.75) - quantile(0.25)); }
 
  private:
+  /// How many samples are less than this one. Without branches: their outcome cannot be predicted.
+  std::size_t rank(double sample) const {
+    std::size_t base = 0;
+    for (std::size_t left = size_; left > 0;) {
+      const std::size_t half = (left + 1) / 2;
+      base += sorted_[base + half - 1] < sample ? half : 0;
+      left -= half;
+    }
+    return base;
+  }
+
   std::array<double, N> ring_{};  // by arrival; next_ is the oldest once full
   std::array<double, N> sorted_{};
   std::size_t size_ = 0;

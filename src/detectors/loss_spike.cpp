@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "detectors/fresh_start.h"
 #include "detectors/rise_watch.h"
@@ -53,6 +54,8 @@ class LossSpikeDetector final : public Detector {
         if (rise.rising && !rise.slow && frame.step - rise.since <= k_lead_window)
           finder_.opened()->warned_at = rise.since;
         report(context, out);
+      } else if (std::has_single_bit(finder_.count())) {
+        report(context, out);  // what few samples could not tell, twice as many may
       }
     }
     if (norm != nullptr) grad_.add(frame.step, norm->value);
