@@ -78,12 +78,13 @@ Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   return worst;
 }
 
-/// The cause accounts for something that the artifacts say, not only for settings that could do
-/// harm or a metric that is a little unusual.
-bool explains_what_is_said(const RankedCause& cause) {
-  constexpr std::string_view k_explains = "explains error.";
+/// The cause accounts for something that the artifacts say or for a loss that does not fall, not
+/// only for settings that could do harm or a metric that is a little unusual.
+bool explains_what_matters(const RankedCause& cause) {
+  constexpr std::string_view k_said = "explains error.";
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
-    return std::string_view(reason.when).substr(0, k_explains.size()) == k_explains;
+    return std::string_view(reason.when).substr(0, k_said.size()) == k_said ||
+           reason.when == "explains loss.never_learned" || reason.when == "explains loss.plateau";
   });
 }
 
@@ -96,7 +97,7 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   const std::uint64_t samples = telling_samples(run);
   if (worst == Severity::note && likely) {
     const RankedCause& first = ranking.causes.front();
-    const bool doubtful = samples >= k_plenty_samples && !explains_what_is_said(first);
+    const bool doubtful = samples >= k_plenty_samples && !explains_what_matters(first);
     if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
   // A profiler's trace shows the whole of a step: no cause in it means that none was found.
