@@ -24,7 +24,7 @@ const DetectorSpec& clipping_spec() {
       "what is wrong.",
       "grad_norm 1.000, 1.000, 0.871, 1.000 (logged after), or 14, 22, 31 with max_grad_norm 1.0",
       {Role::grad_norm},
-      {{"every", k_every, "fraction", 0.5, 1, "guide 002 P13: active every step is a symptom"},
+      {{"every", k_every, "fraction", 0.5, 1, "the precision and stability notes P13: active every step is a symptom"},
        {"far", k_far, "x", 1, 1000, "a norm of ten thresholds leaves a tenth of the step"},
        {"pinned_share", k_pinned_share, "fraction", 0.1, 1,
         "equal largest values to three digits do not recur by chance"}},

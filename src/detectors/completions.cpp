@@ -11,7 +11,7 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_cut = 0.8;  // guide 001: above 0.8 most completions hit the limit
+constexpr double k_cut = 0.8;  // axolotl's training stability guide: above 0.8 most completions hit the limit
 constexpr double k_growth = 1.5;
 constexpr double k_collapse = 0.3;
 constexpr double k_collapse_grave = 0.2;
@@ -25,7 +25,7 @@ const DetectorSpec& completions_spec() {
       "A cut completion has no answer and so no reward; growth without end is reward hacking.",
       "completion_length 310, 520, 890, 1500, 2040 with a limit of 2048",
       {Role::completion_length, Role::completion_clipped_ratio, Role::reward},
-      {{"cut", k_cut, "fraction", 0.1, 1, "guide 001: above 0.8"},
+      {{"cut", k_cut, "fraction", 0.1, 1, "axolotl's training stability guide: above 0.8"},
        {"growth", k_growth, "x", 1.1, 100, "half as long again, and still growing at the end"},
        {"collapse", k_collapse, "x", 0, 0.9, "less than a third of the first length"}},
       {"https://arxiv.org/abs/2503.14476", "https://huggingface.co/docs/trl/grpo_trainer"}};

@@ -7,9 +7,9 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_alignment = 0.3;  // guide 001: healthy 0.3 to 0.9, should rise
-constexpr double k_diversity = 1.0;  // guide 001: above 1.0 mode collapse
-constexpr double k_cfm = 10.0;       // guide 001: below 10, should fall
+constexpr double k_alignment = 0.3;  // axolotl's training stability guide: healthy 0.3 to 0.9, should rise
+constexpr double k_diversity = 1.0;  // axolotl's training stability guide: above 1.0 mode collapse
+constexpr double k_cfm = 10.0;       // axolotl's training stability guide: below 10, should fall
 
 const DetectorSpec& ebft_spec() {
   static const DetectorSpec spec{
@@ -19,9 +19,9 @@ const DetectorSpec& ebft_spec() {
       "Low alignment: features do not match; high diversity term: the samples have collapsed.",
       "ebft/alignment 0.12, 0.11, 0.09",
       {Role::alignment, Role::diversity, Role::cfm_loss},
-      {{"alignment", k_alignment, "", 0, 1, "guide 001: healthy 0.3 to 0.9"},
-       {"diversity", k_diversity, "", 0, 10, "guide 001: above 1.0 mode collapse"},
-       {"cfm", k_cfm, "", 0, 1000, "guide 001: below 10"}},
+      {{"alignment", k_alignment, "", 0, 1, "axolotl's training stability guide: healthy 0.3 to 0.9"},
+       {"diversity", k_diversity, "", 0, 10, "axolotl's training stability guide: above 1.0 mode collapse"},
+       {"cfm", k_cfm, "", 0, 1000, "axolotl's training stability guide: below 10"}},
       {"https://docs.axolotl.ai"}};
   return spec;
 }

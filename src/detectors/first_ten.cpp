@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t k_records = 10;
 constexpr double k_rise = 2.5;
-constexpr double k_norm_low = 0.1;  // guide 000: 0.1 to 10 in the first steps
+constexpr double k_norm_low = 0.1;  // the bf16 stability checklist: 0.1 to 10 in the first steps
 constexpr double k_norm_high = 10.0;
 
 const DetectorSpec& first_ten_spec() {
@@ -24,10 +24,10 @@ const DetectorSpec& first_ten_spec() {
       "Most broken runs are broken in their first steps; there they cost nothing yet.",
       "loss 2.35, 2.30, ... with grad_norm 0.8, 0.75, ... passes",
       {Role::loss, Role::grad_norm},
-      {{"norm_low", k_norm_low, "", 0, 10, "guide 000: grad_norm 0.1 to 10"},
-       {"norm_high", k_norm_high, "", 0.1, 1e6, "guide 000: grad_norm 0.1 to 10"},
+      {{"norm_low", k_norm_low, "", 0, 10, "the bf16 stability checklist: grad_norm 0.1 to 10"},
+       {"norm_high", k_norm_high, "", 0.1, 1e6, "the bf16 stability checklist: grad_norm 0.1 to 10"},
        {"rise", k_rise, "x", 1.1, 100,
-        "guide 000: falling or stable; the median of three against that of the first three"}},
+        "the bf16 stability checklist: falling or stable; the median of three against that of the first three"}},
       {}};
   return spec;
 }

@@ -11,15 +11,15 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_high = 100;  // guides 000, 001: finite and below 100; above is unstable
+constexpr double k_high = 100;  // the stability guides, 001: finite and below 100; above is unstable
 constexpr double k_absurd = 1e6;
 constexpr double k_high_share = 0.3;
-constexpr double k_large = 10;       // guide 001: healthy up to 10
+constexpr double k_large = 10;       // axolotl's training stability guide: healthy up to 10
 constexpr double k_swing = 2.0;      // x between neighbours, in the median
 constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
 constexpr double k_spike_ratio = 3.0;
 constexpr double k_spike_large =
-    10.0;  // guide 001: > 10 regularly is unstable; Megatron-LM: 10x the maximum
+    10.0;  // axolotl's training stability guide: > 10 regularly is unstable; Megatron-LM: 10x the maximum
 
 const DetectorSpec& grad_norm_level_spec() {
   static const DetectorSpec spec{
@@ -30,7 +30,7 @@ const DetectorSpec& grad_norm_level_spec() {
       "Nothing flows back through a gradient of 0; a huge or swinging one announces a divergence.",
       "grad_norm 4.1, 180, 12, 950, 33",
       {Role::grad_norm, Role::loss},
-      {{"high", k_high, "", 1, 1e6, "guides 000 and 001: above 100 is unstable"},
+      {{"high", k_high, "", 1, 1e6, "the stability guides and 001: above 100 is unstable"},
        {"high_share", k_high_share, "fraction", 0, 1,
         "a third of the run is no longer an exception"},
        {"swing", k_swing, "x", 1.1, 100,

@@ -13,7 +13,7 @@ namespace aplomb {
 namespace {
 
 constexpr double k_at_peak = 0.9;        // of the peak: there the warm-up is over
-constexpr double k_short_warmup = 0.01;  // guide 002 P12: 1-10 % of the steps; guide 001: 5-10 %
+constexpr double k_short_warmup = 0.01;  // the precision and stability notes P12: 1-10 % of the steps; axolotl's training stability guide: 5-10 %
 constexpr double k_ended_share = 0.05;   // of the records at 0 before the end
 constexpr double k_ended_long =
     0.2;  // "lr 0 on more than 20 % of records", as real runs were sorted
@@ -32,7 +32,7 @@ const DetectorSpec& learning_rate_spec() {
       {Role::lr, Role::loss},
       {{"at_peak", k_at_peak, "fraction", 0.5, 1, "nine tenths of the peak: warm-up is over"},
        {"short_warmup", k_short_warmup, "fraction", 0, 0.2,
-        "guides 001, 002: 1 to 10 % of the steps"},
+        "the stability guides, 002: 1 to 10 % of the steps"},
        {"ended_share", k_ended_share, "fraction", 0, 1,
         "a cosine or linear schedule touches 0 at its last record only"},
        {"jump", k_jump, "x", 1.1, 100, "schedules change by less between records, but for decays"}},

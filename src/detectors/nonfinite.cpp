@@ -53,7 +53,7 @@ const DetectorSpec& nonfinite_spec() {
        {"back", static_cast<double>(k_back), "samples", 1, 100,
         "shortest tail that shows a recovery"},
        {"early_step", static_cast<double>(k_early_step), "steps", 1, 1e6,
-        "success criterion of guide 000: no NaN in 100 steps"}},
+        "success criterion of the bf16 stability checklist: no NaN in 100 steps"}},
       {"https://docs.pytorch.org/docs/stable/notes/amp_examples.html"}};
   return spec;
 }

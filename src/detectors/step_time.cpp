@@ -28,7 +28,7 @@ const DetectorSpec& step_time_spec() {
       {{"drift", k_drift, "x", 1.05, 10,
         "benchmark here: step times of healthy real runs stay within 15 %"},
        {"starved", k_starved, "fraction", 0.05, 1,
-        "guide 003: data starvation; a third of the step is idle"}},
+        "the training debug playbook: data starvation; a third of the step is idle"}},
       {"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"}};
   return spec;
 }

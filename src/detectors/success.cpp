@@ -26,9 +26,9 @@ const DetectorSpec& success_spec() {
       "100 steps without NaN, loss 2.3 -> 1.4, grad_norm below 100, eval_loss 1.9 -> 1.5",
       {Role::loss, Role::grad_norm, Role::memory_bytes, Role::eval_loss, Role::epoch},
       {{"steps", static_cast<double>(k_steps), "steps", 1, 1e6,
-        "guide 000: no NaN in the first 100 steps"},
-       {"norm", k_norm, "", 1, 1e6, "guide 000: grad_norm finite and below 100"},
-       {"memory", k_memory, "x", 1, 10, "guide 000: memory consistent across steps"}},
+        "the bf16 stability checklist: no NaN in the first 100 steps"},
+       {"norm", k_norm, "", 1, 1e6, "the bf16 stability checklist: grad_norm finite and below 100"},
+       {"memory", k_memory, "x", 1, 10, "the bf16 stability checklist: memory consistent across steps"}},
       {}};
   return spec;
 }

@@ -16,8 +16,7 @@ const ReaderSpec& the_spec() {
       "llm-foundry, W&B, any other",
       "base_model: meta-llama/Llama-3.2-1B\nsequence_len: 2048\nlearning_rate: 2e-5\nbf16: auto",
       {"`${...}` references", "`{value: ...}` wrappers of W&B", "several documents",
-       "tabs and other mistakes: what stands before "
-       "them is kept, the rest is read line by line",
+       "tabs and other mistakes: what stands before is kept, the rest is read line by line",
        "values of `auto`"}};
   return spec;
 }

@@ -34,7 +34,7 @@ struct Sniff {
   std::string_view
       head;  ///< the first k_head_bytes (after decompression), or the whole of a smaller artifact
   std::uint64_t size = 0;  ///< bytes of the artifact on disk
-  static constexpr std::size_t k_head_bytes = 64 * 1024;
+  static constexpr std::size_t k_head_bytes = std::size_t{64} * 1024;
 };
 
 class Reader {
