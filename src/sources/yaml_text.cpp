@@ -153,8 +153,10 @@ YamlText parse_yaml(std::string_view text) {
     std::istream input(&buffer);
     YAML::Parser parser(input);
     Collector collector(text, result.entries);
-    while (parser.HandleNextDocument(collector)) {
-    }
+    // On some malformed texts the parser reports documents without end and moves no further.
+    constexpr int k_most_documents = 256;
+    int documents = 0;
+    while (documents < k_most_documents && parser.HandleNextDocument(collector)) ++documents;
   } catch (const YAML::Exception& error) {
     result.error = error.msg;
     result.error_line = static_cast<std::uint64_t>(std::max(error.mark.line, 0)) + 1;
