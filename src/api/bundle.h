@@ -27,10 +27,11 @@ struct Bundle {
 };
 
 struct BundleOptions {
-  std::size_t first_steps = 20;              ///< training records kept from the start
-  std::size_t around = 25;                   ///< lines kept on both sides of evidence
-  std::size_t most_bytes = std::size_t{256} * 1024;       ///< of one log's excerpt
-  std::size_t whole_file_bytes = std::size_t{64} * 1024;  ///< configuration files up to this size go in whole
+  std::size_t first_steps = 20;                      ///< training records kept from the start
+  std::size_t around = 25;                           ///< lines kept on both sides of evidence
+  std::size_t most_bytes = std::size_t{256} * 1024;  ///< of one log's excerpt
+  std::size_t whole_file_bytes =
+      std::size_t{64} * 1024;  ///< configuration files up to this size go in whole
   RedactNames names;
 };
 

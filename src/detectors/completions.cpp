@@ -11,7 +11,8 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_cut = 0.8;  // axolotl's training stability guide: above 0.8 most completions hit the limit
+constexpr double k_cut =
+    0.8;  // axolotl's training stability guide: above 0.8 most completions hit the limit
 constexpr double k_growth = 1.5;
 constexpr double k_collapse = 0.3;
 constexpr double k_collapse_grave = 0.2;

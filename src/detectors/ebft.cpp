@@ -7,7 +7,8 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_alignment = 0.3;  // axolotl's training stability guide: healthy 0.3 to 0.9, should rise
+constexpr double k_alignment =
+    0.3;  // axolotl's training stability guide: healthy 0.3 to 0.9, should rise
 constexpr double k_diversity = 1.0;  // axolotl's training stability guide: above 1.0 mode collapse
 constexpr double k_cfm = 10.0;       // axolotl's training stability guide: below 10, should fall
 
@@ -19,8 +20,10 @@ const DetectorSpec& ebft_spec() {
       "Low alignment: features do not match; high diversity term: the samples have collapsed.",
       "ebft/alignment 0.12, 0.11, 0.09",
       {Role::alignment, Role::diversity, Role::cfm_loss},
-      {{"alignment", k_alignment, "", 0, 1, "axolotl's training stability guide: healthy 0.3 to 0.9"},
-       {"diversity", k_diversity, "", 0, 10, "axolotl's training stability guide: above 1.0 mode collapse"},
+      {{"alignment", k_alignment, "", 0, 1,
+        "axolotl's training stability guide: healthy 0.3 to 0.9"},
+       {"diversity", k_diversity, "", 0, 10,
+        "axolotl's training stability guide: above 1.0 mode collapse"},
        {"cfm", k_cfm, "", 0, 1000, "axolotl's training stability guide: below 10"}},
       {"https://docs.axolotl.ai"}};
   return spec;

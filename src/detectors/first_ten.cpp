@@ -25,9 +25,11 @@ const DetectorSpec& first_ten_spec() {
       "loss 2.35, 2.30, ... with grad_norm 0.8, 0.75, ... passes",
       {Role::loss, Role::grad_norm},
       {{"norm_low", k_norm_low, "", 0, 10, "the bf16 stability checklist: grad_norm 0.1 to 10"},
-       {"norm_high", k_norm_high, "", 0.1, 1e6, "the bf16 stability checklist: grad_norm 0.1 to 10"},
+       {"norm_high", k_norm_high, "", 0.1, 1e6,
+        "the bf16 stability checklist: grad_norm 0.1 to 10"},
        {"rise", k_rise, "x", 1.1, 100,
-        "the bf16 stability checklist: falling or stable; the median of three against that of the first three"}},
+        "the bf16 stability checklist: falling or stable; the median of three against that of the "
+        "first three"}},
       {}};
   return spec;
 }

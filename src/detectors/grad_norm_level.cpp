@@ -11,15 +11,16 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_high = 100;  // the stability guides, 001: finite and below 100; above is unstable
+constexpr double k_high =
+    100;  // the stability guides, 001: finite and below 100; above is unstable
 constexpr double k_absurd = 1e6;
 constexpr double k_high_share = 0.3;
 constexpr double k_large = 10;       // axolotl's training stability guide: healthy up to 10
 constexpr double k_swing = 2.0;      // x between neighbours, in the median
 constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
 constexpr double k_spike_ratio = 3.0;
-constexpr double k_spike_large =
-    10.0;  // axolotl's training stability guide: > 10 regularly is unstable; Megatron-LM: 10x the maximum
+constexpr double k_spike_large = 10.0;  // axolotl's training stability guide: > 10 regularly is
+                                        // unstable; Megatron-LM: 10x the maximum
 
 const DetectorSpec& grad_norm_level_spec() {
   static const DetectorSpec spec{

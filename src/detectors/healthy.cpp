@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t k_least = 3;  // records; with so few the confidence is low
 constexpr double k_fall = 0.03;       // of the start level
-constexpr double k_norm_low = 1e-3;   // axolotl's training stability guide: GRPO 0.001 to 1, SFT 0.1 to 10
+constexpr double k_norm_low =
+    1e-3;  // axolotl's training stability guide: GRPO 0.001 to 1, SFT 0.1 to 10
 constexpr double k_norm_high = 10.0;
 constexpr double k_norm_bad = 100.0;
 
@@ -29,7 +30,8 @@ const DetectorSpec& healthy_spec() {
       {{"fall", k_fall, "fraction", 0, 1,
         "benchmark here: losses of healthy real runs fall by more"},
        {"norm_low", k_norm_low, "", 0, 1, "axolotl's training stability guide: GRPO 0.001 to 1.0"},
-       {"norm_high", k_norm_high, "", 1, 1000, "axolotl's training stability guide: SFT 0.1 to 10"}},
+       {"norm_high", k_norm_high, "", 1, 1000,
+        "axolotl's training stability guide: SFT 0.1 to 10"}},
       {}};
   return spec;
 }
@@ -80,7 +82,9 @@ class HealthyDetector final : public Detector {
         if (finite) spread_.add(reading.value > 0);
         break;
       case Role::kl:
-        if (finite) far_.add(std::fabs(reading.value) > 0.5);  // axolotl's training stability guide: healthy 0 to 0.5
+        if (finite)
+          far_.add(std::fabs(reading.value) >
+                   0.5);  // axolotl's training stability guide: healthy 0 to 0.5
         break;
       default:
         break;

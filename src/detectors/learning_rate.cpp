@@ -13,7 +13,8 @@ namespace aplomb {
 namespace {
 
 constexpr double k_at_peak = 0.9;        // of the peak: there the warm-up is over
-constexpr double k_short_warmup = 0.01;  // the precision and stability notes P12: 1-10 % of the steps; axolotl's training stability guide: 5-10 %
+constexpr double k_short_warmup = 0.01;  // the precision and stability notes P12: 1-10 % of the
+                                         // steps; axolotl's training stability guide: 5-10 %
 constexpr double k_ended_share = 0.05;   // of the records at 0 before the end
 constexpr double k_ended_long =
     0.2;  // "lr 0 on more than 20 % of records", as real runs were sorted

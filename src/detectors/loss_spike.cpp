@@ -12,8 +12,8 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_least_ratio =
-    1.5;  // axolotl's training stability guide tells spikes as 2x-10x; half of the way there is said, no less
+constexpr double k_least_ratio = 1.5;  // axolotl's training stability guide tells spikes as 2x-10x;
+                                       // half of the way there is said, no less
 constexpr double k_large = 10.0;  // Megatron-LM's rerun machine calls 10x the usual maximum a fault
 constexpr double k_not_back = 3.0;        // Lightning's SpikeDetection asks for 3x the mean
 constexpr std::uint32_t k_sustained = 3;  // samples: longer than one bad batch
@@ -27,7 +27,8 @@ const DetectorSpec& loss_spike_spec() {
       "A spike costs the progress of many steps, and repeated spikes announce a divergence.",
       "loss 2.1, 2.1, 9.8, 2.2 with grad_norm 0.4, 3.1, 44, 0.6",
       {Role::loss, Role::grad_norm},
-      {{"least_ratio", k_least_ratio, "x", 1, 100, "axolotl's training stability guide: spikes are 2x to 10x"},
+      {{"least_ratio", k_least_ratio, "x", 1, 100,
+        "axolotl's training stability guide: spikes are 2x to 10x"},
        {"large", k_large, "x", 2, 1e6,
         "Megatron-LM rerun_state_machine: 10x the maximum of 100 is a fault"},
        {"sustained", static_cast<double>(k_sustained), "samples", 2, 100,

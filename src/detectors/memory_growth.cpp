@@ -27,7 +27,8 @@ const DetectorSpec& memory_growth_spec() {
       "it.",
       "memory_bytes 20e9, 22e9, 24e9, 26e9",
       {Role::memory_bytes, Role::host_memory_bytes},
-      {{"growth", k_growth, "x", 1.01, 10, "the bf16 stability checklist: memory is consistent across steps"},
+      {{"growth", k_growth, "x", 1.01, 10,
+        "the bf16 stability checklist: memory is consistent across steps"},
        {"late_share", k_late_share, "fraction", 0, 1,
         "a running maximum that has settled does not grow in the last third"}},
       {"https://docs.pytorch.org/docs/stable/notes/faq.html"}};

@@ -38,7 +38,8 @@ const DetectorSpec& plateau_spec() {
         "benchmark here: healthy real runs fall by more"},
        {"least_samples", static_cast<double>(k_least_samples), "samples", 5, 1000,
         "fewer losses of single batches cannot show a fall of 3 %"},
-       {"flat_share", k_flat_share, "fraction", 0.1, 1, "axolotl's training stability guide: stops early in training"},
+       {"flat_share", k_flat_share, "fraction", 0.1, 1,
+        "axolotl's training stability guide: stops early in training"},
        {"little_learned", k_little_learned, "fraction", 0, 1,
         "benchmark here: runs that converged had fallen by more before they levelled off"}},
       {"https://arxiv.org/abs/2001.08361"}};

@@ -21,8 +21,8 @@ struct Flag {
   const char* words;
 };
 
-// Limits: axolotl's training stability guide, table of GRPO metrics (red flag column); a step inside it where the healthy
-// range is far away.
+// Limits: axolotl's training stability guide, table of GRPO metrics (red flag column); a step
+// inside it where the healthy range is far away.
 constexpr std::array k_flags{
     Flag{"entropy.collapse", Role::entropy, Side::below, 0.01, true,
          "the policy has collapsed to one answer"},
@@ -37,8 +37,9 @@ constexpr std::array k_flags{
     Flag{"clip_ratio.high", Role::clip_ratio, Side::above, 0.3, false,
          "most updates are clipped away"},
 };
-constexpr double k_off_policy_difference = 0.1;  // healthy below (axolotl's training stability guide)
-constexpr double k_off_policy_ratio = 0.1;       // healthy above (axolotl's training stability guide)
+constexpr double k_off_policy_difference =
+    0.1;                                    // healthy below (axolotl's training stability guide)
+constexpr double k_off_policy_ratio = 0.1;  // healthy above (axolotl's training stability guide)
 
 const DetectorSpec& policy_spec() {
   static const DetectorSpec spec{
@@ -51,12 +52,16 @@ const DetectorSpec& policy_spec() {
       "entropy 0.31, 0.12, 0.02, 0.004, 0.002",
       {Role::entropy, Role::kl, Role::logp_difference, Role::is_ratio_min, Role::is_ratio_max,
        Role::clip_ratio},
-      {{"entropy_low", 0.01, "nats", 0, 1, "axolotl's training stability guide: below 0.01 suggests mode collapse"},
-       {"entropy_high", 1.0, "nats", 0.1, 10, "axolotl's training stability guide: above 1.0 the model is not converging"},
-       {"kl_high", 2.0, "nats", 0.1, 100, "axolotl's training stability guide: above 2.0 too far from the reference"},
+      {{"entropy_low", 0.01, "nats", 0, 1,
+        "axolotl's training stability guide: below 0.01 suggests mode collapse"},
+       {"entropy_high", 1.0, "nats", 0.1, 10,
+        "axolotl's training stability guide: above 1.0 the model is not converging"},
+       {"kl_high", 2.0, "nats", 0.1, 100,
+        "axolotl's training stability guide: above 2.0 too far from the reference"},
        {"logp_difference_high", 1.0, "nats", 0.1, 10,
         "axolotl's training stability guide: above 1.0 far from the server's weights"},
-       {"is_ratio_low", 0.01, "", 0, 1, "axolotl's training stability guide: healthy above 0.1, near 0 is stale"},
+       {"is_ratio_low", 0.01, "", 0, 1,
+        "axolotl's training stability guide: healthy above 0.1, near 0 is stale"},
        {"is_ratio_high", 10, "", 1, 1e6, "the reverse of the guide's 0.1"},
        {"clip_ratio_high", 0.3, "fraction", 0, 1,
         "axolotl's training stability guide: above 0.3 clipping is too aggressive"}},

@@ -13,12 +13,14 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_no_spread = 0.8;  // frac_reward_zero_std: healthy below (axolotl's training stability guide)
-constexpr double k_most = 0.8;       // share of records that makes a state
+constexpr double k_no_spread =
+    0.8;  // frac_reward_zero_std: healthy below (axolotl's training stability guide)
+constexpr double k_most = 0.8;  // share of records that makes a state
 constexpr std::uint64_t k_few = 5;
-constexpr std::uint64_t k_patience = 20;  // axolotl's training stability guide: above 0 within 20 steps
-constexpr double k_loss_zero = 5e-4;      // prints as 0.000
-constexpr double k_saturated = 0.98;      // of the highest possible reward of one function
+constexpr std::uint64_t k_patience =
+    20;                               // axolotl's training stability guide: above 0 within 20 steps
+constexpr double k_loss_zero = 5e-4;  // prints as 0.000
+constexpr double k_saturated = 0.98;  // of the highest possible reward of one function
 constexpr double k_fall = 0.2;
 
 const DetectorSpec& rewards_spec() {
@@ -36,7 +38,8 @@ const DetectorSpec& rewards_spec() {
         "axolotl's training stability guide: frac_reward_zero_std healthy below 0.8"},
        {"patience", static_cast<double>(k_patience), "records", 1, 1000,
         "axolotl's training stability guide: rewards above 0 within 20 steps"},
-       {"most", k_most, "fraction", 0.5, 1, "single groups without spread are normal (axolotl's training stability guide)"},
+       {"most", k_most, "fraction", 0.5, 1,
+        "single groups without spread are normal (axolotl's training stability guide)"},
        {"saturated", k_saturated, "", 0.5, 1, "rewards of one function are customarily 0 to 1"}},
       {"https://arxiv.org/abs/2402.03300", "https://github.com/huggingface/trl/issues/3857"}};
   return spec;

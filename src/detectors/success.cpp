@@ -28,7 +28,8 @@ const DetectorSpec& success_spec() {
       {{"steps", static_cast<double>(k_steps), "steps", 1, 1e6,
         "the bf16 stability checklist: no NaN in the first 100 steps"},
        {"norm", k_norm, "", 1, 1e6, "the bf16 stability checklist: grad_norm finite and below 100"},
-       {"memory", k_memory, "x", 1, 10, "the bf16 stability checklist: memory consistent across steps"}},
+       {"memory", k_memory, "x", 1, 10,
+        "the bf16 stability checklist: memory consistent across steps"}},
       {}};
   return spec;
 }

@@ -14,7 +14,8 @@
 /// `==` on texts ignores case. A name alone asks whether the fact is true (a number: not 0; a text:
 /// not empty).
 ///
-/// `known(x)`: the fact is held; `unseen(x)`: it is not known to be true. These two are never unknown.
+/// `known(x)`: the fact is held; `unseen(x)`: it is not known to be true. These two are never
+/// unknown.
 ///
 /// A fact that is not held is unknown; so is a comparison with it, with a NaN, or of things of
 /// different types. Unknown stays unknown through `!`; `&&` is false as soon as one side is, `||`

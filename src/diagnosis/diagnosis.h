@@ -1,6 +1,7 @@
 #pragma once
-/// The diagnosis: symptoms + facts + knowledge -> ranked causes with remedies, and the cheapest experiment that would
-/// separate the first ones. Knowledge is data (knowledge/causes); this folder holds no cause by name.
+/// The diagnosis: symptoms + facts + knowledge -> ranked causes with remedies, and the cheapest
+/// experiment that would separate the first ones. Knowledge is data (knowledge/causes); this folder
+/// holds no cause by name.
 
 #include <optional>
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace aplomb {
 
-/// Facts by name. A name that is not held is unknown, which is neither true nor false (see condition.h).
+/// Facts by name. A name that is not held is unknown, which is neither true nor false (see
+/// condition.h).
 class FactTable {
  public:
   void set(Fact fact);  ///< the first of a name stays
@@ -25,14 +27,15 @@ class FactTable {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// Everything the knowledge base may see of a run: settings under their names, events as `error.<kind>` (and
-/// `error.<kind>.<caught>`), symptoms as `<id>` = true (and `<id>.<measure>`), series as `<name>.first|last|min|max`,
-/// and what follows from them (knowledge/facts.yaml declares every name and type).
+/// Everything the knowledge base may see of a run: settings under their names, events as
+/// `error.<kind>` (and `error.<kind>.<caught>`), symptoms as `<id>` = true (and `<id>.<measure>`),
+/// series as `<name>.first|last|min|max`, and what follows from them (knowledge/facts.yaml declares
+/// every name and type).
 FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms);
 
 struct WeighedReason {
-  std::string when;     ///< the condition as written
-  double weight = 0;    ///< nats
+  std::string when;   ///< the condition as written
+  double weight = 0;  ///< nats
   std::vector<Origin> evidence;
   std::string because;  ///< the facts that made it hold, for people
 };

@@ -65,7 +65,8 @@ const std::vector<KeyIndex>& key_indices() {
   return the_indices;
 }
 
-/// Every key of every table: most of what a log holds is none of them, and is turned away by one probe.
+/// Every key of every table: most of what a log holds is none of them, and is turned away by one
+/// probe.
 bool any_table_holds(const std::string& folded) {
   static const std::unordered_set<std::string> the_keys = [] {
     std::unordered_set<std::string> keys;

@@ -104,8 +104,9 @@ std::optional<double> written_count(std::string_view text) {
     return *plain >= 0 && *plain == std::floor(*plain) ? plain : std::nullopt;
   }
   static constexpr std::pair<std::string_view, double> k_suffixes[] = {
-      {"K", 1e3},  {"M", 1e6},       {"B", 1e9},      {"G", 1e9},
-      {"T", 1e12}, {"million", 1e6}, {"billion", 1e9}, {"steps", 1}, {"step", 1}, {"tokens", 1}, {"samples", 1}, {"images", 1}, {"epochs", 1}};
+      {"K", 1e3},       {"M", 1e6},       {"B", 1e9},   {"G", 1e9},  {"T", 1e12},
+      {"million", 1e6}, {"billion", 1e9}, {"steps", 1}, {"step", 1}, {"tokens", 1},
+      {"samples", 1},   {"images", 1},    {"epochs", 1}};
   return with_unit(digits, k_suffixes);
 }
 

@@ -17,7 +17,7 @@
 namespace aplomb {
 namespace {
 
-constexpr std::size_t k_part_bytes = 256U << 10U;      // what one read(2) asks for
+constexpr std::size_t k_part_bytes = 256U << 10U;    // what one read(2) asks for
 constexpr std::size_t k_unpacked_bytes = 1U << 20U;  // what a decompressor hands out at once
 constexpr std::size_t k_zstd_window_log_most = 27;   // 128 MiB: zstd's own default limit
 

@@ -52,8 +52,8 @@ class ConfigJsonReader final : public Reader {
     const std::string_view name = file_name(artifact.path);
     const bool object = head.size() > 1 && head.front() == '{';
     if (!object || holds_none(name) || artifact.size > k_largest_config_bytes) return 0;
-    // A line that is an object, with more below it (another one, a progress bar), is a record of a log; a history of
-    // records is a trainer's state.
+    // A line that is an object, with more below it (another one, a progress bar), is a record of a
+    // log; a history of records is a trainer's state.
     const std::size_t first_end = head.find('\n');
     const bool records =
         first_end != std::string_view::npos && trim(head.substr(0, first_end)).ends_with('}');

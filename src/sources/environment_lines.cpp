@@ -129,7 +129,8 @@ bool EnvironmentLines::package(std::string_view line, bool declared, std::uint64
                         version.size(),
                         false,
                         false,
-                        false, false};
+                        false,
+                        false};
       told = sink.put(entry) > 0 || told;
       if (column) break;
     }

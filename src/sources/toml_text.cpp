@@ -71,7 +71,8 @@ class Walker {
                         end > begin ? end - begin : 0,
                         quoted,
                         list,
-                        false, false});
+                        false,
+                        false});
   }
 
   std::uint64_t byte_of(const toml::source_position& place) const {

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
-#include <algorithm>
 #include <protozero/pbf_reader.hpp>
 #include <string>
 #include <utility>

@@ -60,7 +60,16 @@ class Collector final : public YAML::EventHandler {
       const bool flow = frame.offset < text_.size() && text_[frame.offset] == '[';
       const std::size_t end = flow ? text_.find(']', frame.offset) : std::string_view::npos;
       const std::uint64_t size = end == std::string_view::npos ? 0 : end + 1 - frame.offset;
-      add({frame.path, {}, frame.joined, frame.line, frame.offset, size, false, true, false, false});
+      add({frame.path,
+           {},
+           frame.joined,
+           frame.line,
+           frame.offset,
+           size,
+           false,
+           true,
+           false,
+           false});
     }
     value_done();
   }
@@ -122,7 +131,8 @@ class Collector final : public YAML::EventHandler {
          extent,
          quoted,
          false,
-         false, false});
+         false,
+         false});
     value_done();
   }
 

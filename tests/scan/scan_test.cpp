@@ -116,7 +116,9 @@ TEST_P(EveryTarget, AllZerosOneOutlierAndConstantsAreExact) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, EveryTarget,
                          testing::ValuesIn(hwy::SupportedAndGeneratedTargets()),
-                         [](const auto& target) { return std::string(hwy::TargetName(target.param)); });
+                         [](const auto& target) {
+                           return std::string(hwy::TargetName(target.param));
+                         });
 
 TEST(Scan, ThreadsAndTensorsDoNotChangeTheResult) {
   std::vector<Buffer> buffers;
