@@ -85,6 +85,28 @@ void write_text(const fs::path& out, const fs::path& examples) {
   }
 }
 
+/// Whole small files of the example's checkpoints, and what they do not hold: a safetensors file, a
+/// pickle that calls, an index.
+void write_checkpoints(const fs::path& out, const fs::path& examples) {
+  using namespace std::string_literals;
+  const fs::path to = out / "checkpoint";
+  for (const auto& entry : fs::recursive_directory_iterator(examples)) {
+    const std::string ending = entry.path().extension().string();
+    const bool wanted = ending == ".pt" || ending == ".pth" || ending == ".bin";
+    if (!wanted || !entry.is_regular_file() || entry.file_size() > k_most_bytes) continue;
+    std::ifstream in(entry.path(), std::ios::binary);
+    write(to, entry.path().filename().string(), {std::istreambuf_iterator<char>(in), {}});
+  }
+  const std::string header = R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})";
+  write(to, "small.safetensors",
+        std::string(1, static_cast<char>(header.size())) + "\0\0\0\0\0\0\0"s + header +
+            "\x80\x3f\0\0"s);
+  write(to, "call.pkl",
+        "\x80\x02"
+        "cos\nsystem\n(X\x01\0\0\0xtR."s);
+  write(to, "index.json", R"({"weight_map": {"w": "model-1.safetensors"}})");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -94,5 +116,6 @@ int main(int count, char** arguments) {
   }
   write_binary(arguments[1]);
   write_text(arguments[1], arguments[2]);
+  write_checkpoints(arguments[1], arguments[2]);
   return 0;
 }
