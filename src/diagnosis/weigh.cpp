@@ -123,6 +123,11 @@ std::string_view slug_of(const Candidate& candidate) {
   return id.substr(id.find('.') + 1);
 }
 
+bool has_warning(const SeverityOf& severities) {
+  return std::any_of(severities.begin(), severities.end(),
+                     [](const auto& each) { return each.second >= Severity::warning; });
+}
+
 /// A cause that stands in several families (a learning rate that is too high ends in NaN or in
 /// divergence) is one cause: the family that fits best speaks for it.
 void keep_best_of_each(std::vector<Candidate>& candidates) {
@@ -152,7 +157,8 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   const auto mass = [&](double log_odds) {
     return std::exp(std::clamp(log_odds / book.calibration.temperature, -50.0, 50.0));
   };
-  const double calm = is_yes(facts.find("run.healthy")) ? book.calibration.healthy : 0;
+  const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
+  const double calm = calm_run ? book.calibration.healthy : 0;
   const double unknown = mass(book.calibration.unknown + calm);
   Ranking ranking;
   for (const Candidate& candidate : candidates) {
