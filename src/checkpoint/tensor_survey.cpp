@@ -31,7 +31,7 @@ Survey survey(const Checkpoint& checkpoint) {
           is_b || made.kind == TensorKind::bias || made.kind == TensorKind::buffer;
       out.all_zero += by_design ? 0U : 1U;
     }
-    out.tensors.push_back(std::move(made));
+    out.tensors.push_back(made);
   }
   std::uint64_t most = 0;
   for (const auto& [type, count] : by_type) {

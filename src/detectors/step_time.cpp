@@ -11,7 +11,7 @@
 namespace aplomb {
 namespace {
 
-constexpr double k_drift = 1.3;  // x: later steps take that much longer
+constexpr double k_drift = 1.5;  // x: later steps take that much longer
 constexpr double k_drift_note = 1.15;
 constexpr double k_starved = 0.3;    // share of a step spent waiting for data
 constexpr std::size_t k_least = 10;  // blocks
@@ -26,7 +26,7 @@ const DetectorSpec& step_time_spec() {
       "step_time_s 0.41, 0.42, 0.48, 0.55, 0.63",
       {Role::step_time_s, Role::tokens_per_s, Role::samples_per_s, Role::data_time_s},
       {{"drift", k_drift, "x", 1.05, 10,
-        "benchmark here: step times of healthy real runs stay within 15 %"},
+        "benchmark here: healthy runs stay within 15 % alone, within 1.45x beside busy neighbours"},
        {"starved", k_starved, "fraction", 0.05, 1,
         "the training debug playbook: data starvation; a third of the step is idle"}},
       {"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"}};

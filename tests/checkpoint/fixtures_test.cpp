@@ -24,7 +24,7 @@ std::string python_with_torch() {
   const char* named = std::getenv("APLOMB_PYTHON");
   const std::array<std::string, 4> candidates = {
       named == nullptr ? "" : named, APLOMB_SOURCE_DIR "/.venv/bin/python",
-      APLOMB_SOURCE_DIR "/../../main/.venv/bin/python", "python3"};
+      "python3"};
   for (const std::string& each : candidates) {
     if (each.empty()) continue;
     const std::string probe = each + " -c 'import torch, safetensors, numpy' >/dev/null 2>&1";
