@@ -1,5 +1,5 @@
-#include <array>
 #include <fmt/format.h>
+#include <array>
 
 #include <string>
 

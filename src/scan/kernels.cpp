@@ -1,4 +1,5 @@
-// One file on purpose: Highway compiles it once for each target, and the kernel reads top to bottom.
+// One file on purpose: Highway compiles it once for each target, and the kernel reads top to
+// bottom.
 //
 // The scan of fp32, bf16 and fp16, once for each SIMD target.
 //

@@ -22,9 +22,8 @@ using Json = nlohmann::json;
 /// The Python that has torch: $APLOMB_PYTHON, the repository's own environment, or the system's.
 std::string python_with_torch() {
   const char* named = std::getenv("APLOMB_PYTHON");
-  const std::array<std::string, 4> candidates = {
-      named == nullptr ? "" : named, APLOMB_SOURCE_DIR "/.venv/bin/python",
-      "python3"};
+  const std::array<std::string, 3> candidates = {named == nullptr ? "" : named,
+                                                 APLOMB_SOURCE_DIR "/.venv/bin/python", "python3"};
   for (const std::string& each : candidates) {
     if (each.empty()) continue;
     const std::string probe = each + " -c 'import torch, safetensors, numpy' >/dev/null 2>&1";
