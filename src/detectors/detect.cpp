@@ -170,6 +170,7 @@ std::vector<Symptom> detect(const Run& run) {
   const Series& anchor = anchor_of(chosen);
   DetectorBank bank(context_of(run, chosen, anchor));
   std::vector<Cursor> cursors;
+  cursors.reserve(chosen.size());
   for (std::uint32_t i = 0; i < chosen.size(); ++i)
     cursors.emplace_back(*chosen[i], run.shown_by(*chosen[i]), i, anchor);
   std::vector<Reading> readings;

@@ -14,6 +14,9 @@ namespace aplomb {
 namespace {
 
 constexpr double k_share_failed = 0.2;  // one step in five lost is no longer training
+// torch.amp.GradScaler tries a larger scale every 2,000 steps and loses one step each time; finding
+// the scale at the start of a short run costs more. Two in a hundred is still that bookkeeping.
+constexpr double k_share_of_overflows = 0.02;
 constexpr std::uint64_t k_back = 3;  // finite samples in a row after which a series has recovered
 constexpr std::int64_t k_early_step =
     100;  // "no NaN in the first 100 steps" is the guides' criterion of stability
@@ -50,6 +53,8 @@ const DetectorSpec& nonfinite_spec() {
        Role::logp_difference},
       {{"share_failed", k_share_failed, "fraction", 0, 1,
         "more than one lost step in five: the run does not train even if the loss comes back"},
+       {"share_of_overflows", k_share_of_overflows, "fraction", 0, 1,
+        "GradScaler's growth interval is 2,000 steps; short runs pay more for calibration"},
        {"back", static_cast<double>(k_back), "samples", 1, 100,
         "shortest tail that shows a recovery"},
        {"early_step", static_cast<double>(k_early_step), "steps", 1, 1e6,
@@ -89,6 +94,99 @@ std::string_view id_of(Role role) {
     default:
       return "metric.nonfinite";
   }
+}
+
+/// Enough finite samples in a row after the last bad one.
+bool recovers(const Watch& watch) { return watch.finite_run >= k_back; }
+
+double bad_share(const Watch& watch) {
+  return static_cast<double>(watch.bad) / static_cast<double>(watch.count);
+}
+
+Severity loss_severity(const Watch& watch) {
+  if (!recovers(watch) || bad_share(watch) > k_share_failed) return Severity::failed;
+  return watch.bad == 1 ? Severity::warning : Severity::unstable;
+}
+
+/// Dynamic loss scaling meets an overflow now and then and skips the step: that is how it works.
+Severity grad_norm_severity(const Watch& watch) {
+  const double share = bad_share(watch);
+  const bool lasting = !recovers(watch);
+  if (watch.bad >= 3 && (lasting || share > k_share_failed)) return Severity::failed;
+  if (lasting) return watch.bad > 1 ? Severity::unstable : Severity::warning;
+  return watch.bad <= 3 || share < k_share_of_overflows ? Severity::note : Severity::warning;
+}
+
+Severity part_severity(const Watch& watch) {
+  const bool lasting = !recovers(watch);
+  if (lasting && (watch.bad > 1 || watch.role == Role::loss_component)) return Severity::failed;
+  return lasting || bad_share(watch) > k_share_failed ? Severity::unstable : Severity::warning;
+}
+
+Severity severity_of(const Watch& watch, const RunContext& context) {
+  const bool lasting = !recovers(watch);
+  switch (watch.role) {
+    case Role::loss:
+      return loss_severity(watch);
+    case Role::grad_norm:
+      return grad_norm_severity(watch);
+    case Role::eval_loss:
+    case Role::loss_component:
+      return part_severity(watch);
+    case Role::reward:
+    case Role::entropy:
+    case Role::kl:
+    case Role::value_loss:
+    case Role::cfm_loss:
+      return lasting && context.reinforcement ? Severity::unstable : Severity::warning;
+    case Role::eval_component:
+    case Role::eval_metric:
+    case Role::perplexity:
+    case Role::param_norm:
+      return lasting ? Severity::warning : Severity::note;
+    default:
+      return Severity::note;
+  }
+}
+
+/// Which kinds of series are not finite in one frame.
+struct BadKinds {
+  bool loss = false;
+  bool grad_norm = false;
+  bool component = false;
+  bool eval = false;
+  Origin origin;  // of the last bad one
+
+  bool any() const { return loss || grad_norm || component || eval; }
+};
+
+BadKinds bad_kinds(const Frame& frame) {
+  BadKinds kinds;
+  for (const Reading& reading : frame.readings) {
+    if (std::isfinite(reading.value)) continue;
+    kinds.loss = kinds.loss || reading.role == Role::loss;
+    kinds.grad_norm = kinds.grad_norm || reading.role == Role::grad_norm;
+    kinds.component = kinds.component || reading.role == Role::loss_component;
+    kinds.eval = kinds.eval || reading.role == Role::eval_loss;
+    kinds.origin = reading.origin;
+  }
+  return kinds;
+}
+
+bool all_components_bad(const Frame& frame) {
+  return std::none_of(frame.readings.begin(), frame.readings.end(), [](const Reading& reading) {
+    return reading.role == Role::loss_component && std::isfinite(reading.value) &&
+           reading.value != 0;
+  });
+}
+
+/// With a part and the sum the part is the origin, unless every part went (then the network's
+/// output did).
+std::string_view first_kind(const BadKinds& kinds, const Frame& frame) {
+  if (kinds.component && kinds.loss && !all_components_bad(frame)) return "component";
+  if (kinds.loss) return kinds.grad_norm ? "both" : "loss";
+  if (kinds.grad_norm) return "grad_norm";
+  return kinds.component ? "component" : "eval_loss";
 }
 
 class NonfiniteDetector final : public Detector {
@@ -153,42 +251,6 @@ class NonfiniteDetector final : public Detector {
     return true;
   }
 
-  static bool recovers(const Watch& watch) { return watch.finite_run >= k_back; }
-
-  static Severity severity_of(const Watch& watch, const RunContext& context) {
-    const double share = static_cast<double>(watch.bad) / static_cast<double>(watch.count);
-    const bool lasting = !recovers(watch);
-    switch (watch.role) {
-      case Role::loss:
-        if (lasting || share > k_share_failed) return Severity::failed;
-        return watch.bad == 1 ? Severity::warning : Severity::unstable;
-      case Role::grad_norm:
-        // Dynamic loss scaling meets an overflow now and then and skips the step: that is how it
-        // works.
-        if (watch.bad >= 3 && (lasting || share > k_share_failed)) return Severity::failed;
-        if (lasting) return watch.bad > 1 ? Severity::unstable : Severity::warning;
-        return watch.bad <= 3 || share < 0.02 ? Severity::note : Severity::warning;
-      case Role::eval_loss:
-      case Role::loss_component:
-        if (lasting && (watch.bad > 1 || watch.role == Role::loss_component))
-          return Severity::failed;
-        return lasting || share > k_share_failed ? Severity::unstable : Severity::warning;
-      case Role::reward:
-      case Role::entropy:
-      case Role::kl:
-      case Role::value_loss:
-      case Role::cfm_loss:
-        return lasting && context.reinforcement ? Severity::unstable : Severity::warning;
-      case Role::eval_component:
-      case Role::eval_metric:
-      case Role::perplexity:
-      case Role::param_norm:
-        return lasting ? Severity::warning : Severity::note;
-      default:
-        return Severity::note;
-    }
-  }
-
   Symptom describe(const Watch& watch, const RunContext& context) const {
     Symptom symptom;
     symptom.id = id_of(watch.role);
@@ -197,13 +259,12 @@ class NonfiniteDetector final : public Detector {
     symptom.last_step = watch.last_step;
     symptom.series = watch.name;
     const char* kind = watch.infinite ? "inf" : "nan";
-    const double share = static_cast<double>(watch.bad) / static_cast<double>(watch.count);
     auto& measures = symptom.measures;
     measures["step"] = static_cast<double>(watch.first_step);
     measures["index"] = static_cast<double>(watch.first_index);
     measures["kind"] = std::string(kind);
     measures["count"] = static_cast<double>(watch.bad);
-    measures["share"] = share;
+    measures["share"] = bad_share(watch);
     measures["first_sample"] = watch.first_index == 0;
     measures["recovers"] = recovers(watch);
     if (watch.has_before) measures["before"] = watch.before.value;
@@ -235,47 +296,21 @@ class NonfiniteDetector final : public Detector {
   }
 
   void note_onset(const Frame& frame) {
-    bool loss = false;
-    bool grad = false;
-    bool component = false;
-    bool eval = false;
-    for (const Reading& reading : frame.readings) {
-      if (std::isfinite(reading.value)) continue;
-      loss = loss || reading.role == Role::loss;
-      grad = grad || reading.role == Role::grad_norm;
-      component = component || reading.role == Role::loss_component;
-      eval = eval || reading.role == Role::eval_loss;
-    }
-    if (!loss && !grad && !component && !eval) return;
+    const BadKinds kinds = bad_kinds(frame);
+    if (!kinds.any()) return;
     onset_known_ = true;
     onset_step_ = frame.step;
     onset_index_ = frames_ == 0 ? 0 : frames_ - 1;
-    // With a part and the sum the part is the origin, unless every part went (then the network's
-    // output did).
-    first_ = loss && grad ? "both"
-             : loss       ? "loss"
-             : grad       ? "grad_norm"
-             : component  ? "component"
-                          : "eval_loss";
-    if (component && loss && !all_components_bad(frame)) first_ = "component";
+    onset_origin_ = kinds.origin;
+    first_ = first_kind(kinds, frame);
     grad_before_ = grad_rise_.now();
     loss_before_ = loss_rise_.now();
-    for (const Reading& reading : frame.readings) {
-      if (!std::isfinite(reading.value)) onset_origin_ = reading.origin;
-    }
   }
 
   static bool is_training(const Frame& frame) {
     return reading_of(frame, Role::loss) != nullptr ||
            reading_of(frame, Role::grad_norm) != nullptr ||
            reading_of(frame, Role::loss_component) != nullptr;
-  }
-
-  static bool all_components_bad(const Frame& frame) {
-    return std::none_of(frame.readings.begin(), frame.readings.end(), [](const Reading& reading) {
-      return reading.role == Role::loss_component && std::isfinite(reading.value) &&
-             reading.value != 0;
-    });
   }
 
   std::string_view onset_word(const RunContext& context) const {
