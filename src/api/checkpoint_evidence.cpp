@@ -180,7 +180,10 @@ void CheckpointEvidence::precision(const Checkpoint& checkpoint, const Precision
   const double share = predicted.lost_frac();
   const std::string words =
       fmt::format("{} of the next updates would round away, {} of {} tensors lose all of theirs",
-                  percent(share), predicted.frozen(), predicted.tensors.size());
+                  percent(share), predicted.frozen(), predicted.tensors.size()) +
+      (predicted.frozen() == 0 ? std::string()
+                               : fmt::format("; {} will not change over the next {} steps",
+                                             predicted.stays(), predicted.steps));
   fact("ckpt.lost_update_fraction", share, words);
   fact("ckpt.lost_tensors", count(predicted.frozen()), words);
   if (share <= 0.5 && predicted.frozen() == 0) return;
@@ -188,6 +191,7 @@ void CheckpointEvidence::precision(const Checkpoint& checkpoint, const Precision
   symptom.summary = words;
   symptom.measures["share"] = share;
   symptom.measures["tensors"] = count(predicted.frozen());
+  symptom.measures["stays"] = count(predicted.stays());
   for (const TensorPrecision& each : predicted.tensors) {
     if (!each.all_lost() && each.lost.lost_frac() <= 0.5) break;  // most lost come first
     show(symptom, checkpoint, checkpoint.tensors[each.tensor],

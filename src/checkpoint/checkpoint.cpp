@@ -47,6 +47,20 @@ void take_numbers(std::string_view text, std::initializer_list<std::string_view>
   }
 }
 
+/// The two newest learning rates of a trainer_state.json's log_history: whether it rises.
+void take_logged_rates(std::string_view text, std::map<std::string, double>& out) {
+  constexpr std::string_view k_key = "\"learning_rate\"";
+  std::size_t end = text.size();
+  for (const char* name : {"last_logged_lr", "lr_logged_before"}) {
+    const std::size_t at = end == 0 ? std::string_view::npos : text.rfind(k_key, end - 1);
+    if (at == std::string_view::npos) return;
+    if (const auto rate = json_number(text.substr(at, 96), "learning_rate")) {
+      out.emplace(name, *rate);
+    }
+    end = at;
+  }
+}
+
 /// `rng_state_3.pth` -> 3, `random_states_0.pkl` -> 0, `rng_state.pth` -> -1.
 int rank_of(std::string_view name) {
   const std::size_t dot = name.find('.');
@@ -150,6 +164,7 @@ class Opener {
     } else {
       take_numbers(file.text(), {"global_step", "max_steps", "epoch", "train_batch_size"},
                    out_.trainer_state);
+      take_logged_rates(file.text(), out_.trainer_state);
     }
     return "json";
   }

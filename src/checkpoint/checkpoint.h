@@ -36,8 +36,9 @@ struct CheckpointFile {
 
 /// One parameter group of an optimizer's state_dict.
 struct OptimizerGroup {
-  std::map<std::string, double> numbers;  ///< lr, weight_decay, eps, momentum, beta1, beta2 ...
-  std::vector<std::int64_t> parameters;   ///< ids in order
+  std::map<std::string, double> numbers;     ///< lr, weight_decay, eps, momentum, beta1, beta2 ...
+  std::map<std::string, std::string> words;  ///< adjust_lr_fn
+  std::vector<std::int64_t> parameters;      ///< ids in order
   bool decoupled = true;
 };
 
@@ -66,9 +67,11 @@ struct Checkpoint {
   bool in_model_order = false;  ///< the order is that of the model's parameters (torch.save)
   bool is_adapter = false;
   std::optional<OptimizerState> optimizer;
-  std::map<std::string, double> scheduler;      ///< last_epoch, _step_count, last_lr
-  std::map<std::string, double> trainer_state;  ///< global_step, max_steps, epoch, train_batch_size
-  std::map<std::string, double> scaler;         ///< scale, growth_tracker
+  std::map<std::string, double> scheduler;  ///< last_epoch, _step_count, last_lr
+  std::map<std::string, double>
+      trainer_state;                     ///< global_step, max_steps, epoch, train_batch_size,
+                                         ///< last_logged_lr, lr_logged_before
+  std::map<std::string, double> scaler;  ///< scale, growth_tracker
   std::map<std::string, double>
       config;                  ///< num_hidden_layers, initializer_range, tie_word_embeddings
   std::vector<int> rng_ranks;  ///< ranks that left an RNG state; -1: a single one

@@ -58,6 +58,8 @@ class Reader {
       } else if (key == "betas" && value.items.size() == 2) {
         take_number(group, "beta1", document_.at(value.items[0]));
         take_number(group, "beta2", document_.at(value.items[1]));
+      } else if (value.kind == PickleKind::text) {
+        group.words[key] = sanitize(value.text);
       } else {
         take_number(group, key, value);
       }

@@ -1,12 +1,12 @@
 #pragma once
-/// Which weights would not change if the optimizer took its next step now, told from one checkpoint
-/// with the state of Adam: the weight, its moments and the group's learning rate are all that the
-/// step depends on (numerics/lost_update.h has the arithmetic).
-///
-/// A weight whose update rounds away keeps its value, so the next update meets the same weight: a
-/// tensor that loses every element stays frozen for as long as its updates stay of this size.
+/// Which weights would not change if the optimizer took its next step now, and which would not over
+/// the steps that follow, told from one checkpoint with the optimizer's state: the weight, its
+/// moments and the group's learning rate are all that a step of Adam, Lion, SGD with momentum or
+/// Muon depends on (numerics/lost_update.h has the arithmetic, update_rule.h the model over many
+/// steps).
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/parameter_map.h"
 #include "checkpoint/tensor_kind.h"
+#include "checkpoint/update_rule.h"
 #include "numerics/lost_update.h"
 
 namespace aplomb {
@@ -24,10 +25,19 @@ struct TensorPrecision {
   std::size_t tensor = 0;  ///< index into Checkpoint::tensors
   Format format = Format::fp32;
   double lr = 0;
+  UpdateKind rule = UpdateKind::adam;
   LostUpdates lost;
+  /// The largest single update to be expected over the steps ahead, over what it takes to change
+  /// the element that it takes least for. Known where every update of the next step is lost.
+  double reach = 1;
+  /// The same for the largest update that the optimizer can make at all; infinite where it has no
+  /// bound.
+  double bound = std::numeric_limits<double>::infinity();
   bool sure = false;  ///< of the name
 
   bool all_lost() const { return lost.asked > 0 && lost.lost == lost.asked; }
+  /// No element will change over the steps ahead.
+  bool stays() const { return all_lost() && reach < 1; }
 };
 
 /// What keeping the weights in fp32 costs, in bytes.
@@ -44,16 +54,23 @@ struct Precision {
   MasterWeightPrice price;
   std::uint64_t asked = 0;
   std::uint64_t lost = 0;
-  bool certain = false;    ///< every parameter's name is known
-  bool used_peak = false;  ///< the learning rate had run out: the schedule's peak was taken
-  std::string why_not;     ///< why nothing could be predicted; empty where it could
+  bool certain = false;     ///< every parameter's name is known
+  bool used_peak = false;   ///< the learning rate had run out: the schedule's peak was taken
+  bool warming = false;     ///< it still rises: the steps ahead are judged at its peak
+  std::uint64_t steps = 0;  ///< ahead
+  std::string why_not;      ///< why nothing could be predicted; empty where it could
   double lost_frac() const {
     return asked == 0 ? 0 : static_cast<double>(lost) / static_cast<double>(asked);
   }
-  std::size_t frozen() const;  ///< tensors that lose every update
+  std::size_t frozen() const;  ///< tensors that lose every update of the next step
+  std::size_t stays() const;   ///< of them: those that no step ahead will change
 };
 
-/// `as`: predicts for weights kept in this format instead of their own (rounded to it first).
-Precision predict_precision(const Checkpoint& checkpoint, std::optional<Format> as = std::nullopt);
+struct PrecisionQuestion {
+  std::optional<Format> as;   ///< for weights kept in this format instead (rounded to it first)
+  std::uint64_t steps = 200;  ///< ahead
+};
+
+Precision predict_precision(const Checkpoint& checkpoint, const PrecisionQuestion& question = {});
 
 }  // namespace aplomb

@@ -20,6 +20,7 @@ struct Options {
   std::string html;
   std::size_t most = 20;
   std::string as;
+  std::uint64_t steps = 200;
 };
 
 constexpr std::size_t k_most_causes = 8;
@@ -44,6 +45,8 @@ class CkptCommand : public Command {
     precision_ = verb("precision", "Which weights would swallow the optimizer's next update");
     precision_->add_option("--as", options_.as, "predict for weights in this format")
         ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
+    precision_->add_option("--steps", options_.steps, "how far to look ahead")
+        ->capture_default_str();
     optimizer_ = verb("optimizer", "Groups, learning rates, moments, and weights nobody holds");
     resume_ = verb("resume", "What a resume from this checkpoint would get back and lose");
     return app_;
@@ -103,17 +106,19 @@ class CkptCommand : public Command {
   int precision(CheckpointFindings& findings) {
     const Checkpoint& checkpoint = *findings.checkpoint;
     const auto as = options_.as.empty() ? std::nullopt : format_of(options_.as);
-    const Precision own = predict_precision(checkpoint, as);
+    const Precision own = predict_precision(checkpoint, {as, options_.steps});
     if (!own.why_not.empty()) {
       complain(sanitize(checkpoint.path) + ": " + own.why_not + "; nothing can be predicted");
       return k_exit_usage;
     }
     findings.precision = &own;
-    return finish(findings, options_.json
-                                ? std::string()
-                                : precision_table(own, predict_precision(checkpoint, Format::bf16),
-                                                  predict_precision(checkpoint, Format::fp32),
-                                                  options_.most));
+    return finish(
+        findings,
+        options_.json
+            ? std::string()
+            : precision_table(own, predict_precision(checkpoint, {Format::bf16, options_.steps}),
+                              predict_precision(checkpoint, {Format::fp32, options_.steps}),
+                              options_.most));
   }
 
   int finish(const CheckpointFindings& findings, const std::string& table) {

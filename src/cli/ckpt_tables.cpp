@@ -120,6 +120,18 @@ std::string lora_lines(const CheckpointDiff& diff) {
                      diff.lora.size(), a, b, zero);
 }
 
+std::string outlook_line(const Precision& own) {
+  if (own.frozen() == 0) return {};
+  std::size_t surely = 0;
+  for (const TensorPrecision& each : own.tensors)
+    surely += each.stays() && each.bound < 1 ? 1U : 0U;
+  return fmt::format(
+      "Over the next {} steps {} of them are expected to stay frozen{}; {} of these cannot be "
+      "moved "
+      "by any update that the optimizer is able to make.\n",
+      own.steps, own.stays(), own.warming ? " (at the peak of the warm-up)" : "", surely);
+}
+
 }  // namespace
 
 std::string survey_table(const Checkpoint& checkpoint, const Survey& survey, std::size_t most) {
@@ -184,6 +196,7 @@ std::string precision_table(const Precision& own, const Precision& in_bf16,
       "Of the next optimizer step's updates {} would round away; {} of {} tensors lose all of "
       "theirs and stay as they are.\n",
       percent(own.lost_frac()), own.frozen(), own.tensors.size());
+  out += outlook_line(own);
   out += fmt::format(
       "The same step on weights in bf16: {} lost, {} tensors frozen; in fp32: {} "
       "lost, {} frozen.\n",
@@ -197,13 +210,13 @@ std::string precision_table(const Precision& own, const Precision& in_bf16,
         "optimizer.pt numbers its parameters: names were matched by shape and order; those "
         "marked ? could be another tensor of the same shape.\n";
   }
-  Table table({"tensor", "kind", "format", "lr", "lost", "mean update", "spacing"});
+  Table table({"tensor", "kind", "format", "lr", "lost", "ahead", "mean update", "spacing"});
   for (const TensorPrecision& each : own.tensors) {
     if (table.rows() >= most) break;
     table.add({each.name + (each.sure ? "" : " ?"), std::string(name(each.kind)),
                std::string(spec_of(each.format).name), show_number(each.lr),
-               percent(each.lost.lost_frac()), show_number(each.lost.mean_update),
-               show_number(each.lost.mean_gap)});
+               percent(each.lost.lost_frac()), each.stays() ? "frozen" : "moves",
+               show_number(each.lost.mean_update), show_number(each.lost.mean_gap)});
   }
   out += "\n" + table.text() + left_out(table.rows(), own.tensors.size());
   if (own.price.parameters > 0) {

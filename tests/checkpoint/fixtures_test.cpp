@@ -4,44 +4,26 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "made_checkpoints.h"
+#include "with_python.h"
 
 namespace aplomb {
 namespace {
 
 using Json = nlohmann::json;
 
-/// The Python that has torch: $APLOMB_PYTHON, the repository's own environment, or the system's.
-std::string python_with_torch() {
-  const char* named = std::getenv("APLOMB_PYTHON");
-  const std::array<std::string, 3> candidates = {named == nullptr ? "" : named,
-                                                 APLOMB_SOURCE_DIR "/.venv/bin/python", "python3"};
-  for (const std::string& each : candidates) {
-    if (each.empty()) continue;
-    const std::string probe = each + " -c 'import torch, safetensors, numpy' >/dev/null 2>&1";
-    if (std::system(probe.c_str()) == 0) return each;
-  }
-  return {};
-}
-
 class Fixtures : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const std::string python = python_with_torch();
+    const std::string python = test::python_with("torch, safetensors, numpy");
     if (python.empty()) return;
     folder_ = new test::TempFolder;
-    const std::string line =
-        fmt::format("{} {}/tests/checkpoint/make_fixtures.py {} >{}/said 2>&1", python,
-                    APLOMB_SOURCE_DIR, folder_->path(), folder_->path());
-    made_ = std::system(line.c_str()) == 0;
+    made_ = test::run_script(python, "make_fixtures.py", folder_->path());
     std::ifstream(*folder_ / "expected.json") >> expected_;
   }
   static void TearDownTestSuite() {

@@ -147,7 +147,7 @@ TEST_F(FrozenNorms, ArePredictedFromTheFirstCheckpointAlone) {
     }
   }
   EXPECT_EQ(precision.frozen(), 5U);
-  EXPECT_EQ(predict_precision(*first, Format::fp32).frozen(), 0U);
+  EXPECT_EQ(predict_precision(*first, {Format::fp32}).frozen(), 0U);
   // Two bytes more a weight, two a gradient, four for both moments.
   EXPECT_EQ(precision.price.weights_bytes, 2 * precision.price.parameters);
   EXPECT_EQ(precision.price.moments_bytes, 4 * precision.price.parameters);
