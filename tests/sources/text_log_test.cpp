@@ -43,7 +43,7 @@ TEST(TextLog, reads_the_dict_lines_of_the_hugging_face_trainer) {
   const Series* loss = run.find("loss");
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->role, Role::loss);
-  EXPECT_EQ(loss->step_kind, StepKind::epoch);
+  EXPECT_EQ(loss->step_kind, StepKind::ordinal);
   ASSERT_EQ(loss->size(), 3U);
   EXPECT_EQ(loss->value[0], 2.5);
   EXPECT_TRUE(std::isnan(loss->value[1]));

@@ -10,17 +10,17 @@ constexpr int k_most_ranks = 4096;
 
 bool is_whole(double epoch) { return epoch == std::floor(epoch) && std::fabs(epoch) < 1e9; }
 
-StepKind kind_of(bool stated, bool epoch_known) {
-  if (stated) return StepKind::explicit_;
-  return epoch_known ? StepKind::epoch : StepKind::ordinal;
-}
-
 }  // namespace
 
 Recorder::Rank& Recorder::rank_state(int rank) {
   const auto index = static_cast<std::size_t>(rank < 0 || rank >= k_most_ranks ? 0 : rank + 1);
   if (index >= ranks_.size()) ranks_.resize(index + 1);
   return ranks_[index];
+}
+
+StepKind Recorder::kind_of(Mode mode) {
+  if (mode == Mode::stated || mode == Mode::context) return StepKind::explicit_;
+  return mode == Mode::epoch ? StepKind::epoch : StepKind::ordinal;
 }
 
 const StepTracker& Recorder::tracker(int rank) { return rank_state(rank).tracker; }
@@ -38,10 +38,7 @@ void Recorder::context(const Place& place, int rank) { rank_state(rank).tracker.
 
 void Recorder::open(Line& line, KeyId key, Mode mode, int rank) {
   const Key& known = keys_[key];
-  const bool epoch_known = mode == Mode::epoch || !std::isnan(line.first.epoch);
-  const bool stated = mode == Mode::stated || mode == Mode::context;
-  line.id = build_.series(source_, known.series, known.raw, known.role,
-                          kind_of(stated, epoch_known), rank);
+  line.id = build_.series(source_, known.series, known.raw, known.role, kind_of(mode), rank);
   line.mode = mode;
   line.open = true;
 }

@@ -58,6 +58,7 @@ class Recorder {
   };
 
   Rank& rank_state(int rank);
+  static StepKind kind_of(Mode mode);
   void put(Rank& state, KeyId key, std::int64_t step, double value, std::uint64_t line,
            std::uint64_t offset);
   void open(Line& line, KeyId key, Mode mode, int rank);
