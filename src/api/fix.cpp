@@ -57,18 +57,31 @@ std::vector<ConfigEntry> entries_of(std::string_view text, ConfigSyntax syntax) 
 struct Standing {
   const ConfigEntry* entry = nullptr;
   const SettingKey* key = nullptr;
+  const Framework* table = nullptr;  ///< that has the key
 };
 
 class Fixer {
  public:
-  Fixer(std::string_view text, ConfigSyntax syntax, const Framework& framework)
-      : text_(text), syntax_(syntax), framework_(framework), entries_(entries_of(text, syntax)) {
+  Fixer(std::string_view text, ConfigSyntax syntax, const Framework& framework,
+        const knowledge::Versions& versions)
+      : text_(text),
+        syntax_(syntax),
+        framework_(framework),
+        versions_(versions),
+        entries_(entries_of(text, syntax)) {
     fixed_.syntax = syntax;
+    fixed_.framework = framework.slug;
   }
 
   FixedConfig fix(const std::vector<SettingValue>& settings) {
     for (const SettingValue& setting : settings) {
-      if (!change(setting) && !add(setting)) fixed_.left_out.push_back(setting.first);
+      const std::size_t changed = fixed_.changes.size();
+      if (!change(setting) && !add(setting)) {
+        fixed_.left_out.push_back(setting.first);
+      } else if (fixed_.changes.size() == changed) {
+        fixed_.already.push_back(setting.first);
+      }
+      silence_rival(setting.first);
     }
     fixed_.text = apply_edits(text_, std::move(edits_));
     return std::move(fixed_);
@@ -88,18 +101,56 @@ class Fixer {
     });
   }
 
+  /// Keywords of a call belong to the table that names the call: `LoraConfig` in a Trainer's
+  /// script.
+  const Framework& table_of(const ConfigEntry& entry) const {
+    const Framework* named =
+        entry.call.empty() ? nullptr : knowledge::framework_of_call(entry.call);
+    return named == nullptr ? framework_ : *named;
+  }
+
+  /// A key that the setting's own would be overruled by is set to 0: `warmup_steps: 500` beside
+  /// `warmup_ratio`.
+  void silence_rival(std::string_view setting) {
+    const knowledge::SettingSpec* spec = knowledge::find_setting_spec(setting);
+    const bool held =
+        std::find(fixed_.left_out.begin(), fixed_.left_out.end(), setting) == fixed_.left_out.end();
+    if (spec == nullptr || spec->overruled_by.empty() || !held) return;
+    for (const Standing& one : standing(spec->overruled_by)) {
+      const auto number = knowledge::written_number(one.entry->text);
+      const bool edited = std::any_of(edits_.begin(), edits_.end(), [&](const TextEdit& edit) {
+        return edit.offset == one.entry->offset;
+      });
+      const bool other = number && *number != 0 && !edited && !says(one, setting);
+      if (other) replace(one, {spec->overruled_by, 0.0}, 0.0);
+    }
+  }
+
+  /// Whether the entry's value, as it stands, is one of this setting.
+  bool says(const Standing& one, std::string_view setting) const {
+    const auto read = knowledge::read_setting(one.table->slug, one.entry->path, one.entry->text,
+                                              knowledge::KeyScope::own);
+    return std::any_of(read.begin(), read.end(), [setting](const knowledge::Assignment& made) {
+      return made.spec->name == setting;
+    });
+  }
+
   std::vector<Standing> standing(std::string_view setting) const {
     std::vector<Standing> found;
     for (const ConfigEntry& entry : entries_) {
       const std::string folded = knowledge::fold_key(entry.path);
-      for (const Framework* table : {&framework_, knowledge::find_framework(framework_.extends)}) {
+      const Framework& own = table_of(entry);
+      for (const Framework* table : {&own, knowledge::find_framework(own.extends)}) {
         if (table == nullptr) continue;
         const auto key = std::find_if(
             table->settings.begin(), table->settings.end(), [&](const SettingKey& one) {
               return states(*table, one, setting) && knowledge::fold_key(one.key) == folded;
             });
         if (key == table->settings.end()) continue;
-        found.push_back({&entry, &*key});
+        const Standing one{&entry, &*key, table};
+        // A number below 1 under a key of steps means a share in newer versions only.
+        if (!knowledge::exists_in(*key, versions_) && !says(one, setting)) continue;
+        found.push_back(one);
         break;
       }
     }
@@ -145,8 +196,7 @@ class Fixer {
     } else if (!entry.is_flag) {
       return false;
     }
-    fixed_.changes.push_back(fmt::format("{}: {} -> {} (line {})", entry.path,
-                                         shorten(entry.text, 40), spelled, entry.line));
+    fixed_.changes.push_back({setting.first, entry.path, entry.text, spelled, entry.line});
     return done_ = true;
   }
 
@@ -173,10 +223,10 @@ class Fixer {
   /// Adds keys that are missing; whether any of them could be put into this file.
   bool add(const SettingValue& setting) {
     const knowledge::WrittenSettings written =
-        knowledge::write_settings(framework_.slug, {setting});
+        knowledge::write_settings(framework_.slug, {setting}, versions_);
     bool added = false;
     for (const WrittenKey& key : written.keys) {
-      const bool here = key.framework == &framework_ && key.key->call.empty();
+      const bool here = belongs_here(key);
       const auto* truth = std::get_if<bool>(&key.value);
       const bool off = truth != nullptr && !*truth && written.keys.size() > 1;
       if (!here || stands(key.key->key)) continue;
@@ -186,11 +236,29 @@ class Fixer {
       if (!edit) continue;
       edits_.push_back(*edit);
       fixed_.changes.push_back(
-          fmt::format("{}: {} (added)", key.key->key, knowledge::spell(key, name_of(syntax_))));
+          {setting.first, key.key->key, {}, knowledge::spell(key, name_of(syntax_)), 0});
       added = true;
     }
     done_ = done_ || added;
     return added;
+  }
+
+  /// A file is flat: keys of a call have no place in it but those of configuration classes, whose
+  /// parsers take them from files as well.
+  bool belongs_here(const WrittenKey& key) const {
+    if (syntax_ == ConfigSyntax::python) return key.framework->syntax == "python";
+    const std::size_t dot = key.key->key.rfind('.');
+    if (key.key->in_block && !block_stands(std::string_view(key.key->key).substr(0, dot)))
+      return false;
+    return key.framework == &framework_ &&
+           (key.key->call.empty() || key.key->call.ends_with("Config"));
+  }
+
+  bool block_stands(std::string_view block) const {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const ConfigEntry& entry) {
+      return entry.path.size() > block.size() && entry.path.starts_with(block) &&
+             entry.path[block.size()] == '.';
+    });
   }
 
   bool stands(std::string_view key) const {
@@ -215,8 +283,11 @@ class Fixer {
         if (bare && !*truth) return std::nullopt;
         return insert_flag(text_, entries_, "--" + path + (bare ? "" : " " + value));
       }
-      case ConfigSyntax::python:
-        return std::nullopt;
+      case ConfigSyntax::python: {
+        const std::string& call = key.key->call.empty() ? key.framework->call : key.key->call;
+        return insert_keyword(text_, entries_, {call, key.framework->calls},
+                              knowledge::spell_keyword(key));
+      }
     }
     return std::nullopt;
   }
@@ -224,6 +295,7 @@ class Fixer {
   std::string_view text_;
   ConfigSyntax syntax_;
   const Framework& framework_;
+  const knowledge::Versions& versions_;
   std::vector<ConfigEntry> entries_;
   std::vector<TextEdit> edits_;
   FixedConfig fixed_;
@@ -237,6 +309,11 @@ std::string names_of(const std::vector<SettingValue>& settings) {
 }
 
 }  // namespace
+
+std::string FixChange::text() const {
+  if (added()) return fmt::format("{}: {} (added)", key, after);
+  return fmt::format("{}: {} -> {} (line {})", key, shorten(before, 40), after, line);
+}
 
 ConfigSyntax syntax_of(std::string_view text, std::string_view path) {
   const auto named = [&](std::initializer_list<std::string_view> ends) {
@@ -259,11 +336,21 @@ ConfigSyntax syntax_of(std::string_view text, std::string_view path) {
   return parse_toml(text).error.empty() ? ConfigSyntax::toml : ConfigSyntax::python;
 }
 
+std::string framework_of_config(std::string_view text, std::string_view path) {
+  const ConfigSyntax syntax = syntax_of(text, path);
+  const std::vector<ConfigEntry> entries = entries_of(text, syntax);
+  const std::string_view by_keys = syntax == ConfigSyntax::python
+                                       ? framework_of_script(entries, path, text)
+                                       : framework_of(entries, path, name_of(syntax));
+  return std::string(by_keys.empty() ? knowledge::detect_framework(text) : by_keys);
+}
+
 Result<FixedConfig> fix_config(std::string_view original, std::string_view framework,
-                               const std::vector<SettingValue>& settings, std::string_view path) {
+                               const std::vector<SettingValue>& settings, std::string_view path,
+                               const knowledge::Versions& versions) {
   const ConfigSyntax syntax = syntax_of(original, path);
-  if (framework.empty())
-    framework = framework_of(entries_of(original, syntax), path, name_of(syntax));
+  const std::string told = framework.empty() ? framework_of_config(original, path) : std::string();
+  if (framework.empty()) framework = told;
   const Framework* table = knowledge::find_framework(framework);
   if (table == nullptr) {
     return fail(ErrorCode::bad_format,
@@ -272,7 +359,7 @@ Result<FixedConfig> fix_config(std::string_view original, std::string_view frame
                             "run was started with",
                             path.empty() ? "the text" : path));
   }
-  Fixer fixer(original, syntax, *table);
+  Fixer fixer(original, syntax, *table, versions);
   if (fixer.empty()) {
     return fail(ErrorCode::bad_format,
                 fmt::format("[fix] no settings could be read from {} as {}; mend its syntax first",

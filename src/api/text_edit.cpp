@@ -71,6 +71,32 @@ std::string at_end(std::string_view text, std::string lines) {
   return (open_line ? "\n" : "") + std::string(k_note) + std::move(lines);
 }
 
+/// The dotted name behind which the parenthesis of the entry's call opens.
+std::string_view callee_of(std::string_view text, const ConfigEntry& entry) {
+  const std::size_t open = text.rfind(entry.call + "(", entry.offset);
+  if (entry.call.empty() || open == std::string_view::npos) return {};
+  const std::size_t before = text.find_last_of(" \t\n=([,{", open);
+  const std::size_t start = before == std::string_view::npos ? 0 : before + 1;
+  return text.substr(start, open + entry.call.size() - start);
+}
+
+/// Whether the entry is a keyword of this call, or of another that takes the same ones. Of a method
+/// (`from_pretrained`) the kind of its class must fit as well: a tokenizer's is not a model's.
+bool is_keyword_of(std::string_view text, const ConfigEntry& entry, const KeywordCall& call) {
+  const std::string_view method = name_of(call.name);
+  if (entry.call != method) {
+    const bool configures = entry.call.ends_with("Config") || entry.call.ends_with("Arguments");
+    return configures && call.name == method &&
+           call.name.ends_with("Config") == entry.call.ends_with("Config") &&
+           std::find(call.others.begin(), call.others.end(), entry.call) != call.others.end();
+  }
+  if (call.name == method) return true;
+  const auto is_tokenizer = [](std::string_view name) {
+    return name.find("okenizer") != std::string_view::npos;
+  };
+  return is_tokenizer(call.name) == is_tokenizer(callee_of(text, entry));
+}
+
 /// Whether the entry's own key begins its line, so that a line may be put before it.
 bool begins_line(std::string_view text, const ConfigEntry& entry, std::size_t start) {
   const std::string_view line = trim(text.substr(start, entry.offset - start));
@@ -178,7 +204,30 @@ std::optional<TextEdit> insert_flag(std::string_view text, const std::vector<Con
   const std::size_t start = line_start(text, flag);
   const bool alone = trim(text.substr(start, flag - start)).empty() && start > 0;
   if (!alone) return TextEdit{flag, 0, std::string(words) + " "};
-  return TextEdit{flag, 0, std::string(words) + " \\\n" + std::string(indent_at(text, start))};
+  // A shell joins lines by `\`; a file of arguments has one on each line.
+  const std::size_t before = line_start(text, start - 1);
+  const std::string_view line = trim(text.substr(before, start - 1 - before));
+  const std::string_view join = line.ends_with("\\") ? " \\" : "";
+  return TextEdit{
+      flag, 0, std::string(words) + std::string(join) + "\n" + std::string(indent_at(text, start))};
+}
+
+std::optional<TextEdit> insert_keyword(std::string_view text,
+                                       const std::vector<ConfigEntry>& entries,
+                                       const KeywordCall& call, std::string_view keyword) {
+  // A dict that stands there already takes no second keyword of its name.
+  if (below(entries, keyword.substr(0, keyword.find('=')))) return std::nullopt;
+  const auto first = std::find_if(entries.begin(), entries.end(), [&](const ConfigEntry& entry) {
+    return entry.path.find('.') == std::string::npos && is_keyword_of(text, entry, call);
+  });
+  if (first == entries.end()) return std::nullopt;
+  const std::size_t name = text.rfind(first->path, first->offset);
+  if (name == std::string_view::npos) return std::nullopt;
+  const std::size_t start = line_start(text, name);
+  const std::string_view indent = indent_at(text, start);
+  if (start + indent.size() != name) return TextEdit{name, 0, std::string(keyword) + ", "};
+  return TextEdit{name, 0,
+                  std::string(keyword) + ",  " + std::string(k_note) + std::string(indent)};
 }
 
 }  // namespace aplomb

@@ -29,6 +29,16 @@ std::optional<TextEdit> insert_json(std::string_view text, const std::vector<Con
                                     std::string_view path, std::string_view value);
 std::optional<TextEdit> insert_toml(std::string_view text, const std::vector<ConfigEntry>& entries,
                                     std::string_view path, std::string_view value);
+/// Which call a keyword belongs to: `AutoTokenizer.from_pretrained`, or one of `others` that takes
+/// the same keywords (`GRPOConfig` for `SFTConfig`).
+struct KeywordCall {
+  std::string_view name;
+  const std::vector<std::string>& others;
+};
+/// `keyword`: `learning_rate=1e-5`. Nothing where the text makes no such call with a keyword.
+std::optional<TextEdit> insert_keyword(std::string_view text,
+                                       const std::vector<ConfigEntry>& entries,
+                                       const KeywordCall& call, std::string_view keyword);
 /// `words`: `--key value`.
 std::optional<TextEdit> insert_flag(std::string_view text, const std::vector<ConfigEntry>& entries,
                                     std::string_view words);

@@ -47,8 +47,10 @@ class DiagnoseCommand : public Command {
     app_->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
     app_->add_option("--html", options_.html, "write the report as one self-contained page")
         ->type_name("FILE");
-    app_->add_option("--fix", options_.fix,
-                     "write the first remedy into a copy of the run's configuration")
+    app_->add_option(
+            "--fix", options_.fix,
+            "write the first remedy into a copy of the run's configuration (a folder for several "
+            "files)")
         ->type_name("OUT");
     app_->add_option("--most", options_.most, "how many causes to list")
         ->check(CLI::Range(1, 100))
@@ -125,28 +127,24 @@ class DiagnoseCommand : public Command {
         return k_exit_usage;
       }
     }
-    if (!options_.fix.empty() && !fix(report)) return k_exit_usage;
     const Renderer* view = find_renderer(options_.json ? "json" : "terminal");
     if (view == nullptr) return k_exit_usage;
     if (const auto done = write_out(view->render(report, how)); !done) {
       complain(done.error().text);
       return k_exit_usage;
     }
+    if (!options_.fix.empty() && !fix(report)) return k_exit_usage;
     return exit_of(report);
   }
 
   bool fix(const Report& report) const {
-    const Result<FixFile> done = write_fix(report, options_.fix);
-    if (!done) {
-      complain(done.error().text);
-      return false;
+    if (report.verdict == Verdict::healthy) {
+      complain("nothing to mend: no configuration was written");
+      return true;
     }
-    complain("wrote " + options_.fix + " from " + done->from);
-    for (const std::string& change : done->changes) complain("  " + change);
-    for (const std::string& setting : done->left_out) {
-      complain("  not in this file: " + setting + " (set it where it belongs)");
-    }
-    return true;
+    const Result<std::string> done = write_fix(report, options_.fix);
+    complain(sanitize_lines(done ? *done : done.error().text));
+    return done.has_value();
   }
 
   CLI::App* app_ = nullptr;

@@ -55,6 +55,15 @@ SettingKey setting_key(std::string_view key, element item) {
   entry.scale = number_of(item, "scale", 1);
   entry.call = text_of(item, "call");
   entry.read_only = truth_of(item, "read_only");
+  entry.in_block = truth_of(item, "in_block");
+  entry.below = number_of(item, "below", 0);
+  for (const auto& [member, versions] :
+       {std::pair{"from", &entry.from}, {"before", &entry.before}}) {
+    each_member(item, member, [list = versions](std::string_view package, element version) {
+      std::string_view text;
+      if (version.get(text) == simdjson::SUCCESS) list->emplace_back(package, text);
+    });
+  }
   each_member(item, "values", [&entry](std::string_view written, element canonical) {
     if (auto value = value_of(canonical))
       entry.values.emplace_back(std::string(written), *std::move(value));

@@ -44,6 +44,13 @@ struct SettingKey {
   std::string
       call;  ///< where it stands in code, when not in the framework's usual place: `LoraConfig`
   bool read_only = false;  ///< understood when read, never written by a remedy
+  bool in_block = false;  ///< only added to a file in which its block (`deepspeed_config:`) stands:
+                          ///< it has no effect or no meaning elsewhere
+  double below = 0;  ///< where not 0: it says this setting only by numbers above 0 and below this
+                     ///< (`warmup_steps=0.05`)
+  /// Package -> version: the key is known from it on, or only before it.
+  std::vector<std::pair<std::string, std::string>> from;
+  std::vector<std::pair<std::string, std::string>> before;
 };
 
 struct Framework {

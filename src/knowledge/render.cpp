@@ -29,31 +29,66 @@ Value unquoted_value(std::string_view spelled) {
   return std::string(spelled);
 }
 
-/// The table's keys that may be written for a setting: its own, then those of what it extends. Keys
-/// of another call in the base table belong to code, which a framework of another syntax does not
-/// have.
-std::vector<std::pair<const Framework*, const SettingKey*>> keys_for(const Framework& framework,
-                                                                     std::string_view setting) {
-  std::vector<std::pair<const Framework*, const SettingKey*>> found;
-  for (const SettingKey& key : framework.settings) {
-    if (key.setting == setting && !key.read_only) found.emplace_back(&framework, &key);
+/// Leading numbers of two versions compared: whether `version` is at least `least`.
+bool at_least(std::string_view version, std::string_view least) {
+  while (true) {
+    const NumberPrefix have = parse_number_prefix(version.substr(0, version.find('.')));
+    const NumberPrefix want = parse_number_prefix(least.substr(0, least.find('.')));
+    if (want.size == 0) return true;
+    if (have.size == 0 || have.value < want.value) return false;
+    if (have.value > want.value) return true;
+    version.remove_prefix(std::min(version.find('.'), version.size() - 1) + 1);
+    least.remove_prefix(std::min(least.find('.'), least.size() - 1) + 1);
   }
-  if (!found.empty()) return found;
-  if (const Framework* base = find_framework(framework.extends)) {
-    for (const SettingKey& key : base->settings) {
-      const bool fits = key.call.empty() || framework.syntax == base->syntax;
-      if (key.setting == setting && !key.read_only && fits) found.emplace_back(&framework, &key);
-    }
+}
+
+/// Whether a version that is known does not have the key.
+bool gone_from(const SettingKey& key, const Versions& versions) {
+  const auto known = [&](const std::string& package) {
+    const auto found = versions.find(package);
+    return found == versions.end() ? std::string() : found->second;
+  };
+  for (const auto& [package, least] : key.from) {
+    const std::string version = known(package);
+    if (!version.empty() && !at_least(version, least)) return true;
   }
-  if (!found.empty()) return found;
+  for (const auto& [package, end] : key.before) {
+    const std::string version = known(package);
+    if (!version.empty() && at_least(version, end)) return true;
+  }
+  return false;
+}
+
+using KeysFound = std::vector<std::pair<const Framework*, const SettingKey*>>;
+
+/// A table's keys that may be written for a setting, as keys of `place`. `any_call`: false leaves
+/// out those that stand in a call of their own.
+void own_keys(const Framework& table, const Framework& place, std::string_view setting,
+              bool any_call, const Versions& versions, KeysFound& found) {
+  for (const SettingKey& key : table.settings) {
+    const bool fits = any_call || key.call.empty();
+    if (key.setting == setting && !key.read_only && fits && !gone_from(key, versions))
+      found.emplace_back(&place, &key);
+  }
+}
+
+/// The keys that may be written for a setting: the framework's own, else those of what it extends
+/// (keys of another call there belong to code, which a framework of another syntax does not have),
+/// else those of its `also`.
+KeysFound keys_for(const Framework& framework, std::string_view setting, const Versions& versions) {
+  KeysFound found;
+  own_keys(framework, framework, setting, true, versions, found);
+  const Framework* base = find_framework(framework.extends);
+  if (found.empty() && base != nullptr)
+    own_keys(*base, framework, setting, framework.syntax == base->syntax, versions, found);
   for (const std::string& slug : framework.also) {
-    const Framework* other = find_framework(slug);
-    if (other == nullptr) continue;
-    for (const SettingKey& key : other->settings) {
-      if (key.setting == setting && !key.read_only) found.emplace_back(other, &key);
-    }
     if (!found.empty()) break;
+    if (const Framework* other = find_framework(slug))
+      own_keys(*other, *other, setting, true, versions, found);
   }
+  // Where the version is not known, keys that every version has come first.
+  std::stable_partition(found.begin(), found.end(),
+                        [&](const auto& each) { return exists_in(*each.second, versions); });
   return found;
 }
 
@@ -64,11 +99,11 @@ bool is_the_rest(const Value& value) {
 }
 
 /// Writes one setting; whether any key could say it.
-bool write_one(const Framework& framework, const SettingValue& setting,
+bool write_one(const Framework& framework, const SettingValue& setting, const Versions& versions,
                std::vector<WrittenKey>& out) {
   const SettingSpec* spec = find_setting_spec(setting.first);
   if (spec == nullptr) return false;
-  const auto keys = keys_for(framework, setting.first);
+  const auto keys = keys_for(framework, setting.first, versions);
   const SettingKey* said = nullptr;
   for (const auto& [where, key] : keys) {
     const auto value = written_value_for(*key, setting.second);
@@ -140,15 +175,6 @@ std::string spell_text(std::string_view text, bool list, std::string_view syntax
   }
   const bool code = (syntax == "python" || syntax == "assignments") && text.starts_with("torch.");
   return code ? std::string(text) : in_quotes(text);
-}
-
-/// `lr_kwargs.min_lr` in code is a dict in a keyword: `lr_kwargs={"min_lr": 0}`.
-std::string python_keyword(const WrittenKey& written) {
-  const std::string& path = written.key->key;
-  const std::string value = spell(written, "python");
-  const std::size_t dot = path.find('.');
-  if (dot == std::string::npos) return path + "=" + value;
-  return path.substr(0, dot) + "={" + in_quotes(path.substr(dot + 1)) + ": " + value + "}";
 }
 
 Json json_value(const WrittenKey& written) {
@@ -227,7 +253,7 @@ std::string render_toml(const std::vector<WrittenKey>& keys) {
   }
   std::string out;
   for (const auto& [section, lines] : sections)
-    out += (section.empty() ? "" : "[" + section + "]\n") + lines;
+    out += section.empty() ? lines : fmt::format("[{}]\n{}", section, lines);
   return out;
 }
 
@@ -239,13 +265,13 @@ std::string render_python(const std::vector<WrittenKey>& keys) {
         written.key->call.empty() ? written.framework->call : written.key->call;
     std::string& list = keywords[call];
     if (list.empty()) calls.push_back(call);
-    list += (list.empty() ? "" : ", ") + python_keyword(written);
+    list += (list.empty() ? "" : ", ") + spell_keyword(written);
   }
   std::string out;
   for (const std::string& call : calls) {
     const std::string& list = keywords[call];
     const bool statement = call.empty();
-    out += statement ? list + "\n" : call + "(..., " + list + ")\n";
+    out += statement ? fmt::format("{}\n", list) : fmt::format("{}(..., {})\n", call, list);
   }
   return out;
 }
@@ -283,6 +309,12 @@ std::string render_block(const std::vector<WrittenKey>& keys, std::string_view s
 
 }  // namespace
 
+bool exists_in(const SettingKey& key, const Versions& versions) {
+  if (gone_from(key, versions)) return false;
+  return std::all_of(key.from.begin(), key.from.end(),
+                     [&](const auto& since) { return versions.contains(since.first); });
+}
+
 std::optional<Value> written_value_for(const SettingKey& key, const Value& value) {
   for (const auto& [spelled, canonical] : key.values) {
     if (canonical == value) return unquoted_value(spelled);
@@ -292,7 +324,8 @@ std::optional<Value> written_value_for(const SettingKey& key, const Value& value
   if (const double* number = as_number(value)) {
     const bool numeric = spec->type == SettingType::number || spec->type == SettingType::count ||
                          spec->type == SettingType::bytes || spec->type == SettingType::seconds;
-    if (numeric) return Value(*number / key.scale);
+    const bool fits = key.below == 0 || (*number > 0 && *number < key.below);
+    if (numeric) return fits ? std::optional<Value>(*number / key.scale) : std::nullopt;
     return spec->numeric ? std::optional<Value>(digits(*number)) : std::nullopt;
   }
   if (std::holds_alternative<bool>(value))
@@ -312,20 +345,29 @@ std::string spell(const WrittenKey& key, std::string_view syntax) {
   return spell_text(*as_text(key.value), key.is_list, syntax);
 }
 
+std::string spell_keyword(const WrittenKey& key) {
+  const std::string& path = key.key->key;
+  const std::string value = spell(key, "python");
+  const std::size_t dot = path.find('.');
+  if (dot == std::string::npos) return path + "=" + value;
+  return path.substr(0, dot) + "={" + in_quotes(path.substr(dot + 1)) + ": " + value + "}";
+}
+
 WrittenSettings write_settings(std::string_view framework,
-                               const std::vector<SettingValue>& settings) {
+                               const std::vector<SettingValue>& settings,
+                               const Versions& versions) {
   WrittenSettings written;
   const Framework* table = find_framework(framework);
   for (const SettingValue& setting : settings) {
-    if (table == nullptr || !write_one(*table, setting, written.keys))
+    if (table == nullptr || !write_one(*table, setting, versions, written.keys))
       written.left_out.push_back(setting.first);
   }
   return written;
 }
 
 std::string render_settings(std::string_view framework, const std::vector<SettingValue>& settings,
-                            std::string_view syntax) {
-  const WrittenSettings written = write_settings(framework, settings);
+                            std::string_view syntax, const Versions& versions) {
+  const WrittenSettings written = write_settings(framework, settings, versions);
   const Framework* own = find_framework(framework);
   std::vector<const Framework*> places;
   for (const WrittenKey& key : written.keys) {

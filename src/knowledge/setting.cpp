@@ -36,6 +36,7 @@ SettingSpec load_spec(element entry) {
   spec.type = type_of(text_of(entry, "type")).value_or(SettingType::text);
   spec.open = truth_of(entry, "open");
   spec.numeric = truth_of(entry, "numeric");
+  spec.overruled_by = text_of(entry, "overruled_by");
   simdjson::dom::object words;
   if (entry.at_key("words").get(words) != simdjson::SUCCESS) return spec;
   for (const auto& word : words) {
@@ -148,6 +149,10 @@ std::optional<Value> value_by(const SettingKey& key, const SettingSpec& spec,
     }
   }
   std::optional<Value> value = parse_value(spec, written);
+  if (value && key.below > 0) {
+    const double* number = as_number(*value);
+    if (number == nullptr || *number <= 0 || *number >= key.below) return std::nullopt;
+  }
   if (value && key.scale != 1) {
     if (const double* number = as_number(*value)) return Value(*number * key.scale);
   }

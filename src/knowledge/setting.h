@@ -39,6 +39,8 @@ struct SettingSpec {
   bool open = false;  ///< of `word`: words that the table does not hold are kept, in lower case
   bool numeric =
       false;  ///< of `text`: may be a number; others that are one say something else (a metric)
+  std::string overruled_by;  ///< a setting that frameworks obey instead where it is not 0:
+                             ///< `schedule.warmup_steps` of `schedule.warmup_frac`
   std::vector<std::pair<std::string, std::string>>
       words;  ///< spelling (lower case) -> canonical word
 

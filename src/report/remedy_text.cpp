@@ -18,6 +18,17 @@ std::vector<std::string> frameworks_of(const Run& run) {
   return {rewarded ? "trl" : "hf-trainer"};
 }
 
+/// `env.transformers` and its like.
+knowledge::Versions versions_of(const Run& run) {
+  knowledge::Versions versions;
+  for (const Setting& setting : run.settings) {
+    const std::string* version = as_text(setting.value);
+    if (setting.name.starts_with("env.") && version != nullptr)
+      versions[setting.name.substr(4)] = *version;
+  }
+  return versions;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run& run) {
@@ -26,12 +37,13 @@ std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run
   for (const auto& [setting, value] : remedy.set) lines += setting + ": " + show(value) + "\n";
   lines.pop_back();
   std::map<std::string, std::string> rendered = {{"generic", lines}};
+  const knowledge::Versions versions = versions_of(run);
   for (const std::string& framework : frameworks_of(run)) {
-    std::string text = knowledge::render_settings(framework, remedy.set);
+    std::string text = knowledge::render_settings(framework, remedy.set, {}, versions);
     if (!text.empty()) rendered[framework] = std::move(text);
     const bool on_a_command_line = framework == "hf-trainer" || framework == "trl";
     if (!on_a_command_line) continue;
-    text = knowledge::render_settings(framework, remedy.set, "flags");
+    text = knowledge::render_settings(framework, remedy.set, "flags", versions);
     if (!text.empty()) rendered[framework + " command line"] = std::move(text);
   }
   return rendered;

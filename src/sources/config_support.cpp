@@ -98,6 +98,15 @@ std::string_view framework_of(const std::vector<ConfigEntry>& entries, std::stri
   return knowledge::framework_by_keys(keys, syntax);
 }
 
+std::string_view framework_of_script(const std::vector<ConfigEntry>& entries, std::string_view path,
+                                     std::string_view text) {
+  const std::string_view by_keys = framework_of(entries, path, "assignments");
+  const knowledge::Framework* table = knowledge::find_framework(by_keys);
+  if (table != nullptr && !table->part) return by_keys;
+  const std::string_view by_words = knowledge::detect_framework(text);
+  return by_words.empty() ? by_keys : by_words;
+}
+
 std::size_t known_keys(const std::vector<ConfigEntry>& entries, std::string_view framework) {
   return static_cast<std::size_t>(
       std::count_if(entries.begin(), entries.end(), [&](const ConfigEntry& entry) {

@@ -29,6 +29,11 @@ std::string_view file_name(std::string_view path);
 std::string_view framework_of(const std::vector<ConfigEntry>& entries, std::string_view path,
                               std::string_view syntax);
 
+/// The same for a Python script, by its calls as well: keys of `LoraConfig` and `from_pretrained`
+/// outnumber those of the trainer in many.
+std::string_view framework_of_script(const std::vector<ConfigEntry>& entries, std::string_view path,
+                                     std::string_view text);
+
 /// How many of the entries some table knows.
 std::size_t known_keys(const std::vector<ConfigEntry>& entries, std::string_view framework);
 

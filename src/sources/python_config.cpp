@@ -34,7 +34,7 @@ class PythonConfigReader final : public Reader {
   void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
     const std::string text = read_config_text(bytes, build, source);
     auto entries = parse_nested(text);
-    const std::string framework(framework_of(entries, build.source(source).path, "assignments"));
+    const std::string framework(framework_of_script(entries, build.source(source).path, text));
     put_entries(std::move(entries), framework, build, source, true);
     SettingSink sink(build, source, framework);
     std::uint64_t number = 0;

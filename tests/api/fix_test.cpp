@@ -24,7 +24,7 @@ TEST(FixConfig, EditsYamlInPlaceAndKeepsCommentsAndOrder) {
             "micro_batch_size: 2\nlora_target_modules:\n  - q_proj\n# added by aplomb\nbf16: "
             "true\n# added by aplomb\nmax_grad_norm: 1\n");
   EXPECT_TRUE(fixed->left_out.empty());
-  EXPECT_EQ(fixed->changes.front(), "learning_rate: 2e-3 -> 0.0002 (line 5)");
+  EXPECT_EQ(fixed->changes.front().text(), "learning_rate: 2e-3 -> 0.0002 (line 5)");
 }
 
 TEST(FixConfig, TurnsTheOldKeyOffWhereANewOneSaysIt) {
