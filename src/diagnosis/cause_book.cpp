@@ -148,6 +148,32 @@ void add_names(element list, std::string_view before, std::string_view key,
   }
 }
 
+/// said.<subject>.<predicate> and its parts, for every pair of the lexicon; said.works_with.<x>,
+/// ...
+void add_said_names(std::vector<std::string>& out) {
+  const element claims = knowledge::file("claims.yaml");
+  const auto ids = [&](std::string_view key) {
+    std::vector<std::string> found;
+    for (const element entry : knowledge::list_of(claims, key))
+      found.push_back(knowledge::text_of(entry, "id"));
+    return found;
+  };
+  const std::vector<std::string> predicates = ids("predicates");
+  for (const std::string& subject : ids("subjects")) {
+    out.push_back(fmt::format("said.{}.value", subject));
+    for (const std::string& predicate : predicates) {
+      out.push_back(fmt::format("said.{}.{}", subject, predicate));
+      out.push_back(fmt::format("said.{}.{}.*", subject, predicate));
+    }
+    for (const char* which : {"smaller_works", "works_at", "fails_at"})
+      out.push_back(fmt::format("said.{}.{}", which, subject));
+  }
+  for (const std::string& condition : ids("conditions")) {
+    for (const char* how : {"works_with", "works_without", "fails_with", "fails_without"})
+      out.push_back(fmt::format("said.{}.{}", how, condition));
+  }
+}
+
 }  // namespace
 
 const Cause* CauseBook::find(std::string_view id) const {
@@ -170,6 +196,7 @@ std::vector<std::string> declared_facts() {
   for (const knowledge::Entry& file : knowledge::folder("errors")) {
     add_names(file.content, "error.", "id", {"", ".*"}, names);
   }
+  add_said_names(names);
   add_names(knowledge::file("incidents.yaml"), "", "fact", {""}, names);
   add_names(knowledge::file("series.yaml"), "", "name",
             {".first", ".last", ".min", ".max", ".points"}, names);

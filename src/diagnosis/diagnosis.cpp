@@ -5,13 +5,15 @@
 
 #include "diagnosis/cause_book.h"
 #include "diagnosis/experiments.h"
+#include "diagnosis/said_facts.h"
 #include "diagnosis/standing.h"
 #include "diagnosis/weigh.h"
 
 namespace aplomb {
 namespace {
 
-SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms) {
+SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms,
+                         const FactTable& facts) {
   SeverityOf worst;
   const auto note = [&](const std::string& name, Severity severity) {
     Severity& held = worst.try_emplace(name, severity).first->second;
@@ -19,6 +21,7 @@ SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms) {
   };
   for (const Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
   for (const Event& event : run.events) note("error." + event.kind, event.severity);
+  add_said_severities(facts, worst);
   return worst;
 }
 
@@ -28,7 +31,8 @@ Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
   const CauseBook& book = cause_book();
   Diagnosis diagnosis;
   diagnosis.facts = gather_facts(run, symptoms);
-  Ranking ranking = weigh_causes(book, diagnosis.facts, severities_of(run, symptoms));
+  Ranking ranking =
+      weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
   diagnosis.standing = judge_standing(run, symptoms, ranking);
   diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
   diagnosis.experiments = choose_experiments(book, diagnosis.facts, ranking, diagnosis.standing);

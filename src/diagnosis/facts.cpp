@@ -8,6 +8,7 @@
 #include "diagnosis/derived_facts.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/incident_facts.h"
+#include "diagnosis/said_facts.h"
 
 namespace aplomb {
 namespace {
@@ -136,6 +137,7 @@ FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms) {
   add_symptoms(symptoms, facts);
   add_silences(run, facts);
   add_series(run, facts);
+  add_said_facts(facts);
   derive_facts(run, facts);
   add_incident_facts(run, facts);
   return facts;

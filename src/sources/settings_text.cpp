@@ -4,6 +4,7 @@
 
 #include "core/text.h"
 #include "knowledge/framework.h"
+#include "sources/claims.h"
 #include "sources/command_line.h"
 #include "sources/config_support.h"
 #include "sources/nested_text.h"
@@ -79,16 +80,19 @@ class SettingsTextReader final : public Reader {
       build.source(source).framework = framework_of_text(text);
     SettingScanner scanner(TextKind::declared);
     SignatureMatcher matcher;
+    ClaimReader claims(ClaimReader::Text::notes);
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view line = std::string_view(text).substr(at, end - at);
       scanner.line(line, ++number, at, build, source);
       matcher.line(line, number, at, -1, build, source);
+      claims.line(line, number, at);
       at = end + 1;
     }
     scanner.finish(build, source);
     matcher.finish(build, source);
+    claims.finish(build, source);
   }
 
  private:

@@ -377,6 +377,7 @@ void LogScanner::say_restart(const Where& where) {
 
 void LogScanner::unexplained(std::string_view text, const Where& where) {
   settings_.line(text, where.number, where.offset, build_, source_);
+  claims_.line(text, where.number, where.offset);
 }
 
 void LogScanner::finish() {
@@ -386,6 +387,7 @@ void LogScanner::finish() {
   traces_.finish(build_, source_, records_);
   signatures_.finish(build_, source_);
   settings_.finish(build_, source_);
+  claims_.finish(build_, source_);
 }
 
 }  // namespace aplomb::text_log

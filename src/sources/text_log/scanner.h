@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "record/run_builder.h"
+#include "sources/claims.h"
 #include "sources/settings_scan.h"
 #include "sources/signatures.h"
 #include "sources/text_log/bars.h"
@@ -85,6 +86,7 @@ class LogScanner {
   TraceWatch traces_;
   SignatureMatcher signatures_;
   SettingScanner settings_;
+  ClaimReader claims_{ClaimReader::Text::log};
   bool numbered_ = false;
   std::uint64_t records_ = 0;
   std::uint64_t restarts_ = 0;

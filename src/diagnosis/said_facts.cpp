@@ -1,0 +1,68 @@
+#include "diagnosis/said_facts.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "diagnosis/condition.h"
+#include "knowledge/document.h"
+
+namespace aplomb {
+namespace {
+
+struct SaidRule {
+  std::string fact;
+  Condition when;
+  Severity severity = Severity::note;
+};
+
+std::vector<SaidRule> read_rules() {
+  std::vector<SaidRule> rules;
+  for (const simdjson::dom::element entry :
+       knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
+    Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    if (!when) continue;  // the tests of the knowledge hold this empty
+    SaidRule rule{knowledge::text_of(entry, "fact"), std::move(*when), Severity::note};
+    const std::string severity = knowledge::text_of(entry, "severity");
+    for (const Severity each : {Severity::warning, Severity::unstable, Severity::failed}) {
+      if (severity == name(each)) rule.severity = each;
+    }
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+const std::vector<SaidRule>& rules() {
+  static const std::vector<SaidRule> the_rules = read_rules();
+  return the_rules;
+}
+
+/// The mark by which a fact that stands on words is known again.
+constexpr std::string_view k_said = "said: ";
+
+}  // namespace
+
+void add_said_facts(FactTable& facts) {
+  for (const SaidRule& rule : rules()) {
+    if (facts.find(rule.fact) != nullptr || rule.when.holds(facts) != Truth::yes) continue;
+    Fact fact{rule.fact, true, {}, {}};
+    for (const Fact* support : rule.when.support(facts)) {
+      if (fact.because.empty()) fact.because = support->because;
+      for (const Origin& origin : support->evidence) {
+        if (fact.evidence.size() < 4) fact.evidence.push_back(origin);
+      }
+    }
+    facts.set(std::move(fact));
+  }
+}
+
+void add_said_severities(const FactTable& facts, SeverityOf& severities) {
+  for (const SaidRule& rule : rules()) {
+    const Fact* fact = facts.find(rule.fact);
+    if (fact == nullptr || !fact->because.starts_with(k_said)) continue;
+    Severity& held = severities.try_emplace(rule.fact, rule.severity).first->second;
+    held = std::max(held, rule.severity);
+  }
+}
+
+}  // namespace aplomb

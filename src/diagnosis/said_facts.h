@@ -1,0 +1,17 @@
+#pragma once
+/// What people say, taken for what was seen: `said.loss.nonfinite` stands for the symptom
+/// `loss.nonfinite` where no metric shows it, so that causes need one rule and not two. The rules
+/// are `symptoms` of knowledge/claims.yaml; measurements come first: a fact that is held stays.
+
+#include "diagnosis/diagnosis.h"
+#include "diagnosis/weigh.h"
+
+namespace aplomb {
+
+/// Adds the facts whose rule holds.
+void add_said_facts(FactTable& facts);
+
+/// How much it weighs to explain what was only said, for each fact that stands on words.
+void add_said_severities(const FactTable& facts, SeverityOf& severities);
+
+}  // namespace aplomb

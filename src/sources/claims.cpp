@@ -1,0 +1,242 @@
+#include "sources/claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+using claims::Claim;
+
+constexpr std::size_t k_most_evidence = 4;
+constexpr std::size_t k_most_quote = 160;
+constexpr std::size_t k_longest_line = 4096;  // longer ones are dumps
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+/// A date, a time or a bracket at the head, or a level among the first words: a logger wrote it.
+bool looks_logged(std::string_view line) {
+  if (std::string_view("[{<|*=-#>").find(line.front()) != std::string_view::npos) return true;
+  if (line.size() > 4 && line[0] >= '0' && line[0] <= '9' && line[1] >= '0' && line[1] <= '9')
+    return true;
+  const std::string_view head = line.substr(0, 80);
+  for (const std::string_view level : {"INFO", "WARN", "ERROR", "DEBUG",
+                                       "Warning:", "Error:", "Exception", "File \"", "Traceback"}) {
+    if (head.find(level) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// The facts of one text. The first claim of a name gives the value, later ones add evidence.
+class FactSet {
+ public:
+  FactSet(RunBuilder& build, SourceId source) : build_(build), source_(source) {}
+
+  void set(const std::string& name, Value value, const std::string& quote, std::uint64_t line,
+           std::uint64_t offset) {
+    const auto [place, is_new] = by_name_.try_emplace(name, facts_.size());
+    if (is_new) facts_.push_back({name, std::move(value), "said: " + quote, {}});
+    Fact& fact = facts_[place->second];
+    const Origin origin{source_, line, offset};
+    const bool known = std::any_of(fact.evidence.begin(), fact.evidence.end(),
+                                   [&](const Origin& held) { return held.offset == offset; });
+    if (!known && fact.evidence.size() < k_most_evidence) fact.evidence.push_back(origin);
+  }
+
+  std::optional<double> number(const std::string& name) const {
+    const Fact* fact = find(name);
+    const double* held = fact == nullptr ? nullptr : as_number(fact->value);
+    return held == nullptr ? std::nullopt : std::optional<double>(*held);
+  }
+
+  /// A fact that follows from two others.
+  void follow(const std::string& name, Value value, const std::string& a, const std::string& b) {
+    const Fact* first = find(a);
+    const Fact* second = find(b);
+    if (first == nullptr || second == nullptr || find(name) != nullptr) return;
+    Fact fact{name, std::move(value), first->because, first->evidence};
+    if (second->because != first->because) fact.because += "; " + second->because;
+    fact.evidence.insert(fact.evidence.end(), second->evidence.begin(), second->evidence.end());
+    by_name_.emplace(name, facts_.size());
+    facts_.push_back(std::move(fact));
+  }
+
+  void give() {
+    for (Fact& fact : facts_) build_.fact(std::move(fact));
+  }
+
+ private:
+  const Fact* find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : &facts_[found->second];
+  }
+
+  RunBuilder& build_;
+  SourceId source_;
+  std::vector<Fact> facts_;
+  std::map<std::string, std::size_t> by_name_;
+};
+
+}  // namespace
+
+bool reads_like_prose(std::string_view line, bool in_log) {
+  line = trim(line);
+  if (line.size() < 4 || line.size() > k_longest_line) return false;
+  if (in_log && looks_logged(line)) return false;
+  if (line.find(" --") != std::string_view::npos || line.starts_with("--")) return false;
+  if (line.find(" | ") != std::string_view::npos) return false;  // a table
+  std::size_t words = 0;
+  std::size_t wide = 0;
+  std::size_t signs = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (is_letter(c) && (i == 0 || !is_letter(line[i - 1]))) ++words;
+    if (static_cast<unsigned char>(c) >= 0xE3) ++wide;
+    if (std::string_view("=(){}[]<>|_*#$^").find(c) != std::string_view::npos) ++signs;
+  }
+  // Prose holds a sign in some five words; in code, keyword lists and tables every word has one.
+  constexpr std::size_t k_words_a_sign = 2;
+  return words + wide >= 2 && signs * k_words_a_sign <= words + wide + 2;
+}
+
+void ClaimReader::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  lines_ = std::max(lines_, number);
+  if (lines_ > k_account_lines || heard_.size() >= k_most_claims) return;
+  if (!reads_like_prose(line, text_ == Text::log)) return;
+  const std::string quote = shorten(sanitize(trim(line)), k_most_quote);
+  for (Claim& claim : grammar_.line(line)) {
+    if (heard_.size() < k_most_claims) heard_.push_back({std::move(claim), quote, number, offset});
+  }
+}
+
+/// Turns what was heard into facts.
+class ClaimFacts {
+ public:
+  ClaimFacts(RunBuilder& build, SourceId source) : facts_(build, source) {}
+
+  void add(const ClaimReader::Heard& heard) {
+    at_ = &heard;
+    const Claim& claim = heard.claim;
+    const std::string subject = "said." + claim.subject;
+    if (claim.predicate.empty()) {
+      if (claim.value) set(subject + ".value", *claim.value);
+      note_value(claim);
+      return;
+    }
+    if (claim.predicate == "asks_normal") return set("said.asks_normal", true);
+    const std::string name = subject + "." + claim.predicate;
+    set(name, true);
+    const auto number = [&](const char* part, const std::optional<double>& value) {
+      if (value) set(name + part, *value);
+    };
+    number(".value", claim.value);
+    number(".from", claim.from);
+    number(".to", claim.to);
+    number(".step", claim.step);
+    number(".epoch", claim.epoch);
+    if (claim.from && claim.to && *claim.from > 0) set(name + ".ratio", *claim.to / *claim.from);
+    for (const std::string& condition : claim.conditions) set(name + "." + condition, true);
+    if (claim.judges.empty()) return;
+    const char* how = claim.judges == "good" ? "works" : "fails";
+    for (const std::string& condition : claim.conditions)
+      set(fmt::format("said.{}_with.{}", how, condition), true);
+    for (const std::string& condition : claim.without)
+      set(fmt::format("said.{}_without.{}", how, condition), true);
+    judge_settings(heard, how);
+  }
+
+  void finish() {
+    facts_gap();
+    for (const auto& [setting, worked] : best_) {
+      const auto failed = worst_.find(setting);
+      if (failed == worst_.end() || worked >= failed->second) continue;
+      facts_.follow("said.smaller_works." + setting, true, "said.works_at." + setting,
+                    "said.fails_at." + setting);
+    }
+    facts_.give();
+  }
+
+  /// Values of settings stand in the clause or sentence of what they are blamed for.
+  void remember_settings(const std::vector<ClaimReader::Heard>& all) { all_ = &all; }
+
+ private:
+  void set(const std::string& name, Value value) {
+    facts_.set(name, std::move(value), at_->quote, at_->line, at_->offset);
+  }
+
+  /// A later value of the same subject, far from the first: what was 15 s/it is 90 now.
+  void note_value(const Claim& claim) {
+    if (!claim.value || claim.unit.empty()) return;
+    const auto [place, is_new] = first_.try_emplace(claim.subject + " " + claim.unit, *claim.value);
+    constexpr double k_far = 1.5;  // as much as detectors ask of a step time that drifts
+    if (is_new || place->second <= 0 || *claim.value <= 0) return;
+    const double ratio = *claim.value / place->second;
+    if (ratio < k_far && ratio > 1 / k_far) return;
+    const std::string name = "said." + claim.subject + (ratio > 1 ? ".rises" : ".falls");
+    set(name, true);
+    set(name + ".ratio", ratio);
+  }
+
+  /// A setting's value in the clause of the judgement, else in the clause before it.
+  void judge_settings(const ClaimReader::Heard& heard, const std::string& how) {
+    if (!judge_settings(heard, how, 0) && heard.claim.clause > 0) judge_settings(heard, how, 1);
+  }
+
+  bool judge_settings(const ClaimReader::Heard& heard, const std::string& how, std::size_t back) {
+    if (all_ == nullptr) return false;
+    bool any = false;
+    const claims::Lexicon& lexicon = claims::Lexicon::instance();
+    for (const ClaimReader::Heard& other : *all_) {
+      const Claim& claim = other.claim;
+      const bool here = other.line == heard.line && claim.sentence == heard.claim.sentence &&
+                        claim.clause == heard.claim.clause - back;
+      if (!here || !claim.value || !claim.predicate.empty()) continue;
+      const claims::Concept* who = lexicon.find(claims::ConceptKind::subject, claim.subject);
+      if (who == nullptr || who->nature != "setting") continue;
+      any = true;
+      set(fmt::format("said.{}_at.{}", how, claim.subject), *claim.value);
+      if (how == "works") {
+        double& best = best_.try_emplace(claim.subject, *claim.value).first->second;
+        best = std::max(best, *claim.value);
+      } else {
+        double& worst = worst_.try_emplace(claim.subject, *claim.value).first->second;
+        worst = std::min(worst, *claim.value);
+      }
+    }
+    return any;
+  }
+
+  void facts_gap() {
+    const char* train = "said.train_accuracy.value";
+    const auto trained = facts_.number(train);
+    for (const char* held_out : {"said.eval_accuracy.value", "said.accuracy.value"}) {
+      const auto tested = facts_.number(held_out);
+      if (trained && tested)
+        facts_.follow("said.accuracy_gap", *trained - *tested, train, held_out);
+    }
+  }
+
+  FactSet facts_;
+  const ClaimReader::Heard* at_ = nullptr;
+  const std::vector<ClaimReader::Heard>* all_ = nullptr;
+  std::map<std::string, double> first_, best_, worst_;
+};
+
+void ClaimReader::finish(RunBuilder& build, SourceId source) {
+  if (lines_ <= k_account_lines && !heard_.empty()) {
+    ClaimFacts facts(build, source);
+    facts.remember_settings(heard_);
+    for (const Heard& heard : heard_) facts.add(heard);
+    facts.finish();
+  }
+  heard_.clear();
+  lines_ = 0;
+}
+
+}  // namespace aplomb
