@@ -145,9 +145,26 @@ void unwrap_values(std::vector<ConfigEntry>& entries) {
   }
 }
 
+void drop_generation_defaults(std::vector<ConfigEntry>& entries) {
+  const auto stands = [&](std::string_view key) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [key](const ConfigEntry& entry) { return entry.path == key; });
+  };
+  // Nobody sets these two for training; PretrainedConfig carries both.
+  if (!stands("num_beams") || !stands("length_penalty")) return;
+  constexpr std::string_view k_of_generation[] = {
+      "max_length", "min_length", "temperature",         "top_k",
+      "top_p",      "do_sample",  "num_return_sequences"};
+  std::erase_if(entries, [&](const ConfigEntry& entry) {
+    return std::find(std::begin(k_of_generation), std::end(k_of_generation), entry.path) !=
+           std::end(k_of_generation);
+  });
+}
+
 std::size_t put_entries(std::vector<ConfigEntry> entries, std::string_view framework,
                         RunBuilder& build, SourceId source, bool code) {
   resolve_references(entries);
+  drop_generation_defaults(entries);
   SettingSink sink(build, source, framework);
   sink.code(code);
   if (build.source(source).framework.empty())

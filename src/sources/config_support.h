@@ -45,6 +45,11 @@ void resolve_references(std::vector<ConfigEntry>& entries);
 /// where most values have one.
 void unwrap_values(std::vector<ConfigEntry>& entries);
 
+/// Trackers dump the model's configuration together with the trainer's arguments, and with it what
+/// `generate` defaults to (`max_length: 20`): those entries are taken out where such a dump is
+/// seen.
+void drop_generation_defaults(std::vector<ConfigEntry>& entries);
+
 /// Puts every entry; command lines kept in lists (`args: ["--lr", "1e-4"]` of W&B's metadata,
 /// hydra's overrides) are read as such. Sets the source's framework. The number of settings made.
 std::size_t put_entries(std::vector<ConfigEntry> entries, std::string_view framework,

@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "core/text.h"
+#include "sources/config_support.h"
 #include "sources/json_cursor.h"
 #include "sources/line_reader.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
+#include "sources/setting_sink.h"
 
 namespace aplomb {
 namespace {
@@ -16,11 +19,13 @@ namespace {
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
       "mlflow",
-      "MLflow metric files (mlruns/EXPERIMENT/RUN/metrics/NAME), one sample a line",
+      "MLflow's files of one run (mlruns/EXPERIMENT/RUN/): metrics/NAME with a sample a line, "
+      "params/NAME and tags/NAME with a value each",
       "1628697792090 332.6841735839844 0",
       {"no step (files of the first versions): the line's number stands for it", "nan and inf",
        "names with slashes, as folders", "samples not in the order of their steps",
-       "a last line cut in the middle"}};
+       "a last line cut in the middle",
+       "params that hold a model's generation defaults beside the training's"}};
   return spec;
 }
 
@@ -55,11 +60,50 @@ std::string_view metric_in(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+/// The name of a param or tag: the path below `RUN/params/`, where RUN is MLflow's id of 32
+/// hexadecimal digits; empty for any other path.
+std::string_view param_in(std::string_view path) {
+  constexpr std::size_t k_id = 32;
+  for (const std::string_view folder : {"/params/", "/tags/"}) {
+    for (std::size_t at = path.find(folder); at != std::string_view::npos;
+         at = path.find(folder, at + 1)) {
+      const bool has_id = at >= k_id && (at == k_id || path[at - k_id - 1] == '/') &&
+                          path.substr(at - k_id, k_id).find_first_not_of("0123456789abcdef") ==
+                              std::string_view::npos;
+      if (has_id) return path.substr(at + folder.size());
+    }
+  }
+  return {};
+}
+
+/// Trainers log the model's configuration with their own arguments; these two are then what
+/// transformers' `generate` defaults to, not what the run trains with.
+bool is_generation_default(std::string_view name, std::string_view value) {
+  return (name == "max_length" && value == "20") || (name == "temperature" && value == "1.0");
+}
+
+void read_param(ByteStream& bytes, std::string_view path, RunBuilder& build, SourceId source) {
+  const std::string text = read_config_text(bytes, build, source);
+  const std::string_view value = trim(text);
+  std::string name(param_in(path));
+  // MLflow's own tags (`mlflow.user`) say who and where.
+  if (value.empty() || name.starts_with("mlflow.") || is_generation_default(name, value)) return;
+  std::replace(name.begin(), name.end(), '/', '.');
+  ConfigEntry entry;
+  entry.path = std::move(name);
+  entry.text = std::string(value);
+  entry.line = 1;
+  SettingSink(build, source).put(entry);
+}
+
 class MlflowReader final : public Reader {
  public:
   const ReaderSpec& spec() const override { return the_spec(); }
 
   double sniff(const Sniff& artifact) const override {
+    if (!param_in(artifact.path).empty()) {
+      return artifact.head.find('\0') == std::string_view::npos ? 0.95 : 0;
+    }
     const std::string_view line = artifact.head.substr(0, artifact.head.find('\n'));
     Sample sample;
     constexpr double k_year_2000_ms = 946684800000.0;
@@ -71,6 +115,16 @@ class MlflowReader final : public Reader {
   }
 
   void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+    const std::string path = build.source(source).path;
+    if (!param_in(path).empty()) {
+      read_param(bytes, path, build, source);
+    } else {
+      read_metric(bytes, build, source);
+    }
+  }
+
+ private:
+  static void read_metric(ByteStream& bytes, RunBuilder& build, SourceId source) {
     const std::string raw(metric_in(build.source(source).path));
     const MetricName name = name_metric(raw);
     LineReader lines(bytes);

@@ -40,7 +40,30 @@ TEST(Mlflow, SaysWhichLinesItCannotRead) {
   EXPECT_EQ(run.series[0].count, 2U);
 }
 
+constexpr std::string_view k_run = "mlruns/1/0123456789abcdef0123456789abcdef/";
+
+TEST(Mlflow, TakesParamsAndTagsForSettings) {
+  const auto setting = [](std::string_view name, std::string_view value) {
+    const aplomb::Run run =
+        read_with("mlflow", value, 1000, std::string(k_run) + std::string(name));
+    return run.settings.empty() ? std::string()
+                                : run.settings[0].name + " = " + show(run.settings[0].value);
+  };
+  EXPECT_EQ(setting("params/learning_rate", "5e-05"), "optim.lr = 5e-05");
+  EXPECT_EQ(setting("params/per_device_train_batch_size", "8\n"), "batch.micro = 8");
+  EXPECT_EQ(setting("params/gradient_checkpointing", "True"),
+            "memory.gradient_checkpointing = true");
+  EXPECT_EQ(setting("params/optimizer/weight_decay", "0.1"), "optim.weight_decay = 0.1");
+  EXPECT_EQ(setting("tags/num_train_epochs", "3"), "train.epochs = 3");
+  EXPECT_EQ(setting("tags/mlflow.user", "3"), "");
+  EXPECT_EQ(setting("params/max_length", "20"), "");  // what `generate` defaults to
+  EXPECT_EQ(setting("params/max_length", "2048"), "data.max_length = 2048");
+  EXPECT_EQ(setting("params/empty", ""), "");
+}
+
 TEST(Mlflow, SniffsItsOwnOnly) {
+  EXPECT_EQ(test::chosen_reader(std::string(k_run) + "params/lr", "0.1"), "mlflow");
+  EXPECT_NE(test::chosen_reader("model/params/lr", "0.1"), "mlflow");
   EXPECT_EQ(test::chosen_reader(k_path, "1628697792090 332.6 0\n"), "mlflow");
   EXPECT_NE(test::chosen_reader(k_path, "1 332.6 0\n"), "mlflow");
   EXPECT_NE(test::chosen_reader("a/metrics/readme", "these are metrics"), "mlflow");
