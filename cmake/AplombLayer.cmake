@@ -1,10 +1,10 @@
-# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def])
+# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def...])
 #
 # One static library for the folder src/NAME, from every .cpp in it (and below it) but main.cpp.
-# FAMILY names the folder's roster: each of its APLOMB_MEMBER(x) lines needs src/NAME/x.cpp and
-# tests/NAME/x_test.cpp, or configuring stops and says which file is missing.
+# FAMILY names rosters in the folder or below it: each APLOMB_MEMBER(x) line needs x.cpp beside its
+# roster and tests/NAME/x_test.cpp, or configuring stops and says which file is missing.
 function(aplomb_layer name)
-  cmake_parse_arguments(layer "" "FAMILY" "DEPENDS;USES" ${ARGN})
+  cmake_parse_arguments(layer "" "" "DEPENDS;USES;FAMILY" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/[a-z_]*_tool\\.cpp$")
@@ -18,18 +18,19 @@ function(aplomb_layer name)
   target_link_libraries(aplomb_${name} PUBLIC tl::expected PRIVATE fmt::fmt ${layer_USES})
   aplomb_warnings(aplomb_${name})
 
-  if(layer_FAMILY)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${layer_FAMILY}")
-    file(STRINGS "${folder}/${layer_FAMILY}" lines REGEX "^APLOMB_MEMBER\\(")
+  foreach(roster IN LISTS layer_FAMILY)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${roster}")
+    string(REGEX REPLACE "roster\\.def$" "" below "${roster}")
+    file(STRINGS "${folder}/${roster}" lines REGEX "^APLOMB_MEMBER\\(")
     foreach(line IN LISTS lines)
       string(REGEX REPLACE "^APLOMB_MEMBER\\(([a-z0-9_]+).*" "\\1" member "${line}")
-      foreach(needed "src/${name}/${member}.cpp" "tests/${name}/${member}_test.cpp")
+      foreach(needed "src/${name}/${below}${member}.cpp" "tests/${name}/${member}_test.cpp")
         if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${needed}")
-          message(FATAL_ERROR "src/${name}/${layer_FAMILY} lists '${member}', but ${needed} is missing")
+          message(FATAL_ERROR "src/${name}/${roster} lists '${member}', but ${needed} is missing")
         endif()
       endforeach()
     endforeach()
-  endif()
+  endforeach()
 endfunction()
 
 function(aplomb_warnings target)
