@@ -106,10 +106,16 @@ void add_utilisation(const Run& run, FactTable& facts) {
       origin = event.origin;
     }
   }
+  for (const Fact& fact : run.facts) {
+    const double* percent = as_number(fact.value);
+    if (fact.name != "monitor.gpu_percent" || percent == nullptr) continue;
+    percents.push_back(*percent);
+    if (!fact.evidence.empty()) origin = fact.evidence.front();
+  }
   if (percents.empty()) return;
   std::sort(percents.begin(), percents.end());
   const double median = percents[percents.size() / 2];
-  const std::string words = fmt::format("the card is said to be {:.0f} % busy", median);
+  const std::string words = fmt::format("the card is {:.0f} % busy", median);
   facts.set({"slow.gpu_percent", median, words, {origin}});
   facts.set({"slow.gpu_idle", median < k_idle_percent, words, {origin}});
   facts.set({"slow.gpu_busy", median >= k_busy_percent, words, {origin}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "knowledge/document.h"
+#include "sources/tables/text_table.h"
 
 namespace aplomb {
 namespace {
@@ -28,7 +29,6 @@ SignatureRole role_named(std::string_view word) {
   if (word == "cascade") return SignatureRole::cascade;
   if (word == "symptom") return SignatureRole::symptom;
   if (word == "frame") return SignatureRole::frame;
-  if (word == "table") return SignatureRole::table;
   return SignatureRole::root;
 }
 
@@ -67,7 +67,33 @@ SignatureTable::SignatureTable() {
   for (const std::string_view path : {"errors.yaml", "errors_training.yaml"})
     load(path, knowledge::file(path));
   for (const knowledge::Entry& file : knowledge::folder("errors")) load(file.path, file.content);
+  add_tables();
   filter_.build();
+}
+
+void SignatureTable::add_tables() {
+  for (std::size_t i = 0; i < table_kinds().size(); ++i) {
+    const TableSpec& spec = table_kinds()[i].spec();
+    auto signature = std::make_unique<Signature>();
+    signature->kind = spec.slug;
+    signature->title = spec.summary;
+    signature->role = SignatureRole::table;
+    signature->literals.assign(spec.heads.begin(), spec.heads.end());
+    signature->table = i;
+    add(std::move(signature));
+  }
+}
+
+void SignatureTable::add(std::unique_ptr<Signature> signature) {
+  const auto owner = static_cast<std::uint32_t>(signatures_.size());
+  if (signature->literals.empty())
+    mistakes_.push_back(fmt::format("{}: no literals in 'any'", signature->kind));
+  for (const std::string& literal : signature->literals) {
+    if (filter_.add(literal, owner)) continue;
+    mistakes_.push_back(fmt::format("{}: the literal '{}' is shorter than {} bytes",
+                                    signature->kind, literal, LiteralFilter::k_least));
+  }
+  signatures_.push_back(std::move(signature));
 }
 
 void SignatureTable::load(std::string_view path, simdjson::dom::element content) {
@@ -75,20 +101,12 @@ void SignatureTable::load(std::string_view path, simdjson::dom::element content)
   if (content.get(entries) != simdjson::SUCCESS) return;
   for (const simdjson::dom::element entry : entries) {
     auto signature = read_signature(entry);
-    const auto owner = static_cast<std::uint32_t>(signatures_.size());
     if (signature->kind.empty() || find(signature->kind) != nullptr) {
       mistakes_.push_back(
           fmt::format("{}: an id is missing or stands twice: '{}'", path, signature->kind));
       continue;
     }
-    if (signature->literals.empty())
-      mistakes_.push_back(fmt::format("{}: no literals in 'any'", signature->kind));
-    for (const std::string& literal : signature->literals) {
-      if (filter_.add(literal, owner)) continue;
-      mistakes_.push_back(fmt::format("{}: the literal '{}' is shorter than {} bytes",
-                                      signature->kind, literal, LiteralFilter::k_least));
-    }
-    signatures_.push_back(std::move(signature));
+    add(std::move(signature));
   }
 }
 

@@ -13,7 +13,7 @@
 ///   warning | unstable | failed role      root (default) | cascade (follows from another failure)
 ///   | symptom (what a user or a profile says) |
 ///             frame (a stack frame: never an event; tells where the next error happened)
-///             table (the head of a table that a scanner of its own reads: never an event)
+///             table (the head of a table of tables/roster.def, not of the YAML: never an event)
 ///   in_logs   of a symptom: trainers and tools print it; without it a symptom is what people
 ///   write,
 ///             and counts only in a short text
@@ -48,6 +48,7 @@ struct Signature {
   std::vector<std::string> pattern_texts;
   std::vector<std::string> per;
   unsigned lines = 0;
+  std::size_t table = 0;  ///< of role table: its index in table_kinds()
 
   /// The compiled expressions, made at first use. One that does not compile is null and never
   /// matches.
@@ -80,6 +81,8 @@ class SignatureTable {
  private:
   SignatureTable();
   void load(std::string_view path, simdjson::dom::element content);
+  void add_tables();
+  void add(std::unique_ptr<Signature> signature);
   std::vector<std::unique_ptr<Signature>> signatures_;
   LiteralFilter filter_;
   std::vector<std::string> mistakes_;

@@ -73,8 +73,7 @@ void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::ui
                             int rank, RunBuilder& build, SourceId source) {
   lines_ = std::max(lines_, number);
   if (!open_.empty()) continue_open(line, rank);
-  if (profile_.is_open()) profile_.line(line);
-  if (topology_.is_open()) topology_.line(line);
+  tables_.line(line);
   const SignatureTable& table = SignatureTable::instance();
   hits_.clear();
   tries_.resize(table.all().size());
@@ -111,8 +110,7 @@ void SignatureMatcher::try_signature(const Signature& signature, std::string_vie
     return;
   }
   if (signature.role == SignatureRole::table) {
-    const Origin& at = event.origin;
-    if (!profile_.open(window, at.line, at.offset)) topology_.open(window, at.line, at.offset);
+    tables_.offer(signature.table, window, event.origin.line, event.origin.offset);
     return;
   }
   for (const auto& pattern : compiled.patterns) catch_groups(*pattern, window, event.caught);
@@ -183,8 +181,7 @@ void SignatureMatcher::keep(const Signature& signature, Event event) {
 }
 
 void SignatureMatcher::finish(RunBuilder& build, SourceId source) {
-  profile_.finish(build, source);
-  topology_.finish(build, source);
+  tables_.finish(build, source);
   for (Open& open : open_) keep(*open.signature, std::move(open.event));
   open_.clear();
   std::vector<Event> events;

@@ -7,7 +7,7 @@
 ///   - stack frames seen before an error tell it where it happened (`in_backward`, `in_eval`,
 ///   `at_save`);
 ///   - equal messages are counted (`times`), the first and the last are kept;
-///   - tables of profilers and of the cards' connections become Facts.
+///   - tables that tools print (tables/roster.def) become Facts.
 ///
 ///     SignatureMatcher matcher;
 ///     while (...) matcher.line(line, number, offset, rank, build, source);
@@ -24,9 +24,8 @@
 #include <vector>
 
 #include "record/run_builder.h"
-#include "sources/profile_table.h"
 #include "sources/signature_table.h"
-#include "sources/topology_table.h"
+#include "sources/tables/text_table.h"
 
 namespace aplomb {
 
@@ -84,8 +83,7 @@ class SignatureMatcher {
   std::unordered_map<std::string, std::size_t> by_key_;
   std::unordered_map<std::string, std::size_t> per_kind_;
   std::uint64_t lines_ = 0;
-  ProfileTable profile_;
-  TopologyTable topology_;
+  TextTables tables_;
 };
 
 }  // namespace aplomb

@@ -6,31 +6,9 @@
 #include <string>
 
 #include "core/text.h"
+#include "sources/work_kind.h"
 
 namespace aplomb {
-namespace {
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-/// The names of matrix products and convolutions in fp32 without tensor cores: cuBLAS and cuDNN
-/// call them sgemm (`ampere_sgemm_128x64_tn`, `cutlass_80_simt_sgemm`) and scudnn.
-bool is_fp32_matmul(std::string_view name) { return has(name, "sgemm") || has(name, "scudnn"); }
-
-bool is_synchronization(std::string_view name) {
-  return name == "cudaStreamSynchronize" || name == "cudaDeviceSynchronize" ||
-         name == "cudaEventSynchronize" || name == "hipStreamSynchronize" ||
-         name == "hipDeviceSynchronize";
-}
-
-bool is_launch(std::string_view name) {
-  return name.starts_with("cudaLaunchKernel") || name.starts_with("hipLaunchKernel") ||
-         name.starts_with("cuLaunchKernel");
-}
-
-}  // namespace
-
 void TraceSummary::add(const TraceEvent& event) {
   if (event.duration_us < 0) return;
   const double end = event.begin_us + event.duration_us;
@@ -52,11 +30,11 @@ void TraceSummary::add(const TraceEvent& event) {
 void TraceSummary::add_kernel(const TraceEvent& event) {
   ++kernel_count_;
   kernel_us_ += event.duration_us;
-  if (is_fp32_matmul(event.name)) fp32_matmul_us_ += event.duration_us;
-  const bool collective = event.name.starts_with("nccl") || has(event.name, "ncclKernel") ||
-                          has(event.name, "ncclDevKernel");
+  const Work work = device_work(event.name);
+  if (work == Work::fp32_matmul) fp32_matmul_us_ += event.duration_us;
   if (kernels_.size() + nccl_.size() >= k_most_kernels) return;
-  (collective ? nccl_ : kernels_).push_back({event.begin_us, event.begin_us + event.duration_us});
+  (work == Work::collective ? nccl_ : kernels_)
+      .push_back({event.begin_us, event.begin_us + event.duration_us});
 }
 
 void TraceSummary::add_host(const TraceEvent& event) {
@@ -65,14 +43,23 @@ void TraceSummary::add_host(const TraceEvent& event) {
     const NumberPrefix number = parse_number_prefix(event.name.substr(k_step.size()));
     steps_.push_back(
         {static_cast<std::int64_t>(number.value), event.begin_us, event.duration_us, event.offset});
-  } else if (event.name.starts_with("enumerate(DataLoader)")) {
-    loader_us_ += event.duration_us;
-  } else if (event.name.starts_with("Optimizer.step")) {
-    optimizer_us_ += event.duration_us;
-  } else if (is_synchronization(event.name)) {
-    sync_us_ += event.duration_us;
-  } else if (is_launch(event.name)) {
-    launch_us_ += event.duration_us;
+    return;
+  }
+  switch (host_work(event.name)) {
+    case Work::loader:
+      loader_us_ += event.duration_us;
+      break;
+    case Work::optimizer:
+      optimizer_us_ += event.duration_us;
+      break;
+    case Work::sync:
+      sync_us_ += event.duration_us;
+      break;
+    case Work::launch:
+      launch_us_ += event.duration_us;
+      break;
+    default:
+      break;
   }
 }
 
