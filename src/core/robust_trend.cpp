@@ -55,4 +55,21 @@ bool RobustTrend::note_outlier(double sample, bool above) {
   return true;
 }
 
+void RobustTrend::exchange(StateArchive& archive) {
+  level_.exchange(archive);
+  residual_.exchange(archive);
+  auto pending = static_cast<std::uint32_t>(pending_size_);
+  archive.field(pending);
+  if (pending >= k_shift_run) return archive.reject();
+  for (std::size_t i = 0; i < pending; ++i) {
+    archive.field(pending_[i]);
+    if (!std::isfinite(pending_[i])) return archive.reject();
+  }
+  pending_size_ = pending;
+  archive.field(pending_above_);
+  archive.field(accepted_);
+  // Beyond the warm-up there is a level: its median is read without asking.
+  if (accepted_ > 0 && level_.empty()) archive.reject();
+}
+
 }  // namespace aplomb

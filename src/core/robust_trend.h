@@ -47,6 +47,8 @@ class RobustTrend {
   double noise() const;
   std::uint64_t accepted() const { return accepted_; }
 
+  void exchange(StateArchive& archive);
+
  private:
   void accept(double sample, double level);
   bool note_outlier(double sample, bool above);

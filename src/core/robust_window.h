@@ -13,8 +13,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+
+#include "core/state_archive.h"
 
 namespace aplomb {
 
@@ -67,6 +71,24 @@ class SortedWindow {
 
   /// The standard deviation of Gaussian noise with these quartiles; 0.7413 = 1 / (2 * 0.6745).
   double spread() const { return size_ < 2 ? 0.0 : 0.7413 * (quantile(0.75) - quantile(0.25)); }
+
+  /// Saves or loads the samples in order of arrival.
+  void exchange(StateArchive& archive) {
+    auto size = static_cast<std::uint32_t>(size_);
+    auto next = static_cast<std::uint32_t>(next_);
+    archive.field(size);
+    archive.field(next);
+    if (size > N || next >= N || (size < N && next != size)) return archive.reject();
+    for (std::size_t i = 0; i < size; ++i) {
+      archive.field(ring_[i]);
+      if (!std::isfinite(ring_[i])) return archive.reject();
+    }
+    if (!archive.reading()) return;
+    size_ = size;
+    next_ = next;
+    std::copy_n(ring_.begin(), size_, sorted_.begin());
+    std::sort(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(size_));
+  }
 
  private:
   /// How many samples are less than this one. Without branches: their outcome cannot be predicted.

@@ -54,4 +54,20 @@ std::size_t TailWatch::outliers(double false_alarm) const {
   return found;
 }
 
+void TailWatch::exchange(StateArchive& archive) {
+  auto size = static_cast<std::uint32_t>(size_);
+  archive.field(size);
+  if (size > k_kept) return archive.reject();
+  for (std::size_t i = 0; i < size; ++i) {
+    archive.field(kept_[i].magnitude);
+    archive.field(kept_[i].id);
+    const bool falls = i == 0 || kept_[i].magnitude <= kept_[i - 1].magnitude;
+    if (!(kept_[i].magnitude > 0) || !std::isfinite(kept_[i].magnitude) || !falls)
+      return archive.reject();
+  }
+  size_ = size;
+  archive.field(seen_);
+  if (seen_ < size_) archive.reject();
+}
+
 }  // namespace aplomb

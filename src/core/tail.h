@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <span>
 
+#include "core/state_archive.h"
+
 namespace aplomb {
 
 class TailWatch {
@@ -32,6 +34,8 @@ class TailWatch {
   /// of them are meant.
   std::size_t outliers(double false_alarm) const;
   std::span<const Entry> largest() const { return {kept_.data(), size_}; }
+
+  void exchange(StateArchive& archive);
 
  private:
   std::array<Entry, k_kept> kept_{};  // sorted, largest first

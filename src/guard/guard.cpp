@@ -1,0 +1,67 @@
+#include <aplomb/guard.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "guard/guard_core.h"
+
+namespace aplomb {
+
+#define APLOMB_MEMBER(slug) std::unique_ptr<Policy> make_##slug##_policy(const GuardOptions&);
+#include "guard/roster.def"
+#undef APLOMB_MEMBER
+
+std::vector<std::unique_ptr<Policy>> make_policies(const GuardOptions& options) {
+  std::vector<std::unique_ptr<Policy>> all;
+#define APLOMB_MEMBER(slug) all.push_back(make_##slug##_policy(options));
+#include "guard/roster.def"
+#undef APLOMB_MEMBER
+  std::erase(all, nullptr);
+  return all;
+}
+
+std::string_view name(GuardAction action) {
+  switch (action) {
+    case GuardAction::proceed:
+      return "proceed";
+    case GuardAction::clip:
+      return "clip";
+    case GuardAction::skip:
+      return "skip";
+    case GuardAction::rollback:
+      return "rollback";
+    case GuardAction::halt:
+      return "halt";
+  }
+  return "unknown";
+}
+
+void GuardVerdict::say(std::string_view policy_slug, std::string_view text) {
+  policy = policy_slug;
+  text_size_ = std::min(text.size(), k_most_reason);
+  std::copy_n(text.begin(), text_size_, text_);
+}
+
+Guard::Guard(const GuardOptions& options)
+    : core_(std::make_unique<GuardCore>(options, make_policies(options))) {}
+Guard::~Guard() = default;
+Guard::Guard(Guard&&) noexcept = default;
+Guard& Guard::operator=(Guard&&) noexcept = default;
+
+GuardVerdict Guard::step(const GuardStep& step) noexcept { return core_->step(step); }
+void Guard::note_snapshot(std::int64_t step) noexcept { core_->note_snapshot(step); }
+const GuardCounts& Guard::counts() const noexcept { return core_->counts(); }
+std::string Guard::save() const { return core_->save(); }
+
+bool Guard::load(std::string_view state) noexcept {
+  try {
+    auto fresh = std::make_unique<GuardCore>(core_->options(), make_policies(core_->options()));
+    if (!fresh->load(state)) return false;
+    core_ = std::move(fresh);
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace aplomb

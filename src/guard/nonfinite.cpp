@@ -1,0 +1,75 @@
+/// No step is taken with a NaN or an Inf in the loss or the gradients. The skips are counted; more
+/// of them than the run is used to is an alarm, and a row of them that no batch can explain ends
+/// it.
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "guard/policy.h"
+#include "guard/recent_share.h"
+
+namespace aplomb {
+namespace {
+
+constexpr PolicySpec k_spec{
+    "nonfinite", "skips a step with a NaN or Inf in loss or gradients; counts, alarms, halts",
+    "torch.amp.GradScaler skips such steps; it does not count them, and stops for none"};
+
+class Nonfinite final : public Policy {
+ public:
+  explicit Nonfinite(const GuardOptions& options) : most_in_a_row_(options.most_skips_in_a_row) {}
+  const PolicySpec& spec() const override { return k_spec; }
+
+  void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) override {
+    const bool bad = outlook.nonfinite();
+    // Overflows under a loss scale are its own matter: some are needed to find it.
+    const bool overflow =
+        bad && step.loss_scale > 1 && (!outlook.loss.given || outlook.loss.finite);
+    if (!bad) {
+      in_a_row_ = 0;
+      recent_.add(false);
+      return;
+    }
+    ++in_a_row_;
+    if (most_in_a_row_ > 0 && in_a_row_ >= most_in_a_row_) {
+      decision.raise(GuardAction::halt, k_spec.slug,
+                     fmt::format("{} steps in a row without a finite {}: no batch explains that, "
+                                 "the weights or the code are at fault",
+                                 in_a_row_, overflow ? "gradient" : "loss and gradient"));
+      return;
+    }
+    const bool rising = !overflow && recent_.add(true);
+    decision.raise(GuardAction::skip, k_spec.slug, describe(outlook, rising));
+  }
+
+  void exchange(StateArchive& archive) override {
+    archive.field(in_a_row_);
+    recent_.exchange(archive);
+  }
+
+ private:
+  std::string describe(const Outlook& outlook, bool rising) const {
+    std::string text;
+    if (outlook.loss.given && !outlook.loss.finite) {
+      text = fmt::format("loss is {}", show_number(outlook.loss.value));
+    } else {
+      text = fmt::format("{} gradient elements are not finite", outlook.nonfinite_grads);
+    }
+    if (rising)
+      text += fmt::format("; ALARM: {} of the last {} steps were like this", recent_.count(),
+                          recent_.size());
+    return text;
+  }
+
+  std::uint32_t most_in_a_row_;
+  std::uint32_t in_a_row_ = 0;
+  RecentShare recent_;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_nonfinite_policy(const GuardOptions& options) {
+  return options.skip_nonfinite ? std::make_unique<Nonfinite>(options) : nullptr;
+}
+
+}  // namespace aplomb

@@ -1,0 +1,79 @@
+/// Bad batches. A loss or a gradient that stands apart from the noise of this run costs one skipped
+/// step; a gradient that is only somewhat too large is scaled down to the usual size.
+///
+/// Two skips in a row at most: a batch is bad once. What comes again is not the batch's fault (the
+/// weights, or another mixture of data), and skipping would only keep the run from adapting.
+
+#include <fmt/format.h>
+
+#include "core/text.h"
+#include "guard/policy.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_loss_ratio = 1.5;  // as the detector loss.spike: guides tell spikes as 2x to
+                                      // 10x, steps to another mixture of data stay below
+constexpr double k_norm_ratio = 2.0;  // below it Adam's own normalisation takes care
+constexpr double k_norm_plain =
+    5.0;  // here 6 sigma suffice, whatever the tail: to clip costs little
+constexpr double k_norm_skip = 10.0;    // Megatron-LM's rerun machine calls 10x a fault
+constexpr double k_norm_target = 1.05;  // x the usual norm: AdaGC's relative threshold
+constexpr std::uint32_t k_most_skips = 2;
+
+constexpr PolicySpec k_spec{
+    "spike", "skips a batch whose loss or gradient stands apart, clips gradients out of the usual",
+    "OLMo-core SkipStep, ZClip (arXiv 2504.02507) and AdaGC (arXiv 2502.11034), with median, "
+    "quartiles and tail in place of mean and deviation"};
+
+class Spike final : public Policy {
+ public:
+  const PolicySpec& spec() const override { return k_spec; }
+
+  void judge(const GuardStep&, const Outlook& outlook, Decision& decision) override {
+    const bool large =
+        (outlook.norm.spike && outlook.norm.ratio >= k_norm_ratio) ||
+        (outlook.norm.z > RobustTrend::k_outlier && outlook.norm.ratio >= k_norm_plain);
+    if (bad_batch(outlook) && in_a_row_ < k_most_skips) {
+      decision.raise(GuardAction::skip, k_spec.slug,
+                     bad_loss(outlook) ? describe("loss", outlook.loss)
+                                       : describe("gradient norm", outlook.norm));
+    } else if (large) {
+      decision.clip(k_norm_target * outlook.norm.level / outlook.norm.value, k_spec.slug,
+                    describe("gradient norm", outlook.norm));
+    }
+  }
+
+  void settle(const GuardStep&, const Outlook& outlook, const GuardVerdict& verdict) override {
+    if (!bad_batch(outlook)) {
+      in_a_row_ = 0;
+    } else if (verdict.action == GuardAction::skip && in_a_row_ < k_most_skips) {
+      ++in_a_row_;
+    }
+  }
+
+  void exchange(StateArchive& archive) override { archive.field(in_a_row_); }
+
+ private:
+  static bool bad_loss(const Outlook& outlook) {
+    return outlook.loss.spike && outlook.loss.ratio >= k_loss_ratio;
+  }
+  static bool bad_batch(const Outlook& outlook) {
+    return bad_loss(outlook) || (outlook.norm.spike && outlook.norm.ratio >= k_norm_skip);
+  }
+  static std::string describe(const char* what, const Standing& standing) {
+    return fmt::format("{} {} is {}x its level {} and {:.0f} sigma above it", what,
+                       show_number(standing.value), show_number(standing.ratio, 3),
+                       show_number(standing.level), standing.z);
+  }
+
+  std::uint32_t in_a_row_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_spike_policy(const GuardOptions& options) {
+  return options.spikes ? std::make_unique<Spike>() : nullptr;
+}
+
+}  // namespace aplomb
