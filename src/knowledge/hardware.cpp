@@ -21,6 +21,7 @@ Gpu load(element entry) {
   card.fp8 = truth_of(entry, "fp8");
   card.bandwidth_bytes_per_s = number_of(entry, "bandwidth_gb_per_s") * 1e9;
   card.source = text_of(entry, "source");
+  card.unverified = texts_of(entry, "unverified");
   simdjson::dom::object peaks;
   if (entry.at_key("peak_tflops").get(peaks) == simdjson::SUCCESS) {
     for (const auto& peak : peaks) {
@@ -41,8 +42,9 @@ std::size_t find_word(std::string_view text, std::string_view word, std::size_t 
   for (std::size_t at = text.find(word, from); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
     const bool multiplied = at >= 2 && text[at - 1] == 'x' && is_digit(text[at - 2]);  // `8xh100`
+    const std::string_view before = text.substr(0, at);
     const bool prefixed =
-        at >= 3 && (text.substr(at - 3, 3) == "rtx" || text.substr(at - 3, 3) == "gtx");
+        before.ends_with("rtx") || before.ends_with("gtx") || before.ends_with("ascend");
     const bool starts =
         at == 0 || !is_word(text[at - 1]) || multiplied || prefixed || !is_word(word.front());
     const std::size_t end = at + word.size();
@@ -109,6 +111,36 @@ double memory_before(std::string_view text, std::size_t at) {
   return bytes && *bytes >= 1024.0 * 1024 * 1024 ? *bytes : 0;
 }
 
+/// `mig 1g.10gb`: what the slice has; 0 where the text names none.
+double slice_memory(std::string_view folded) {
+  const std::size_t mig = folded.find("mig ");
+  if (mig == std::string_view::npos) return 0;
+  const std::size_t dot = folded.find("g.", mig);
+  if (dot == std::string_view::npos || dot > mig + 8) return 0;
+  const std::size_t end = folded.find_first_not_of("0123456789", dot + 2);
+  return written_bytes(std::string(folded.substr(dot + 2, end - dot - 2)) + "gb").value_or(0);
+}
+
+bool is_lesser_form(std::string_view folded) {
+  return find_word(folded, "laptop") != std::string_view::npos ||
+         find_word(folded, "mobile") != std::string_view::npos ||
+         folded.find("max-q") != std::string_view::npos || slice_memory(folded) > 0;
+}
+
+/// Makers sell a card with up to twice its first memory; a greater size behind its name is that of
+/// the processor beside it (`GH200 480GB`).
+constexpr double k_most_memory_grown = 2.1;
+
+/// What the text says of the card's memory; else what the card has.
+double memory_of(const GpuSeen& seen, std::string_view folded) {
+  if (const double slice = slice_memory(folded); slice > 0) return slice;
+  double stated = memory_behind(folded, seen.position + seen.card->match.front().size());
+  if (stated == 0) stated = memory_before(folded, seen.position);
+  if (stated > k_most_memory_grown * seen.card->memory_bytes) stated = 0;
+  if (stated > 0) return stated;
+  return seen.is_lesser ? 0 : seen.card->memory_bytes;
+}
+
 bool all_of_match(const Gpu& card, std::string_view folded, std::size_t at) {
   return std::all_of(card.match.begin() + 1, card.match.end(), [&](const std::string& word) {
     return find_word(folded, word, is_digit(word.front()) ? at : 0) != std::string_view::npos;
@@ -127,6 +159,10 @@ bool speaks_of_cards(std::string_view folded) {
 }
 
 }  // namespace
+
+bool Gpu::is_verified(std::string_view figure) const {
+  return std::find(unverified.begin(), unverified.end(), figure) == unverified.end();
+}
 
 const std::vector<Gpu>& gpus() {
   static const std::vector<Gpu> the_cards = [] {
@@ -152,11 +188,13 @@ std::optional<GpuSeen> find_gpu(std::string_view text) {
     const bool nearer =
         !best || at < best->position || (at == best->position && card.match.size() > most_words);
     if (!nearer || !all_of_match(card, folded, at)) continue;
-    const std::size_t end = at + card.match.front().size();
-    double memory = memory_behind(folded, end);
-    if (memory == 0) memory = memory_before(folded, at);
-    best = GpuSeen{&card, at, count_before(folded, at), memory > 0 ? memory : card.memory_bytes};
+    best = GpuSeen{&card, at, count_before(folded, at), 0, false};
     most_words = card.match.size();
+  }
+  if (best) {
+    // A card that is listed as the lesser form has its own figures.
+    best->is_lesser = is_lesser_form(folded) && !icontains(best->card->name, "laptop");
+    best->memory_bytes = memory_of(*best, folded);
   }
   return best;
 }

@@ -24,6 +24,10 @@ struct Gpu {
   std::vector<std::pair<std::string, double>>
       peak_flops;  ///< dense, by format: `bf16`, `fp16`, `tf32`, `fp32`, `fp8`
   std::string source;
+  std::vector<std::string> unverified;  ///< of `memory`, `peak`, `bandwidth`: what could not be
+                                        ///< compared with the source
+
+  bool is_verified(std::string_view figure) const;
 };
 
 const std::vector<Gpu>& gpus();
@@ -32,11 +36,15 @@ struct GpuSeen {
   const Gpu* card = nullptr;
   std::size_t position = 0;  ///< of the name in the text
   double count = 0;          ///< as `8x`, `4 *`, `2 NVIDIA` in front says; 0 where it does not say
-  double memory_bytes = 0;  ///< as a size behind says (`A100-80G`, `V100 16G`); else the card's own
+  double memory_bytes = 0;   ///< as a size behind says (`A100-80G`, `V100 16G`); else the card's
+                            ///< own; 0 where the text names a lesser form and no size
+  /// A laptop's version or a MIG slice: it can do what the card can, but has less of everything.
+  bool is_lesser = false;
 };
 
 /// The first card that the text names; names stand as words of their own (`T4` is not found in
-/// `BERT4`).
+/// `BERT4`). Names as drivers give them: `NVIDIA A100-SXM4-80GB MIG 1g.10gb`, `GH200 480GB` (the
+/// processor's memory, not the card's), `Ascend910B3`.
 std::optional<GpuSeen> find_gpu(std::string_view text);
 
 }  // namespace aplomb::knowledge

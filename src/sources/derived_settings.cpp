@@ -13,6 +13,19 @@ void add(Run& run, std::string name, Value value, std::string because, const Ori
   run.facts.push_back({std::move(name), std::move(value), std::move(because), {origin}});
 }
 
+/// How fast the card is, where that could be verified: a share of a wrong peak would mislead.
+void rate_facts(Run& run, const knowledge::Gpu& card, const Origin& origin) {
+  if (card.is_verified("bandwidth")) {
+    add(run, "hardware.bandwidth_bytes_per_s", card.bandwidth_bytes_per_s,
+        card.name + ": " + show_number(card.bandwidth_bytes_per_s / 1e9) + " GB/s", origin);
+  }
+  if (!card.is_verified("peak")) return;
+  for (const auto& [format, flops] : card.peak_flops) {
+    add(run, "hardware.peak_flops." + format, flops,
+        card.name + ": " + show_number(flops / 1e12) + " TFLOP/s in " + format + ", dense", origin);
+  }
+}
+
 void card_facts(Run& run) {
   const Setting* named = run.setting("env.gpu");
   const std::string* text = named == nullptr ? nullptr : as_text(named->value);
@@ -29,9 +42,11 @@ void card_facts(Run& run) {
     add(run, "hardware.compute_capability", card.compute_capability,
         card.name + ": compute capability " + show_number(card.compute_capability), origin);
   }
+  if (!seen->is_lesser) rate_facts(run, card, origin);
   const Setting* stated = run.setting("env.gpu_memory_bytes");
   const double* bytes = stated == nullptr ? nullptr : as_number(stated->value);
-  const double memory = bytes == nullptr ? seen->memory_bytes : *bytes;
+  const bool own = card.is_verified("memory") || seen->memory_bytes != card.memory_bytes;
+  const double memory = bytes != nullptr ? *bytes : own ? seen->memory_bytes : 0;
   if (memory > 0) {
     add(run, "hardware.memory_bytes", memory, card.name + ": " + show_bytes(memory),
         bytes == nullptr ? origin : stated->origin);

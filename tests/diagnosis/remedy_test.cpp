@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "diagnosis/cause_book.h"
+
 namespace aplomb {
 namespace {
 
@@ -36,6 +38,24 @@ TEST(Remedy, ARuleAppliesWhereItsConditionHoldsAndLeavesUnknownSettingsOut) {
   ASSERT_EQ(with.size(), 2U);
   EXPECT_EQ(with[0].text, "lower it from 0.5");
   EXPECT_EQ(*as_number(with[0].set[0].second), 0.05);
+}
+
+TEST(Remedy, NoCardIsToldToComputeInAFormatThatItLacks) {
+  const FactTable without = facts_of({{"hardware.bf16", false, "", {}}});
+  const FactTable with = facts_of({{"hardware.bf16", true, "", {}}});
+  std::size_t told = 0;
+  const auto in_bf16 = [](const Remedy& remedy) {
+    for (const auto& [name, value] : remedy.set) {
+      if (name == "precision.compute" && value == Value(std::string("bf16"))) return true;
+    }
+    return false;
+  };
+  for (const Cause& cause : cause_book().causes) {
+    for (const Remedy& remedy : applying(cause.remedies, without))
+      EXPECT_FALSE(in_bf16(remedy)) << cause.id << ": " << remedy.text;
+    for (const Remedy& remedy : applying(cause.remedies, with)) told += in_bf16(remedy) ? 1U : 0U;
+  }
+  EXPECT_GE(told, 5U);
 }
 
 }  // namespace

@@ -32,6 +32,25 @@ TEST(DerivedSettings, TellWhatACardCanDo) {
   EXPECT_TRUE(unknown.facts.empty());
 }
 
+TEST(DerivedSettings, GiveRatesOnlyWhereTheyAreVerifiedAndTheCardsOwn) {
+  aplomb::Run h100 = run_with("env.gpu", std::string("NVIDIA H100 80GB HBM3"));
+  add_derived_settings(h100);
+  ASSERT_NE(fact(h100, "hardware.peak_flops.bf16"), nullptr);
+  EXPECT_EQ(fact(h100, "hardware.peak_flops.bf16")->value, Value(989e12));
+  EXPECT_EQ(fact(h100, "hardware.bandwidth_bytes_per_s")->value, Value(3350e9));
+  for (const char* name :
+       {"Ascend910B3", "NVIDIA A100-SXM4-80GB MIG 1g.10gb", "NVIDIA GeForce RTX 3080 Laptop GPU"}) {
+    aplomb::Run run = run_with("env.gpu", std::string(name));
+    add_derived_settings(run);
+    EXPECT_EQ(fact(run, "hardware.bf16")->value, Value(true)) << name;
+    EXPECT_EQ(fact(run, "hardware.peak_flops.bf16"), nullptr) << name;
+    EXPECT_EQ(fact(run, "hardware.bandwidth_bytes_per_s"), nullptr) << name;
+  }
+  aplomb::Run slice = run_with("env.gpu", std::string("NVIDIA A100-SXM4-80GB MIG 1g.10gb"));
+  add_derived_settings(slice);
+  EXPECT_EQ(fact(slice, "hardware.memory_bytes")->value, Value(10.0 * 1024 * 1024 * 1024));
+}
+
 TEST(DerivedSettings, TakeTheZeroStageFromAFileNameOnlyWhereNothingStatesIt) {
   aplomb::Run named =
       run_with("dist.deepspeed_config", std::string("examples/ds_z3_offload_config.json"));
