@@ -94,23 +94,29 @@ void add_series_waits(const Run& run, FactTable& facts) {
              {data->origin(data->size() - 1)}});
 }
 
+/// nvidia-smi's own numbers first, then what a sentence says of the card, then any percentage that
+/// stands near it.
 void add_utilisation(const Run& run, FactTable& facts) {
   std::vector<double> percents;
   Origin origin;
+  const auto take = [&](const char* name, double scale) {
+    const Fact* fact = facts.find(name);
+    const double* value = fact == nullptr ? nullptr : as_number(fact->value);
+    if (!percents.empty() || value == nullptr || scale * *value > 100) return;
+    percents.push_back(scale * *value);
+    if (!fact->evidence.empty()) origin = fact->evidence.front();
+  };
+  take("monitor.gpu_percent", 1);
+  take("said.gpu_util.value", 100);
+  const bool told = !percents.empty();
   for (const Event& event : run.events) {
-    if (event.kind != "gpu-utilisation") continue;
+    if (told || event.kind != "gpu-utilisation") continue;
     for (const char* name : {"percent", "percent_b", "percent_c"}) {
       const auto percent = caught(event, name);
       if (!percent || *percent > 100) continue;
       percents.push_back(*percent);
       origin = event.origin;
     }
-  }
-  for (const Fact& fact : run.facts) {
-    const double* percent = as_number(fact.value);
-    if (fact.name != "monitor.gpu_percent" || percent == nullptr) continue;
-    percents.push_back(*percent);
-    if (!fact.evidence.empty()) origin = fact.evidence.front();
   }
   if (percents.empty()) return;
   std::sort(percents.begin(), percents.end());
@@ -131,6 +137,12 @@ void add_slow_facts(const Run& run, FactTable& facts) {
   for (const Event& event : run.events) {
     if (event.kind == "gpu-idle")
       facts.set({"slow.gpu_idle", true, shorten(event.text, 160), {event.origin}});
+  }
+  for (const char* name : {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle",
+                           "said.gpu_util.falls", "said.gpu.idle"}) {
+    const Fact* fact = facts.find(name);
+    if (fact != nullptr && is_true(fact->value))
+      facts.set({"slow.gpu_idle", true, fact->because, fact->evidence});
   }
 }
 
