@@ -167,9 +167,29 @@ void say_time(const Run& run, const Event& event, FactTable& facts) {
     facts.set({"oom.late", true, "steps were logged before the error", {event.origin}});
 }
 
+/// (reserved - allocated) / reserved, from the message or from what a person or a summary says.
+void say_slack_share(const Run& run, FactTable& facts) {
+  for (const Event& event : run.events) {
+    if (event.kind != "cuda-oom" && event.kind != "memory-pools") continue;
+    auto reserved = caught(event, "reserved");
+    auto allocated = caught(event, "allocated");
+    if (!reserved) reserved = caught(event, "reserved_b");
+    if (!allocated) allocated = caught(event, "allocated_b");
+    const auto unallocated = caught(event, "unallocated");
+    if (!reserved && allocated && unallocated) reserved = *allocated + *unallocated;
+    if (!reserved || !allocated || !(*reserved > *allocated)) continue;
+    facts.set({"oom.slack_share",
+               (*reserved - *allocated) / *reserved,
+               fmt::format("{} held by PyTorch, {} of it in use", show_bytes(*reserved),
+                           show_bytes(*allocated)),
+               {event.origin}});
+  }
+}
+
 }  // namespace
 
 void add_memory_facts(const Run& run, FactTable& facts) {
+  say_slack_share(run, facts);
   const Event* device = fullest(run, "cuda-oom");
   if (device != nullptr) {
     MemoryMessage(*device, facts).say();
