@@ -1,0 +1,326 @@
+// The exact histogram of exponent bytes. Compiled once for each SIMD target.
+//
+// A window of 30 exponents above `base` maps a byte to a code 1..30; code 0 is "at or below base".
+// Table lookups turn a code into one bit of four planes of eight, and the planes are counted bit
+// position by bit position over all bytes (positional population count: Klarqvist, Mula & Lemire
+// 2019, arXiv:1911.02696): a carry-save tree first, so that only every fourth vector (AVX3_DL) or
+// every sixteenth has to be added to counters. Elements at or below the base, rare, are counted
+// one by one. The window stays where it is from block to block as long as it fits.
+
+#if defined(APLOMB_SCAN_SIMD_HISTOGRAM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef APLOMB_SCAN_SIMD_HISTOGRAM_INL_H_
+#undef APLOMB_SCAN_SIMD_HISTOGRAM_INL_H_
+#else
+#define APLOMB_SCAN_SIMD_HISTOGRAM_INL_H_
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+
+#include "scan/simd_read-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace aplomb::scan_detail {
+namespace HWY_NAMESPACE {
+#if HWY_TARGET != HWY_SCALAR
+
+/// high, low <- the two bits of low + a + b, for every bit.
+HWY_INLINE void carry(VB& high, VB& low, VB a, VB b) {
+#if HWY_TARGET <= HWY_AVX3
+  const __m512i sum = _mm512_ternarylogic_epi64(low.raw, a.raw, b.raw, 0x96);  // a ^ b ^ c
+  high = VB{_mm512_ternarylogic_epi64(low.raw, a.raw, b.raw, 0xE8)};           // majority
+  low = VB{sum};
+#else
+  const VB u = hn::Xor(low, a);
+  high = hn::Or(hn::And(low, a), hn::And(u, b));
+  low = hn::Xor(u, b);
+#endif
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// Counts each of the eight bit positions over many vectors of bytes.
+class BitCounts {
+ public:
+  /// Below this many elements finish() costs more than counting one by one.
+  static constexpr std::size_t k_worth = 256;
+  /// Calls of add() after which flush() must be called: each adds at most 8 to a byte counter.
+  static constexpr int k_flush = 31;
+
+  HWY_INLINE BitCounts() { ones_ = twos_ = fours_ = hn::Zero(U8()); }
+
+  HWY_INLINE void add(VB a, VB b, VB c, VB d) {
+    VB twos_a, twos_b, fours;
+    carry(twos_a, ones_, a, b);
+    carry(twos_b, ones_, c, d);
+    carry(fours, twos_, twos_a, twos_b);
+    fours_ = hn::Add(fours_, positions(fours));
+  }
+
+  /// Adds what the counters hold to totals[0..7].
+  HWY_INLINE void flush(std::uint64_t* totals) {
+    add_totals(fours_, 2, totals);
+    fours_ = hn::Zero(U8());
+  }
+
+  /// Adds everything to totals[0..7] and starts anew.
+  HWY_INLINE void finish(std::uint64_t* totals) {
+    flush(totals);
+    add_totals(positions(ones_), 0, totals);
+    add_totals(positions(twos_), 1, totals);
+    ones_ = twos_ = hn::Zero(U8());
+  }
+
+ private:
+  /// Of each quadword: byte i <- how many of its eight bytes have bit i set. GFNI multiplies the
+  /// bit matrix by unit vectors, which transposes it. In assembler, because Highway's target does
+  /// not name GFNI; scan_simd checks that the processor has it.
+  static HWY_INLINE VB positions(VB plane) {
+    const __m512i units = _mm512_set1_epi64(static_cast<std::int64_t>(0x8040201008040201U));
+    __m512i columns;
+    asm("vgf2p8affineqb $0, %2, %1, %0" : "=v"(columns) : "v"(units), "v"(plane.raw));
+    return VB{_mm512_popcnt_epi8(columns)};
+  }
+  static HWY_INLINE void add_totals(VB counts, int weight, std::uint64_t* totals) {
+    alignas(64) static constexpr std::uint8_t k_same_bit[64] = {
+        0,  8,  16, 24, 32, 40, 48, 56, 1,  9,  17, 25, 33, 41, 49, 57, 2,  10, 18, 26, 34, 42,
+        50, 58, 3,  11, 19, 27, 35, 43, 51, 59, 4,  12, 20, 28, 36, 44, 52, 60, 5,  13, 21, 29,
+        37, 45, 53, 61, 6,  14, 22, 30, 38, 46, 54, 62, 7,  15, 23, 31, 39, 47, 55, 63};
+    const __m512i sorted = _mm512_permutexvar_epi8(_mm512_load_si512(k_same_bit), counts.raw);
+    const __m512i sums = _mm512_sad_epu8(sorted, _mm512_setzero_si512());
+    _mm512_storeu_si512(
+        totals, _mm512_add_epi64(_mm512_loadu_si512(totals), _mm512_slli_epi64(sums, weight)));
+  }
+
+  VB ones_, twos_, fours_;
+};
+
+#else
+
+class BitCounts {
+ public:
+  static constexpr std::size_t k_worth = 1024;
+  static constexpr int k_flush = 4 * 255;  // every fourth call adds at most 1 to a byte
+
+  HWY_INLINE BitCounts() {
+    ones_ = twos_ = fours_ = eights_ = hn::Zero(U8());
+    for (VB& each : held_) each = hn::Zero(U8());
+    for (VB& each : counters_) each = hn::Zero(U8());
+  }
+
+  HWY_INLINE void add(VB a, VB b, VB c, VB d) {
+    VB twos_a, twos_b;
+    carry(twos_a, ones_, a, b);
+    carry(twos_b, ones_, c, d);
+    carry(held_[holding_], twos_, twos_a, twos_b);
+    if (++holding_ == 4) add_sixteens();
+  }
+
+  void flush(std::uint64_t* totals) {
+    for (int bit = 0; bit < 8; ++bit) {
+      totals[bit] += sum(counters_[bit]) * 16;
+      counters_[bit] = hn::Zero(U8());
+    }
+  }
+
+  void finish(std::uint64_t* totals) {
+    for (int i = holding_; i < 4; ++i) held_[i] = hn::Zero(U8());
+    add_sixteens();
+    flush(totals);
+    const VB* planes[4] = {&ones_, &twos_, &fours_, &eights_};
+    for (int weight = 0; weight < 4; ++weight) {
+      VB counters[8];
+      for (VB& each : counters) each = hn::Zero(U8());
+      count_bits(*planes[weight], counters);
+      for (int bit = 0; bit < 8; ++bit) totals[bit] += sum(counters[bit]) << weight;
+    }
+    ones_ = twos_ = fours_ = eights_ = hn::Zero(U8());
+  }
+
+ private:
+  HWY_INLINE void add_sixteens() {
+    VB eights_a, eights_b, sixteens;
+    carry(eights_a, fours_, held_[0], held_[1]);
+    carry(eights_b, fours_, held_[2], held_[3]);
+    carry(sixteens, eights_, eights_a, eights_b);
+    count_bits(sixteens, counters_);
+    holding_ = 0;
+  }
+  static HWY_INLINE void count_bits(VB plane, VB* counters) {
+    const U8 d;
+    const VB one = hn::Set(d, 1);
+    for (int bit = 0; bit < 8; ++bit) {
+      counters[bit] = hn::Add(counters[bit], hn::And(plane, one));
+      plane = hn::BitCast(d, hn::ShiftRight<1>(hn::BitCast(U16(), plane)));
+    }
+  }
+  static HWY_INLINE std::uint64_t sum(VB counters) {
+    const hn::Repartition<std::uint64_t, U8> d64;
+    return hn::GetLane(hn::SumOfLanes(d64, hn::SumsOf8(counters)));
+  }
+
+  VB ones_, twos_, fours_, eights_;
+  VB held_[4];  ///< vectors of weight 4 that wait for their carry
+  VB counters_[8];
+  int holding_ = 0;
+};
+
+#endif  // HWY_TARGET == HWY_AVX3_DL
+
+/// The exponent histogram of many blocks of exponent bytes.
+class Histogram {
+ public:
+  /// Blocks are whole multiples of this many elements.
+  static HWY_INLINE std::size_t group() { return 4 * hn::Lanes(U8()); }
+
+  HWY_INLINE explicit Histogram(std::array<std::uint64_t, 256>& bins) : bins_(bins) {}
+
+  /// `count` exponents, none of them 255; `top` and `bottom` are their extremes.
+  void add(const std::uint8_t* exponents, std::size_t count, int top, int bottom) {
+    if (top == 0) {
+      bins_[0] += count;
+      return;
+    }
+    if (count < BitCounts::k_worth) return count_by_table(exponents, count);
+    place_window(top, bottom);
+    if (bottom <= base_) {
+      if (count_at_or_below(exponents, count) > count / k_low_share) {
+        return count_by_table(exponents, count);
+      }
+      count_low(exponents, count);
+    }
+    if (top > base_) count_codes(exponents, count);
+  }
+
+  /// Completes the bins.
+  void finish() {
+    if (base_ < 0) return;
+    for (std::size_t plane = 0; plane < 4; ++plane) planes_[plane].finish(totals_ + 8 * plane);
+    calls_ = 0;
+    // Planes 0 and 1 hold codes 0..15, planes 2 and 3 codes 15 + (0..15).
+    for (int code = 1; code <= k_window; ++code) {
+      const int at = code <= 15 ? code : code + 1;
+      if (base_ + code < 255) bins_[static_cast<std::size_t>(base_ + code)] += totals_[at];
+    }
+    std::fill(std::begin(totals_), std::end(totals_), 0);
+  }
+
+ private:
+  static constexpr int k_window = 30;
+  /// Binades left free above a block's top, so that the next blocks need not move the window.
+  static constexpr int k_headroom = 4;
+  /// One by one costs as much as the table once this share lies below the window.
+  static constexpr std::size_t k_low_share = 8;
+
+  /// Moves the window where the block's top does not fit, or its bottom does not but would.
+  void place_window(int top, int bottom) {
+    const int room = base_ + k_window - top;
+    if (base_ >= 0 && room >= 0 && (bottom > base_ || base_ == 0 || room <= 2 * k_headroom)) return;
+    finish();
+    base_ = top + k_headroom > k_window ? top + k_headroom - k_window : 0;
+  }
+
+  /// Codes 1..15 in `near`, codes 16..30 as 1..15 in `far`; 0 where there is none.
+  struct Codes {
+    VB near, far;
+  };
+  static HWY_INLINE Codes codes(const std::uint8_t* exponents, VB base) {
+    const U8 d;
+    const VB fifteen = hn::Set(d, 15);
+    const VB code = hn::SaturatedSub(hn::Load(d, exponents), base);
+    return {hn::IfThenElseZero(hn::Eq(hn::Min(code, fifteen), code), code),
+            hn::SaturatedSub(code, fifteen)};
+  }
+
+  HWY_INLINE void count_codes(const std::uint8_t* exponents, std::size_t count) {
+    const U8 d;
+    const std::size_t lanes = hn::Lanes(d);
+    HWY_ALIGN static constexpr std::uint8_t k_low[16] = {0, 2, 4, 8, 16, 32, 64, 128};
+    HWY_ALIGN static constexpr std::uint8_t k_high[16] = {0, 0, 0, 0, 0,  0,  0,  0,
+                                                          1, 2, 4, 8, 16, 32, 64, 128};
+    const VB low = hn::LoadDup128(d, k_low);
+    const VB high = hn::LoadDup128(d, k_high);
+    const VB base = hn::Set(d, static_cast<std::uint8_t>(base_));
+    BitCounts p0 = planes_[0], p1 = planes_[1], p2 = planes_[2], p3 = planes_[3];  // in registers
+    for (std::size_t i = 0; i < count; i += 4 * lanes) {
+      const Codes c0 = codes(exponents + i, base);
+      const Codes c1 = codes(exponents + i + lanes, base);
+      const Codes c2 = codes(exponents + i + 2 * lanes, base);
+      const Codes c3 = codes(exponents + i + 3 * lanes, base);
+      p0.add(hn::TableLookupBytes(low, c0.near), hn::TableLookupBytes(low, c1.near),
+             hn::TableLookupBytes(low, c2.near), hn::TableLookupBytes(low, c3.near));
+      p1.add(hn::TableLookupBytes(high, c0.near), hn::TableLookupBytes(high, c1.near),
+             hn::TableLookupBytes(high, c2.near), hn::TableLookupBytes(high, c3.near));
+      p2.add(hn::TableLookupBytes(low, c0.far), hn::TableLookupBytes(low, c1.far),
+             hn::TableLookupBytes(low, c2.far), hn::TableLookupBytes(low, c3.far));
+      p3.add(hn::TableLookupBytes(high, c0.far), hn::TableLookupBytes(high, c1.far),
+             hn::TableLookupBytes(high, c2.far), hn::TableLookupBytes(high, c3.far));
+      if (++calls_ < BitCounts::k_flush) continue;
+      calls_ = 0;
+      p0.flush(totals_);
+      p1.flush(totals_ + 8);
+      p2.flush(totals_ + 16);
+      p3.flush(totals_ + 24);
+    }
+    planes_[0] = p0;
+    planes_[1] = p1;
+    planes_[2] = p2;
+    planes_[3] = p3;
+  }
+
+  std::size_t count_at_or_below(const std::uint8_t* exponents, std::size_t count) const {
+    const U8 d;
+    const VB limit = hn::Set(d, static_cast<std::uint8_t>(base_));
+    std::size_t low = 0;
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
+      const VB each = hn::Load(d, exponents + i);
+      const auto nonzero_low =
+          hn::AndNot(hn::Eq(each, hn::Zero(d)), hn::Eq(hn::Min(each, limit), each));
+      low += hn::CountTrue(d, nonzero_low);
+    }
+    return low;
+  }
+
+  /// Zeros by the vector, other elements at or below the base one by one.
+  void count_low(const std::uint8_t* exponents, std::size_t count) {
+    const U8 d;
+    const std::size_t lanes = hn::Lanes(d);
+    const VB limit = hn::Set(d, static_cast<std::uint8_t>(base_));
+    for (std::size_t i = 0; i < count; i += lanes) {
+      const VB each = hn::Load(d, exponents + i);
+      const auto zero = hn::Eq(each, hn::Zero(d));
+      bins_[0] += hn::CountTrue(d, zero);
+      if (hn::AllFalse(d, hn::AndNot(zero, hn::Eq(hn::Min(each, limit), each)))) continue;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const std::uint8_t exponent = exponents[i + lane];
+        if (exponent != 0 && exponent <= base_) ++bins_[exponent];
+      }
+    }
+  }
+
+  /// Four tables: no store waits for the one before it.
+  void count_by_table(const std::uint8_t* exponents, std::size_t count) {
+    std::uint32_t tables[4][256] = {};
+    for (std::size_t i = 0; i < count; i += 4) {
+      for (std::size_t k = 0; k < 4; ++k) ++tables[k][exponents[i + k]];
+    }
+    for (std::size_t bin = 0; bin < 256; ++bin) {
+      bins_[bin] += tables[0][bin] + tables[1][bin] + tables[2][bin] + tables[3][bin];
+    }
+  }
+
+  std::array<std::uint64_t, 256>& bins_;
+  BitCounts planes_[4];
+  std::uint64_t totals_[32] = {};  ///< of each plane's eight bits
+  int calls_ = 0;                  ///< of each plane's add() since the last flush
+  int base_ = -1;
+};
+
+#endif  // HWY_TARGET != HWY_SCALAR
+}  // namespace HWY_NAMESPACE
+}  // namespace aplomb::scan_detail
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard of each target
