@@ -1,15 +1,16 @@
 // The scan of fp32, bf16 and fp16, once for each SIMD target.
 //
-// Elements are taken in blocks of k_block. The first pass over a block reads it from memory: every
+// Elements are taken in blocks of k_block, small enough that the processor runs ahead into the next
+// block's memory while it counts this one. The first pass over a block reads it from memory: every
 // element goes to float64 for the sums, and its exponent byte into a buffer in the first-level
-// cache. The second pass counts the buffer's bytes (simd_histogram-inl.h) and knows the block's
-// extreme exponents; these decide what else a block needs, from the cache: exact extremes only
-// where the exponent reaches the largest or smallest so far, zeros only where there is an exponent
-// 0, and the plain loop of element.h where a NaN or an Inf stands.
+// cache. The second pass counts the buffer's bytes (simd_histogram-inl.h). A block is regular where
+// no exponent reaches the largest or smallest so far, or leaves the histogram's window: nothing
+// else is done for it. Other blocks are looked at again in the cache: exact extremes, zeros where
+// there is an exponent 0, and elements replaced by 0 and counted apart where they are NaN or Inf.
 //
-// Precision: products of fp32 are exact in float64; each of 32 (AVX2 and up) float64 accumulators
-// adds at most 1/32 of a call's elements, so the sum of squares of a chunk of scan_many (2^18) is
-// good to 2^13 roundings at the very worst (9e-13 relative), 1e-14 in practice.
+// Precision: products of fp32 are exact in float64, and 32 float64 accumulators (AVX2 and up) share
+// the elements, so the sum of squares of a chunk of scan_many (2^18 elements) has 2^13 roundings a
+// lane: 9e-13 relative if all fell the same way, 1e-14 in practice.
 
 #include "scan/kernels.h"
 
@@ -35,8 +36,9 @@ TensorStats scan_any(TensorView tensor) { return scan_reference(tensor); }
 
 #else
 
-/// Elements of a block: 16 KiB as fp32 and 4 KiB of exponents stay in the smallest common L1d.
-constexpr std::size_t k_block = 4096;
+/// Elements of a block. Measured from 256 to 8192 with fp32 in memory: below 512 the cost of each
+/// block shows, above it the memory idles during the second pass.
+constexpr std::size_t k_block = 512;
 
 /// Four float64 at a time on x86: converting fp32 to float64 runs at one such vector a cycle on
 /// every AVX-512 processor, wider vectors at half of that.
@@ -59,14 +61,26 @@ struct Extremes {
   int bottom = 0;  ///< smallest
 };
 
-/// The extremes of two vectors' lanes.
-HWY_INLINE Extremes extremes_of(VB most, VB least) {
+/// Lane by lane.
+struct Range {
+  VB most, least;
+};
+
+/// Whether all exponents lie within [low, high].
+HWY_INLINE bool is_within(Range range, int low, int high) {
+  const U8 d;
+  const VB above = hn::SaturatedSub(range.most, hn::Set(d, static_cast<std::uint8_t>(high)));
+  const VB below = hn::SaturatedSub(hn::Set(d, static_cast<std::uint8_t>(low)), range.least);
+  return hn::AllTrue(d, hn::Eq(hn::Or(above, below), hn::Zero(d)));
+}
+
+HWY_INLINE Extremes extremes_of(Range range) {
   const U8 d;
   const hn::CappedTag<std::uint8_t, 16> d16;
   const std::size_t bytes = hn::Lanes(d);
   HWY_ALIGN std::uint8_t lanes[2 * HWY_MAX_BYTES];
-  hn::Store(most, d, lanes);
-  hn::Store(least, d, lanes + bytes);
+  hn::Store(range.most, d, lanes);
+  hn::Store(range.least, d, lanes + bytes);
   auto top = hn::Load(d16, lanes);
   auto bottom = hn::Load(d16, lanes + bytes);
   for (std::size_t i = 16; i < bytes; i += 16) {
@@ -90,9 +104,10 @@ HWY_INLINE void add_vector(const std::uint32_t* bits, VD& x, VD& squares) {
   x = hn::Add(x, value);
 }
 
-/// The first pass over a block; `count` is a multiple of the histogram's group.
-HWY_INLINE Extremes add_sums(const std::uint32_t* bits, std::size_t count, Sums& sums,
-                             std::uint8_t* exponents) {
+/// The first pass over a block: `after` <- `sums` and the block. `count` is a multiple of the
+/// histogram's group.
+HWY_INLINE Range add_sums(const std::uint32_t* bits, std::size_t count, const Sums& sums,
+                          Sums& after, std::uint8_t* exponents) {
   const U8 d8;
   const std::size_t bytes = hn::Lanes(d8);
   constexpr std::size_t k_lanes = hn::MaxLanes(F64());
@@ -118,11 +133,11 @@ HWY_INLINE Extremes add_sums(const std::uint32_t* bits, std::size_t count, Sums&
     most = hn::Max(most, packed);
     least = hn::Min(least, packed);
   }
-  sums.x[0] = x0, sums.x[1] = x1, sums.x[2] = x2, sums.x[3] = x3;
-  sums.x[4] = x4, sums.x[5] = x5, sums.x[6] = x6, sums.x[7] = x7;
-  sums.squares[0] = s0, sums.squares[1] = s1, sums.squares[2] = s2, sums.squares[3] = s3;
-  sums.squares[4] = s4, sums.squares[5] = s5, sums.squares[6] = s6, sums.squares[7] = s7;
-  return extremes_of(most, least);
+  after.x[0] = x0, after.x[1] = x1, after.x[2] = x2, after.x[3] = x3;
+  after.x[4] = x4, after.x[5] = x5, after.x[6] = x6, after.x[7] = x7;
+  after.squares[0] = s0, after.squares[1] = s1, after.squares[2] = s2, after.squares[3] = s3;
+  after.squares[4] = s4, after.squares[5] = s5, after.squares[6] = s6, after.squares[7] = s7;
+  return {most, least};
 }
 
 /// Largest magnitude, as bits.
@@ -189,22 +204,14 @@ class Blocks {
   /// where a NaN or an Inf stands in the block.
   HWY_INLINE bool add(const std::uint32_t* bits, std::size_t count) {
     HWY_ALIGN std::uint8_t exponents[k_block];
-    const Sums before = sums_;
-    const Extremes found = add_sums(bits, count, sums_, exponents);
-    if (found.top == 0xFF) {
-      sums_ = before;
+    const Range range = add_sums(bits, count, sums_[now_], sums_[1 - now_], exponents);
+    if (is_within(range, regular_low_, regular_high_)) {
+      histogram_.add_regular(exponents, count);
+    } else if (!add_irregular(bits, count, extremes_of(range), exponents)) {
       return false;
     }
+    now_ = 1 - now_;
     stats_.count += count;
-    if (found.top >= static_cast<int>(most_ >> 23U)) {
-      most_ = std::max(most_, largest(bits, count));
-    }
-    if (found.bottom == 0 || found.bottom <= static_cast<int>(least_ >> 23U)) {
-      const Low low = smallest(bits, count);
-      stats_.zeros += low.zeros;
-      if (low.least != 0) least_ = std::min(least_, low.least);
-    }
-    histogram_.add(exponents, count, found.top, found.bottom);
     return true;
   }
 
@@ -230,14 +237,15 @@ class Blocks {
   HWY_INLINE void finish() {
     histogram_.finish();
     const F64 d;
+    Sums& sums = sums_[now_];
     for (int step = 4; step > 0; step /= 2) {
       for (int i = 0; i < step; ++i) {
-        sums_.x[i] = hn::Add(sums_.x[i], sums_.x[i + step]);
-        sums_.squares[i] = hn::Add(sums_.squares[i], sums_.squares[i + step]);
+        sums.x[i] = hn::Add(sums.x[i], sums.x[i + step]);
+        sums.squares[i] = hn::Add(sums.squares[i], sums.squares[i + step]);
       }
     }
-    stats_.sum = hn::GetLane(hn::SumOfLanes(d, sums_.x[0]));
-    stats_.sum_squares = hn::GetLane(hn::SumOfLanes(d, sums_.squares[0]));
+    stats_.sum = hn::GetLane(hn::SumOfLanes(d, sums.x[0]));
+    stats_.sum_squares = hn::GetLane(hn::SumOfLanes(d, sums.squares[0]));
     stats_.max_abs = static_cast<double>(std::bit_cast<float>(most_));
     if (least_ != k_none) stats_.min_abs = static_cast<double>(std::bit_cast<float>(least_));
   }
@@ -245,9 +253,28 @@ class Blocks {
  private:
   static constexpr std::uint32_t k_none = 0x7F800000U;  ///< above every finite magnitude
 
+  bool add_irregular(const std::uint32_t* bits, std::size_t count, Extremes found,
+                     const std::uint8_t* exponents) {
+    if (found.top == 0xFF) return false;
+    if (found.top >= exponent_of(most_)) most_ = std::max(most_, largest(bits, count));
+    if (found.bottom == 0 || found.bottom <= exponent_of(least_)) {
+      const Low low = smallest(bits, count);
+      stats_.zeros += low.zeros;
+      if (low.least != 0) least_ = std::min(least_, low.least);
+    }
+    histogram_.add(exponents, count, found.top, found.bottom);
+    regular_low_ = std::min(std::max(histogram_.low(), exponent_of(least_) + 1), 0xFF);
+    regular_high_ = std::max(std::min(histogram_.high(), exponent_of(most_) - 1), 0);
+    return true;
+  }
+  static int exponent_of(std::uint32_t magnitude) { return static_cast<int>(magnitude >> 23U); }
+
   TensorStats& stats_;
   Histogram histogram_;
-  Sums sums_;
+  Sums sums_[2];  ///< the one in use, and the one that the next block writes
+  int now_ = 0;
+  int regular_low_ = 1;  ///< exponents of a regular block: none before the first block
+  int regular_high_ = 0;
   std::uint32_t most_ = 0;
   std::uint32_t least_ = k_none;
 };

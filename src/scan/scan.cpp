@@ -70,10 +70,40 @@ TensorView part_of(TensorView tensor, std::uint64_t from, std::uint64_t count) {
   return {static_cast<const char*>(tensor.data) + from * size_of(tensor.type), count, tensor.type};
 }
 
+/// Elements of a chunk: large against the cost of handing one out.
+constexpr std::uint64_t k_chunk = 1U << 18U;
+
 struct Chunk {
   std::size_t tensor;
   TensorView part;
+  std::int64_t piece;  ///< of a tensor of several chunks: its partial result; else -1
 };
+
+std::vector<Chunk> chunks_of(std::span<const TensorView> tensors) {
+  std::vector<Chunk> chunks;
+  chunks.reserve(tensors.size());
+  std::int64_t pieces = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    for (std::uint64_t from = 0; from < tensors[i].count; from += k_chunk) {
+      const std::uint64_t count = std::min(k_chunk, tensors[i].count - from);
+      const bool whole = tensors[i].count <= k_chunk;
+      chunks.push_back({i, part_of(tensors[i], from, count), whole ? -1 : pieces++});
+    }
+  }
+  return chunks;
+}
+
+/// Threads beside the calling one. Starting a thread takes about 30 us, in which one reads some
+/// hundred KiB: each has to get 1 MiB at least. No pool is kept: its threads would be missing in a
+/// forked child (PyTorch's data loaders fork).
+std::size_t helpers_for(std::span<const TensorView> tensors, int threads) {
+  std::uint64_t bytes = 0;
+  for (const TensorView& each : tensors) bytes += each.count * size_of(each.type);
+  const std::uint64_t useful = std::max<std::uint64_t>(bytes >> 20U, 1);
+  return static_cast<std::size_t>(
+             std::min<std::uint64_t>(useful, static_cast<std::uint64_t>(std::max(threads, 1)))) -
+         1;
+}
 
 }  // namespace
 
@@ -164,30 +194,30 @@ TensorStats scan(TensorView tensor) {
 }
 
 void scan_many(std::span<const TensorView> tensors, std::span<TensorStats> stats, int threads) {
-  constexpr std::uint64_t k_chunk = 1U
-                                    << 18U;  // elements: large against the cost of handing one out
-  std::vector<Chunk> chunks;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    for (std::uint64_t from = 0; from < tensors[i].count; from += k_chunk) {
-      chunks.push_back({i, part_of(tensors[i], from, std::min(k_chunk, tensors[i].count - from))});
-    }
-  }
-  std::vector<TensorStats> partial(chunks.size());
+  const std::vector<Chunk> chunks = chunks_of(tensors);
+  // A tensor of one chunk goes straight to its place; the others are joined from `pieces`.
+  std::vector<TensorStats> pieces(static_cast<std::size_t>(std::count_if(
+      chunks.begin(), chunks.end(), [](const Chunk& each) { return each.piece >= 0; })));
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next.fetch_add(1); i < chunks.size(); i = next.fetch_add(1))
-      partial[i] = scan(chunks[i].part);
+    for (std::size_t i = next.fetch_add(1); i < chunks.size(); i = next.fetch_add(1)) {
+      const Chunk& chunk = chunks[i];
+      TensorStats& place =
+          chunk.piece < 0 ? stats[chunk.tensor] : pieces[static_cast<std::size_t>(chunk.piece)];
+      place = scan(chunk.part);
+    }
   };
-  const std::size_t helpers =
-      std::min<std::size_t>(threads > 1 ? static_cast<std::size_t>(threads) - 1 : 0,
-                            chunks.empty() ? 0 : chunks.size() - 1);
-  std::vector<std::jthread> pool;
-  pool.reserve(helpers);
-  for (std::size_t i = 0; i < helpers; ++i) pool.emplace_back(work);
-  work();
-  pool.clear();
-  for (TensorStats& each : stats) each = TensorStats{};
-  for (std::size_t i = 0; i < chunks.size(); ++i) stats[chunks[i].tensor].add(partial[i]);
+  {
+    std::vector<std::jthread> helpers(helpers_for(tensors, threads));
+    for (std::jthread& each : helpers) each = std::jthread(work);
+    work();
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].count == 0 || tensors[i].count > k_chunk) stats[i] = TensorStats{};
+  }
+  for (const Chunk& chunk : chunks) {
+    if (chunk.piece >= 0) stats[chunk.tensor].add(pieces[static_cast<std::size_t>(chunk.piece)]);
+  }
 }
 
 std::string_view scan_target() { return scan_detail::simd_target(); }

@@ -5,11 +5,11 @@
 ///     std::vector<TensorStats> stats(std::size(grads));
 ///     scan_many(grads, stats, 2);
 ///
-/// Method: blocks that fit the first-level cache are read once from memory; sums of x and x^2 are
-/// kept in float64 (so the norm is good to 1e-12), magnitudes as integers; the exponent histogram
-/// is exact, by positional population counts of one-hot exponent codes. Zeros and non-finite values
-/// take a slower path in their block only. One source is compiled for each SIMD target and chosen
-/// at run time (Google Highway); results are the same for every thread count.
+/// Method: each element is read once from memory; sums of x and x^2 are kept in float64 (so the norm
+/// is good to 1e-12), and the exponents' bytes are packed and counted exactly, by positional
+/// population counts of one-hot codes. Extremes, zeros and non-finite values cost a second look, in
+/// the cache, at blocks whose exponents ask for it. One source is compiled for each SIMD target and
+/// chosen at run time (Google Highway); results are the same for every thread count.
 ///
 /// Shapes: flat, contiguous. Data need not be aligned to anything but its own element. NaN and Inf
 /// are normal input. Reads only; never throws; nothing is allocated per call but one partial result

@@ -44,8 +44,6 @@ HWY_INLINE void carry(VB& high, VB& low, VB a, VB b) {
 /// Counts each of the eight bit positions over many vectors of bytes.
 class BitCounts {
  public:
-  /// Below this many elements finish() costs more than counting one by one.
-  static constexpr std::size_t k_worth = 256;
   /// Calls of add() after which flush() must be called: each adds at most 8 to a byte counter.
   static constexpr int k_flush = 31;
 
@@ -101,7 +99,6 @@ class BitCounts {
 
 class BitCounts {
  public:
-  static constexpr std::size_t k_worth = 1024;
   static constexpr int k_flush = 4 * 255;  // every fourth call adds at most 1 to a byte
 
   HWY_INLINE BitCounts() {
@@ -183,7 +180,7 @@ class Histogram {
       bins_[0] += count;
       return;
     }
-    if (count < BitCounts::k_worth) return count_by_table(exponents, count);
+    if (count <= k_few) return count_by_table(exponents, count);
     place_window(top, bottom);
     if (bottom <= base_) {
       if (count_at_or_below(exponents, count) > count / k_low_share) {
@@ -194,8 +191,32 @@ class Histogram {
     if (top > base_) count_codes(exponents, count);
   }
 
+  /// The exponents that the window holds, and a block whose exponents all lie in it.
+  int low() const { return base_ < 0 ? 256 : base_ + 1; }
+  int high() const { return base_ < 0 ? 0 : std::min(base_ + k_window, 254); }
+  HWY_INLINE void add_regular(const std::uint8_t* exponents, std::size_t count) {
+    count_codes(exponents, count);
+  }
+
   /// Completes the bins.
   void finish() {
+    count_window();
+    if (!spare_used_) return;
+    for (std::size_t bin = 0; bin < bins_.size(); ++bin)
+      bins_[bin] += spare_[0][bin] + spare_[1][bin] + spare_[2][bin];
+  }
+
+ private:
+  static constexpr int k_window = 30;
+  /// Up to this many elements counting one by one costs less than finish().
+  static constexpr std::size_t k_few = 256;
+  /// Binades left free above a block's top, so that the next blocks need not move the window.
+  static constexpr int k_headroom = 4;
+  /// One by one costs as much as the table once this share lies below the window.
+  static constexpr std::size_t k_low_share = 8;
+
+  /// Brings what the planes hold into the bins.
+  void count_window() {
     if (base_ < 0) return;
     for (std::size_t plane = 0; plane < 4; ++plane) planes_[plane].finish(totals_ + 8 * plane);
     calls_ = 0;
@@ -207,18 +228,11 @@ class Histogram {
     std::fill(std::begin(totals_), std::end(totals_), 0);
   }
 
- private:
-  static constexpr int k_window = 30;
-  /// Binades left free above a block's top, so that the next blocks need not move the window.
-  static constexpr int k_headroom = 4;
-  /// One by one costs as much as the table once this share lies below the window.
-  static constexpr std::size_t k_low_share = 8;
-
   /// Moves the window where the block's top does not fit, or its bottom does not but would.
   void place_window(int top, int bottom) {
     const int room = base_ + k_window - top;
     if (base_ >= 0 && room >= 0 && (bottom > base_ || base_ == 0 || room <= 2 * k_headroom)) return;
-    finish();
+    count_window();
     base_ = top + k_headroom > k_window ? top + k_headroom - k_window : 0;
   }
 
@@ -300,14 +314,17 @@ class Histogram {
     }
   }
 
-  /// Four tables: no store waits for the one before it.
+  /// In turn into four tables: no store waits for the one before it.
   void count_by_table(const std::uint8_t* exponents, std::size_t count) {
-    std::uint32_t tables[4][256] = {};
-    for (std::size_t i = 0; i < count; i += 4) {
-      for (std::size_t k = 0; k < 4; ++k) ++tables[k][exponents[i + k]];
+    if (!spare_used_) {
+      for (auto& table : spare_) std::fill(std::begin(table), std::end(table), 0);
+      spare_used_ = true;
     }
-    for (std::size_t bin = 0; bin < 256; ++bin) {
-      bins_[bin] += tables[0][bin] + tables[1][bin] + tables[2][bin] + tables[3][bin];
+    for (std::size_t i = 0; i < count; i += 4) {
+      ++bins_[exponents[i]];
+      ++spare_[0][exponents[i + 1]];
+      ++spare_[1][exponents[i + 2]];
+      ++spare_[2][exponents[i + 3]];
     }
   }
 
@@ -316,6 +333,8 @@ class Histogram {
   std::uint64_t totals_[32] = {};  ///< of each plane's eight bits
   int calls_ = 0;                  ///< of each plane's add() since the last flush
   int base_ = -1;
+  bool spare_used_ = false;
+  std::uint64_t spare_[3][256];  ///< of count_by_table; not set before it is used
 };
 
 #endif  // HWY_TARGET != HWY_SCALAR
