@@ -2,6 +2,8 @@
 /// each reader quotes of its format, the files below EXAMPLES that a reader would choose, and small
 /// binary files of every format.
 
+#include <aplomb/recorder.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -67,6 +69,27 @@ void write_binary(const fs::path& out) {
         "lr.peak > 1e-3 && !(known(schedule.warmup_steps)) || loss.spike.sigma >= 4");
 }
 
+/// A record as a run leaves it: a few steps, one of them skipped.
+void write_step_record(const fs::path& out) {
+  const fs::path path = out / "step-record.tmp";
+  fs::create_directories(out);
+  std::string error;
+  if (const auto recorder = Recorder::open(path, {.slots = 8, .text_bytes = 4096}, error)) {
+    const RecordedValue loss{recorder->name("loss"), 2.5};
+    for (int step = 0; step < 12; ++step) {
+      recorder->record({.step = step,
+                        .values = {&loss, 1},
+                        .action = static_cast<std::uint8_t>(step == 9 ? 2 : 0),
+                        .policy = step == 9 ? "spike" : "",
+                        .reason = step == 9 ? "why" : ""});
+    }
+  }
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  write(out / "step-record", "file", k_as_it_is + bytes);
+  fs::remove(path);
+}
+
 void write_text(const fs::path& out, const fs::path& examples) {
   for (const auto& reader : readers()) {
     write(out / reader->spec().slug, "example", k_as_it_is + reader->spec().example);
@@ -115,6 +138,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   write_binary(arguments[1]);
+  write_step_record(arguments[1]);
   write_text(arguments[1], arguments[2]);
   write_checkpoints(arguments[1], arguments[2]);
   return 0;

@@ -3,12 +3,15 @@
 /// checksums, whether the rest is taken as the content of frames (so that the fuzzer gets behind
 /// the checksums) or as the file itself.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
 
+#include "recorder/record_file.h"
 #include "sources/made_files.h"
 #include "sources/reader.h"
 
@@ -28,6 +31,26 @@ void each_piece(std::string_view bytes, Take take) {
   }
 }
 
+/// Puts right the checksums of a step record, so that the fuzzer gets behind them.
+std::string with_checksums(std::string file) {
+  using namespace record_file;
+  RecordHead head{};
+  if (file.size() < sizeof head) return file;
+  std::memcpy(&head, file.data(), sizeof head);
+  std::copy(k_magic.begin(), k_magic.end(), head.magic);
+  head.version = k_version;
+  head.checksum = checksum_of(head);
+  std::memcpy(file.data(), &head, sizeof head);
+  for (std::size_t at = k_head_bytes + std::size_t{head.text_bytes} % (1U << 20U);
+       at + sizeof(RecordSlot) <= file.size(); at += sizeof(RecordSlot)) {
+    RecordSlot slot{};
+    std::memcpy(&slot, file.data() + at, sizeof slot);
+    slot.checksum = checksum_of(slot);
+    std::memcpy(file.data() + at, &slot, sizeof slot);
+  }
+  return file;
+}
+
 std::string framed(std::string_view slug, std::string_view bytes) {
   if (slug == "tensorboard") {
     std::string file;
@@ -39,6 +62,7 @@ std::string framed(std::string_view slug, std::string_view bytes) {
     each_piece(bytes, [&writer](std::string_view record) { writer.record(record); });
     return writer.bytes();
   }
+  if (slug == "step-record") return with_checksums(std::string(bytes));
   return std::string(bytes);
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "sources/crc32c.h"
+#include "core/crc32c.h"
 
 namespace aplomb::test {
 

@@ -1,5 +1,5 @@
 #pragma once
-/// CRC-32C (Castagnoli), the checksum of TFRecord frames: by the CPU's instruction where it has
+/// CRC-32C (Castagnoli), the checksum of TFRecord frames and of the step record: by the CPU's instruction where it has
 /// one, else by table.
 
 #include <cstdint>
