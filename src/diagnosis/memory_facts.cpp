@@ -165,6 +165,10 @@ void say_time(const Run& run, const Event& event, FactTable& facts) {
                       loss->offset.front() < event.origin.offset;
   if (event.step || logged)
     facts.set({"oom.late", true, "steps were logged before the error", {event.origin}});
+  const bool went_on = loss != nullptr && loss->source == event.origin.source &&
+                       loss->offset.back() > event.origin.offset;
+  if (loss != nullptr)
+    facts.set({"oom.went_on", went_on, "steps were logged after the error", {event.origin}});
 }
 
 /// (reserved - allocated) / reserved, from the message or from what a person or a summary says.
