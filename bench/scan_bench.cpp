@@ -13,26 +13,27 @@
 // timed.
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <random>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "scan/scan.h"
+#include "timing.h"
 
 namespace {
 
 using aplomb::ScalarType;
 using aplomb::TensorStats;
 using aplomb::TensorView;
+using aplomb::bench::percentile;
+using aplomb::bench::read_all;
+using aplomb::bench::Time;
+using aplomb::bench::time_of;
 
 constexpr std::size_t k_tensors = 100;
 constexpr std::size_t k_elements = 1000448;
@@ -44,56 +45,6 @@ struct Options {
   ScalarType type = ScalarType::f32;
   std::string data = "normal";
 };
-
-/// Of one piece of work: by the clock, and of this process's threads together, which other programs
-/// on the machine do not lengthen by taking the processor away.
-struct Time {
-  double wall_s = 0;
-  double cpu_s = 0;
-  Time& operator+=(const Time& other) {
-    wall_s += other.wall_s;
-    cpu_s += other.cpu_s;
-    return *this;
-  }
-};
-
-double cpu_now() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-Time time_of(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  const double cpu = cpu_now();
-  work();
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-          cpu_now() - cpu};
-}
-
-double percentile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
-}
-
-volatile std::uint64_t g_sink = 0;
-
-void read_part(const std::uint64_t* words, std::size_t count) {
-  std::uint64_t folded[32] = {};
-  for (std::size_t i = 0; i + 32 <= count; i += 32) {
-    for (std::size_t lane = 0; lane < 32; ++lane) folded[lane] |= words[i + lane];
-  }
-  for (const std::uint64_t each : folded) g_sink = g_sink | each;
-}
-
-void read_all(std::span<const unsigned char> bytes, int threads) {
-  const auto* words = reinterpret_cast<const std::uint64_t*>(bytes.data());
-  const std::size_t each = bytes.size() / 8 / static_cast<std::size_t>(threads);
-  std::vector<std::jthread> pool;
-  for (int i = 1; i < threads; ++i)
-    pool.emplace_back([=] { read_part(words + each * static_cast<std::size_t>(i), each); });
-  read_part(words, each);
-}
 
 /// Gradients as they occur: normal; half of them zero; spread over 50 binades; one NaN in 100,000.
 double gradient(const std::string& kind, std::mt19937& random, float normal) {

@@ -4,143 +4,26 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <unordered_map>
 
 #include "checkpoint/mapped_file.h"
 #include "core/text.h"
-#include "scan/element.h"
+#include "scan/difference.h"
 
 namespace aplomb {
 namespace {
 
 constexpr std::uint64_t k_part_bytes = 4U << 20U;  // between page drops
-constexpr std::uint64_t k_block_bytes = 4096;      // compared before it is looked into
 
-/// Sums of one block. Plain members, so that the loops below vectorise.
-struct BlockSums {
-  std::uint64_t changed = 0;
-  std::uint64_t nonfinite = 0;
-  double max_abs = 0;
-  double squares = 0;
-  double before = 0;
-  std::uint64_t max_ulps = 0;
-  double ulps = 0;
-};
-
-/// IEEE bits as an integer that grows with the value: neighbours differ by 1, both zeros are 0.
-template <class Bits>
-std::int64_t ordered(Bits bits) {
-  using Signed = std::make_signed_t<Bits>;
-  constexpr Bits k_magnitude = std::numeric_limits<Bits>::max() / 2;
-  const auto magnitude = static_cast<std::int64_t>(bits & k_magnitude);
-  return static_cast<Signed>(bits) < 0 ? -magnitude : magnitude;
-}
-
-/// Floats whose bits are ordered as their values. `widen` gives the value of the bits.
-template <class Bits, class Widen>
-BlockSums compare_floats(const std::byte* a, const std::byte* b, std::size_t count, Widen widen) {
-  BlockSums sums;
-  double max_abs = 0;
-  double squares = 0;
-  double before = 0;
-  double ulp_sum = 0;
-  std::int64_t max_ulps = 0;
-  std::uint64_t changed = 0;
-  std::uint64_t nonfinite = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    Bits x = 0;
-    Bits y = 0;
-    std::memcpy(&x, a + i * sizeof(Bits), sizeof(Bits));
-    std::memcpy(&y, b + i * sizeof(Bits), sizeof(Bits));
-    const double was = widen(x);
-    const double is = widen(y);
-    const bool finite = std::fabs(was) <= std::numeric_limits<double>::max() &&
-                        std::fabs(is) <= std::numeric_limits<double>::max();
-    const std::int64_t apart = ordered(y) - ordered(x);
-    const std::int64_t ulps = finite ? (apart < 0 ? -apart : apart) : 0;
-    const double delta = finite ? std::fabs(is - was) : 0.0;
-    changed += apart != 0 ? 1U : 0U;
-    nonfinite += finite ? 0U : 1U;
-    max_ulps = std::max(max_ulps, ulps);
-    ulp_sum += static_cast<double>(ulps);
-    max_abs = std::max(max_abs, delta);
-    squares += delta * delta;
-    before += finite ? was * was : 0.0;
-  }
-  sums.changed = changed;
-  sums.nonfinite = nonfinite;
-  sums.max_abs = max_abs;
-  sums.squares = squares;
-  sums.before = before;
-  sums.max_ulps = static_cast<std::uint64_t>(max_ulps);
-  sums.ulps = ulp_sum;
-  return sums;
-}
-
-/// Everything else, through double.
-BlockSums compare_any(ScalarType type, const std::byte* a, const std::byte* b, std::size_t count) {
-  BlockSums sums;
-  constexpr std::size_t k_most = k_block_bytes;
-  std::array<double, k_most> was{};
-  scan_detail::for_each_element({a, count, type}, 0, count,
-                                [&](std::uint64_t i, double value) { was[i] = value; });
-  scan_detail::for_each_element({b, count, type}, 0, count, [&](std::uint64_t i, double is) {
-    const bool finite = std::isfinite(was[i]) && std::isfinite(is);
-    if (!finite) {
-      ++sums.nonfinite;
-      if (!(std::isnan(was[i]) && std::isnan(is)) && was[i] != is) ++sums.changed;
-      return;
-    }
-    const double delta = std::fabs(is - was[i]);
-    sums.changed += delta != 0 ? 1U : 0U;
-    sums.max_abs = std::max(sums.max_abs, delta);
-    sums.squares += delta * delta;
-    sums.before += was[i] * was[i];
-  });
-  return sums;
-}
-
-BlockSums compare_block(ScalarType type, const std::byte* a, const std::byte* b,
-                        std::size_t count) {
-  switch (type) {
-    case ScalarType::f32:
-      return compare_floats<std::uint32_t>(a, b, count, [](std::uint32_t bits) {
-        return static_cast<double>(std::bit_cast<float>(bits));
-      });
-    case ScalarType::bf16:
-      return compare_floats<std::uint16_t>(a, b, count, [](std::uint16_t bits) {
-        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U));
-      });
-    case ScalarType::f16:
-      return compare_floats<std::uint16_t>(
-          a, b, count, [](std::uint16_t bits) { return decode(Format::fp16, bits); });
-    default:
-      return compare_any(type, a, b, count);
-  }
-}
-
-void add(TensorDiff& diff, const BlockSums& sums) {
-  diff.changed += sums.changed;
-  diff.nonfinite += sums.nonfinite;
-  diff.max_abs = std::max(diff.max_abs, sums.max_abs);
-  diff.sum_squares += sums.squares;
-  diff.before_squares += sums.before;
-  diff.max_ulps = std::max(diff.max_ulps, sums.max_ulps);
-  diff.sum_ulps += sums.ulps;
-}
-
-/// Two pieces of equal length. Equal blocks hold nothing new.
-void compare_part(TensorDiff& diff, ScalarType type, std::span<const std::byte> a,
-                  std::span<const std::byte> b) {
-  const std::size_t width = size_of(type);
-  for (std::size_t at = 0; at < a.size(); at += k_block_bytes) {
-    const std::size_t bytes = std::min<std::size_t>(k_block_bytes, a.size() - at);
-    if (std::memcmp(a.data() + at, b.data() + at, bytes) == 0) continue;
-    add(diff, compare_block(type, a.data() + at, b.data() + at, bytes / width));
-  }
+void add(TensorDiff& diff, const Difference& part) {
+  diff.changed += part.changed;
+  diff.nonfinite += part.nonfinite;
+  diff.max_abs = std::max(diff.max_abs, part.max_abs);
+  diff.sum_squares += part.sum_squares;
+  diff.before_squares += part.before_squares;
+  diff.max_ulps = std::max(diff.max_ulps, part.max_ulps);
+  diff.sum_ulps += part.sum_ulps;
 }
 
 std::string why_not(const Tensor& before, const Tensor& after) {
@@ -214,7 +97,8 @@ TensorDiff diff_tensors(const Tensor& before, const Tensor& after) {
     const std::uint64_t count = std::min(step, after.count - from);
     const auto a = raw_elements(before, from, count, one);
     const auto b = raw_elements(after, from, count, other);
-    compare_part(diff, type, a, b);
+    const std::uint64_t scalars = count * after.type->scalars;
+    add(diff, difference({a.data(), scalars, type}, {b.data(), scalars, type}));
     if (before.mapped && before.stride.empty()) drop_pages(a);
     if (after.mapped && after.stride.empty()) drop_pages(b);
   }

@@ -5,8 +5,7 @@
 ///     CheckpointDiff diff = diff_checkpoints(before, after);
 ///     for (const TensorDiff& each : diff.tensors) if (each.frozen()) ...
 ///
-/// One pass over both files, bound by memory: blocks that are equal byte for byte are only
-/// compared. Private memory does not grow with the checkpoints.
+/// One pass over both files, bound by memory. Private memory does not grow with the checkpoints.
 
 #include <cstdint>
 #include <limits>
@@ -31,7 +30,7 @@ struct TensorDiff {
   std::uint64_t nonfinite = 0;  ///< elements that are NaN or Inf in either
   double max_abs = 0;           ///< largest |after - before| over finite elements
   double sum_squares = 0;       ///< of after - before
-  double before_squares = 0;    ///< of before, over the blocks that changed at all
+  double before_squares = 0;    ///< of before, over finite elements
   std::uint64_t max_ulps = 0;   ///< 16- and 32-bit floats: representable values between the two
   double sum_ulps = 0;          ///< over changed elements
   double max_weight = 0;        ///< largest |before| of a frozen tensor's elements

@@ -335,9 +335,8 @@ namespace aplomb::scan_detail {
 HWY_EXPORT(scan_any);
 HWY_EXPORT(target_name);
 
-namespace {
-/// The kernel of AVX3_DL uses GFNI, which Highway does not ask for.
 void settle_targets() {
+  // The kernel of AVX3_DL uses GFNI, which Highway does not ask for.
 #if HWY_ARCH_X86
   static const bool settled = [] {
     if (!__builtin_cpu_supports("gfni")) hwy::DisableTargets(HWY_AVX3_DL);
@@ -346,7 +345,6 @@ void settle_targets() {
   static_cast<void>(settled);
 #endif
 }
-}  // namespace
 
 TensorStats scan_simd(TensorView tensor) {
   settle_targets();

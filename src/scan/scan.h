@@ -5,8 +5,8 @@
 ///     std::vector<TensorStats> stats(std::size(grads));
 ///     scan_many(grads, stats, 2);
 ///
-/// Method: each element is read once from memory; sums of x and x^2 are kept in float64 (so the norm
-/// is good to 1e-12), and the exponents' bytes are packed and counted exactly, by positional
+/// Method: each element is read once from memory; sums of x and x^2 are kept in float64 (so the
+/// norm is good to 1e-12), and the exponents' bytes are packed and counted exactly, by positional
 /// population counts of one-hot codes. Extremes, zeros and non-finite values cost a second look, in
 /// the cache, at blocks whose exponents ask for it. One source is compiled for each SIMD target and
 /// chosen at run time (Google Highway); results are the same for every thread count.
