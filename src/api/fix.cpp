@@ -278,10 +278,8 @@ class Fixer {
       case ConfigSyntax::toml:
         return insert_toml(text_, entries_, path, value);
       case ConfigSyntax::command: {
-        const auto* truth = std::get_if<bool>(&key.value);
-        const bool bare = framework_.bare_switches && truth != nullptr;
-        if (bare && !*truth) return std::nullopt;
-        return insert_flag(text_, entries_, "--" + path + (bare ? "" : " " + value));
+        const std::string flag = knowledge::spell_flag(key);
+        return flag.empty() ? std::nullopt : insert_flag(text_, entries_, flag);
       }
       case ConfigSyntax::python: {
         const std::string& call = key.key->call.empty() ? key.framework->call : key.key->call;

@@ -79,6 +79,7 @@ Framework load(element content) {
   framework.step_keys = texts_of(content, "step_keys");
   framework.extends = text_of(content, "extends");
   framework.also = texts_of(content, "also");
+  framework.json_flags = truth_of(content, "json_flags");
   framework.bare_switches = truth_of(content, "bare_switches");
   framework.syntax = text_of(content, "syntax");
   framework.part = truth_of(content, "part");

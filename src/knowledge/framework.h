@@ -65,7 +65,8 @@ struct Framework {
       extends;  ///< slug whose keys this framework takes as its own: `hf-trainer` of LLaMA-Factory
   std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
   bool bare_switches =
-      false;  ///< of `flags`: a switch takes no value (`--bf16`), off means left out
+      false;                ///< of `flags`: a switch takes no value (`--bf16`), off means left out
+  bool json_flags = false;  ///< of command lines: a nested key is JSON under its first part
   bool part =
       false;  ///< no trainer by itself: a file or library that runs of several trainers have
               ///< (`fsdp`, `hf-model`, `environment`)

@@ -276,14 +276,11 @@ std::string render_python(const std::vector<WrittenKey>& keys) {
   return out;
 }
 
-std::string render_flags(const std::vector<WrittenKey>& keys, bool bare) {
+std::string render_flags(const std::vector<WrittenKey>& keys) {
   std::string out;
   for (const WrittenKey& written : keys) {
-    const auto* truth = std::get_if<bool>(&written.value);
-    if (bare && truth != nullptr && !*truth) continue;  // a bare switch is off where it is left out
-    if (!out.empty()) out += ' ';
-    out += "--" + written.key->key;
-    if (!bare || truth == nullptr) out += " " + spell(written, "flags");
+    const std::string flag = spell_flag(written);
+    if (!flag.empty()) out += (out.empty() ? "" : " ") + flag;
   }
   return out + (out.empty() ? "" : "\n");
 }
@@ -296,11 +293,11 @@ std::string render_lines(const std::vector<WrittenKey>& keys, std::string_view s
   return out;
 }
 
-std::string render_block(const std::vector<WrittenKey>& keys, std::string_view syntax, bool bare) {
+std::string render_block(const std::vector<WrittenKey>& keys, std::string_view syntax) {
   if (syntax == "json") return render_json(keys) + "\n";
   if (syntax == "toml") return render_toml(keys);
   if (syntax == "python") return render_python(keys);
-  if (syntax == "flags") return render_flags(keys, bare);
+  if (syntax == "flags") return render_flags(keys);
   if (syntax != "yaml") return render_lines(keys, syntax);
   std::string out;
   yaml_tree(keys, 0, "", out);
@@ -321,6 +318,8 @@ std::optional<Value> written_value_for(const SettingKey& key, const Value& value
   }
   const SettingSpec* spec = find_setting_spec(key.setting);
   if (spec == nullptr || is_switch(key)) return std::nullopt;
+  // A table that names the words of a key names all that it takes.
+  if (spec->type == SettingType::word && !key.values.empty()) return std::nullopt;
   if (const double* number = as_number(value)) {
     const bool numeric = spec->type == SettingType::number || spec->type == SettingType::count ||
                          spec->type == SettingType::bytes || spec->type == SettingType::seconds;
@@ -342,12 +341,34 @@ std::string spell(const WrittenKey& key, std::string_view syntax) {
     return python ? (*truth ? "True" : "False") : (*truth ? "true" : "false");
   }
   if (const double* number = as_number(key.value)) return digits(*number);
-  return spell_text(*as_text(key.value), key.is_list, syntax);
+  const std::string& text = *as_text(key.value);
+  if (text == "null") {
+    const bool python = syntax == "python" || syntax == "assignments" || syntax == "flags";
+    return python ? "None" : "null";
+  }
+  return spell_text(text, key.is_list, syntax);
+}
+
+std::string spell_flag(const WrittenKey& key) {
+  const Framework* base = find_framework(key.framework->extends);
+  const bool json = key.framework->json_flags || (base != nullptr && base->json_flags);
+  const auto* truth = std::get_if<bool>(&key.value);
+  const std::string& path = key.key->key;
+  const std::size_t dot = path.find('.');
+  if (json && dot != std::string::npos) {
+    return fmt::format("--{} '{{{}: {}}}'", path.substr(0, dot), in_quotes(path.substr(dot + 1)),
+                       json_value(key).dump());
+  }
+  if (!key.framework->bare_switches || truth == nullptr)
+    return "--" + path + " " + spell(key, "flags");
+  return *truth ? "--" + path : std::string();  // a bare switch is off where it is left out
 }
 
 std::string spell_keyword(const WrittenKey& key) {
   const std::string& path = key.key->key;
   const std::string value = spell(key, "python");
+  // A name of a module is assigned to, not passed.
+  if (key.key->call.empty() && key.framework->call.empty()) return path + " = " + value;
   const std::size_t dot = path.find('.');
   if (dot == std::string::npos) return path + "=" + value;
   return path.substr(0, dot) + "={" + in_quotes(path.substr(dot + 1)) + ": " + value + "}";
@@ -385,7 +406,7 @@ std::string render_settings(std::string_view framework, const std::vector<Settin
     const std::string_view how =
         is_own && !syntax.empty() ? syntax : std::string_view(place->syntax);
     if (!is_own && how != "python") out += "# " + place->name + "\n";
-    out += render_block(keys, how, place->bare_switches);
+    out += render_block(keys, how);
   }
   while (!out.empty() && out.back() == '\n') out.pop_back();
   return out;

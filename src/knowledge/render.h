@@ -59,7 +59,12 @@ std::optional<Value> written_value_for(const SettingKey& key, const Value& value
 /// takes for numbers.
 std::string spell(const WrittenKey& key, std::string_view syntax);
 
-/// The same as a keyword of a call in Python: `r=16`, `lr_kwargs={"min_lr": 0}`.
+/// The same as a flag of a command line: `--max_grad_norm 1`, `--bf16`; empty where a bare switch
+/// is off.
+std::string spell_flag(const WrittenKey& key);
+
+/// The same as a keyword of a call in Python: `r=16`, `lr_kwargs={"min_lr": 0}`; as an
+/// assignment where no call takes it.
 std::string spell_keyword(const WrittenKey& key);
 
 /// The settings in the framework's own syntax, or in `syntax` where one is given (`flags` for

@@ -142,7 +142,8 @@ std::optional<Value> value_by(const SettingKey& key, const SettingSpec& spec,
                               std::string_view written) {
   const std::string_view word = unquote(trim(written));
   for (const auto& [spelled, canonical] : key.values) {
-    const bool same = iequals(spelled, word);
+    const bool nothing = spelled == "null" && (iequals(word, "none") || word == "~");
+    const bool same = nothing || iequals(spelled, word);
     if (same || (iequals(spelled, "true") && is_yes(word)) ||
         (iequals(spelled, "false") && is_no(word))) {
       return canonical;

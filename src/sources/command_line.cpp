@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "sources/nested_text.h"
 
 namespace aplomb {
 namespace {
@@ -166,12 +167,18 @@ class CommandParser {
              words_[at].text != "|" && words_[at].text != ">" && words_[at].text != "2>&1" &&
              words_[at].text != ";";
     };
+    std::vector<ConfigEntry> inside;
     if (is_value(next)) {
       entry.text = std::string(words_[next].text);
       entry.offset = base_ + words_[next].start;
       entry.size = words_[next].size;
       entry.line = words_[next].line;
       entry.quoted = words_[next].quoted;
+      // `--gradient_checkpointing_kwargs '{"use_reentrant": false}'`
+      if (entry.quoted && entry.text.starts_with('{')) {
+        inside = parse_nested(words_[next].text, entry.line, entry.offset + 1);
+        for (ConfigEntry& each : inside) each.path = entry.path + "." + each.path;
+      }
       ++next;
       for (std::size_t further = next; is_value(further) && further < next + 32; ++further) {
         entry.is_list = true;
@@ -180,6 +187,7 @@ class CommandParser {
       }
     }
     entries_.push_back(std::move(entry));
+    std::move(inside.begin(), inside.end(), std::back_inserter(entries_));
     return next;  // further values are looked at again: `train.py key=value` may stand there
   }
 

@@ -60,6 +60,41 @@ TEST(RenderSettings, SaysWhatItHasNoKeyFor) {
   EXPECT_EQ(render_settings("yolo", {{"rl.beta", Value(0.1)}}), "");
 }
 
+TEST(RenderSettings, WritesOnlyWordsThatTheFrameworkTakes) {
+  const Value bf16 = std::string("bf16");
+  EXPECT_EQ(render_settings("mmdet", {{"precision.compute", bf16}}),
+            "optim_wrapper.dtype = \"bfloat16\"");
+  EXPECT_EQ(render_settings("torchtitan", {{"precision.compute", bf16}}),
+            "[training]\nmixed_precision_param = \"bfloat16\"");
+  EXPECT_EQ(render_settings("deepspeed", {{"optim.name", Value(std::string("adamw_8bit"))}}), "");
+  EXPECT_EQ(render_settings("deepspeed", {{"schedule.name", Value(std::string("cosine"))}}),
+            "{\n  \"scheduler\": {\n    \"type\": \"WarmupCosineLR\"\n  }\n}");
+  EXPECT_EQ(render_settings("hf-loading", {{"dist.device_map", Value(std::string("none"))}}),
+            "AutoModelForCausalLM.from_pretrained(..., device_map=None)");
+  EXPECT_EQ(render_settings("axolotl", {{"dist.device_map", Value(std::string("none"))}}),
+            "device_map: null");
+}
+
+TEST(RenderSettings, WritesNestedKeysOfACommandLineAsItsParserTakesThem) {
+  EXPECT_EQ(
+      render_settings("hf-trainer", {{"memory.checkpointing_reentrant", Value(false)}}, "flags"),
+      "--gradient_checkpointing_kwargs '{\"use_reentrant\": false}'");
+  EXPECT_EQ(render_settings("pytorch", {{"seed.benchmark", Value(false)}}),
+            "torch.backends.cudnn.benchmark = False");
+}
+
+TEST(RenderSettings, ChoosesTheKeyOfTheInstalledVersion) {
+  const std::vector<SettingValue> warm_up = {{"schedule.warmup_frac", Value(0.05)}};
+  const auto with = [&](const Versions& versions) {
+    return render_settings("hf-trainer", warm_up, "flags", versions);
+  };
+  EXPECT_EQ(with({}), "--warmup_ratio 0.05");
+  EXPECT_EQ(with({{"transformers", "4.57.1"}}), "--warmup_ratio 0.05");
+  EXPECT_EQ(with({{"transformers", "5.0.0rc1"}}), "--warmup_steps 0.05");
+  EXPECT_EQ(with({{"transformers", "5"}}), "--warmup_steps 0.05");
+  EXPECT_EQ(with({{"transformers", "10.1"}}), "--warmup_steps 0.05");
+}
+
 /// Every key of every table, written with a value of its type, must read back as that value.
 TEST(RenderSettings, WritesWhatTheSameTableReads) {
   for (const Framework& framework : frameworks()) {
