@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <filesystem>
 #include <set>
-#include <unordered_set>
 
+#include "checkpoint/dcp.h"
 #include "checkpoint/mapped_file.h"
-#include "checkpoint/optimizer_state.h"
+#include "checkpoint/open_file.h"
 #include "checkpoint/safetensors.h"
+#include "checkpoint/zero_shards.h"
 #include "core/text.h"
 
 namespace aplomb {
@@ -20,257 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_most_files = 10'000;
-constexpr std::uint64_t k_most_json = 256U << 20U;
-
-/// The first number that a key of this name has in JSON text: the keys asked for stand at the top
-/// level before anything that nests (both files are written with sorted keys, log_history after
-/// global_step), and `NaN` elsewhere in the file does no harm.
-std::optional<double> json_number(std::string_view text, std::string_view key) {
-  const std::string quoted = fmt::format("\"{}\"", key);
-  for (std::size_t at = 0; (at = text.find(quoted, at)) != std::string_view::npos;) {
-    at += quoted.size();
-    std::string_view rest = trim(text.substr(at, 64));
-    if (rest.empty() || rest.front() != ':') continue;
-    rest = trim(rest.substr(1));
-    if (rest.starts_with("true")) return 1;
-    if (rest.starts_with("false")) return 0;
-    const NumberPrefix number = parse_number_prefix(rest);
-    if (number.size > 0) return number.value;
-  }
-  return std::nullopt;
-}
-
-void take_numbers(std::string_view text, std::initializer_list<std::string_view> keys,
-                  std::map<std::string, double>& out) {
-  for (const std::string_view key : keys) {
-    if (const auto number = json_number(text, key)) out.emplace(key, *number);
-  }
-}
-
-/// The two newest learning rates of a trainer_state.json's log_history: whether it rises.
-void take_logged_rates(std::string_view text, std::map<std::string, double>& out) {
-  constexpr std::string_view k_key = "\"learning_rate\"";
-  std::size_t end = text.size();
-  for (const char* name : {"last_logged_lr", "lr_logged_before"}) {
-    const std::size_t at = end == 0 ? std::string_view::npos : text.rfind(k_key, end - 1);
-    if (at == std::string_view::npos) return;
-    if (const auto rate = json_number(text.substr(at, 96), "learning_rate")) {
-      out.emplace(name, *rate);
-    }
-    end = at;
-  }
-}
-
-/// `rng_state_3.pth` -> 3, `random_states_0.pkl` -> 0, `rng_state.pth` -> -1.
-int rank_of(std::string_view name) {
-  const std::size_t dot = name.find('.');
-  const std::size_t line = name.substr(0, dot).rfind('_');
-  int rank = -1;
-  if (dot != std::string_view::npos && line != std::string_view::npos) {
-    std::from_chars(name.data() + line + 1, name.data() + dot, rank);
-  }
-  return rank;
-}
-
-std::string role_of_file(std::string_view name) {
-  const auto starts = [&](std::string_view head) { return name.starts_with(head); };
-  const auto ends = [&](std::string_view tail) { return name.ends_with(tail); };
-  if (ends(".index.json")) return "index";
-  if (name == "trainer_state.json") return "trainer-state";
-  if (name == "config.json" || name == "adapter_config.json") return "config";
-  const bool pickled = ends(".pt") || ends(".bin") || ends(".pth") || ends(".pkl");
-  if (pickled && starts("optimizer")) return "optimizer";
-  if (pickled && starts("scheduler")) return "scheduler";
-  if (pickled && starts("scaler")) return "scaler";
-  if (pickled && (starts("rng_state") || starts("random_states"))) return "rng";
-  if (name == "training_args.bin") return "arguments";
-  if (starts("adapter_model.")) return "adapter";
-  if (ends(".safetensors") || ends(".ckpt") || (pickled && !ends(".pkl"))) return "weights";
-  return "other";
-}
-
-void note(Checkpoint& out, std::string kind, Severity severity, const std::string& path,
-          std::string text) {
-  out.findings.push_back({std::move(kind), severity, path, 0, std::move(text)});
-}
-
-void take_findings(const Findings& findings, Checkpoint& out) {
-  out.findings.insert(out.findings.end(), findings.list().begin(), findings.list().end());
-  out.findings_dropped += findings.dropped();
-}
-
-/// The values of the first of several keys that the root of a file has.
-const PickleNode* first_of(const PickleDocument& document,
-                           std::initializer_list<std::string_view> keys) {
-  for (const std::string_view key : keys) {
-    const PickleNode* found = document.find(document.at(document.root), key);
-    if (found != nullptr) return found;
-  }
-  return nullptr;
-}
-
-class Opener {
- public:
-  explicit Opener(Checkpoint& out) : out_(out) {}
-
-  void file(const std::string& path, const std::string& role) {
-    CheckpointFile entry{path, role, {}, 0, false};
-    auto mapped = MappedFile::open(path);
-    if (mapped) {
-      entry.bytes = (*mapped)->size();
-      entry.format = read(path, role, **mapped, *mapped, out_.files.size());
-      entry.readable = !entry.format.empty();
-    } else {
-      note(out_, "checkpoint.unreadable", Severity::failed, path, mapped.error().text);
-    }
-    out_.files.push_back(std::move(entry));
-  }
-
- private:
-  /// The format, empty where it could not be read.
-  std::string read(const std::string& path, const std::string& role, const MappedFile& file,
-                   std::shared_ptr<const void> owner, std::size_t index) {
-    if (role == "trainer-state" || role == "config") return read_json(path, role, file);
-    if (file.size() == 0)
-      return refuse(path, "is empty; the disk was full, or it is being written");
-    if (looks_like_torch(file.bytes()) && !path.ends_with(".safetensors")) {
-      return read_pickled(path, role, file, std::move(owner), index);
-    }
-    if (looks_like_safetensors(file.bytes()) || path.ends_with(".safetensors")) {
-      return read_safe(path, file, std::move(owner), index);
-    }
-    if (file.text().starts_with("\x89HDF"))
-      return refuse(path, "is HDF5 (Keras), which is not read");
-    if (file.text().starts_with("GGUF")) return refuse(path, "is GGUF, which is not read");
-    if (file.text().starts_with("version https://git-lfs")) {
-      return refuse(path, "is a Git LFS pointer, not the file itself; run git lfs pull");
-    }
-    return read_pickled(path, role, file, std::move(owner), index);
-  }
-
-  std::string refuse(const std::string& path, const std::string& why) {
-    note(out_, "checkpoint.unsupported", Severity::warning, path,
-         fmt::format("[checkpoint] {} {}", path, why));
-    return {};
-  }
-
-  std::string read_json(const std::string& path, const std::string& role, const MappedFile& file) {
-    if (file.size() > k_most_json) return refuse(path, "is too large for its name");
-    if (role == "config") {
-      take_numbers(file.text(),
-                   {"num_hidden_layers", "n_layer", "initializer_range", "tie_word_embeddings",
-                    "vocab_size", "hidden_size", "r", "lora_alpha"},
-                   out_.config);
-    } else {
-      take_numbers(file.text(), {"global_step", "max_steps", "epoch", "train_batch_size"},
-                   out_.trainer_state);
-      take_logged_rates(file.text(), out_.trainer_state);
-    }
-    return "json";
-  }
-
-  std::string read_safe(const std::string& path, const MappedFile& file,
-                        std::shared_ptr<const void> owner, std::size_t index) {
-    auto read = read_safetensors(file.bytes(), std::move(owner), path);
-    if (!read) {
-      note(out_, "checkpoint.unreadable", Severity::failed, path, read.error().text);
-      return {};
-    }
-    take_findings(read->findings, out_);
-    for (Tensor& tensor : read->tensors) add_weight(std::move(tensor), index);
-    return "safetensors";
-  }
-
-  std::string read_pickled(const std::string& path, const std::string& role, const MappedFile& file,
-                           std::shared_ptr<const void> owner, std::size_t index) {
-    auto read = read_torch(file.bytes(), std::move(owner), path);
-    if (!read) {
-      note(out_, "checkpoint.unreadable", Severity::failed, path, read.error().text);
-      return {};
-    }
-    take_findings(read->findings, out_);
-    if (role == "scheduler") take_scheduler(read->document);
-    if (role == "scaler") take_scaler(read->document);
-    if (role == "rng") out_.rng_ranks.push_back(rank_of(fs::path(path).filename().string()));
-    take_optimizer(path, *read);
-    if (role == "weights" || role == "adapter") take_weights(*read, index);
-    return read->format;
-  }
-
-  void add_weight(Tensor tensor, std::size_t index) {
-    tensor.file = index;
-    if (!names_.insert(tensor.name).second) {
-      note(out_, "checkpoint.duplicate-name", Severity::warning, out_.path,
-           fmt::format("[checkpoint] {} stands in two files; the first is taken",
-                       shorten(sanitize(tensor.name), 80)));
-      return;
-    }
-    out_.tensors.push_back(std::move(tensor));
-  }
-
-  void take_weights(const TorchFile& file, std::size_t index) {
-    const PickleDocument& document = file.document;
-    const PickleNode* part =
-        first_of(document, {"state_dict", "model_state_dict", "model", "module", "net", "network"});
-    NodeId from = document.root;
-    if (part != nullptr && (part->kind == PickleKind::dict || part->kind == PickleKind::object)) {
-      from = static_cast<NodeId>(part - document.nodes.data());
-      take_progress(document);
-    }
-    const std::vector<NodeId> optimizers = find_optimizers(document);
-    std::unordered_set<std::size_t> theirs;
-    for (const NodeId id : optimizers) {
-      visit_tensors(document, id, [&](const std::string&, std::size_t at) { theirs.insert(at); });
-    }
-    visit_tensors(document, from, [&](const std::string& name, std::size_t at) {
-      if (theirs.count(at) > 0) return;
-      Tensor tensor = file.tensors[at];
-      tensor.name = name;
-      add_weight(std::move(tensor), index);
-    });
-    out_.in_model_order = true;
-  }
-
-  /// `global_step`, `epoch` of files that hold everything (Lightning, nanoGPT, own loops).
-  void take_progress(const PickleDocument& document) {
-    for (const char* key : {"global_step", "step", "iteration", "iter_num", "epoch"}) {
-      const auto number = document.number(document.find(document.at(document.root), key));
-      if (!number) continue;
-      const bool epoch = std::string_view(key) == "epoch";
-      out_.trainer_state.emplace(epoch ? "epoch" : "global_step", *number);
-    }
-  }
-
-  void take_optimizer(const std::string& path, const TorchFile& file) {
-    if (out_.optimizer) return;
-    out_.optimizer = read_optimizers(file, find_optimizers(file.document));
-    if (out_.optimizer) out_.optimizer->path = path;
-  }
-
-  void take_scheduler(const PickleDocument& document) {
-    const PickleNode& root = document.at(document.root);
-    for (const char* key : {"last_epoch", "_step_count"}) {
-      if (const auto number = document.number(document.find(root, key))) {
-        out_.scheduler.emplace(key, *number);
-      }
-    }
-    const PickleNode* rates = document.find(root, "_last_lr");
-    if (rates == nullptr || rates->items.empty()) return;
-    if (const auto lr = document.number(&document.at(rates->items.front()))) {
-      out_.scheduler.emplace("last_lr", *lr);
-    }
-  }
-
-  void take_scaler(const PickleDocument& document) {
-    for (const char* key : {"scale", "_growth_tracker", "growth_interval"}) {
-      const auto number = document.number(document.find(document.at(document.root), key));
-      if (number) out_.scaler.emplace(key, *number);
-    }
-  }
-
-  Checkpoint& out_;
-  std::unordered_set<std::string> names_;
-};
+constexpr std::size_t k_most_parts = 64;
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
@@ -284,12 +33,24 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
+/// The step folder that DeepSpeed's `latest` names, or the one with the largest number.
+std::string newest_step(const fs::path& folder, std::vector<std::string> steps) {
+  if (const auto latest = MappedFile::open((folder / "latest").string())) {
+    const std::string named(trim((*latest)->text().substr(0, 256)));
+    if (std::find(steps.begin(), steps.end(), named) != steps.end()) return named;
+  }
+  return *std::max_element(steps.begin(), steps.end(),
+                           [](const std::string& a, const std::string& b) {
+                             return a.size() != b.size() ? a.size() < b.size() : a < b;
+                           });
+}
+
 /// Which of a folder's files hold its weights: those of an index; else every safetensors file; else
 /// the pickled ones. Adapters stand beside them.
 class FolderWeights {
  public:
-  FolderWeights(const fs::path& folder, const std::vector<std::string>& names, Checkpoint& out)
-      : folder_(folder), names_(names), out_(out) {}
+  FolderWeights(const fs::path& folder, const std::vector<std::string>& names, Opening& opening)
+      : folder_(folder), names_(names), opening_(opening) {}
 
   std::vector<std::string> choose() {
     for (const char* ending : {".safetensors", ".bin"}) {
@@ -316,10 +77,10 @@ class FolderWeights {
       auto index = mapped ? read_shard_index((*mapped)->text(), path)
                           : Result<ShardIndex>(tl::unexpected(mapped.error()));
       if (!index) {
-        note(out_, "checkpoint.unreadable", Severity::failed, path, index.error().text);
+        opening_.note("checkpoint.unreadable", Severity::failed, path, index.error().text);
         continue;
       }
-      take_findings(index->findings, out_);
+      opening_.join(index->findings);
       return present(*index, path);
     }
     return {};
@@ -332,34 +93,70 @@ class FolderWeights {
         files.push_back(file);
         continue;
       }
-      note(out_, "checkpoint.incomplete", Severity::failed, path,
-           fmt::format("[checkpoint] the shard {} that the index names is not there",
-                       shorten(sanitize(file), 120)));
+      opening_.note("checkpoint.incomplete", Severity::failed, path,
+                    fmt::format("[checkpoint] the shard {} that the index names is not there",
+                                shorten(sanitize(file), 120)));
     }
     return files;
   }
 
   const fs::path& folder_;
   const std::vector<std::string>& names_;
-  Checkpoint& out_;
+  Opening& opening_;
 };
 
+/// Folders that hold the parts of one checkpoint: `global_step500` that DeepSpeed's `latest` names,
+/// `pytorch_model_fsdp_0` and `optimizer_0` of accelerate. Sorted; symbolic links are not followed.
+std::vector<std::string> part_folders(const fs::path& folder) {
+  std::vector<std::string> steps;
+  std::vector<std::string> parts;
+  std::error_code why;
+  for (fs::directory_iterator at(folder, why), end; !why && at != end; at.increment(why)) {
+    std::error_code none;
+    if (at->is_symlink(none) || !at->is_directory(none)) continue;
+    const std::string name = at->path().filename().string();
+    if (name.starts_with("global_step")) steps.push_back(name);
+    const bool fsdp = name.starts_with("pytorch_model_fsdp") || name.starts_with("optimizer_");
+    if (fsdp && parts.size() < k_most_parts) parts.push_back(name);
+  }
+  std::sort(parts.begin(), parts.end());
+  if (!steps.empty()) parts.push_back(newest_step(folder, steps));
+  return parts;
+}
+
+/// Shards of all kinds in one folder: those of ZeRO, of torch's distributed checkpoints.
+bool open_shards(Opening& opening, const fs::path& folder, const std::vector<std::string>& names) {
+  const bool zero = std::any_of(names.begin(), names.end(), is_zero_shard);
+  if (zero) open_zero_shards(opening, folder.string(), names);
+  const bool distributed = std::find(names.begin(), names.end(), k_dcp_index) != names.end();
+  if (distributed) open_dcp(opening, folder.string());
+  return zero || distributed;
+}
+
 void open_folder(const fs::path& folder, Checkpoint& out) {
-  Opener opener(out);
+  Opening opening{out, {}};
   const std::vector<std::string> names = names_in(folder);
-  std::vector<std::string> weights = FolderWeights(folder, names, out).choose();
-  for (const std::string& name : weights) opener.file((folder / name).string(), "weights");
+  bool sharded = open_shards(opening, folder, names);
+  for (const std::string& part : part_folders(folder)) {
+    sharded = open_shards(opening, folder / part, names_in(folder / part)) || sharded;
+  }
+  // Shards hold the weights that training goes on from; a file beside them is a 16-bit copy.
+  std::vector<std::string> weights;
+  if (!sharded || out.tensors.empty()) weights = FolderWeights(folder, names, opening).choose();
+  for (const std::string& name : weights) {
+    if (!is_zero_shard(name)) open_file(opening, (folder / name).string(), "weights");
+  }
   std::set<std::string> adapters;
   for (const std::string& name : names) {
     const std::string role = role_of_file(name);
     if (role == "adapter") adapters.insert(name);
     if (role == "other" || role == "weights" || role == "adapter" || role == "index") continue;
-    opener.file((folder / name).string(), role);
+    open_file(opening, (folder / name).string(), role);
   }
   // adapter_model.safetensors before .bin where both stand there (conversion leaves both).
   if (!adapters.empty()) {
-    opener.file((folder / *adapters.rbegin()).string(), "adapter");
-    out.is_adapter = weights.empty();
+    open_file(opening, (folder / *adapters.rbegin()).string(), "adapter");
+    out.is_adapter = weights.empty() && !sharded;
   }
 }
 
@@ -370,10 +167,13 @@ bool is_checkpoint_path(const std::string& path) {
   if (!fs::is_directory(path, why))
     return role_of_file(fs::path(path).filename().string()) != "other";
   const std::vector<std::string> names = names_in(path);
-  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
-    const std::string role = role_of_file(name);
-    return role == "weights" || role == "adapter" || role == "optimizer";
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) {
+                       const std::string role = role_of_file(name);
+                       return role == "weights" || role == "adapter" || role == "optimizer" ||
+                              name == k_dcp_index;
+                     }) ||
+         !part_folders(path).empty();
 }
 
 Result<Checkpoint> open_checkpoint(const std::string& path) {
@@ -388,7 +188,8 @@ Result<Checkpoint> open_checkpoint(const std::string& path) {
     }
   } else {
     const std::string role = role_of_file(fs::path(path).filename().string());
-    Opener(out).file(path, role == "other" ? "weights" : role);
+    Opening opening{out, {}};
+    open_file(opening, path, role == "other" ? "weights" : role);
   }
   const bool any = std::any_of(out.files.begin(), out.files.end(),
                                [](const CheckpointFile& file) { return file.readable; });

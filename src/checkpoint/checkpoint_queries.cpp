@@ -41,7 +41,7 @@ std::optional<std::int64_t> Checkpoint::step() const {
 std::uint64_t Checkpoint::weight_bytes() const {
   std::uint64_t sum = 0;
   for (const Tensor& each : tensors) {
-    sum += each.type == nullptr ? 0 : each.count * each.type->bits / 8;
+    sum += stored_bytes(each);
   }
   return sum;
 }

@@ -233,13 +233,13 @@ std::uint64_t header_length(std::span<const std::byte> bytes) {
   return length;
 }
 
+}  // namespace
+
 bool leaves_folder(std::string_view name) {
   return name.empty() || name.find('/') != std::string_view::npos ||
          name.find('\\') != std::string_view::npos || name.find('\0') != std::string_view::npos ||
          name == "." || name == "..";
 }
-
-}  // namespace
 
 bool looks_like_safetensors(std::span<const std::byte> bytes) {
   return bytes.size() > k_prefix && bytes[k_prefix] == std::byte{'{'} &&

@@ -34,6 +34,9 @@ Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
                                          std::shared_ptr<const void> owner,
                                          const std::string& path);
 
+/// Whether a file's name in an index of shards would lead out of its folder, or is none.
+bool leaves_folder(std::string_view name);
+
 /// The shards that a `*.safetensors.index.json` (or `pytorch_model.bin.index.json`) names. Names
 /// that leave the folder (a slash, `..`) become a Finding and are not opened.
 struct ShardIndex {

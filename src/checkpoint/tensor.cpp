@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "checkpoint/mapped_file.h"
+#include "checkpoint/tensor_pieces.h"
 #include "scan/element.h"
 
 namespace aplomb {
@@ -157,10 +158,15 @@ std::optional<std::uint64_t> extent_of(std::span<const std::int64_t> shape,
 std::span<const std::byte> raw_elements(const Tensor& tensor, std::uint64_t from,
                                         std::uint64_t count, std::vector<std::byte>& buffer) {
   if (tensor.type == nullptr || tensor.type->bits % 8 != 0 || from > tensor.count ||
-      count > tensor.count - from || tensor.bytes.empty()) {
+      count > tensor.count - from || (tensor.bytes.empty() && tensor.pieces == nullptr)) {
     return {};
   }
   const std::uint64_t width = bytes_of(*tensor.type);
+  if (tensor.pieces != nullptr) {
+    buffer.resize(count * width);
+    if (!tensor.pieces->gather(from, count, buffer)) return {};
+    return buffer;
+  }
   if (tensor.stride.empty()) return tensor.bytes.subspan(from * width, count * width);
   buffer.resize(count * width);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -172,13 +178,14 @@ std::span<const std::byte> raw_elements(const Tensor& tensor, std::uint64_t from
 
 void for_each_part(const Tensor& tensor,
                    const std::function<void(TensorView part, std::uint64_t first)>& visit) {
-  if (tensor.type == nullptr || !tensor.type->scalar || tensor.bytes.empty()) return;
+  if (tensor.type == nullptr || !tensor.type->scalar || tensor.count == 0) return;
   const std::uint64_t width = bytes_of(*tensor.type);
   const std::uint64_t step = std::max<std::uint64_t>(k_part_bytes / width, 1);
   std::vector<std::byte> buffer;
   for (std::uint64_t from = 0; from < tensor.count; from += step) {
     const std::uint64_t count = std::min(step, tensor.count - from);
     const auto raw = raw_elements(tensor, from, count, buffer);
+    if (raw.empty()) return;
     const std::uint64_t scalars = tensor.type->scalars;
     visit({raw.data(), count * scalars, *tensor.type->scalar}, from * scalars);
     if (tensor.mapped && tensor.stride.empty()) drop_pages(raw);
@@ -192,7 +199,42 @@ bool read_elements(const Tensor& tensor, std::uint64_t from, std::span<double> o
   return read_numbers(tensor, from, out);
 }
 
+std::uint64_t stored_bytes(const Tensor& tensor) {
+  if (tensor.type == nullptr) return 0;
+  if (tensor.type->block > 1) return tensor.count / tensor.type->block * tensor.type->block_bytes;
+  return tensor.count * tensor.type->bits / 8;
+}
+
+namespace {
+
+/// The scales of all blocks, gathered part by part.
+std::optional<TensorStats> scan_scales(const Tensor& tensor) {
+  const ElementType& type = *tensor.type;
+  if (type.scales == 0 || tensor.bytes.empty()) return std::nullopt;
+  constexpr std::uint64_t k_blocks = 65536;
+  TensorStats all;
+  std::vector<std::byte> scales;
+  const std::uint64_t blocks = tensor.bytes.size() / type.block_bytes;
+  for (std::uint64_t from = 0; from < blocks; from += k_blocks) {
+    const std::uint64_t count = std::min(k_blocks, blocks - from);
+    const auto part = tensor.bytes.subspan(from * type.block_bytes, count * type.block_bytes);
+    scales.clear();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      for (unsigned scale = 0; scale < type.scales; ++scale) {
+        const auto at = part.subspan(i * type.block_bytes + type.scale_at[scale], 2);
+        scales.insert(scales.end(), at.begin(), at.end());
+      }
+    }
+    all.add(scan({scales.data(), scales.size() / 2, ScalarType::f16}));
+    if (tensor.mapped) drop_pages(part);
+  }
+  return all;
+}
+
+}  // namespace
+
 std::optional<TensorStats> scan_tensor(const Tensor& tensor) {
+  if (tensor.type != nullptr && tensor.type->block > 1) return scan_scales(tensor);
   if (tensor.type == nullptr || !tensor.type->scalar || !tensor.has_data()) return std::nullopt;
   TensorStats all;
   for_each_part(tensor, [&](TensorView part, std::uint64_t) { all.add(scan(part)); });

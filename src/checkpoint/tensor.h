@@ -4,6 +4,7 @@
 /// Shapes: `shape` in elements, row-major unless `stride` says otherwise. Nothing is copied until
 /// somebody asks for the elements of a tensor that does not lie in one piece.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,12 +26,20 @@ struct ElementType {
   std::optional<ScalarType> scalar;  ///< what scan() reads; nothing where it cannot
   unsigned scalars = 1;              ///< scan elements in one element: 2 for complex numbers
   bool is_float = false;
+  /// Quantised in blocks (GGUF): so many elements share so many bytes, with their scales (fp16) at
+  /// these bytes of the block. `bits` is then only the size of an element rounded up.
+  unsigned block = 1;
+  unsigned block_bytes = 0;
+  unsigned scales = 0;
+  std::array<unsigned, 2> scale_at = {};
 };
 
 /// By safetensors' name; null where unknown.
 const ElementType* element_type(std::string_view safetensors_name);
 /// `float32`, `bfloat16`, `float8_e4m3fn` (torch's and numpy's words, without `torch.`).
 const ElementType* element_type_of_torch(std::string_view torch_name);
+
+class TensorPieces;
 
 struct Tensor {
   std::string name;
@@ -45,7 +54,10 @@ struct Tensor {
   std::size_t file = 0;               ///< index into Checkpoint::files
   std::uint64_t offset = 0;           ///< of `bytes` in that file
 
-  bool has_data() const { return count == 0 || !bytes.empty(); }
+  /// Set where the elements lie in several places (tensor_pieces.h); `bytes` is empty then.
+  std::shared_ptr<const TensorPieces> pieces;
+
+  bool has_data() const { return count == 0 || !bytes.empty() || pieces != nullptr; }
 };
 
 /// `[4096, 1024]`.
@@ -78,7 +90,11 @@ bool read_elements(const Tensor& tensor, std::uint64_t from, std::span<double> o
 std::span<const std::byte> raw_elements(const Tensor& tensor, std::uint64_t from,
                                         std::uint64_t count, std::vector<std::byte>& buffer);
 
-/// Statistics of the whole tensor, one thread, bounded memory. Nothing where it cannot be scanned.
+/// The bytes that the elements take; quantised blocks are counted whole.
+std::uint64_t stored_bytes(const Tensor& tensor);
+
+/// Statistics of the whole tensor, one thread, bounded memory. Of a quantised tensor: those of its
+/// blocks' scales (a NaN there makes the whole block NaN). Nothing where it cannot be scanned.
 std::optional<TensorStats> scan_tensor(const Tensor& tensor);
 
 }  // namespace aplomb
