@@ -59,10 +59,11 @@ Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_ca
   return build_report(runs, most_causes);
 }
 
-Result<Checkpoint> open_newest_checkpoint(const std::string& path) {
+Result<Checkpoint> open_newest_checkpoint(const std::string& path, bool verify) {
   namespace fs = std::filesystem;
   std::error_code why;
-  if (!fs::is_directory(path, why) || is_checkpoint_path(path)) return open_checkpoint(path);
+  if (!fs::is_directory(path, why) || is_checkpoint_path(path))
+    return open_checkpoint(path, verify);
   std::vector<std::string> inside;
   for (fs::directory_iterator at(path, why), end; !why && at != end; at.increment(why)) {
     std::error_code none;
@@ -70,8 +71,8 @@ Result<Checkpoint> open_newest_checkpoint(const std::string& path) {
       inside.push_back(at->path().string());
     }
   }
-  if (inside.empty()) return open_checkpoint(path);
-  return open_checkpoint(*std::max_element(inside.begin(), inside.end(), natural_less));
+  if (inside.empty()) return open_checkpoint(path, verify);
+  return open_checkpoint(*std::max_element(inside.begin(), inside.end(), natural_less), verify);
 }
 
 }  // namespace aplomb

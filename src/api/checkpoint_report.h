@@ -31,6 +31,6 @@ Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_ca
 
 /// The checkpoint that a path stands for: itself, or the newest of a run's output folder
 /// (`out/` -> `out/checkpoint-500`).
-Result<Checkpoint> open_newest_checkpoint(const std::string& path);
+Result<Checkpoint> open_newest_checkpoint(const std::string& path, bool verify = false);
 
 }  // namespace aplomb

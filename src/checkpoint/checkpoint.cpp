@@ -133,8 +133,8 @@ bool open_shards(Opening& opening, const fs::path& folder, const std::vector<std
   return zero || distributed;
 }
 
-void open_folder(const fs::path& folder, Checkpoint& out) {
-  Opening opening{out, {}};
+void open_folder(const fs::path& folder, bool verify, Checkpoint& out) {
+  Opening opening{out, {}, verify};
   const std::vector<std::string> names = names_in(folder);
   bool sharded = open_shards(opening, folder, names);
   for (const std::string& part : part_folders(folder)) {
@@ -176,19 +176,19 @@ bool is_checkpoint_path(const std::string& path) {
          !part_folders(path).empty();
 }
 
-Result<Checkpoint> open_checkpoint(const std::string& path) {
+Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
   Checkpoint out;
   out.path = path;
   std::error_code why;
   if (fs::is_directory(path, why)) {
-    open_folder(path, out);
+    open_folder(path, verify, out);
     if (out.files.empty()) {
       return fail(ErrorCode::not_found,
                   fmt::format("[checkpoint] {} holds no weights and no optimizer state", path));
     }
   } else {
     const std::string role = role_of_file(fs::path(path).filename().string());
-    Opening opening{out, {}};
+    Opening opening{out, {}, verify};
     open_file(opening, path, role == "other" ? "weights" : role);
   }
   const bool any = std::any_of(out.files.begin(), out.files.end(),

@@ -89,6 +89,7 @@ struct Checkpoint {
 bool is_checkpoint_path(const std::string& path);
 
 /// Errors: not_found, not_readable, bad_format (no part of it could be read), unsupported.
-Result<Checkpoint> open_checkpoint(const std::string& path);
+/// `verify`: checks the checksums of everything that has some, which reads every byte.
+Result<Checkpoint> open_checkpoint(const std::string& path, bool verify = false);
 
 }  // namespace aplomb

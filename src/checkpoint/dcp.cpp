@@ -179,7 +179,7 @@ class DcpReader {
     }
     if (!why.empty()) return std::nullopt;
     const auto bytes = file->bytes().subspan(place.offset, place.length);
-    auto read = read_torch(bytes, files_.at(place.file).first, file->path());
+    auto read = read_torch(bytes, files_.at(place.file).first, file->path(), opening_.verify);
     if (!read) {
       why = read.error().text;
       return std::nullopt;

@@ -164,7 +164,7 @@ class FileReader {
 
   std::string read_pickled(const std::string& path, const std::string& role, const MappedFile& file,
                            std::shared_ptr<const void> owner, std::size_t index) {
-    auto read = read_torch(file.bytes(), std::move(owner), path);
+    auto read = read_torch(file.bytes(), std::move(owner), path, opening_.verify);
     if (!read) {
       opening_.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
       return {};

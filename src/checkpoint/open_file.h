@@ -18,6 +18,7 @@ std::string role_of_file(std::string_view name);
 struct Opening {
   Checkpoint& out;
   std::unordered_set<std::string> names;  ///< of weights
+  bool verify = false;                    ///< checksums of everything
 
   void note(std::string kind, Severity severity, const std::string& path, std::string text);
   void join(const Findings& findings);

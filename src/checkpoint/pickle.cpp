@@ -15,6 +15,8 @@ namespace {
 constexpr unsigned char k_stop = '.';
 constexpr std::size_t k_most_marks = 1'000'000;
 constexpr std::uint64_t k_most_copied = 64U << 20U;  // items, or bytes of decoded text
+constexpr NodeId k_unset = 0xFFFFFFFF;
+constexpr std::uint64_t k_dense_gap = 4096;  // keys that picklers skip
 
 }  // namespace
 
@@ -79,6 +81,11 @@ NodeId Machine::push(PickleNode made) {
   return id;
 }
 
+void Machine::push_shared(NodeId& known, PickleNode made) {
+  if (known != 0) return push_id(known);
+  known = push(std::move(made));
+}
+
 void Machine::push_id(NodeId id) {
   if (stack_.size() >= k_most_nodes)
     return broken(fmt::format("more than {} values", k_most_nodes));
@@ -125,14 +132,28 @@ NodeId Machine::tuple_of(std::vector<NodeId> items) {
 }
 
 void Machine::remember(std::uint64_t key) {
-  if (memo_.size() >= k_most_nodes) return broken("a memo without end");
-  memo_[key] = top();
+  if (memo_count_ >= k_most_nodes) return broken("a memo without end");
+  const NodeId id = top();
+  NodeId* place = nullptr;
+  if (key < dense_memo_.size() + k_dense_gap && key < k_most_nodes) {
+    if (key >= dense_memo_.size()) dense_memo_.resize(key + 1, k_unset);
+    place = &dense_memo_[key];
+  } else {
+    place = &sparse_memo_.emplace(key, k_unset).first->second;
+  }
+  memo_count_ += *place == k_unset ? 1U : 0U;
+  *place = id;
 }
 
 void Machine::recall(std::uint64_t key) {
-  const auto found = memo_.find(key);
-  if (found == memo_.end()) return broken(fmt::format("memo {} was never set", key));
-  push_id(found->second);
+  NodeId id = k_unset;
+  if (key < dense_memo_.size()) id = dense_memo_[key];
+  if (id == k_unset) {
+    const auto found = sparse_memo_.find(key);
+    if (found != sparse_memo_.end()) id = found->second;
+  }
+  if (id == k_unset) return broken(fmt::format("memo {} was never set", key));
+  push_id(id);
 }
 
 bool Machine::memo(unsigned char code) {
@@ -164,7 +185,7 @@ bool Machine::memo(unsigned char code) {
       recall(little(4));
       return true;
     case 0x94:
-      remember(memo_.size());
+      remember(memo_count_);
       return true;
     default:
       return false;
@@ -249,7 +270,7 @@ const PickleNode* PickleDocument::find(const PickleNode& node, std::string_view 
 
 std::optional<double> PickleDocument::number(const PickleNode* node) const {
   if (node == nullptr) return std::nullopt;
-  if (node->kind == PickleKind::real) return node->real;
+  if (node->kind == PickleKind::real) return node->real();
   if (node->kind == PickleKind::integer || node->kind == PickleKind::boolean) {
     return static_cast<double>(node->number);
   }

@@ -11,10 +11,13 @@
 ///     PickleDocument document = read_pickle(bytes, path);
 ///     const PickleNode& root = document.at(document.root);
 ///
-/// Memory grows linearly with the bytes read (at most k_most_nodes nodes). The nodes form a graph:
-/// a hostile or merely odd pickle may share nodes a million times or hold itself, so whoever walks
-/// it must not recurse without a bound (visit_tensors in torch_file.h shows how).
+/// Memory grows linearly with the bytes read, up to k_most_nodes nodes of 56 bytes and k_most_items
+/// places in containers (some 350 MB, where a hostile file uses all of it); None, booleans and
+/// small integers take no node of their own. The nodes form a graph: a hostile or merely odd pickle
+/// may share nodes a million times or hold itself, so whoever walks it must not recurse without a
+/// bound (visit_tensors in torch_file.h shows how).
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -49,10 +52,15 @@ enum class PickleKind : std::uint8_t {
 
 struct PickleNode {
   PickleKind kind = PickleKind::none;
-  std::int64_t number = 0;  ///< boolean, integer, storage, tensor
-  double real = 0;
-  std::string_view text;  ///< of the pickle's own bytes, or of PickleDocument::owned
+  std::int64_t number = 0;  ///< boolean, integer, storage, tensor; of `real`: its bits
+  std::string_view text;    ///< of the pickle's own bytes, or of PickleDocument::owned
   std::vector<NodeId> items;
+
+  double real() const { return std::bit_cast<double>(number); }
+  void set_real(double value) {
+    kind = PickleKind::real;
+    number = std::bit_cast<std::int64_t>(value);
+  }
 };
 
 /// What a persistent id of torch.save names: bytes that lie outside the pickle.
@@ -95,7 +103,8 @@ struct PickleDocument {
   std::optional<double> number(const PickleNode* node) const;
 };
 
-constexpr std::size_t k_most_nodes = 8'000'000;
+constexpr std::size_t k_most_nodes = 4'000'000;
+constexpr std::size_t k_most_items = 16'000'000;
 
 /// `bytes` must outlive the document. Faults: bad_format (no STOP, stack underflow, unknown opcode,
 /// a length beyond the end, values without end). `path` is for messages; `origin` is added to the

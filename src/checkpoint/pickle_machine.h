@@ -2,6 +2,7 @@
 /// The machine behind read_pickle: its stack, marks and memo, and one function for each group of
 /// opcodes. Internal to the pickle reader.
 
+#include <array>
 #include <unordered_map>
 
 #include "checkpoint/pickle.h"
@@ -26,6 +27,8 @@ class Machine {
   // The stack.
   NodeId push(PickleNode node);
   void push_id(NodeId id);
+  /// One node for all equal ones.
+  void push_shared(NodeId& known, PickleNode node);
   NodeId pop();
   NodeId top();
   std::vector<NodeId> pop_mark();
@@ -86,7 +89,12 @@ class Machine {
   PickleDocument document_;
   std::vector<NodeId> stack_;
   std::vector<std::size_t> marks_;
-  std::unordered_map<std::uint64_t, NodeId> memo_;
+  std::vector<NodeId> dense_memo_;  ///< keys from 0 on, as picklers give them; k_unset where none
+  std::unordered_map<std::uint64_t, NodeId> sparse_memo_;
+  std::uint64_t memo_count_ = 0;
+  std::array<NodeId, 256> small_{};  ///< nodes of small integers; 0 where not made yet
+  std::array<NodeId, 2> booleans_{};
+  std::uint64_t held_ = 0;  ///< items of all containers
   std::unordered_map<NodeId, GlobalMeaning> globals_;
   std::unordered_map<std::string, NodeId> global_ids_;
   std::unordered_map<std::string, std::size_t> storage_ids_;

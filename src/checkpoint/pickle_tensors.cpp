@@ -142,8 +142,8 @@ std::optional<NodeId> Machine::numpy_scalar(const std::vector<NodeId>& arguments
                                 [&](std::uint64_t, double element) { value = element; });
   PickleNode made;
   made.kind = type->is_float ? PickleKind::real : PickleKind::integer;
-  made.real = value;
-  if (!type->is_float) made.number = static_cast<std::int64_t>(value);
+  made.number = static_cast<std::int64_t>(value);
+  if (type->is_float) made.set_real(value);
   push(std::move(made));
   return pop();
 }

@@ -1,5 +1,7 @@
 // The opcodes that make plain values and containers: numbers, texts, bytes, lists, tuples, dicts.
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <charconv>
 
@@ -107,33 +109,35 @@ bool Machine::number(unsigned char code) {
   made.kind = PickleKind::integer;
   switch (code) {
     case 'N':
-      made.kind = PickleKind::none;
-      break;
+      push_id(0);  // node 0 is None
+      return true;
     case 0x88:
     case 0x89:
       made.kind = PickleKind::boolean;
       made.number = code == 0x88 ? 1 : 0;
-      break;
+      push_shared(booleans_[code == 0x88 ? 1 : 0], std::move(made));
+      return true;
     case 'J':
       made.number = static_cast<std::int32_t>(little(4));
       break;
-    case 'K':
-      made.number = static_cast<std::int64_t>(little(1));
-      break;
+    case 'K': {
+      const std::uint64_t value = little(1);
+      made.number = static_cast<std::int64_t>(value);
+      push_shared(small_[value], std::move(made));
+      return true;
+    }
     case 'M':
       made.number = static_cast<std::int64_t>(little(2));
       break;
     case 'G': {
-      made.kind = PickleKind::real;
       const std::uint64_t bits = little(8);
-      made.real = std::bit_cast<double>(__builtin_bswap64(bits));
+      made.set_real(std::bit_cast<double>(__builtin_bswap64(bits)));
       break;
     }
     case 'F': {
-      made.kind = PickleKind::real;
       const auto parsed = parse_number(line());
       if (!parsed) broken("a number that is none");
-      made.real = parsed.value_or(0);
+      made.set_real(parsed.value_or(0));
       break;
     }
     case 'I':
@@ -195,6 +199,8 @@ bool Machine::text(unsigned char code) {
 }
 
 void Machine::make_sequence(PickleKind kind, std::vector<NodeId> items) {
+  held_ += items.size();
+  if (held_ > k_most_items) return broken(fmt::format("more than {} items", k_most_items));
   PickleNode made;
   made.kind = kind;
   made.items = std::move(items);
@@ -244,7 +250,10 @@ void Machine::extend(NodeId target, const std::vector<NodeId>& items) {
   PickleNode& to = node(target);
   const bool takes = to.kind == PickleKind::list || to.kind == PickleKind::dict ||
                      to.kind == PickleKind::set || to.kind == PickleKind::object;
-  if (takes) to.items.insert(to.items.end(), items.begin(), items.end());
+  if (!takes) return;
+  held_ += items.size();
+  if (held_ > k_most_items) return broken(fmt::format("more than {} items", k_most_items));
+  to.items.insert(to.items.end(), items.begin(), items.end());
 }
 
 bool Machine::container_add(unsigned char code) {

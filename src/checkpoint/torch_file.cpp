@@ -149,6 +149,30 @@ class ZipReader {
     return StorageBytes{as_bytes(held), entry.offset, false};
   }
 
+  /// torch.save can leave the checksums out (set_crc32_options): then none of them fits, which is
+  /// no damage.
+  void check_members(bool all) {
+    constexpr std::uint64_t k_small = 64U << 10U;
+    std::vector<const ZipEntry*> bad;
+    std::size_t checked = 0;
+    for (const ZipEntry& entry : zip_.entries) {
+      const bool pickle = entry.name.ends_with(".pkl") && entry.size <= k_most_pickle_bytes;
+      if (!entry.stored || (!all && !pickle && entry.size > k_small)) continue;
+      const auto content = bytes_.subspan(entry.offset, entry.size);
+      ++checked;
+      if (!crc_fits(entry, content)) bad.push_back(&entry);
+      if (all) drop_pages(content);
+    }
+    if (bad.empty() || bad.size() == checked) return;
+    for (const ZipEntry* entry : bad) {
+      complain(
+          file_, "checkpoint.bad-crc", entry->offset,
+          fmt::format("[zip] the {} bytes of {} do not fit their checksum: damaged on the disk "
+                      "or on the way",
+                      entry->size, shorten(sanitize(entry->name), 80)));
+    }
+  }
+
   StorageMap storages(const std::string& root) {
     StorageMap found;
     for (const std::string& folder : {root + "data/", root + "tensors/"}) {
@@ -174,7 +198,7 @@ class ZipReader {
 };
 
 Result<TorchFile> read_zip(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                           const std::string& path) {
+                           const std::string& path, bool verify) {
   auto zip = read_zip_directory(bytes, path);
   if (!zip) return tl::unexpected(zip.error());
   const auto root = root_of(*zip);
@@ -192,6 +216,7 @@ Result<TorchFile> read_zip(std::span<const std::byte> bytes, std::shared_ptr<con
   kept->file = std::move(owner);
   file.owner = kept;
   ZipReader reader(bytes, *zip, file, *kept);
+  reader.check_members(verify);
   if (const ZipEntry* order = find_entry(*zip, *root + "byteorder")) {
     const auto text = reader.content(*order);
     if (text && as_text(text->bytes) == "big") {
@@ -301,8 +326,8 @@ bool looks_like_torch(std::span<const std::byte> bytes) {
 }
 
 Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                             const std::string& path) {
-  if (looks_like_zip(bytes)) return read_zip(bytes, std::move(owner), path);
+                             const std::string& path, bool verify) {
+  if (looks_like_zip(bytes)) return read_zip(bytes, std::move(owner), path, verify);
   const std::string_view text = as_text(bytes);
   if (is_tar(text)) {
     return fail(

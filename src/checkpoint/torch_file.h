@@ -30,8 +30,10 @@ bool looks_like_torch(std::span<const std::byte> bytes);
 
 /// Errors: bad_format, too_large, unsupported (big-endian, tar of torch 0.1, TorchScript without
 /// data).
+/// `verify`: reads every member of an archive and holds it against its CRC-32; without it only the
+/// pickle and members up to 64 KiB are.
 Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                             const std::string& path);
+                             const std::string& path, bool verify = false);
 
 /// Walks the tree from the root and calls `visit(name, tensor index)` for each tensor once, under
 /// the first name that leads to it: dict keys joined by dots, positions of lists. Bounded in depth;

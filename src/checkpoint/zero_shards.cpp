@@ -325,7 +325,7 @@ std::optional<Shard> open_shard(Opening& opening, const std::string& path, std::
   Result<TorchFile> read = tl::unexpected(mapped ? Error() : mapped.error());
   if (mapped) {
     entry.bytes = (*mapped)->size();
-    read = read_torch((*mapped)->bytes(), *mapped, path);
+    read = read_torch((*mapped)->bytes(), *mapped, path, opening.verify);
   }
   if (read) {
     opening.join(read->findings);

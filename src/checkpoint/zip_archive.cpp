@@ -120,6 +120,7 @@ class DirectoryReader {
                         fmt::format("[zip] the directory lists {} entries, {} could be read",
                                     where.count, seen_));
     }
+    check_overlaps();
   }
 
  private:
@@ -160,6 +161,23 @@ class DirectoryReader {
     out_.entries.push_back(std::move(entry));
   }
 
+  /// Entries that share bytes: a small file that claims to hold more than it does.
+  void check_overlaps() {
+    std::vector<const ZipEntry*> order;
+    for (const ZipEntry& each : out_.entries) {
+      if (each.packed > 0) order.push_back(&each);
+    }
+    std::sort(order.begin(), order.end(),
+              [](const ZipEntry* a, const ZipEntry* b) { return a->offset < b->offset; });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (order[i]->offset >= order[i - 1]->offset + order[i - 1]->packed) continue;
+      out_.findings.add("checkpoint.overlap", Severity::failed, order[i]->offset,
+                        fmt::format("[zip] {} begins inside {}: no writer makes such an archive",
+                                    shorten(sanitize(order[i]->name), 80),
+                                    shorten(sanitize(order[i - 1]->name), 80)));
+    }
+  }
+
   const Bytes& file_;
   ZipDirectory& out_;
   std::uint64_t seen_ = 0;
@@ -184,6 +202,17 @@ Result<ZipDirectory> read_zip_directory(std::span<const std::byte> bytes, const 
   directory.findings.of(path);
   DirectoryReader(file, directory).read(*where);
   return directory;
+}
+
+bool crc_fits(const ZipEntry& entry, std::span<const std::byte> content) {
+  constexpr std::size_t k_part = 1U << 30U;  // zlib counts in 32 bits
+  uLong crc = crc32(0, nullptr, 0);
+  for (std::size_t at = 0; at < content.size(); at += k_part) {
+    const auto part = content.subspan(at, std::min(k_part, content.size() - at));
+    crc = crc32(crc, reinterpret_cast<const Bytef*>(part.data()),  // NOLINT: zlib's type
+                static_cast<uInt>(part.size()));
+  }
+  return static_cast<std::uint32_t>(crc) == entry.crc;
 }
 
 Result<std::string> inflate_entry(std::span<const std::byte> bytes, const ZipEntry& entry,

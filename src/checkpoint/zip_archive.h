@@ -35,6 +35,9 @@ bool looks_like_zip(std::span<const std::byte> bytes);
 /// Errors: bad_format (no end record, a directory that lies beyond the file).
 Result<ZipDirectory> read_zip_directory(std::span<const std::byte> bytes, const std::string& path);
 
+/// Whether the CRC-32 that the directory states is that of `content`.
+bool crc_fits(const ZipEntry& entry, std::span<const std::byte> content);
+
 /// The content of a compressed entry. Errors: too_large beyond `limit`, bad_format.
 Result<std::string> inflate_entry(std::span<const std::byte> bytes, const ZipEntry& entry,
                                   std::uint64_t limit);

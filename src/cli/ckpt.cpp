@@ -21,6 +21,7 @@ struct Options {
   std::size_t most = 20;
   std::string as;
   std::uint64_t steps = 200;
+  bool verify = false;
 };
 
 constexpr std::size_t k_most_causes = 8;
@@ -40,6 +41,7 @@ class CkptCommand : public Command {
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed.\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
     scan_ = verb("scan", "Statistics of every tensor, and what is wrong on sight");
+    scan_->add_flag("--verify", options_.verify, "check the checksums of torch archives as well");
     diff_ = verb("diff", "What moved between two checkpoints of a run, and what did not");
     diff_->add_option("LATER", options_.other, "the later checkpoint")->required();
     precision_ = verb("precision", "Which weights would swallow the optimizer's next update");
@@ -55,7 +57,7 @@ class CkptCommand : public Command {
   bool wanted() const override { return app_->parsed(); }
 
   int run() override {
-    auto checkpoint = open_newest_checkpoint(options_.path);
+    auto checkpoint = open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     CheckpointFindings findings;
     findings.checkpoint = &*checkpoint;

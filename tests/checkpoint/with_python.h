@@ -15,11 +15,12 @@ inline std::string python_with(const std::string& modules) {
   const char* named = std::getenv("APLOMB_PYTHON");
   const std::array<std::string, 3> candidates = {named == nullptr ? "" : named,
                                                  APLOMB_SOURCE_DIR "/.venv/bin/python", "python3"};
-  for (const std::string& each : candidates){if (each.empty()) continue;
-  const std::string probe = fmt::format("{} -c 'import {}' >/dev/null 2>&1", each, modules);
-  if (std::system(probe.c_str()) == 0) return each;
-}
-return {};
+  for (const std::string& each : candidates) {
+    if (each.empty()) continue;
+    const std::string probe = fmt::format("{} -c 'import {}' >/dev/null 2>&1", each, modules);
+    if (std::system(probe.c_str()) == 0) return each;
+  }
+  return {};
 }
 
 /// Runs tests/checkpoint/SCRIPT with one argument; what it says goes to FOLDER.said.
