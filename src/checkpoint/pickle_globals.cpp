@@ -11,7 +11,7 @@ namespace {
 /// Modules whose functions run code, processes, files or the network when an unpickler calls them
 /// (the union of what picklescan, fickling and modelscan refuse). A name also covers what lies
 /// below it.
-constexpr std::array<std::string_view, 88> k_dangerous = {"os",
+constexpr std::array<std::string_view, 92> k_dangerous = {"os",
                                                           "posix",
                                                           "nt",
                                                           "posixpath",
@@ -98,10 +98,14 @@ constexpr std::array<std::string_view, 88> k_dangerous = {"os",
                                                           "torch._dynamo",
                                                           "torch.fx",
                                                           "numpy.testing",
-                                                          "numpy.f2py"};
+                                                          "numpy.f2py",
+                                                          "_pyio",
+                                                          "fileinput",
+                                                          "shelve",
+                                                          "cgitb"};
 
 /// Single functions of modules that are otherwise fine.
-constexpr std::array<std::string_view, 14> k_dangerous_names = {
+constexpr std::array<std::string_view, 21> k_dangerous_names = {
     "torch.load",
     "torch.jit.load",
     "torch.serialization.load",
@@ -115,7 +119,14 @@ constexpr std::array<std::string_view, 14> k_dangerous_names = {
     "joblib.load",
     "pandas.read_pickle",
     "functools.reduce",
-    "copyreg.__newobj__hook"};
+    "copyreg.__newobj__hook",
+    "io.open",
+    "io.open_code",
+    "io.FileIO",
+    "_io.open",
+    "_io.open_code",
+    "_io.FileIO",
+    "codecs.open"};
 
 /// builtins that only make values. All others (eval, exec, getattr, open, ...) are not for
 /// checkpoints.
