@@ -1,0 +1,79 @@
+// The C functions of aplomb/scan.h.
+
+#include "aplomb/scan.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "scan/scan.h"
+
+namespace {
+
+constexpr std::int32_t k_types = 12;  // aplomb_dtype counts as ScalarType does
+static_assert(static_cast<int>(aplomb::ScalarType::f64) == APLOMB_F64);
+static_assert(static_cast<int>(aplomb::ScalarType::bf16) == APLOMB_BF16);
+static_assert(static_cast<int>(aplomb::ScalarType::i64) == APLOMB_I64);
+static_assert(static_cast<int>(aplomb::ScalarType::boolean) == APLOMB_BOOL);
+static_assert(APLOMB_BOOL + 1 == k_types);
+
+int check(const aplomb_tensor& tensor) {
+  if (tensor.dtype < 0 || tensor.dtype >= k_types) return APLOMB_SCAN_BAD_TYPE;
+  return tensor.data == nullptr && tensor.count > 0 ? APLOMB_SCAN_BAD_ARGUMENT : APLOMB_SCAN_OK;
+}
+
+aplomb_tensor_stats as_c(const aplomb::TensorStats& from) {
+  aplomb_tensor_stats to{};
+  to.count = from.count;
+  to.nan = from.nan;
+  to.inf = from.inf;
+  to.zeros = from.zeros;
+  to.first_nonfinite = from.first_nonfinite;
+  to.sum = from.sum;
+  to.sum_squares = from.sum_squares;
+  to.norm = from.norm();
+  to.mean = from.mean();
+  to.max_abs = from.max_abs;
+  to.min_abs = from.min_abs;
+  std::copy(from.exponents.begin(), from.exponents.end(), to.exponents);
+  return to;
+}
+
+}  // namespace
+
+int aplomb_scan(const aplomb_tensor* tensors, size_t tensor_count, int threads,
+                aplomb_tensor_stats* stats, size_t stats_size) {
+  if (stats_size != sizeof(aplomb_tensor_stats)) return APLOMB_SCAN_BAD_ARGUMENT;
+  if (tensor_count == 0) return APLOMB_SCAN_OK;
+  if (tensors == nullptr || stats == nullptr) return APLOMB_SCAN_BAD_ARGUMENT;
+  try {
+    std::vector<aplomb::TensorView> views;
+    views.reserve(tensor_count);
+    for (size_t i = 0; i < tensor_count; ++i) {
+      if (const int status = check(tensors[i]); status != APLOMB_SCAN_OK) return status;
+      views.push_back(
+          {tensors[i].data, tensors[i].count, static_cast<aplomb::ScalarType>(tensors[i].dtype)});
+    }
+    std::vector<aplomb::TensorStats> found(tensor_count);
+    aplomb::scan_many(views, found, threads);
+    std::transform(found.begin(), found.end(), stats, as_c);
+    return APLOMB_SCAN_OK;
+  } catch (const std::exception&) {  // of the vectors and threads above
+    return APLOMB_SCAN_NO_RESOURCES;
+  }
+}
+
+uint64_t aplomb_scan_below_normal(const aplomb_tensor_stats* stats, int32_t dtype) {
+  if (stats == nullptr || dtype < 0 || dtype >= k_types) return 0;
+  const auto format = aplomb::format_of(static_cast<aplomb::ScalarType>(dtype));
+  if (!format) return 0;
+  aplomb::TensorStats counts;
+  counts.zeros = stats->zeros;
+  std::copy(std::begin(stats->exponents), std::end(stats->exponents), counts.exponents.begin());
+  return counts.below_normal(*format);
+}
+
+const char* aplomb_scan_target(void) {  // NOLINT(modernize-redundant-void-arg): as declared for C
+  return aplomb::scan_target().data();  // a literal of Highway's: ends with 0
+}
