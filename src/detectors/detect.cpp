@@ -162,13 +162,31 @@ const Series& anchor_of(const std::vector<const Series*>& chosen) {
                             [](const Series* a, const Series* b) { return a->size() < b->size(); });
 }
 
+/// Where the artifact says, between two records of the anchor, that a run is resumed.
+std::vector<std::int64_t> resumed_steps(const Run& run, const Series& anchor) {
+  std::vector<std::int64_t> steps;
+  if (anchor.step_kind == StepKind::ordinal) return steps;
+  for (const Event& event : run.events) {
+    if (event.kind != "resuming" || event.origin.source != anchor.source) continue;
+    const auto next =
+        std::upper_bound(anchor.offset.begin(), anchor.offset.end(), event.origin.offset);
+    if (next == anchor.offset.begin() || next == anchor.offset.end()) continue;
+    const auto index = static_cast<std::size_t>(next - anchor.offset.begin());
+    if (anchor.segment[index] != anchor.segment[index - 1]) continue;  // seen by its steps
+    if (steps.empty() || anchor.step[index] > steps.back()) steps.push_back(anchor.step[index]);
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::vector<Symptom> detect(const Run& run) {
   const std::vector<const Series*> chosen = choose(run);
   if (chosen.empty()) return {};
   const Series& anchor = anchor_of(chosen);
-  DetectorBank bank(context_of(run, chosen, anchor));
+  RunContext context = context_of(run, chosen, anchor);
+  context.resumed_at = resumed_steps(run, anchor);
+  DetectorBank bank(std::move(context));
   std::vector<Cursor> cursors;
   cursors.reserve(chosen.size());
   for (std::uint32_t i = 0; i < chosen.size(); ++i)

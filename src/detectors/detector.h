@@ -72,6 +72,9 @@ struct RunContext {
   std::optional<double> vocab_size;  ///< ln(vocab_size) is the loss of a model that knows nothing
   std::optional<std::int64_t> log_steps;   ///< optimizer steps between two records
   std::optional<std::int64_t> world_size;  ///< ranks that were started
+  /// Steps that were the first after the artifact says that a checkpoint was loaded, rising; steps
+  /// that merely go on show no restart.
+  std::vector<std::int64_t> resumed_at;
   std::vector<int> ranks;  ///< ranks that wrote a loss, sorted; empty where lines carry no rank
 };
 

@@ -13,6 +13,10 @@ namespace {
 
 constexpr double k_loss_jump = 1.2;  // x the level before; beyond it and 5 sigma
 constexpr double k_sigma = 5;
+/// Medians of 16 and of 5 samples differ by 0.64 sigma (1.25 sigma sqrt(1/16 + 1/5)) by chance;
+/// where the run was surely resumed, three sigma are told, as a note.
+constexpr double k_small_jump = 1.03;
+constexpr double k_small_sigma = 3;
 constexpr double k_lr_jump = 1.5;
 constexpr std::size_t k_after = 5;  // samples of the new segment that are compared
 
@@ -28,6 +32,8 @@ const DetectorSpec& restart_spec() {
       {Role::loss, Role::lr},
       {{"loss_jump", k_loss_jump, "x", 1.05, 10,
         "benchmark here: losses before and after a good resume differ by noise"},
+       {"small_jump", k_small_jump, "x", 1.001, 2,
+        "1.25 sigma sqrt(1/16 + 1/5) is the noise of the difference of the two medians"},
        {"lr_jump", k_lr_jump, "x", 1.05, 10,
         "a schedule moves by less between neighbouring records"}},
       {"https://docs.pytorch.org/tutorials/recipes/recipes/"
@@ -40,7 +46,14 @@ class RestartDetector final : public Detector {
   const DetectorSpec& spec() const override { return restart_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    if (started_ && frame.segment != segment_) begin_segment(frame);
+    if (started_ && frame.segment != segment_) {
+      ++restarts_;
+      begin_segment(frame);
+      repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
+      to_start_ = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
+    } else if (started_ && is_said(frame.step, context)) {
+      begin_segment(frame);
+    }
     segment_ = frame.segment;
     started_ = true;
     if (const Reading* loss = finite_of(frame, Role::loss))
@@ -69,7 +82,6 @@ class RestartDetector final : public Detector {
 
  private:
   void begin_segment(const Frame& frame) {
-    ++restarts_;
     before_ = recent_;
     start_level_ = first_.median();
     comparing_ = recent_.size() >= 4;
@@ -78,8 +90,13 @@ class RestartDetector final : public Detector {
     recent_.clear();
     back_from_ = last_;
     back_to_ = {0, frame.step, frame.readings.empty() ? Origin{} : frame.readings.front().origin};
-    repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
-    to_start_ = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
+    to_start_ = false;
+  }
+
+  /// The artifact says that the run was resumed between the last frame and this one.
+  bool is_said(std::int64_t step, const RunContext& context) const {
+    return std::any_of(context.resumed_at.begin(), context.resumed_at.end(),
+                       [&](std::int64_t at) { return at > furthest_ && at <= step; });
   }
 
   void see_loss(const Sample& sample, const RunContext& context, std::vector<Symptom>& out) {
@@ -98,18 +115,20 @@ class RestartDetector final : public Detector {
     const double before = before_.median();
     const double after = after_.median();
     const double noise = std::max(before_.spread(), 1e-4 * std::fabs(before));
-    if (context.reinforcement || !(before > 0) || after < k_loss_jump * before ||
-        after - before < k_sigma * noise)
+    if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
+        after - before < k_small_sigma * noise)
       return;
+    const bool clear = after >= k_loss_jump * before && after - before >= k_sigma * noise;
     // Back at the level of the very first losses: not a bad resume but a new start.
     const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
     const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";
-    const Severity severity = anew && to_start_ ? Severity::note : Severity::warning;
+    const Severity severity = !clear || (anew && to_start_) ? Severity::note : Severity::warning;
     Symptom symptom = about(id, severity, back_from_, after_first_);
     symptom.measures["before"] = before;
     symptom.measures["after"] = after;
     symptom.measures["ratio"] = after / before;
     symptom.measures["from_scratch"] = anew;
+    symptom.measures["clear"] = clear;
     symptom.summary =
         fmt::format("loss {} before the restart, {} after it ({})", show_number(before),
                     show_number(after), at_step(context, after_first_.step));

@@ -77,6 +77,8 @@ class Deriver {
   void boxes();
   void reinforcement();
   std::optional<double> lr_at(double step) const;
+  void lr_path(double peak);
+  std::optional<double> weights() const;
   std::string lr_method() const;
   bool hugging_face_log() const;
   bool has_component(std::initializer_list<std::string_view> parts) const;
@@ -205,11 +207,44 @@ std::string Deriver::lr_method() const {
   return text("run.kind") == "vision" ? "vision" : "";
 }
 
+/// Number of weights: as stated, or that of a transformer of these measures (12 layers hidden^2 and
+/// the embedding, arXiv:2001.08361 table 1).
+std::optional<double> Deriver::weights() const {
+  if (const auto stated = number("model.params")) return stated;
+  const auto layers = number("model.layers");
+  const auto hidden = number("model.hidden");
+  if (!layers || !hidden) return std::nullopt;
+  const double embedding = *hidden * number("model.vocab_size").value_or(0);
+  return 12 * *layers * *hidden * *hidden + embedding;
+}
+
+/// The learning rate summed over the steps. Adam moves no weight by more than about that
+/// (arXiv:1412.6980, section 2.1), so it says how far training could get at all.
+void Deriver::lr_path(double peak) {
+  const Series* lr = run_.primary(Role::lr);
+  const auto last_step = number("run.last_step");
+  if (lr == nullptr || lr->size() < 3 || lr->step_kind != StepKind::explicit_) {
+    if (last_step) {
+      set("lr.path", peak * *last_step, "peak learning rate times steps", {"optim.lr", "lr.max"});
+    }
+    return;
+  }
+  double sum = 0;
+  for (std::size_t i = 1; i < lr->size(); ++i) {
+    const auto steps = static_cast<double>(lr->step[i] - lr->step[i - 1]);
+    if (steps > 0 && std::isfinite(lr->value[i])) sum += steps * lr->value[i];
+  }
+  set("lr.path", sum,
+      "learning rate summed over the steps: " + show_number(sum) + ", Adam moves no weight by more",
+      {"lr.max"});
+}
+
 void Deriver::learning_rate() {
   std::optional<double> peak = number("optim.lr");
   if (const auto seen = number("lr.max")) peak = std::max(peak.value_or(0), *seen);
   if (!peak) return;
   set("lr.peak", *peak, "peak learning rate " + show_number(*peak), {"optim.lr", "lr.max"});
+  lr_path(*peak);
   struct Usual {
     std::string_view method;
     double low, high;
@@ -224,15 +259,26 @@ void Deriver::learning_rate() {
                                                     {"rl", 5e-7, 2e-5},
                                                     {"sgd", 1e-3, 1e-1},
                                                     {"vision", 1e-4, 2e-2}}};
-  const std::string method = lr_method();
+  // Small models stand more, by the exponent of that table (nanoGPT's 10 M characters: 1e-3); and
+  // one of fewer than 10 M weights is no pretrained one.
+  constexpr double k_table_weights = 125e6;
+  constexpr double k_table_exponent = 0.32;
+  constexpr double k_tiny = 10e6;
+  std::string method = lr_method();
+  const auto size = weights();
+  if (size && *size > 0 && *size < k_tiny && (method == "full" || method.empty()))
+    method = "pretrain";
   const auto* usual = std::find_if(k_usual.begin(), k_usual.end(),
                                    [&](const Usual& row) { return row.method == method; });
   if (usual == k_usual.end()) return;
+  double high = usual->high;
+  if (method == "pretrain" && size && *size > 0 && *size < k_table_weights)
+    high *= std::pow(k_table_weights / *size, k_table_exponent);
   set("lr.method", method, "learning rates of kind " + method);
   set("lr.usual_low", usual->low, "usual from " + show_number(usual->low));
-  set("lr.usual_high", usual->high, "usual up to " + show_number(usual->high));
-  set("lr.over_usual", *peak / usual->high,
-      "learning rate " + show_number(*peak) + ", usual up to " + show_number(usual->high),
+  set("lr.usual_high", high, "usual up to " + show_number(high, 2));
+  set("lr.over_usual", *peak / high,
+      "learning rate " + show_number(*peak) + ", usual up to " + show_number(high, 2),
       {"optim.lr", "lr.max"});
   set("lr.under_usual", *peak > 0 ? usual->low / *peak : 1e9,
       "learning rate " + show_number(*peak) + ", usual from " + show_number(usual->low),

@@ -20,7 +20,7 @@ SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms,
     held = std::max(held, severity);
   };
   for (const Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
-  for (const Event& event : run.events) note("error." + event.kind, event.severity);
+  for (const Event& event : run.events) note("error." + event.kind, severity_of(run, event));
   add_said_severities(facts, worst);
   return worst;
 }

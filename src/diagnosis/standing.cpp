@@ -67,13 +67,30 @@ bool was_survived(const Run& run, const Event& event) {
   return false;
 }
 
+bool was_resumed_after(const Run& run, const Event& event) {
+  return std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
+    return other.kind == "resuming" && other.origin.source == event.origin.source &&
+           other.origin.offset > event.origin.offset;
+  });
+}
+
+}  // namespace
+
+Severity severity_of(const Run& run, const Event& event) {
+  if (event.severity <= Severity::note || !was_survived(run, event)) return event.severity;
+  // Whoever resumed the run knows that it was stopped.
+  return was_resumed_after(run, event) ? Severity::note
+                                       : std::min(event.severity, Severity::warning);
+}
+
+namespace {
+
 Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   Severity worst = Severity::note;
   for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
   for (const Event& event : run.events) {
     if (event.severity <= worst) continue;
-    worst = was_survived(run, event) ? std::max(worst, std::min(event.severity, Severity::warning))
-                                     : event.severity;
+    worst = std::max(worst, severity_of(run, event));
   }
   return worst;
 }

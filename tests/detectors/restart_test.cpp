@@ -50,5 +50,31 @@ TEST(Restart, AnUnbrokenRunAndNaNAreSilent) {
   EXPECT_FALSE(has(symptoms, "resume.loss_jump"));
 }
 
+/// A run whose steps simply go on, with a line between two records that says it was resumed.
+RunOf resumed(double after, const char* kind = "resuming") {
+  RunOf run;
+  run.loss(part(100, 2.0, 12)).loss(part(60, after, 13), 1, 100);
+  Event event;
+  event.kind = kind;
+  event.origin = {SourceId{0}, 100, 99 * 80 + 40};
+  run.run().events.push_back(event);
+  return run;
+}
+
+TEST(Restart, AResumeThatTheLogTellsIsJudgedWithoutAStepBack) {
+  const auto symptoms = resumed(2.1).detect();
+  const Symptom* found = find(symptoms, "resume.loss_jump");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::note);
+  EXPECT_EQ(found->first_step, 100);
+  EXPECT_NEAR(number(found, "ratio"), 1.1, 0.03);
+  EXPECT_FALSE(has(symptoms, "run.restart"));
+}
+
+TEST(Restart, AResumeThatGoesOnWhereItWasIsSilentAndSoIsAnUnsaidStep) {
+  EXPECT_FALSE(has(resumed(1.9).detect(), "resume.loss_jump"));
+  EXPECT_FALSE(has(resumed(2.1, "other").detect(), "resume.loss_jump"));
+}
+
 }  // namespace
 }  // namespace aplomb::testing

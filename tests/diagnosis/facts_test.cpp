@@ -193,5 +193,20 @@ TEST_F(FactsOfARun, EveryDerivedFactIsDeclared) {
   }
 }
 
+TEST_F(FactsOfARun, ASmallModelMayHaveALargerLearningRate) {
+  setting("optim.lr", 3e-3);
+  setting("train.method", std::string("pretrain"));
+  setting("model.params", 1e6);
+  EXPECT_LT(number(facts(), "lr.over_usual"), 1.5);
+  setting("model.params", 7e9);
+  EXPECT_DOUBLE_EQ(number(facts(), "lr.over_usual"), 5);
+}
+
+TEST_F(FactsOfARun, ThePathOfTheLearningRateIsItsSumOverTheSteps) {
+  series("loss", Role::loss, {3, 3, 3, 3, 3});
+  series("lr", Role::lr, {0, 1e-3, 2e-3, 1e-3, k_nan});
+  EXPECT_NEAR(number(facts(), "lr.path"), 4e-3, 1e-12);
+}
+
 }  // namespace
 }  // namespace aplomb

@@ -116,5 +116,30 @@ TEST(Experiments, WithoutACauseItSaysWhatToAskFor) {
   EXPECT_EQ(chosen[0].text, "ask for the log");
 }
 
+TEST(Standing, AKilledRunThatWasResumedAndWentOnIsNoFailure) {
+  aplomb::Run run;
+  RunBuilder build(run);
+  const SourceId source = build.open("log", "text-log", 0);
+  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  for (std::int64_t i = 0; i < 40; ++i) {
+    build.append(loss, i, 3 - 0.05 * static_cast<double>(i), static_cast<std::uint64_t>(i) + 1,
+                 static_cast<std::uint64_t>(i) * 100 + 1);
+  }
+  const auto tell = [&](const char* kind, Severity severity, std::uint64_t offset) {
+    Event event;
+    event.kind = kind;
+    event.severity = severity;
+    event.origin = {source, offset / 100 + 1, offset};
+    build.event(std::move(event));
+  };
+  tell("process-killed", Severity::failed, 1950);
+  EXPECT_EQ(severity_of(run, run.events[0]), Severity::warning);
+  tell("resuming", Severity::note, 1980);
+  EXPECT_EQ(severity_of(run, run.events[0]), Severity::note);
+  EXPECT_EQ(judge_standing(run, {}, {}), Standing::healthy);
+  tell("process-killed", Severity::failed, 3990);
+  EXPECT_EQ(judge_standing(run, {}, {}), Standing::failed);
+}
+
 }  // namespace
 }  // namespace aplomb
