@@ -66,6 +66,7 @@ Curve curve_of(const BlockSummary& summary) {
   const std::size_t tail = std::max<std::size_t>(3, n / 10);
   const std::span<const double> ending = level.subspan(n - tail);
   curve.last = median_of(ending);
+  curve.middle = median_of(level.subspan(n / 2));
   curve.tail_least = *std::min_element(ending.begin(), ending.end());
   curve.tail_most = *std::max_element(ending.begin(), ending.end());
   curve.peak =

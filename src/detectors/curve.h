@@ -33,6 +33,8 @@ struct Curve {
   std::array<double, BlockSummary::k_blocks + 1> level{};
   std::array<double, BlockSummary::k_blocks + 1> smooth{};  ///< median of three neighbours
 
+  double middle = 0;  ///< median of the levels of the second half
+
   double rise() const { return last - best; }
   double progress() const { return start - best; }
   double ratio() const { return best > 0 ? last / best : 1.0; }

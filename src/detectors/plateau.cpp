@@ -23,7 +23,15 @@ constexpr std::uint64_t k_long_samples = 4096;
 constexpr double k_flat_share = 0.5;      // of the run
 constexpr double k_little_learned = 0.1;  // of the start level
 constexpr double k_chance_noise = 0.005;  // of the level
-constexpr double k_near = 0.03;           // of ln(vocabulary)
+/// A log of so many losses, and steps, with a gradient norm above 0, that begins with the run: the
+/// gradient had every occasion to lower the loss. (axolotl's training stability guide: a flat loss
+/// over some hundred steps.)
+constexpr std::uint64_t k_watched_samples = 40;
+constexpr std::int64_t k_sure_steps = 200;
+constexpr double k_chance_near = 0.004;  // of ln(classes)
+constexpr double k_chance_far = 0.01;    // at most, where the level is known less well
+constexpr int k_few_classes = 20;  // their levels lie far enough apart for a noisy loss to tell
+constexpr double k_near = 0.03;    // of ln(vocabulary)
 
 const DetectorSpec& plateau_spec() {
   static const DetectorSpec spec{
@@ -33,7 +41,7 @@ const DetectorSpec& plateau_spec() {
       "A flat loss spends GPU hours on nothing: frozen weights, a learning rate of 0, masked "
       "labels, lost updates.",
       "loss 10.82, 10.83, 10.82, 10.82 for 750 steps",
-      {Role::loss, Role::lr, Role::grad_norm},
+      {Role::loss, Role::lr, Role::grad_norm, Role::eval_loss},
       {{"flat_fall", k_flat_fall, "fraction", 0.001, 0.5,
         "benchmark here: healthy real runs fall by more"},
        {"least_samples", static_cast<double>(k_least_samples), "samples", 5, 1000,
@@ -47,12 +55,12 @@ const DetectorSpec& plateau_spec() {
 }
 
 /// Number of classes whose uniform guess has this loss; 0 where it is none of the usual ones.
-int chance_classes(double loss) {
+int chance_classes(double loss, double tolerance = k_chance_near) {
   // Usual class counts, and vocabularies of bytes, characters and small tokenizers.
   constexpr std::array k_usual{2,   3,    4,    5,    10,   20,   65,    100,  256,
                                512, 1000, 1024, 2048, 4096, 8192, 16384, 32000};
   for (const int classes : k_usual) {
-    if (std::fabs(loss - std::log(classes)) < 0.004 * std::log(classes)) return classes;
+    if (std::fabs(loss - std::log(classes)) < tolerance * std::log(classes)) return classes;
   }
   return 0;
 }
@@ -71,7 +79,10 @@ class PlateauDetector final : public Detector {
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
     for (const Reading& reading : frame.readings) {
       if (reading.role != Role::loss && reading.value > 0) trains_ = true;
+      if (reading.role == Role::grad_norm && std::isfinite(reading.value) && reading.value > 0)
+        see_norm(reading.value);
     }
+    if (const Reading* eval = finite_of(frame, Role::eval_loss)) evals_.push(eval->value);
     const Reading* loss = finite_of(frame, Role::loss);
     if (loss == nullptr) return;
     if (fresh_.update(frame.segment, loss->value)) {
@@ -103,6 +114,30 @@ class PlateauDetector final : public Detector {
   }
 
  private:
+  /// Classes among which a guess has the loss at which the run stands; 0 where noise could have hit
+  /// one of the usual levels by chance.
+  static int guessing_classes(const Curve& curve) {
+    if (curve.noise >= k_chance_noise * curve.last) {
+      // A median of n blocks is known to 1.25 sigma / sqrt(n).
+      const double known_to = 1.25 * curve.noise / std::sqrt(static_cast<double>(curve.size) / 2);
+      const double tolerance = k_chance_near + known_to / curve.middle;
+      const int classes = tolerance > k_chance_far ? 0 : chance_classes(curve.middle, tolerance);
+      return classes <= k_few_classes ? classes : 0;
+    }
+    return chance_classes(curve.start) == chance_classes(curve.last) ? chance_classes(curve.last)
+                                                                     : 0;
+  }
+
+  /// Held-out losses were taken, and do not fall either.
+  bool evals_flat() const {
+    return evals_.size() >= 3 && evals_.least() > (1 - k_flat_fall) * evals_.median();
+  }
+
+  void see_norm(double norm) {
+    if (!norms_first_.full()) norms_first_.push(norm);
+    norms_last_.push(norm);
+  }
+
   Symptom never_learned(const Curve& curve, double fell, const RunContext& context) const {
     Symptom symptom;
     symptom.id = "loss.never_learned";
@@ -111,16 +146,17 @@ class PlateauDetector final : public Detector {
     // learned.
     const bool from_start = curve.first_step <= (curve.last_step - curve.first_step) / 5;
     const bool sure = blocks_.count() >= k_sure_samples && from_start;
-    // Noise would hit one of so many levels by chance.
-    const bool at_chance = chance_classes(curve.last) > 0 &&
-                           curve.noise < k_chance_noise * curve.last &&
-                           chance_classes(curve.start) == chance_classes(curve.last);
+    const int classes = guessing_classes(curve);
+    const bool at_chance = classes > 0;
     const bool guessing = near_log_vocab(curve.last, context) || at_chance;
     // A lone column of numbers near 2 may be anything (a noise floor, an evaluation, a loss that
     // was learnt before the log begins): no alarm without a sign that something was meant to move.
     const bool too_long = sure && blocks_.count() >= k_long_samples;
     symptom.severity = Severity::note;
-    if (guessing) symptom.severity = Severity::warning;
+    const bool watched = (!norms_first_.empty() || evals_flat()) && from_start &&
+                         blocks_.count() >= k_watched_samples &&
+                         curve.last_step - curve.first_step >= k_sure_steps;
+    if (guessing || watched) symptom.severity = Severity::warning;
     if ((trains_ && too_long) || (guessing && from_start)) symptom.severity = Severity::unstable;
     symptom.first_step = curve.first_step;
     symptom.last_step = curve.last_step;
@@ -131,11 +167,12 @@ class PlateauDetector final : public Detector {
     measures["samples"] = static_cast<double>(blocks_.count());
     measures["from_start"] = from_start;
     measures["near_log_vocab"] = near_log_vocab(curve.last, context);
-    measures["chance_classes"] = at_chance ? static_cast<double>(chance_classes(curve.last)) : 0.0;
+    measures["chance_classes"] = static_cast<double>(classes);
+    if (norms_first_.full()) measures["grad_ratio"] = norms_last_.median() / norms_first_.median();
     symptom.summary =
         fmt::format("loss has not fallen: {} at first, {} at last, {} values",
                     show_number(curve.start), show_number(curve.last), blocks_.count());
-    if (const int classes = chance_classes(curve.last); at_chance) {
+    if (at_chance) {
       symptom.summary += fmt::format("; that is ln {}, a guess among {} classes", classes, classes);
     } else if (near_log_vocab(curve.last, context)) {
       symptom.summary += "; about ln(vocabulary), a model that knows nothing";
@@ -181,6 +218,9 @@ class PlateauDetector final : public Detector {
 
   BlockSummary blocks_;
   FreshStart fresh_;
+  SortedWindow<32> norms_first_;
+  SortedWindow<64> norms_last_;
+  SortedWindow<16> evals_;
   bool trains_ = false;  // a learning rate or gradient norm above 0 was seen
   std::uint64_t zeros_ = 0;
   Sample first_;

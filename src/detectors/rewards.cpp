@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "detectors/curve.h"
 #include "detectors/support.h"
@@ -227,9 +228,12 @@ class RewardsDetector final : public Detector {
       symptom.summary = fmt::format("reward falls {} -> {} by {}", show_number(highest),
                                     show_number(curve.last), at_step(context, last_reward_.step));
       out.push_back(std::move(symptom));
-    } else if (rewards_.count() >= 2 * k_patience &&
-               std::fabs(change) < std::max(0.02 * scale, curve.noise)) {
-      Symptom symptom = about("reward.flat", Severity::note, "reward");
+    } else if (rewards_.count() >= 2 * k_patience && !has_risen(curve)) {
+      // With a spread inside the groups there was something to learn from, all the time.
+      const bool had_signal =
+          rewards_.count() >= 3 * k_patience && spread_sum_ > 0 && no_advantage_.share() < 0.5;
+      Symptom symptom =
+          about("reward.flat", had_signal ? Severity::warning : Severity::note, "reward");
       symptom.measures["level"] = curve.last;
       symptom.measures["change"] = change;
       symptom.measures["records"] = static_cast<double>(rewards_.count());
@@ -237,6 +241,26 @@ class RewardsDetector final : public Detector {
                                     rewards_.count());
       out.push_back(std::move(symptom));
     }
+  }
+
+  /// The second half lies above the first by more than chance: two standard errors of the
+  /// difference of two means of n levels each, sqrt(2 / n) sigma.
+  static bool has_risen(const Curve& curve) {
+    const std::size_t half = curve.size / 2;
+    double early = 0;
+    double late = 0;
+    double square = 0;
+    for (std::size_t i = 0; i < half; ++i) {
+      early += curve.level[i];
+      late += curve.level[curve.size - half + i];
+    }
+    const auto n = static_cast<double>(half);
+    for (std::size_t i = 0; i < half; ++i) {
+      square += std::pow(curve.level[i] - early / n, 2) +
+                std::pow(curve.level[curve.size - half + i] - late / n, 2);
+    }
+    const double sigma = std::sqrt(square / std::max(2 * n - 2, 1.0));
+    return (late - early) / n > 2 * sigma * std::sqrt(2 / n);
   }
 
   void report_component(const Component& component, const RunContext& context,

@@ -31,6 +31,7 @@ class RiseWatch {
 
   static constexpr double k_jump_ratio =
       2.0;  // spikes are told as 2x to 10x (axolotl's training stability guide, loss spikes)
+  static constexpr double k_slow_ratio = 1.5;  // losses and norms of healthy runs drift by less
   static constexpr double k_stay_ratio = 1.5;  // still up while above this
   static constexpr int k_calm = 3;             // samples back below before a rise is over
 

@@ -76,5 +76,44 @@ TEST(Plateau, NaNAndFewSamplesSayNothing) {
   EXPECT_FALSE(has(RunOf().loss(std::vector<double>(50, k_nan)).detect(), "loss.never_learned"));
 }
 
+TEST(Plateau, AFlatLossBesideALivingGradientFromTheFirstStepOnIsAWarning) {
+  const auto symptoms = RunOf()
+                            .loss(flat(4.2, 0.05, 60, 21), 10)
+                            .grad_norm(std::vector<double>(60, 0.8), 10)
+                            .detect();
+  const Symptom* found = find(symptoms, "loss.never_learned");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_DOUBLE_EQ(number(found, "grad_ratio"), 1.0);
+}
+
+TEST(Plateau, TheSameInTheMiddleOfARunOrInAFewStepsIsANote) {
+  const std::vector<double> norms(60, 0.8);
+  const auto middle = RunOf()
+                          .loss(flat(4.2, 0.05, 60, 22), 10, 5000)
+                          .with("grad_norm", Role::grad_norm, norms, 10, 5000)
+                          .detect();
+  EXPECT_EQ(worst(middle), Severity::note) << told(middle);
+  const auto few = RunOf().loss(flat(4.2, 0.05, 60, 23)).grad_norm(norms).detect();
+  EXPECT_EQ(worst(few), Severity::note) << told(few);
+}
+
+TEST(Plateau, HeldOutLossesThatStayTellItWithoutAGradientNorm) {
+  const auto symptoms = RunOf()
+                            .loss(flat(4.2, 0.05, 300, 24))
+                            .with("eval_loss", Role::eval_loss, {4.21, 4.2, 4.2, 4.19}, 75, 75)
+                            .detect();
+  const Symptom* found = find(symptoms, "loss.never_learned");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::warning);
+}
+
+TEST(Plateau, NoiseDoesNotHideAGuessAmongTenClassesAndDoesNotMakeOne) {
+  const auto guess = RunOf().loss(flat(std::log(10.0), 0.05, 400, 25)).detect();
+  EXPECT_EQ(number(find(guess, "loss.never_learned"), "chance_classes"), 10) << told(guess);
+  const auto other = RunOf().loss(flat(2.2, 0.05, 400, 26)).detect();
+  EXPECT_EQ(number(find(other, "loss.never_learned"), "chance_classes"), 0) << told(other);
+}
+
 }  // namespace
 }  // namespace aplomb::testing

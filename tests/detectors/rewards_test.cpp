@@ -100,5 +100,24 @@ TEST(Rewards, NaNRecordsAreLeftOut) {
   EXPECT_FALSE(has(symptoms, "rl.zero_advantage"));
 }
 
+TEST(Rewards, ARewardThatDoesNotRiseAlthoughItDiffersInsideTheGroupsIsAWarning) {
+  Draw draw(31);
+  const auto run = [&](double rise, std::size_t n) {
+    std::vector<Record> records;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double reward = 0.5 + rise * static_cast<double>(i) + 0.05 * draw.normal();
+      records.push_back({0.01, 0.4, reward, 0.3, 0.0, 0.0});
+    }
+    return grpo(records).detect();
+  };
+  const auto flat = run(0, 80);
+  const Symptom* found = find(flat, "reward.flat");
+  ASSERT_NE(found, nullptr) << told(flat);
+  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_FALSE(has(run(0.002, 80), "reward.flat"));
+  // Too short to ask for more than patience.
+  EXPECT_EQ(worst(run(0, 45)), Severity::note);
+}
+
 }  // namespace
 }  // namespace aplomb::testing
