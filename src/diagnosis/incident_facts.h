@@ -30,6 +30,10 @@ void add_memory_facts(const Run& run, FactTable& facts);
 /// .other_failure (a rank failed of something else first).
 void add_hang_facts(const Run& run, FactTable& facts);
 
+/// hang.absent_ranks, .absent_rank, .collectives_differ, .sizes_differ from flight-recorder dumps:
+/// who did not enqueue what the others of its group wait for.
+void add_flight_facts(const Run& run, FactTable& facts);
+
 /// slow.*: shares of a step from wall-clock breakdowns, profiler tables and Kineto traces.
 void add_slow_facts(const Run& run, FactTable& facts);
 

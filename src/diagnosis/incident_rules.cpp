@@ -42,6 +42,7 @@ void add_incident_rules(FactTable& facts) {
 
 void add_incident_facts(const Run& run, FactTable& facts) {
   add_memory_facts(run, facts);
+  add_flight_facts(run, facts);
   add_hang_facts(run, facts);
   add_slow_facts(run, facts);
   add_incident_root(run, facts);

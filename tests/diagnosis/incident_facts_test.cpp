@@ -30,6 +30,7 @@ FactTable facts_of(std::vector<Event> events) {
   run.events = std::move(events);
   FactTable facts;
   add_memory_facts(run, facts);
+  add_flight_facts(run, facts);
   add_hang_facts(run, facts);
   add_slow_facts(run, facts);
   add_incident_root(run, facts);
@@ -182,6 +183,47 @@ TEST(IncidentRules, AreFalseRatherThanUnknownWhereNothingWasSeen) {
   add_incident_rules(facts);
   ASSERT_NE(facts.find("incident.oom"), nullptr);
   EXPECT_FALSE(holds(facts, "incident.oom"));
+}
+
+Event waits(int rank, const char* group, const char* members, double last,
+            const char* op = "nccl:all_reduce", double numel = 64) {
+  std::map<std::string, Value> caught = {{"group", std::string(group)},
+                                         {"members", std::string(members)}};
+  if (last >= 0) {
+    caught["first"] = last;
+    caught["last"] = last;
+    caught["op"] = std::string(op);
+    caught["numel"] = numel;
+  }
+  return event("flight-group", std::move(caught), rank, Severity::note);
+}
+
+TEST(FlightFacts, TheRankThatIsBehindIsAbsentAndItsVictimsAreNot) {
+  // 2 hangs; 3 waits for it in their pair, and so is behind in the group of all.
+  const FactTable facts = facts_of(
+      {waits(0, "all", "0,1,2,3", 510), waits(1, "all", "0,1,2,3", 510),
+       waits(2, "all", "0,1,2,3", -1), waits(3, "all", "0,1,2,3", -1), waits(2, "pair", "2,3", -1),
+       waits(3, "pair", "2,3", 90), waits(0, "pair", "0,1", -1), waits(1, "pair", "0,1", -1)});
+  EXPECT_EQ(number(facts, "hang.absent_ranks"), 1);
+  ASSERT_NE(facts.find("hang.absent_rank"), nullptr);
+  EXPECT_EQ(show(facts.find("hang.absent_rank")->value), "2");
+  EXPECT_TRUE(holds(facts, "hang.late_seq"));
+}
+
+TEST(FlightFacts, DifferentCollectivesAtOneNumberAreAMismatch) {
+  const FactTable facts = facts_of({waits(0, "all", "0,1", 12, "nccl:all_reduce"),
+                                    waits(1, "all", "0,1", 12, "nccl:broadcast")});
+  EXPECT_TRUE(holds(facts, "hang.collectives_differ"));
+  EXPECT_EQ(number(facts, "hang.absent_ranks"), 0);
+}
+
+TEST(FlightFacts, SizesMayDifferInAnAllToAllOnly) {
+  EXPECT_TRUE(holds(facts_of({waits(0, "all", "0,1", 12, "nccl:all_reduce", 8),
+                              waits(1, "all", "0,1", 12, "nccl:all_reduce", 9)}),
+                    "hang.sizes_differ"));
+  EXPECT_FALSE(holds(facts_of({waits(0, "all", "0,1", 12, "nccl:all_to_all", 8),
+                               waits(1, "all", "0,1", 12, "nccl:all_to_all", 9)}),
+                     "hang.sizes_differ"));
 }
 
 }  // namespace
