@@ -13,7 +13,7 @@ void expect_absent(const std::string& name, const std::string& ranks) {
   const std::string folder = std::string(APLOMB_SOURCE_DIR) +
                              "/../shared/artefacts/flight-recorder/nvrx-fr_traces/" + name;
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no dumps here: " << folder;
-  const Report report = diagnose({folder});
+  const Report report = diagnose({folder}, {});
   ASSERT_FALSE(report.causes.empty());
   EXPECT_EQ(report.causes.front().id, "hang.dead-rank");
   bool named = false;
