@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -171,6 +172,65 @@ void say_time(const Run& run, const Event& event, FactTable& facts) {
     facts.set({"oom.went_on", went_on, "steps were logged after the error", {event.origin}});
 }
 
+/// The smallest vocabularies of language models have some 30,000 words (BERT: 30,522).
+constexpr double k_least_vocabulary = 30000;
+/// Messages round to two digits behind the point.
+constexpr double k_rounding = 0.02;
+
+bool is_near(double value, double product) {
+  return product > 0 && std::fabs(value - product) <= k_rounding * product;
+}
+
+/// Which tensor has the size that was asked for: told from the settings (2 or 4 bytes a number), or
+/// from a shape that the message or a person gives.
+class RequestedTensor {
+ public:
+  RequestedTensor(const Run& run, FactTable& facts) : run_(run), facts_(facts) {}
+
+  void say() {
+    const auto asked = held("oom.requested_bytes");
+    const double micro = held("batch.micro").value_or(1);
+    const auto length = held("data.max_length");
+    if (asked && length) {
+      if (const auto vocabulary = held("model.vocab_size"))
+        compare("oom.request_is_logits", *asked, micro * *length * *vocabulary);
+      if (const auto heads = held("model.heads"))
+        compare("oom.request_is_scores", *asked, micro * *heads * *length * *length);
+    }
+    for (const Event& event : run_.events) {
+      const auto b = caught(event, "b");
+      const auto c = caught(event, "c");
+      if (event.kind != "tensor-product" || !b || !c) continue;
+      if (*b == *c) set("oom.request_is_scores", event.text, event.origin);
+      if (*b != *c && *c >= k_least_vocabulary)
+        set("oom.request_is_logits", event.text, event.origin);
+    }
+  }
+
+ private:
+  std::optional<double> held(std::string_view name) const {
+    const Fact* fact = facts_.find(name);
+    const double* value = fact == nullptr ? nullptr : as_number(fact->value);
+    return value == nullptr ? std::nullopt : std::optional<double>(*value);
+  }
+  void compare(const char* name, double asked, double numbers) {
+    for (const double bytes : {2.0, 4.0}) {
+      if (!is_near(asked, numbers * bytes)) continue;
+      const Fact* request = facts_.find("oom.requested_bytes");
+      set(name,
+          fmt::format("{} asked for: {:.0f} numbers of {:.0f} bytes", show_bytes(asked), numbers,
+                      bytes),
+          request->evidence.empty() ? Origin{} : request->evidence.front());
+    }
+  }
+  void set(const char* name, std::string because, const Origin& origin) {
+    facts_.set({name, true, std::move(because), {origin}});
+  }
+
+  const Run& run_;
+  FactTable& facts_;
+};
+
 /// (reserved - allocated) / reserved, from the message or from what a person or a summary says.
 void say_slack_share(const Run& run, FactTable& facts) {
   for (const Event& event : run.events) {
@@ -201,6 +261,7 @@ void add_memory_facts(const Run& run, FactTable& facts) {
     say_time(run, *device, facts);
     facts.set({"oom.device", true, shorten(device->text, 160), {device->origin}});
   }
+  RequestedTensor(run, facts).say();
   for (const std::string_view kind : {"host-oom", "process-killed", "loader-worker-killed"}) {
     const Event* host = fullest(run, kind);
     if (host == nullptr) continue;

@@ -185,6 +185,41 @@ TEST(IncidentRules, AreFalseRatherThanUnknownWhereNothingWasSeen) {
   EXPECT_FALSE(holds(facts, "incident.oom"));
 }
 
+/// Facts of a request with the settings of a language model.
+FactTable request_of(double gib, double micro, double length, double vocabulary, double heads) {
+  aplomb::Run run;
+  run.events.push_back(event("cuda-oom", {{"requested", gib * k_gib}, {"total", 80 * k_gib}}));
+  FactTable facts;
+  facts.set({"batch.micro", micro, "", {}});
+  facts.set({"data.max_length", length, "", {}});
+  facts.set({"model.vocab_size", vocabulary, "", {}});
+  facts.set({"model.heads", heads, "", {}});
+  add_memory_facts(run, facts);
+  return facts;
+}
+
+TEST(MemoryFacts, TheSizeAskedForNamesItsTensor) {
+  // 4 x 8192 x 131072 numbers of 4 bytes are 16 GiB.
+  EXPECT_TRUE(holds(request_of(16.0, 4, 8192, 131072, 32), "oom.request_is_logits"));
+  EXPECT_FALSE(holds(request_of(17.0, 4, 8192, 131072, 32), "oom.request_is_logits"));
+  // 4 x 32 x 8192 x 8192 numbers of 2 bytes are 16 GiB.
+  EXPECT_TRUE(holds(request_of(16.0, 4, 8192, 30522, 32), "oom.request_is_scores"));
+  EXPECT_FALSE(holds(request_of(16.0, 4, 4096, 30522, 32), "oom.request_is_scores"));
+}
+
+TEST(MemoryFacts, AShapeInWordsNamesItsTensor) {
+  const auto shaped = [](double a, double b, double c) {
+    return facts_of({event("tensor-product", {{"a", a}, {"b", b}, {"c", c}}, -1, Severity::note)});
+  };
+  EXPECT_TRUE(holds(shaped(32, 16384, 16384), "oom.request_is_scores"));
+  EXPECT_TRUE(holds(shaped(8, 4096, 151936), "oom.request_is_logits"));
+  EXPECT_FALSE(holds(shaped(8, 4096, 8192), "oom.request_is_logits"));
+}
+
+TEST(MemoryFacts, SlackIsThePartOfTheHeldThatIsNotUsed) {
+  EXPECT_NEAR(number(memory(2, 24, 1, 5, 20), "oom.slack_share"), 0.75, 1e-9);
+}
+
 Event waits(int rank, const char* group, const char* members, double last,
             const char* op = "nccl:all_reduce", double numel = 64) {
   std::map<std::string, Value> caught = {{"group", std::string(group)},
