@@ -19,6 +19,9 @@ constexpr double k_large = 10;       // axolotl's training stability guide: heal
 constexpr double k_swing = 2.0;      // x between neighbours, in the median
 constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
 constexpr double k_spike_ratio = 3.0;
+constexpr double k_climb = 8.0;         // x the first level
+constexpr double k_climb_noise = 0.15;  // of the last level: it climbs, it does not swing
+constexpr double k_climb_fall = 0.2;  // of the loss: a run that learns more than that is left alone
 constexpr double k_spike_large = 10.0;  // axolotl's training stability guide: > 10 regularly is
                                         // unstable; Megatron-LM: 10x the maximum
 
@@ -26,7 +29,7 @@ const DetectorSpec& grad_norm_level_spec() {
   static const DetectorSpec spec{
       "grad_norm.level",
       {"grad_norm.zero", "grad_norm.high", "grad_norm.oscillating", "grad_norm.vanishing",
-       "grad_norm.spike"},
+       "grad_norm.spike", "grad_norm.climb"},
       "The gradient norm is 0, above 100, swings wildly, vanishes or spikes",
       "Nothing flows back through a gradient of 0; a huge or swinging one announces a divergence.",
       "grad_norm 4.1, 180, 12, 950, 33",
@@ -37,6 +40,9 @@ const DetectorSpec& grad_norm_level_spec() {
        {"swing", k_swing, "x", 1.1, 100,
         "benchmark here: with batches of many samples neighbours differ by 1.1 to 1.5"},
        {"vanished", k_vanished, "", 0, 1, "smdebug vanishing_gradient: mean magnitude 1e-7"},
+       {"climb", k_climb, "x", 2, 1000,
+        "gradients that are never zeroed add up, so the norm grows with the steps (Adam's bounded "
+        "steps keep the loss from exploding); healthy real runs stay below 10"},
        {"spike_ratio", k_spike_ratio, "x", 1.5, 100,
         "benchmark here: single norms of healthy runs reach 2x"}},
       {"https://arxiv.org/abs/2504.02507"}};
@@ -73,6 +79,7 @@ class GradNormLevelDetector final : public Detector {
     report_high(context, out);
     report_swing(context, out);
     report_vanished(context, out);
+    report_climb(context, out);
     const std::size_t before = out.size();
     report_spikes(context, out);
     if (out.size() == before && told_spikes_)
@@ -164,6 +171,33 @@ class GradNormLevelDetector final : public Detector {
     symptom.summary =
         fmt::format("grad_norm is down to {} ({} at first) at {}", show_number(curve.last),
                     show_number(curve.start), at_step(context, last_.step));
+    add_evidence(symptom, last_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  /// Climbs steadily to many times its first level while the loss hardly moves.
+  void report_climb(const RunContext& context, std::vector<Symptom>& out) const {
+    const Curve norm = curve_of(blocks_);
+    const Curve loss = curve_of(loss_);
+    if (context.reinforcement || norm.size < 10 || loss.size < 10 || !(first_.value > 0)) return;
+    const double ratio = norm.last / first_.value;
+    const bool steady = norm.noise < k_climb_noise * norm.last;
+    const bool hardly_moves =
+        loss.last > (1 - k_climb_fall) * loss.start && loss.last < 1.1 * loss.start;
+    if (ratio < k_climb || norm.last < k_large || !steady || !hardly_moves) return;
+    Symptom symptom;
+    symptom.id = "grad_norm.climb";
+    symptom.severity = Severity::warning;
+    symptom.series = "grad_norm";
+    symptom.first_step = first_.step;
+    symptom.last_step = last_.step;
+    symptom.measures["ratio"] = ratio;
+    symptom.measures["first"] = first_.value;
+    symptom.measures["last"] = norm.last;
+    symptom.summary =
+        fmt::format("grad_norm climbs steadily {} -> {} ({:.0f}x) by {}", show_number(first_.value),
+                    show_number(norm.last), ratio, at_step(context, last_.step));
+    add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
   }

@@ -363,7 +363,8 @@ class NonfiniteDetector final : public Detector {
   std::vector<Watch> watches_;
   std::vector<std::int32_t> index_;  // by series: place in watches_, -1 for none
   RiseWatch loss_rise_;
-  RiseWatch grad_rise_;
+  /// Norms drift by half their size in healthy runs; only a doubling is a warning.
+  RiseWatch grad_rise_{2.0};
   std::uint64_t frames_ = 0;  // with a training metric
   std::int64_t first_step_ = 0;
   bool onset_known_ = false;

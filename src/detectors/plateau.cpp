@@ -31,6 +31,8 @@ constexpr std::int64_t k_sure_steps = 200;
 constexpr double k_chance_near = 0.004;  // of ln(classes)
 constexpr double k_chance_far = 0.01;    // at most, where the level is known less well
 constexpr int k_few_classes = 20;  // their levels lie far enough apart for a noisy loss to tell
+constexpr double k_learnt = 0.8;   // of ln(vocabulary): frequencies alone get about so far
+constexpr double k_moved = 1.5;    // sigma of a sample; a median of five is known to 0.56 of them
 constexpr double k_near = 0.03;    // of ln(vocabulary)
 
 const DetectorSpec& plateau_spec() {
@@ -88,7 +90,9 @@ class PlateauDetector final : public Detector {
     if (fresh_.update(frame.segment, loss->value)) {
       finish(context, out);
       blocks_ = BlockSummary();
+      head_.clear();
     }
+    if (!head_.full()) head_.push(loss->value);
     if (blocks_.count() == 0) first_ = sample_of(frame, *loss);
     last_ = sample_of(frame, *loss);
     zeros_ += loss->value == 0 ? 1 : 0;
@@ -128,6 +132,13 @@ class PlateauDetector final : public Detector {
                                                                      : 0;
   }
 
+  /// The loss came down from its very first values to the level at which it stays: the weights do
+  /// move.
+  bool settled_after_start(const Curve& curve) const {
+    const double sigma = curve.noise * std::sqrt(static_cast<double>(blocks_.width()));
+    return head_.full() && head_.median() - curve.middle > k_moved * sigma;
+  }
+
   /// Held-out losses were taken, and do not fall either.
   bool evals_flat() const {
     return evals_.size() >= 3 && evals_.least() > (1 - k_flat_fall) * evals_.median();
@@ -156,7 +167,10 @@ class PlateauDetector final : public Detector {
     const bool watched = (!norms_first_.empty() || evals_flat()) && from_start &&
                          blocks_.count() >= k_watched_samples &&
                          curve.last_step - curve.first_step >= k_sure_steps;
-    if (guessing || watched) symptom.severity = Severity::warning;
+    // A pretrained model may be at its floor: far below chance, flat says nothing by itself.
+    const bool learnt_before = context.vocab_size && *context.vocab_size > 1 &&
+                               curve.last < k_learnt * std::log(*context.vocab_size);
+    if (guessing || (watched && !learnt_before)) symptom.severity = Severity::warning;
     if ((trains_ && too_long) || (guessing && from_start)) symptom.severity = Severity::unstable;
     symptom.first_step = curve.first_step;
     symptom.last_step = curve.last_step;
@@ -168,6 +182,8 @@ class PlateauDetector final : public Detector {
     measures["from_start"] = from_start;
     measures["near_log_vocab"] = near_log_vocab(curve.last, context);
     measures["chance_classes"] = static_cast<double>(classes);
+    measures["learnt_before"] = learnt_before;
+    measures["moved"] = settled_after_start(curve);
     if (norms_first_.full()) measures["grad_ratio"] = norms_last_.median() / norms_first_.median();
     symptom.summary =
         fmt::format("loss has not fallen: {} at first, {} at last, {} values",
@@ -218,6 +234,7 @@ class PlateauDetector final : public Detector {
 
   BlockSummary blocks_;
   FreshStart fresh_;
+  SortedWindow<5> head_;
   SortedWindow<32> norms_first_;
   SortedWindow<64> norms_last_;
   SortedWindow<16> evals_;

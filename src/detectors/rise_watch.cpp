@@ -44,7 +44,7 @@ Rise RiseWatch::slow_rise() const {
   if (!(low > 0) || last.least() < 1.25 * low || best + 3 >= blocks.end()) return {};
   const double before = best == blocks.begin() ? (best + 1)->level() : (best - 1)->level();
   if (before > last.least()) return {};
-  if (last.median() < k_slow_ratio * low) return {};
+  if (last.median() < slow_ratio_ * low) return {};
   return {true, last.median() / low, best->last_step, true};
 }
 

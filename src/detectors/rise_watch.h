@@ -22,6 +22,9 @@ struct Rise {
 
 class RiseWatch {
  public:
+  /// A climb counts from `slow_ratio` times the best level on.
+  explicit RiseWatch(double slow_ratio = 1.25) : slow_ratio_(slow_ratio) {}
+
   /// `sample` must be finite. Cost as RobustTrend's.
   void add(std::int64_t step, double sample);
   Rise now() const;
@@ -29,9 +32,10 @@ class RiseWatch {
  private:
   Rise slow_rise() const;
 
+  double slow_ratio_;
+
   static constexpr double k_jump_ratio =
       2.0;  // spikes are told as 2x to 10x (axolotl's training stability guide, loss spikes)
-  static constexpr double k_slow_ratio = 1.5;  // losses and norms of healthy runs drift by less
   static constexpr double k_stay_ratio = 1.5;  // still up while above this
   static constexpr int k_calm = 3;             // samples back below before a rise is over
 

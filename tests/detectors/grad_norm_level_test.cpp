@@ -88,5 +88,27 @@ TEST(GradNormLevel, IsSilentOnAHealthyRunWithNaNInBetween) {
     EXPECT_FALSE(has(symptoms, id)) << id << "\n" << told(symptoms);
 }
 
+TEST(GradNormLevel, ANormThatGrowsWithTheStepsWhileTheLossStaysIsTold) {
+  Draw draw(41);
+  const auto norm = curve(
+      120, [](double i) { return 2 + 40 * (1 - std::exp(-i / 30)); },
+      [&] { return 0.5 * draw.normal(); });
+  const auto flat = curve(120, [](double) { return 2.9; }, [&] { return 0.05 * draw.normal(); });
+  const Symptom* found = nullptr;
+  const auto symptoms = RunOf().loss(flat, 2).grad_norm(norm, 2).detect();
+  found = find(symptoms, "grad_norm.climb");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_GT(number(found, "ratio"), 8);
+  // A run that learns, and norms that stay small, are left alone.
+  const auto falling = curve(
+      120, [](double i) { return 1 + 3 * std::exp(-i / 40); },
+      [&] { return 0.02 * draw.normal(); });
+  EXPECT_FALSE(has(RunOf().loss(falling, 2).grad_norm(norm, 2).detect(), "grad_norm.climb"));
+  std::vector<double> small = norm;
+  for (double& each : small) each /= 20;
+  EXPECT_FALSE(has(RunOf().loss(flat, 2).grad_norm(small, 2).detect(), "grad_norm.climb"));
+}
+
 }  // namespace
 }  // namespace aplomb::testing

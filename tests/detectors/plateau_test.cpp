@@ -115,5 +115,24 @@ TEST(Plateau, NoiseDoesNotHideAGuessAmongTenClassesAndDoesNotMakeOne) {
   EXPECT_EQ(number(find(other, "loss.never_learned"), "chance_classes"), 0) << told(other);
 }
 
+TEST(Plateau, ATrainedModelAtItsFloorIsANote) {
+  const auto symptoms = RunOf()
+                            .set("model.vocab_size", 32000.0)
+                            .loss(flat(1.6, 0.01, 60, 27), 10)
+                            .grad_norm(std::vector<double>(60, 0.8), 10)
+                            .detect();
+  const Symptom* found = find(symptoms, "loss.never_learned");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_EQ(found->severity, Severity::note);
+  EXPECT_TRUE(flag(found, "learnt_before"));
+}
+
+TEST(Plateau, ALossThatSettlesFromItsFirstValuesHasMovedAndOneThatDoesNotHasNot) {
+  auto loss = flat(4.2, 0.01, 200, 28);
+  EXPECT_FALSE(flag(find(RunOf().loss(loss).detect(), "loss.never_learned"), "moved"));
+  for (std::size_t i = 0; i < 5; ++i) loss[i] = 4.25;
+  EXPECT_TRUE(flag(find(RunOf().loss(loss).detect(), "loss.never_learned"), "moved"));
+}
+
 }  // namespace
 }  // namespace aplomb::testing
