@@ -104,6 +104,23 @@ std::string steps_of(const ReportSymptom& symptom) {
   return fmt::format("steps {}\xE2\x80\x93{}", symptom.first_step, symptom.last_step);
 }
 
+/// The test that tells the two first causes apart, then what to change by its outcome.
+std::string either(const Report& report) {
+  std::string out = "<section class=\"do\"><h2>What to do</h2>";
+  if (const ReportExperiment* test = telling_experiment(report)) {
+    out += "<p>" + prose(test->text) + "</p>";
+    if (!test->reads.empty()) out += "<p class=\"soft\">" + prose(test->reads) + "</p>";
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ReportCause& cause = report.causes[i];
+    out +=
+        fmt::format("<h3>If it is: {} <span class=\"percent\">{}</span></h3>",
+                    escape(cause_title(report, cause)), escape(show_percent(cause.probability))) +
+        remedies_html(cause.remedies, summary_text(report, "framework"));
+  }
+  return out + "</section>\n";
+}
+
 }  // namespace
 
 std::string hero(const Report& report) {
@@ -111,7 +128,8 @@ std::string hero(const Report& report) {
   std::string title = headline;
   std::string lead;
   if (is_answered(report)) {
-    title = cause_claim(report.causes.front());
+    title = is_either(report) ? "One of two causes, and the test that tells them apart"
+                              : cause_claim(report.causes.front());
     lead = seen_text(report);
   } else if (report.verdict == Verdict::healthy) {
     title = "Nothing is wrong with this run";
@@ -133,9 +151,12 @@ std::string action(const Report& report) {
   if (!is_answered(report) || report.causes.front().remedies.empty()) {
     if (first_action.empty()) return {};
     const bool healthy = report.verdict == Verdict::healthy;
-    return fmt::format("<section class=\"do\"><h2>{}</h2><p>{}</p></section>\n",
-                       healthy ? "What to do" : "What to do next", prose(first_action));
+    const std::string bring = summary_text(report, "bring");
+    return fmt::format("<section class=\"do\"><h2>{}</h2><p>{}</p>{}</section>\n",
+                       healthy ? "What to do" : "What to do next", prose(first_action),
+                       bring.empty() ? "" : "<p><b>Bring</b> " + prose(bring) + "</p>");
   }
+  if (is_either(report)) return either(report);
   const ReportCause& cause = report.causes.front();
   std::string out = "<section class=\"do\"><h2>What to change</h2>" +
                     remedies_html(cause.remedies, summary_text(report, "framework"));
@@ -170,10 +191,10 @@ std::string symptoms(const Report& report) {
 }
 
 std::string other_causes(const Report& report) {
-  const std::size_t from = is_answered(report) ? 1 : 0;
+  const std::size_t from = is_either(report) ? 2 : is_answered(report) ? 1 : 0;
   if (report.verdict == Verdict::healthy || report.causes.size() <= from) return {};
   std::string out =
-      "<section><h2>" + std::string(from == 1 ? "Other causes" : "Possible causes") + "</h2>";
+      "<section><h2>" + std::string(from > 0 ? "Other causes" : "Possible causes") + "</h2>";
   const std::string framework = summary_text(report, "framework");
   for (std::size_t i = from; i < report.causes.size(); ++i) {
     const ReportCause& cause = report.causes[i];
@@ -191,8 +212,11 @@ std::string other_causes(const Report& report) {
 
 std::string experiments(const Report& report) {
   if (report.experiments.empty() || report.verdict == Verdict::healthy) return {};
+  const ReportExperiment* told = is_either(report) ? telling_experiment(report) : nullptr;
+  if (told != nullptr && report.experiments.size() == 1) return {};
   std::string out = "<section><h2>To be sure</h2><ol class=\"fixes\">";
   for (const ReportExperiment& each : report.experiments) {
+    if (&each == told) continue;
     out += "<li>" + prose(each.text);
     if (!each.reads.empty()) out += "<p class=\"soft\">" + prose(each.reads) + "</p>";
     out += "</li>";

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "knowledge/trainer.h"
 #include "report/evidence.h"
+#include "report/view.h"
 
 namespace aplomb {
 namespace {
@@ -26,6 +27,12 @@ std::string what_is_healthy(const DiagnosedRun& run) {
   return {};
 }
 
+bool has_letters(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
+  });
+}
+
 /// What was seen, without a word about why: the worst symptom, or the worst event where that is
 /// worse; of a healthy run what makes it so.
 std::string seen_of(const DiagnosedRun& run) {
@@ -36,6 +43,7 @@ std::string seen_of(const DiagnosedRun& run) {
   }
   const Event* event = nullptr;
   for (const Event& each : run.run.events) {
+    if (!has_letters(each.text)) continue;  // the end of a quotation: `...`
     if (event == nullptr || each.severity > event->severity) event = &each;
   }
   const Severity by_symptom = symptom == nullptr ? Severity::note : symptom->severity;
@@ -56,27 +64,39 @@ std::string headline_of(const DiagnosedRun& run) {
   return "not enough evidence to say what went wrong";
 }
 
-/// What a user most often has beside what was given, dearest to the diagnosis first.
+/// What a user most often has beside what was given, dearest to the diagnosis first: at most two
+/// things.
 std::string ask_for_more(const Run* run) {
+  std::vector<std::string> wanted;
   if (run == nullptr || run->series.empty()) {
-    return run == nullptr || run->events.empty()
-               ? "Give the training log (all that the trainer printed) or trainer_state.json"
-               : "Give the log from its first line up to the error, and the configuration";
+    wanted.emplace_back(run == nullptr || run->events.empty()
+                            ? "the training log (all that the trainer printed) or "
+                              "trainer_state.json"
+                            : "the log from its first line up to the error");
+  } else if (!has(*run, Role::loss)) {
+    wanted.emplace_back("a log that holds the training loss, step by step");
   }
-  if (!has(*run, Role::loss)) return "Give a log that holds the training loss, step by step";
-  if (run->settings.empty()) return "Give the configuration or the command line beside the log";
-  if (!has(*run, Role::grad_norm)) return "Log the gradient norm at every step and run again";
-  return "Log every step (logging_steps 1) and give more of them";
+  const bool configured = run != nullptr && (run->setting("optim.lr") != nullptr ||
+                                             run->setting("batch.micro") != nullptr ||
+                                             run->setting("precision.compute") != nullptr);
+  if (!configured) wanted.emplace_back("the configuration or the command line of the run");
+  if (run != nullptr && !run->series.empty() && !has(*run, Role::grad_norm))
+    wanted.emplace_back("the gradient norm, logged at every step");
+  if (wanted.empty()) wanted.emplace_back("more steps, each of them logged (logging_steps 1)");
+  return wanted[0] + (wanted.size() > 1 ? "; and " + wanted[1] : "");
 }
 
 std::string first_action_of(const DiagnosedRun* lead, const Report& report) {
   if (report.verdict == Verdict::healthy) return "Go on: nothing needs to change.";
+  if (is_either(report)) {
+    if (const ReportExperiment* test = telling_experiment(report)) return test->text;
+  }
   const bool sure = report.verdict != Verdict::insufficient_evidence;
   if (sure && !report.causes.empty() && !report.causes.front().remedies.empty()) {
     return report.causes.front().remedies.front().text;
   }
   if (!report.experiments.empty()) return report.experiments.front().text;
-  return ask_for_more(lead == nullptr ? nullptr : &lead->run);
+  return "Give " + ask_for_more(lead == nullptr ? nullptr : &lead->run);
 }
 
 std::uint64_t samples_of(const Run& run) {
@@ -103,6 +123,10 @@ void add_summary(const std::vector<const DiagnosedRun*>& runs, Report& report) {
   const DiagnosedRun* lead = runs.empty() ? nullptr : runs.front();
   summary["headline"] = lead != nullptr ? headline_of(*lead) : std::string("nothing could be read");
   summary["first_action"] = first_action_of(lead, report);
+  if (report.verdict == Verdict::insufficient_evidence) {
+    const std::string bring = ask_for_more(lead == nullptr ? nullptr : &lead->run);
+    if (!std::get<std::string>(summary["first_action"]).ends_with(bring)) summary["bring"] = bring;
+  }
   if (lead == nullptr) return;
   if (std::string seen = seen_of(*lead); !seen.empty()) summary["seen"] = std::move(seen);
   summary["run"] = report.runs.front().name;

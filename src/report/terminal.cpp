@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "report/chart_order.h"
 #include "report/renderer.h"
 #include "report/terminal_text.h"
 #include "report/text_chart.h"
@@ -79,13 +80,13 @@ class Page {
         row(Style::warn, "UNCLEAR", Style::bold, unclear_line(headline));
         return;
       case Verdict::warning:
-        row(Style::warn, "WARNING", Style::bold, cause_or(headline));
+        row(Style::warn, "WARNING", Style::bold, claim(report_));
         return;
       case Verdict::unstable:
-        row(Style::bad, "UNSTABLE", Style::bold, cause_or(headline));
+        row(Style::bad, "UNSTABLE", Style::bold, claim(report_));
         return;
       case Verdict::failed:
-        row(Style::bad, "FAILED", Style::bold, cause_or(headline));
+        row(Style::bad, "FAILED", Style::bold, claim(report_));
         return;
     }
   }
@@ -94,15 +95,14 @@ class Page {
     const std::string seen = summary_text(report_, "seen");
     return seen.empty() ? headline : "Nothing wrong: " + seen;
   }
+  /// Never that nothing is wrong where lines below say otherwise.
   std::string unclear_line(const std::string& headline) const {
     const std::string seen = summary_text(report_, "seen");
-    return seen.empty() ? headline : "Not enough evidence: " + seen;
-  }
-
-  std::string cause_or(const std::string& headline) const {
-    if (!is_answered(report_)) return headline;
-    const ReportCause& first = report_.causes.front();
-    return cause_claim(first) + " (" + show_percent(first.probability) + ")";
+    const std::vector<Evidence> lines = evidence();
+    if (!seen.empty() && !is_quoted(seen, lines))
+      return "Not enough evidence to name a cause. Seen: " + seen;
+    return lines.empty() ? headline
+                         : "Not enough evidence to name a cause; what speaks of one is below";
   }
 
   void fix() {
@@ -110,8 +110,14 @@ class Page {
       row(Style::good, "Do", Style::plain, summary_text(report_, "first_action"));
       return;
     }
+    if (is_either(report_)) {
+      either();
+      return;
+    }
     if (!is_answered(report_) || report_.causes.front().remedies.empty()) {
       row(Style::warn, "Do next", Style::plain, summary_text(report_, "first_action"));
+      const std::string bring = summary_text(report_, "bring");
+      if (!bring.empty()) row(Style::warn, "Bring", Style::plain, bring);
       return;
     }
     const std::vector<ReportRemedy>& remedies = report_.causes.front().remedies;
@@ -120,6 +126,21 @@ class Page {
     for (std::size_t i = 0; i < shown; ++i) {
       row(Style::good, i == 0 ? "Fix" : i == 1 ? "  or" : "", Style::plain, remedies[i].text, 4);
       if (i == 0 || options_.verbose) settings_of(remedies[i]);
+    }
+  }
+
+  /// Two causes: first the test that tells them apart, then what to change by its outcome.
+  void either() {
+    if (const ReportExperiment* test = telling_experiment(report_)) {
+      row(Style::good, "Test it", Style::plain, test->text, 3);
+      if (!test->reads.empty()) more(Style::dim, test->reads, 3);
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+      const ReportCause& cause = report_.causes[i];
+      if (cause.remedies.empty()) continue;
+      row(Style::good, i == 0 ? "Fix 1st" : "Fix 2nd", Style::plain, cause.remedies.front().text,
+          3);
+      settings_of(cause.remedies.front());
     }
   }
 
@@ -138,17 +159,35 @@ class Page {
   void seen() {
     if (report_.verdict == Verdict::healthy && !options_.verbose) return;
     gap();
-    if (is_answered(report_)) row(Style::bold, "Seen", Style::plain, seen_text(report_), 3);
-    bool labelled = is_answered(report_);
+    const std::vector<Evidence> lines = evidence();
+    const std::string first = seen_text(report_);
+    bool labelled = false;
+    // A line that is quoted below is not told before.
+    if (is_answered(report_) && !first.empty() && !is_quoted(first, lines)) {
+      row(Style::bold, "Seen", Style::plain, first, 3);
+      labelled = true;
+    }
     std::size_t shown = 0;
     for (const ReportSymptom& symptom : report_.symptoms) {
       if (symptom.severity == "note" && !options_.verbose) continue;
-      if (symptom.summary == seen_text(report_)) continue;
+      if (symptom.summary == first) continue;
       if (!options_.verbose && ++shown > 2) continue;
       row(Style::bold, labelled ? "" : "Seen", Style::plain, symptom.summary, 2);
       labelled = true;
     }
-    for (const Evidence& each : evidence()) evidence_line(each);
+    for (const Evidence& each : lines) {
+      evidence_line(labelled ? "" : "Seen", each);
+      labelled = true;
+    }
+  }
+
+  /// Whether one of the lines begins as the text does, however either was shortened.
+  static bool is_quoted(std::string_view text, const std::vector<Evidence>& lines) {
+    constexpr std::size_t k_telling = 60;
+    const std::string_view head = text.substr(0, k_telling);
+    return std::any_of(lines.begin(), lines.end(), [head](const Evidence& each) {
+      return each.text.find(head) != std::string::npos;
+    });
   }
 
   /// The lines that show it: of the first symptom, then of the first cause, each once.
@@ -170,21 +209,22 @@ class Page {
     return all;
   }
 
-  void evidence_line(const Evidence& each) {
+  void evidence_line(std::string_view label, const Evidence& each) {
     std::string place = fit_tail(short_path(each.path, shared_), 36);
     if (each.line > 0) place += ":" + std::to_string(each.line);
     const std::size_t room = width_ - k_gutter;
     const std::string together = place + ": " + each.text;
     const std::vector<std::string> parts = wrap(fit(together, 2 * room - 4), room - 2);
     for (std::size_t i = 0; i < parts.size(); ++i)
-      more(Style::dim, (i == 0 ? "" : "  ") + parts[i]);
+      row(Style::bold, i == 0 ? label : "", Style::dim, (i == 0 ? "" : "  ") + parts[i]);
   }
 
   void why() {
     if (report_.causes.empty() || !is_answered(report_)) return;
     const ReportCause& first = report_.causes.front();
     if (!first.because.empty())
-      row(Style::bold, "Why", Style::plain, first.because, options_.verbose ? 99 : 4);
+      row(Style::bold, is_either(report_) ? "Why 1st" : "Why", Style::plain, first.because,
+          options_.verbose ? 99 : 4);
     if (!options_.verbose) return;
     for (const ReportWeight& weight : first.weights) {
       more(Style::dim, fmt::format("{:+.1f}  {}", weight.weight,
@@ -192,28 +232,8 @@ class Page {
     }
   }
 
-  /// The loss first, then what trouble was seen on, then what else people look at.
-  std::vector<const ReportSeries*> chart_order() const {
-    std::vector<const ReportSeries*> order;
-    const auto add = [&](auto wanted) {
-      const auto at = std::find_if(report_.series.begin(), report_.series.end(), wanted);
-      if (at == report_.series.end() || at->chart.size() < 4) return;
-      if (std::find(order.begin(), order.end(), &*at) == order.end()) order.push_back(&*at);
-    };
-    const auto of_role = [](std::string_view role) {
-      return [role](const ReportSeries& series) { return series.role == role; };
-    };
-    add(of_role("loss"));
-    for (const ReportSymptom& symptom : report_.symptoms) {
-      if (symptom.severity == "note") break;
-      add([&](const ReportSeries& series) { return series.name == symptom.series; });
-    }
-    for (const char* role : {"grad_norm", "reward", "eval_loss", "lr"}) add(of_role(role));
-    return order;
-  }
-
   void charts() {
-    std::vector<const ReportSeries*> order = chart_order();
+    std::vector<const ReportSeries*> order = chart_order(report_);
     order.resize(std::min<std::size_t>(order.size(), options_.verbose ? 5 : 2));
     for (const ReportSeries* series : order) chart(*series);
   }
@@ -222,7 +242,13 @@ class Page {
     TextChartOptions how;
     how.width = width_;
     how.unicode = options_.unicode;
-    how.mark = mark_of(series);
+    how.mark = mark_of(report_, series);
+    if (series.nonfinite == series.points) {
+      gap();
+      line(paint_(Style::bold, fit(series.name, width_ - 40)) +
+           fmt::format("  not finite in all {} samples", series.points));
+      return;
+    }
     if (series.min == series.max && series.nonfinite == 0) {
       gap();
       line(paint_(Style::bold, fit(series.name, width_ - 32)) + "  " + show_number(series.min) +
@@ -239,20 +265,8 @@ class Page {
     for (const std::string& each : lines) line(each);
   }
 
-  /// Where the trouble of this series begins; else where the first trouble of the run begins.
-  std::optional<std::int64_t> mark_of(const ReportSeries& series) const {
-    const ReportSymptom* worst = nullptr;
-    for (const ReportSymptom& symptom : report_.symptoms) {
-      if (symptom.severity == "note") continue;
-      if (symptom.series == series.name) return symptom.first_step;
-      if (worst == nullptr) worst = &symptom;
-    }
-    if (worst == nullptr || worst->series.empty()) return std::nullopt;
-    return worst->first_step;
-  }
-
   void others() {
-    const std::size_t from = is_answered(report_) ? 1 : 0;
+    const std::size_t from = is_either(report_) ? 2 : is_answered(report_) ? 1 : 0;
     std::size_t shown = 0;
     if (report_.verdict == Verdict::healthy) return;
     for (std::size_t i = from; i < report_.causes.size() && i < options_.most_causes; ++i) {
@@ -278,20 +292,23 @@ class Page {
 
   void next() {
     if (report_.verdict == Verdict::healthy) return;
-    const bool said = !is_answered(report_) && !report_.experiments.empty() &&
-                      report_.experiments.front().text == summary_text(report_, "first_action");
-    if (!report_.experiments.empty()) {
-      gap();
-      const std::size_t most = options_.verbose ? report_.experiments.size() : 1;
-      for (std::size_t i = 0; i < most; ++i) {
-        const ReportExperiment& each = report_.experiments[i];
-        if (!said || i > 0) row(Style::bold, i == 0 ? "Test it" : "", Style::plain, each.text, 3);
-        if (!each.reads.empty())
-          row(Style::bold, said && i == 0 ? "Read it" : "", Style::dim, each.reads, 3);
-      }
-    }
-    if (is_answered(report_) && !report_.causes.front().verify.empty()) {
+    if (!is_either(report_) || options_.verbose) experiments();
+    if (is_answered(report_) && !is_either(report_) && !report_.causes.front().verify.empty()) {
       row(Style::bold, "Verify", Style::plain, report_.causes.front().verify, 3);
+    }
+  }
+
+  void experiments() {
+    if (report_.experiments.empty()) return;
+    const bool said = !is_answered(report_) &&
+                      report_.experiments.front().text == summary_text(report_, "first_action");
+    gap();
+    const std::size_t most = options_.verbose ? report_.experiments.size() : 1;
+    for (std::size_t i = 0; i < most; ++i) {
+      const ReportExperiment& each = report_.experiments[i];
+      if (!said || i > 0) row(Style::bold, i == 0 ? "Test it" : "", Style::plain, each.text, 3);
+      if (!each.reads.empty())
+        row(Style::bold, said && i == 0 ? "Read it" : "", Style::dim, each.reads, 3);
     }
   }
 

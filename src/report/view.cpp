@@ -5,6 +5,13 @@
 #include <algorithm>
 
 namespace aplomb {
+namespace {
+
+// The words of the headline, src/diagnosis/standing.cpp
+constexpr double k_sure = 0.8;
+constexpr double k_likely = 0.5;
+
+}  // namespace
 
 bool is_answered(const Report& report) {
   return !report.causes.empty() && report.verdict != Verdict::healthy &&
@@ -19,13 +26,47 @@ std::string summary_text(const Report& report, const std::string& key) {
 }
 
 std::string seen_text(const Report& report) {
-  const std::string seen = summary_text(report, "seen");
-  return seen.empty() ? summary_text(report, "headline") : seen;
+  if (std::string seen = summary_text(report, "seen"); !seen.empty()) return seen;
+  if (!is_answered(report)) return summary_text(report, "headline");
+  const ReportWeight* heaviest = nullptr;
+  for (const ReportWeight& each : report.causes.front().weights) {
+    if (each.because.empty() || each.weight <= 0) continue;
+    if (heaviest == nullptr || each.weight > heaviest->weight) heaviest = &each;
+  }
+  return heaviest == nullptr ? std::string() : heaviest->because;
+}
+
+bool is_either(const Report& report) {
+  return is_answered(report) && report.causes.size() > 1 &&
+         report.causes.front().probability < k_likely;
+}
+
+std::string claim(const Report& report) {
+  if (!is_answered(report)) return summary_text(report, "headline");
+  const auto sure = [&report](const ReportCause& cause) {
+    return fmt::format("{} ({})", cause_title(report, cause), show_percent(cause.probability));
+  };
+  if (is_either(report))
+    return "One of: " + sure(report.causes[0]) + ", or: " + sure(report.causes[1]);
+  const ReportCause& first = report.causes.front();
+  return fmt::format("{} ({})", cause_claim(first), show_percent(first.probability));
+}
+
+const ReportExperiment* telling_experiment(const Report& report) {
+  if (report.experiments.empty()) return nullptr;
+  if (is_either(report)) {
+    for (const ReportExperiment& each : report.experiments) {
+      const auto names = [&each](const ReportCause& cause) {
+        return std::find(each.separates.begin(), each.separates.end(), cause.id) !=
+               each.separates.end();
+      };
+      if (names(report.causes[0]) && names(report.causes[1])) return &each;
+    }
+  }
+  return &report.experiments.front();
 }
 
 std::string cause_claim(const ReportCause& cause) {
-  constexpr double k_sure = 0.8;  // the words of the headline, src/diagnosis/standing.cpp
-  constexpr double k_likely = 0.5;
   if (cause.probability >= k_sure) return cause.title;
   return (cause.probability >= k_likely ? "Probably: " : "Perhaps: ") + cause.title;
 }

@@ -14,8 +14,20 @@ bool is_answered(const Report& report);
 /// A text of `summary`; empty where it is missing.
 std::string summary_text(const Report& report, const std::string& key);
 
-/// What was seen; the headline where nothing was.
+/// What was seen: the worst symptom or event, else what weighs most for the first cause; empty
+/// where there is neither.
 std::string seen_text(const Report& report);
+
+/// Whether two causes are put forward in place of one: the first is less likely than not, and a
+/// second is listed.
+bool is_either(const Report& report);
+
+/// What the report claims first: the cause, or both of two (`One of: X (34 %), or Y (21 %)`), with
+/// how sure that is; the headline where no cause is put forward.
+std::string claim(const Report& report);
+
+/// Of an either: the experiment that tells the two apart; else the first. Null where there is none.
+const ReportExperiment* telling_experiment(const Report& report);
 
 /// The first cause as a claim no stronger than its probability: `X`, `Probably: X`, `Perhaps: X`.
 std::string cause_claim(const ReportCause& cause);

@@ -103,7 +103,7 @@ TEST(TerminalReport, SaysThatTheEvidenceIsThinAndWhatToGiveNext) {
   report.summary["seen"] = std::string("one loss value, NaN");
   report.summary["first_action"] = std::string("give the log from its first line");
   const auto lines = lines_of(rendered(report));
-  EXPECT_EQ(lines[0], "UNCLEAR   Not enough evidence: one loss value, NaN");
+  EXPECT_EQ(lines[0], "UNCLEAR   Not enough evidence to name a cause. Seen: one loss value, NaN");
   EXPECT_EQ(lines[1], "Do next   give the log from its first line");
   EXPECT_THAT(rendered(report), HasSubstr("Perhaps     30 %  The learning rate is too high"));
 }
@@ -115,7 +115,37 @@ TEST(TerminalReport, ClaimsNoMoreThanTheProbabilityBears) {
             "FAILED    Probably: The learning rate is too high (60 %)");
   report.causes[0].probability = 0.3;
   EXPECT_EQ(lines_of(rendered(report))[0],
+            "FAILED    One of: The learning rate is too high (30 %), or: A sample holds a");
+  report.causes.resize(1);
+  EXPECT_EQ(lines_of(rendered(report))[0],
             "FAILED    Perhaps: The learning rate is too high (30 %)");
+}
+
+TEST(TerminalReport, PutsTheTestThatSeparatesBeforeTwoDoubtfulCauses) {
+  Report report = test::made_report();
+  report.causes[0].probability = 0.3;
+  report.causes[1].probability = 0.2;
+  const std::string text = rendered(report);
+  EXPECT_THAT(text, HasSubstr("Test it   Run 50 steps at a tenth of the learning rate\n"));
+  EXPECT_THAT(text, HasSubstr("Fix 1st   Lower the peak learning rate\n"));
+  EXPECT_THAT(text, HasSubstr("Fix 2nd   Lower the peak learning rate\n"));
+  EXPECT_LT(text.find("Test it"), text.find("Fix 1st"));
+  EXPECT_EQ(text.find("Test it"), text.rfind("Test it"));
+}
+
+TEST(TerminalReport, TellsALineOnceThatItQuotes) {
+  Report report = test::made_report();
+  report.summary["seen"] = std::string("{'loss': nan, 'grad_norm': nan}");
+  report.symptoms.erase(report.symptoms.begin());
+  const std::string text = rendered(report);
+  EXPECT_EQ(text.find("'grad_norm': nan"), text.rfind("'grad_norm': nan"));
+  EXPECT_THAT(text, HasSubstr("Seen      train.log:31: {'loss'"));
+}
+
+TEST(TerminalReport, DrawsNoChartOfASeriesWithoutAFiniteValue) {
+  Report report = test::made_report();
+  report.series[0].nonfinite = report.series[0].points;
+  EXPECT_THAT(rendered(report), HasSubstr("loss  not finite in all 40 samples"));
 }
 
 TEST(TerminalReport, NamesTheOtherRuns) {

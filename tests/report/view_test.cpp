@@ -32,8 +32,10 @@ TEST(CauseTitle, NamesTheFamilyWhereTwoCausesAreCalledTheSame) {
   EXPECT_EQ(cause_title(report, report.causes[1]), "The learning rate is too high (diverge)");
 }
 
-TEST(SeenText, IsTheHeadlineWhereNothingElseIsSaid) {
+TEST(SeenText, IsWhatWeighsMostWhereNothingElseIsSaid) {
   Report report = test::made_report();
+  EXPECT_EQ(seen_text(report), "lr reaches 0.01");
+  report.verdict = Verdict::insufficient_evidence;
   EXPECT_EQ(seen_text(report), "the loss became NaN at step 30");
   report.summary["seen"] = std::string("loss 2.1 -> nan");
   EXPECT_EQ(seen_text(report), "loss 2.1 -> nan");
