@@ -112,6 +112,9 @@ Calibration read_calibration(element entry) {
   };
   return {number("temperature", usual.temperature),
           number("unknown", usual.unknown),
+          number("told_temperature", number("temperature", usual.temperature)),
+          number("told_unknown", number("unknown", usual.unknown)),
+          number("asks_normal", usual.asks_normal),
           number("healthy", usual.healthy),
           number("explains_failed", usual.explains_failed),
           number("explains_unstable", usual.explains_unstable),
@@ -169,6 +172,7 @@ void add_said_names(std::vector<std::string>& out) {
       out.push_back(fmt::format("said.{}.{}", which, subject));
   }
   for (const std::string& condition : ids("conditions")) {
+    out.push_back(fmt::format("said.about.{}", condition));
     for (const char* how : {"works_with", "works_without", "fails_with", "fails_without"})
       out.push_back(fmt::format("said.{}.{}", how, condition));
   }
@@ -197,6 +201,7 @@ std::vector<std::string> declared_facts() {
     add_names(file.content, "error.", "id", {"", ".*"}, names);
   }
   add_said_names(names);
+  add_names(knowledge::file("code.yaml"), "", "fact", {""}, names);
   add_names(knowledge::file("incidents.yaml"), "", "fact", {""}, names);
   add_names(knowledge::file("series.yaml"), "", "name",
             {".first", ".last", ".min", ".max", ".points"}, names);

@@ -64,6 +64,11 @@ struct NextStep {
 struct Calibration {
   double temperature = 1;  ///< divides log-odds before the softmax
   double unknown = 0;      ///< log-odds of a cause that the book does not hold
+  /// The same two where the artifacts hold words and no metrics: who writes down what goes wrong
+  /// leaves out what is right.
+  double told_temperature = 1;
+  double told_unknown = 0;
+  double asks_normal = 0;  ///< more for the unknown cause where the text asks whether all is normal
   double healthy = 2;      ///< more for the unknown cause where the run looks healthy on the whole
   double explains_failed =
       1;  ///< added once when an explained symptom or event is there, by its severity

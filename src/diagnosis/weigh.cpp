@@ -128,6 +128,14 @@ bool has_warning(const SeverityOf& severities) {
                      [](const auto& each) { return each.second >= Severity::warning; });
 }
 
+/// The artifacts hold no metric to speak of: what is known was told.
+bool is_told(const FactTable& facts) {
+  constexpr double k_series = 3;  // fewer samples than this make no curve
+  const Fact* points = facts.find("run.points");
+  const double* samples = points == nullptr ? nullptr : as_number(points->value);
+  return samples == nullptr || *samples < k_series;
+}
+
 /// A cause that stands in several families (a learning rate that is too high ends in NaN or in
 /// divergence) is one cause: the family that fits best speaks for it.
 void keep_best_of_each(std::vector<Candidate>& candidates) {
@@ -154,12 +162,18 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
     }
   }
   keep_best_of_each(candidates);
+  const bool told = is_told(facts);
+  const double temperature =
+      told ? book.calibration.told_temperature : book.calibration.temperature;
   const auto mass = [&](double log_odds) {
-    return std::exp(std::clamp(log_odds / book.calibration.temperature, -50.0, 50.0));
+    return std::exp(std::clamp(log_odds / temperature, -50.0, 50.0));
   };
   const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
-  const double calm = calm_run ? book.calibration.healthy : 0;
-  const double unknown = mass(book.calibration.unknown + calm);
+  const bool asked = is_yes(facts.find("said.asks_normal"));
+  const double calm =
+      (calm_run ? book.calibration.healthy : 0) + (asked ? book.calibration.asks_normal : 0);
+  const double unknown =
+      mass((told ? book.calibration.told_unknown : book.calibration.unknown) + calm);
   Ranking ranking;
   for (const Candidate& candidate : candidates) {
     const double own = mass(candidate.ranked.log_odds);

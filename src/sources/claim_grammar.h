@@ -36,8 +36,12 @@ class ClaimGrammar {
 
   std::vector<Claim> line(std::string_view text);
 
+  /// Conditions that the last line named, of a claim or not.
+  const std::vector<std::string>& mentioned() const { return mentioned_; }
+
  private:
   const Lexicon& lexicon_;
+  std::vector<std::string> mentioned_;
   std::string spoken_of_;  ///< last subject, for `it goes up again`
 };
 

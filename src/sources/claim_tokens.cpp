@@ -90,9 +90,8 @@ class Tokenizer {
     std::string word;
     while (at_ < text_.size()) {
       constexpr std::string_view k_curly = "’";
-      if (is_letter(text_[at_]) || is_digit(text_[at_])) {
-        word += text_[at_++];
-      } else if (text_[at_] == '\'' && is_letter(ahead(1))) {
+      const bool apostrophe = text_[at_] == '\'' && is_letter(ahead(1));
+      if (is_letter(text_[at_]) || is_digit(text_[at_]) || apostrophe) {
         word += text_[at_++];
       } else if (text_.substr(at_).starts_with(k_curly)) {
         word += '\'';

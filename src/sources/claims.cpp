@@ -33,6 +33,14 @@ bool looks_logged(std::string_view line) {
   return false;
 }
 
+/// `train.lua -rand 123 -seed x`: two flags and more.
+bool is_command(std::string_view line) {
+  int flags = 0;
+  for (std::size_t at = line.find(" -"); at != std::string_view::npos; at = line.find(" -", at + 1))
+    flags += at + 2 < line.size() && is_letter(line[at + 2]) ? 1 : 0;
+  return flags >= 2;
+}
+
 /// The facts of one text. The first claim of a name gives the value, later ones add evidence.
 class FactSet {
  public:
@@ -90,7 +98,12 @@ bool reads_like_prose(std::string_view line, bool in_log) {
   if (line.size() < 4 || line.size() > k_longest_line) return false;
   if (in_log && looks_logged(line)) return false;
   if (line.find(" --") != std::string_view::npos || line.starts_with("--")) return false;
+  if (is_command(line)) return false;
   if (line.find(" | ") != std::string_view::npos) return false;  // a table
+  for (const std::string_view piece : {"+=", "==", "self.", "import ", "def "}) {
+    if (line.find(piece) != std::string_view::npos && line.find(". ") == std::string_view::npos)
+      return false;  // a line of code, if it holds no two sentences
+  }
   std::size_t words = 0;
   std::size_t wide = 0;
   std::size_t signs = 0;
@@ -102,6 +115,9 @@ bool reads_like_prose(std::string_view line, bool in_log) {
   }
   // Prose holds a sign in some five words; in code, keyword lists and tables every word has one.
   constexpr std::size_t k_words_a_sign = 2;
+  // `weight_decay = 1e-4`
+  constexpr std::size_t k_assignment_words = 4;
+  if (line.find('=') != std::string_view::npos && words + wide <= k_assignment_words) return false;
   return words + wide >= 2 && signs * k_words_a_sign <= words + wide + 2;
 }
 
@@ -113,6 +129,11 @@ void ClaimReader::line(std::string_view line, std::uint64_t number, std::uint64_
   for (Claim& claim : grammar_.line(line)) {
     if (heard_.size() < k_most_claims) heard_.push_back({std::move(claim), quote, number, offset});
   }
+  for (const std::string& condition : grammar_.mentioned()) {
+    if (heard_.size() >= k_most_claims) break;
+    heard_.push_back({{}, quote, number, offset});
+    heard_.back().claim.conditions = {condition};
+  }
 }
 
 /// Turns what was heard into facts.
@@ -123,6 +144,7 @@ class ClaimFacts {
   void add(const ClaimReader::Heard& heard) {
     at_ = &heard;
     const Claim& claim = heard.claim;
+    if (claim.subject.empty()) return set("said.about." + claim.conditions.front(), true);
     const std::string subject = "said." + claim.subject;
     if (claim.predicate.empty()) {
       if (claim.value) set(subject + ".value", *claim.value);
@@ -178,7 +200,8 @@ class ClaimFacts {
     if (is_new || place->second <= 0 || *claim.value <= 0) return;
     const double ratio = *claim.value / place->second;
     if (ratio < k_far && ratio > 1 / k_far) return;
-    const std::string name = "said." + claim.subject + (ratio > 1 ? ".rises" : ".falls");
+    const std::string name =
+        fmt::format("said.{}.{}", claim.subject, ratio > 1 ? "rises" : "falls");
     set(name, true);
     set(name + ".ratio", ratio);
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "sources/code_facts.h"
 #include "sources/config_support.h"
 #include "sources/nested_text.h"
 #include "sources/reader.h"
@@ -37,6 +38,7 @@ class PythonConfigReader final : public Reader {
     const std::string framework(framework_of_script(entries, build.source(source).path, text));
     put_entries(std::move(entries), framework, build, source, true);
     SettingSink sink(build, source, framework);
+    CodeReader code;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -45,8 +47,10 @@ class PythonConfigReader final : public Reader {
       ++number;
       if (!trim(line).starts_with('#'))
         apply_statements(hits.statements, line, true, number, at, sink);
+      code.line(line, number, at);
       at = end + 1;
     }
+    code.finish(build, source);
   }
 };
 

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "knowledge/framework.h"
 #include "sources/claims.h"
+#include "sources/code_facts.h"
 #include "sources/command_line.h"
 #include "sources/config_support.h"
 #include "sources/nested_text.h"
@@ -81,6 +82,7 @@ class SettingsTextReader final : public Reader {
     SettingScanner scanner(TextKind::declared);
     SignatureMatcher matcher;
     ClaimReader claims(ClaimReader::Text::notes);
+    CodeReader code;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -88,11 +90,13 @@ class SettingsTextReader final : public Reader {
       scanner.line(line, ++number, at, build, source);
       matcher.line(line, number, at, -1, build, source);
       claims.line(line, number, at);
+      code.line(line, number, at);
       at = end + 1;
     }
     scanner.finish(build, source);
     matcher.finish(build, source);
     claims.finish(build, source);
+    code.finish(build, source);
   }
 
  private:

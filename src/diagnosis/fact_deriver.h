@@ -1,0 +1,97 @@
+#pragma once
+/// The workings of derive_facts(): one class, whose parts stand in files by what they speak of:
+/// derived_facts.cpp the run and its configuration, lr_facts.cpp the learning rate and its
+/// schedule, loss_facts.cpp the course of the loss.
+
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/text.h"
+#include "diagnosis/diagnosis.h"
+
+namespace aplomb {
+
+/// Reads and writes one table; every derived fact inherits the evidence of those it follows from.
+class FactDeriver {
+ public:
+  FactDeriver(const Run& run, FactTable& facts) : run_(run), facts_(facts) {}
+
+  void run() {
+    kind();
+    precision();
+    length();
+    batch();
+    learning_rate();
+    onset();
+    progress();
+    magnitude();
+    schedule();
+    boxes();
+    reinforcement();
+  }
+
+ private:
+  std::optional<double> number(std::string_view name) const {
+    const Fact* fact = facts_.find(name);
+    const double* held = fact == nullptr ? nullptr : as_number(fact->value);
+    if (held == nullptr || std::isnan(*held)) return std::nullopt;
+    return *held;
+  }
+
+  std::string text(std::string_view name) const {
+    const Fact* fact = facts_.find(name);
+    const std::string* held = fact == nullptr ? nullptr : as_text(fact->value);
+    return held == nullptr ? std::string() : lower(*held);
+  }
+
+  bool truth(std::string_view name) const {
+    const Fact* fact = facts_.find(name);
+    return fact != nullptr && is_true(fact->value);
+  }
+
+  bool known(std::string_view name) const { return facts_.find(name) != nullptr; }
+
+  void set(std::string name, Value value, std::string because,
+           std::initializer_list<std::string_view> from = {}) {
+    std::vector<Origin> evidence;
+    for (const std::string_view source : from) {
+      const Fact* fact = facts_.find(source);
+      if (fact == nullptr) continue;
+      evidence.insert(evidence.end(), fact->evidence.begin(), fact->evidence.end());
+    }
+    facts_.set({std::move(name), std::move(value), std::move(because), std::move(evidence)});
+  }
+
+  void kind();
+  void precision();
+  void length();
+  void batch();
+  void learning_rate();
+  void onset();
+  void progress();
+  void climbs_from_start(double drop);
+  void magnitude();
+  void schedule();
+  void boxes();
+  void reinforcement();
+  std::optional<double> lr_at(double step) const;
+  void lr_path(double peak);
+  std::optional<double> weights() const;
+  std::string lr_method() const;
+  bool hugging_face_log() const;
+  bool has_component(std::initializer_list<std::string_view> parts) const;
+  bool has_framework(std::initializer_list<std::string_view> slugs) const;
+
+  const Run& run_;
+  FactTable& facts_;
+};
+
+/// Median of the finite samples of [begin, end); nothing where there is none.
+std::optional<double> finite_median(const Series& series, std::size_t begin, std::size_t end);
+
+}  // namespace aplomb

@@ -1,0 +1,110 @@
+/// Facts of the course of the loss, on training and held-out data.
+
+#include <algorithm>
+
+#include "diagnosis/fact_deriver.h"
+
+namespace aplomb {
+
+/// A log that begins in the middle of a run and whose loss climbs from its very first sample: what
+/// a resume shows that restored the weights and not what moves them.
+void FactDeriver::climbs_from_start(double drop) {
+  constexpr double k_middle = 0.5;  // of the steps that the log reaches
+  constexpr double k_first_steps = 1000;
+  constexpr double k_noise = 0.02;
+  const Series* loss = run_.primary(Role::loss);
+  if (loss->step_kind != StepKind::explicit_ || loss->empty() || !truth("loss.divergence")) return;
+  const auto first = static_cast<double>(loss->step.front());
+  const auto last = static_cast<double>(loss->step.back());
+  const bool midway = first > k_first_steps && first > k_middle * last;
+  set("resume.climbs_from_start", midway && drop <= k_noise,
+      "the log begins at step " + show_number(first, 8) +
+          " and the loss climbs from its first sample",
+      {"loss.first", "loss.divergence"});
+}
+
+void FactDeriver::progress() {
+  const auto first = number("loss.first");
+  const auto lowest = number("loss.min");
+  if (first && lowest && *first > 0) {
+    const double drop = (*first - *lowest) / *first;
+    set("loss.drop_frac", drop, "loss falls by " + show_number(100 * drop, 2) + " %",
+        {"loss.first", "loss.last"});
+    climbs_from_start(drop);
+  }
+  const auto best = number("eval_loss.min");
+  const auto points = number("eval_loss.points");
+  if (const auto now = number("eval_loss.last"); now && best && points && *points >= 4) {
+    // 10 % over the best: the corpus' own rule for a held-out loss that has turned.
+    set("eval.rises", *now > 1.1 * *best && *best > 0,
+        "held-out loss " + show_number(*best) + " at best, " + show_number(*now) + " at the end",
+        {"eval_loss.last"});
+  }
+  const auto train = number("loss.last");
+  const auto held_out = number("eval_loss.last");
+  if (train && held_out) {
+    set("eval.gap", *held_out - *train,
+        "eval loss " + show_number(*held_out) + " against training loss " + show_number(*train),
+        {"loss.last", "eval_loss.last"});
+  }
+}
+
+/// Median of the finite samples of [begin, end); nothing where there is none.
+std::optional<double> finite_median(const Series& series, std::size_t begin, std::size_t end) {
+  std::vector<double> finite;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (std::isfinite(series.value[i])) finite.push_back(series.value[i]);
+  }
+  if (finite.empty()) return std::nullopt;
+  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
+  std::nth_element(finite.begin(), middle, finite.end());
+  return *middle;
+}
+
+/// Losses that no sound model shows, and losses that do not move.
+void FactDeriver::magnitude() {
+  // A thousand nats are beyond any untrained classifier (ln of its classes) and beyond squared
+  // errors of scaled targets; a run whose loss was always so large is judged by its growth.
+  constexpr double k_huge = 1e3;
+  constexpr double k_growth = 100;
+  for (const Series& series : run_.series) {
+    if (series.role != Role::loss && series.role != Role::loss_component) continue;
+    const bool huge =
+        series.max > k_huge && (series.count <= 3 || series.max > k_growth * std::fabs(series.min));
+    if (!huge || text("run.kind") == "rl") continue;
+    const bool first = !series.empty() && series.value.front() > k_huge;
+    set("loss.large", true, series.name + " reaches " + show_number(series.max), {"loss.max"});
+    set("loss.large.first", first, series.name + " starts at " + show_number(series.max));
+    break;
+  }
+  if (const auto accumulation = number("batch.accumulation"); accumulation && *accumulation > 1) {
+    if (const auto first = number("loss.first")) {
+      set("loss.first_per_accumulation", *first / *accumulation,
+          "first loss " + show_number(*first) + " over " + show_number(*accumulation) +
+              " accumulation steps",
+          {"loss.first", "batch.accumulation"});
+    }
+  }
+  const Series* loss = run_.primary(Role::loss);
+  constexpr std::size_t k_halves = 8;  // fewer samples than this have no halves worth comparing
+  if (loss == nullptr || loss->size() < k_halves || text("run.kind") == "rl") return;
+  const auto before = finite_median(*loss, 0, loss->size() / 2);
+  const auto after = finite_median(*loss, loss->size() / 2, loss->size());
+  if (!before || !after || *before <= 0) return;
+  // A loss that trains falls by more than 3 % from the first half to the second; one that doubles
+  // diverges instead.
+  const bool flat = *after > 0.97 * *before && *after < 2 * *before;
+  set("loss.flat", flat,
+      "loss " + show_number(*before) + " in the first half, " + show_number(*after) +
+          " in the second",
+      {"loss.first", "loss.last"});
+  double classes = number("data.class_count").value_or(0);
+  if (classes < 2 && flat && std::fabs(*after - std::log(2.0)) < 0.005) classes = 2;
+  if (flat && classes >= 2 && std::fabs(*after - std::log(classes)) < 0.02 * std::log(classes)) {
+    set("loss.chance_level", true,
+        "loss " + show_number(*after) + " is ln(" + show_number(classes) + "), that of guessing",
+        {"loss.last"});
+  }
+}
+
+}  // namespace aplomb

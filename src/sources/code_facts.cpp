@@ -1,0 +1,254 @@
+#include "sources/code_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+#include "sources/claims.h"
+
+namespace aplomb {
+namespace code {
+namespace {
+
+constexpr std::size_t k_reach = 24;
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The end of the string that begins at `at` (its quote), past the quote; the line's end where it
+/// is open.
+std::size_t string_end(std::string_view line, std::size_t at) {
+  const char quote = line[at];
+  std::size_t end = at + 1;
+  while (end < line.size() && line[end] != quote) end += line[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, line.size());
+}
+
+bool meets(const std::string& word, const std::string& token) {
+  if (word == "_") return true;
+  const bool open_head = word.size() > 1 && word.front() == '*';
+  const bool open_tail = word.size() > 1 && word.back() == '*' && word != "**";
+  if (!open_head && !open_tail) return word == token;
+  const std::string_view core = std::string_view(word).substr(
+      open_head ? 1 : 0, word.size() - (open_head ? 1 : 0) - (open_tail ? 1 : 0));
+  const bool text = !core.empty() && core.front() == '\'';
+  if (token.empty() || (!is_name(token.front()) && !text)) return false;
+  if (open_head && open_tail) return token.find(core) != std::string::npos;
+  return open_head ? token.ends_with(core) : token.starts_with(core);
+}
+
+bool matches_from(const std::vector<std::string>& pattern, std::size_t word,
+                  const std::vector<std::string>& tokens, std::size_t at) {
+  for (; word < pattern.size(); ++word, ++at) {
+    if (pattern[word] == "...") {
+      const std::size_t last = std::min(at + k_reach, tokens.size());
+      for (std::size_t next = at; next <= last; ++next) {
+        if (matches_from(pattern, word + 1, tokens, next)) return true;
+      }
+      return false;
+    }
+    if (pattern[word] == "$") {  // the end of the statement
+      if (at != tokens.size()) return false;
+      continue;
+    }
+    if (at >= tokens.size() || !meets(pattern[word], tokens[at])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int add_tokens(std::string_view line, int depth, std::vector<std::string>& tokens) {
+  for (std::size_t at = 0; at < line.size();) {
+    const char c = line[at];
+    if (c == '#') break;
+    if (c == '"' || c == '\'') {
+      const std::size_t end = string_end(line, at);
+      tokens.push_back("'" + std::string(line.substr(at + 1, end - at - 1)));
+      if (tokens.back().size() > 1) tokens.back().pop_back();
+      at = end;
+    } else if (is_name(c)) {
+      std::size_t end = at;
+      const bool number = c >= '0' && c <= '9';
+      const auto goes_on = [&](std::size_t i) {
+        if (is_name(line[i])) return true;
+        if (!number) return false;
+        return line[i] == '.' ||
+               ((line[i] == '-' || line[i] == '+') && (line[i - 1] == 'e' || line[i - 1] == 'E'));
+      };
+      while (end < line.size() && goes_on(end)) ++end;
+      tokens.emplace_back(line.substr(at, end - at));
+      at = end;
+    } else {
+      const bool pair = at + 1 < line.size() && line[at + 1] == '=' &&
+                        std::string_view("+-*/=!<>").find(c) != std::string_view::npos;
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if (c == ')' || c == ']' || c == '}') depth = std::max(0, depth - 1);
+      if (static_cast<unsigned char>(c) > ' ') tokens.emplace_back(line.substr(at, pair ? 2 : 1));
+      at += pair ? 2 : 1;
+    }
+  }
+  return depth;
+}
+
+std::vector<std::string> pattern_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at) words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& tokens) {
+  for (std::size_t at = 0; at < tokens.size(); ++at) {
+    if (matches_from(pattern, 0, tokens, at)) return true;
+  }
+  return false;
+}
+
+}  // namespace code
+
+namespace {
+
+using simdjson::dom::element;
+using Pattern = std::vector<std::string>;
+
+/// A rule of code.yaml: patterns of a statement, or what other facts of the text say together.
+struct Rule {
+  std::string fact;
+  std::vector<Pattern> any, unless, then;
+  std::vector<std::string> has, lacks;
+};
+
+struct Rules {
+  std::vector<Rule> all;
+  std::vector<std::string> mistakes;
+
+  Rules() {
+    simdjson::dom::array entries;
+    if (knowledge::file("code.yaml").get(entries) != simdjson::SUCCESS) {
+      mistakes.emplace_back("code.yaml is no list");
+      return;
+    }
+    for (const element entry : entries) all.push_back(read(entry));
+  }
+
+  Rule read(element entry) {
+    const auto patterns = [&](std::string_view key) {
+      std::vector<Pattern> made;
+      for (const std::string& text : knowledge::texts_of(entry, key))
+        made.push_back(code::pattern_of(text));
+      return made;
+    };
+    Rule rule{knowledge::text_of(entry, "fact"),
+              patterns("any"),
+              patterns("unless"),
+              patterns("then"),
+              knowledge::texts_of(entry, "has"),
+              knowledge::texts_of(entry, "lacks")};
+    if (!rule.fact.starts_with("code."))
+      mistakes.push_back(fmt::format("'{}' does not begin with code.", rule.fact));
+    if (rule.any.empty() == rule.has.empty())
+      mistakes.push_back(fmt::format("{}: either any or has", rule.fact));
+    for (const auto* needed : {&rule.has, &rule.lacks}) {
+      for (const std::string& name : *needed) {
+        const bool known = std::any_of(all.begin(), all.end(),
+                                       [&](const Rule& other) { return other.fact == name; });
+        if (!known) mistakes.push_back(fmt::format("{} needs {} above it", rule.fact, name));
+      }
+    }
+    return rule;
+  }
+};
+
+const Rules& rules() {
+  static const Rules the_rules;
+  return the_rules;
+}
+
+bool any_matches(const std::vector<Pattern>& patterns, const std::vector<std::string>& tokens) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const Pattern& pattern) { return code::matches(pattern, tokens); });
+}
+
+constexpr std::size_t k_then_reach = 3;  // statements
+constexpr std::size_t k_most_tokens = 2000;
+constexpr std::size_t k_most_quote = 160;
+
+}  // namespace
+
+std::vector<std::string> CodeReader::mistakes() { return rules().mistakes; }
+
+const CodeReader::Seen* CodeReader::find(const std::string& fact) const {
+  const auto found =
+      std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) { return seen.fact == fact; });
+  return found == seen_.end() ? nullptr : &*found;
+}
+
+void CodeReader::note(const std::string& fact) {
+  if (find(fact) == nullptr) seen_.push_back({fact, open_.text, open_.line, open_.offset});
+}
+
+void CodeReader::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  if (number > k_most_lines) return;
+  const std::string_view body = trim(line);
+  if (body.empty()) return;
+  if (open_.tokens.empty()) {
+    open_.text = "code: " + shorten(sanitize(body), k_most_quote);
+    open_.line = number;
+    open_.offset = offset;
+  }
+  depth_ = code::add_tokens(body, depth_, open_.tokens);
+  ++open_lines_;
+  const bool endless = open_lines_ >= k_most_statement_lines || open_.tokens.size() > k_most_tokens;
+  // A bracket that a sentence leaves open is no statement that goes on.
+  if (depth_ == 0 || endless || reads_like_prose(body, false)) close();
+}
+
+/// Judges the statement that is complete now.
+void CodeReader::close() {
+  const std::vector<Rule>& all = rules().all;
+  waits_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Rule& rule = all[i];
+    if (waits_[i] > 0) {
+      --waits_[i];
+      if (any_matches(rule.then, open_.tokens)) note(rule.fact);
+    }
+    if (rule.any.empty() || !any_matches(rule.any, open_.tokens)) continue;
+    if (any_matches(rule.unless, open_.tokens)) continue;
+    if (rule.then.empty()) {
+      note(rule.fact);
+    } else {
+      waits_[i] = k_then_reach;
+    }
+  }
+  open_ = {};
+  open_lines_ = 0;
+  depth_ = 0;
+}
+
+void CodeReader::finish(RunBuilder& build, SourceId source) {
+  if (!open_.tokens.empty()) close();
+  for (const Rule& rule : rules().all) {
+    if (rule.has.empty()) continue;
+    const bool there = std::all_of(rule.has.begin(), rule.has.end(),
+                                   [&](const std::string& name) { return find(name) != nullptr; });
+    const bool lacking = std::none_of(rule.lacks.begin(), rule.lacks.end(),
+                                      [&](const auto& name) { return find(name) != nullptr; });
+    if (!there || !lacking) continue;
+    const Seen shown = *find(rule.has.front());
+    seen_.push_back({rule.fact, shown.text, shown.line, shown.offset});
+  }
+  for (const Seen& seen : seen_)
+    build.fact({seen.fact, true, seen.text, {Origin{source, seen.line, seen.offset}}});
+  seen_.clear();
+  waits_.clear();
+}
+
+}  // namespace aplomb

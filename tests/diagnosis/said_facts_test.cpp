@@ -1,0 +1,104 @@
+#include "diagnosis/said_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <string>
+#include <vector>
+
+#include "diagnosis/cause_book.h"
+#include "diagnosis/condition.h"
+#include "knowledge/document.h"
+
+namespace aplomb {
+namespace {
+
+Fact said(const std::string& name) { return {name, true, "said: " + name, {Origin{0, 3, 40}}}; }
+
+TEST(SaidFacts, StandForTheSymptomThatNobodyMeasured) {
+  FactTable facts;
+  facts.set(said("said.loss.nonfinite"));
+  add_said_facts(facts);
+  const Fact* symptom = facts.find("loss.nonfinite");
+  ASSERT_NE(symptom, nullptr);
+  EXPECT_TRUE(is_true(symptom->value));
+  ASSERT_EQ(symptom->evidence.size(), 1U);
+  EXPECT_EQ(symptom->evidence[0].line, 3U);
+}
+
+TEST(SaidFacts, GiveWayToMeasurements) {
+  FactTable facts;
+  facts.set({"loss.nonfinite", false, "no loss.nonfinite", {}});
+  facts.set(said("said.loss.nonfinite"));
+  add_said_facts(facts);
+  EXPECT_FALSE(is_true(facts.find("loss.nonfinite")->value));
+}
+
+TEST(SaidFacts, WeighOnlyWhereTheyStandOnWords) {
+  FactTable facts;
+  facts.set({"grad_norm.zero", true, "grad_norm is 0 in every sample", {}});
+  facts.set(said("said.loss.nonfinite"));
+  add_said_facts(facts);
+  SeverityOf severities;
+  add_said_severities(facts, severities);
+  EXPECT_EQ(severities.count("grad_norm.zero"), 0U);
+  ASSERT_EQ(severities.count("loss.nonfinite"), 1U);
+  EXPECT_EQ(severities["loss.nonfinite"], Severity::unstable);
+}
+
+TEST(SaidFacts, RulesParseAndNameDeclaredFacts) {
+  const std::vector<std::string> declared = declared_facts();
+  std::size_t count = 0;
+  for (const simdjson::dom::element entry :
+       knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
+    const std::string fact = knowledge::text_of(entry, "fact");
+    EXPECT_TRUE(is_declared(declared, fact)) << fact;
+    const auto when = Condition::parse(knowledge::text_of(entry, "when"));
+    ASSERT_TRUE(when) << fact;
+    for (const std::string& name : when->names())
+      EXPECT_TRUE(is_declared(declared, name)) << fact << " asks for " << name;
+    ++count;
+  }
+  EXPECT_GT(count, 20U);
+}
+
+/// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.
+TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
+  std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};
+  for (const simdjson::dom::element entry :
+       knowledge::list_of(knowledge::file("claims.yaml"), "conditions"))
+    parts.push_back(knowledge::text_of(entry, "id"));
+  const auto check = [&](const std::string& name, const std::string& where) {
+    const std::size_t first = name.find('.');
+    const std::size_t second = name.find('.', first + 1);
+    const std::size_t third = second == std::string::npos ? second : name.find('.', second + 1);
+    if (!name.starts_with("said.") || third == std::string::npos) return;
+    EXPECT_NE(std::find(parts.begin(), parts.end(), name.substr(third + 1)), parts.end())
+        << where << " asks for " << name;
+  };
+  for (const Cause& cause : cause_book().causes) {
+    for (const EvidenceRule& rule : cause.evidence) {
+      for (const std::string& name : rule.when.names()) check(name, cause.id);
+    }
+  }
+}
+
+TEST(SaidFacts, ATextWithoutMetricsIsJudgedByItsWords) {
+  const CauseBook& book = cause_book();
+  FactTable told;
+  told.set(said("said.loss.nonfinite"));
+  add_said_facts(told);
+  SeverityOf severities;
+  add_said_severities(told, severities);
+  const Ranking words = weigh_causes(book, told, severities);
+  told.set({"run.points", 50.0, "50 samples read", {}});
+  const Ranking metrics = weigh_causes(book, told, severities);
+  EXPECT_NE(words.unknown_probability, metrics.unknown_probability);
+  FactTable asks = told;
+  asks.set(said("said.asks_normal"));
+  EXPECT_GT(weigh_causes(book, asks, severities).unknown_probability, metrics.unknown_probability);
+}
+
+}  // namespace
+}  // namespace aplomb

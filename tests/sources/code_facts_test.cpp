@@ -1,0 +1,116 @@
+#include "sources/code_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace aplomb {
+namespace {
+
+std::set<std::string> facts_of(const std::string& text) {
+  Run run;
+  RunBuilder build(run);
+  const SourceId source = build.open("train.py", "python-config", text.size());
+  CodeReader reader;
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    reader.line(std::string_view(text).substr(at, end - at), ++number, at);
+    at = end + 1;
+  }
+  reader.finish(build, source);
+  std::set<std::string> names;
+  for (const Fact& fact : run.facts) names.insert(fact.name);
+  return names;
+}
+
+struct Fragment {
+  const char* text;
+  const char* fact;
+};
+
+TEST(CodeFacts, TheRulesAreSound) {
+  for (const std::string& mistake : CodeReader::mistakes()) ADD_FAILURE() << mistake;
+}
+
+TEST(CodeFacts, SeesWhatBreaksALoop) {
+  const std::vector<Fragment> fragments = {
+      {"loss = -torch.log(torch.softmax(logits, dim=-1))[rows, y].mean()", "code.log_of_softmax"},
+      {"out = crit(torch.log(nn.Softmax(dim=1)(z)), y)", "code.log_of_softmax"},
+      {"logp = F.softmax(z, dim=1).log()", "code.log_of_softmax"},
+      {"loss = torch.log(prob).sum()", "code.log_unguarded"},
+      {"dist = torch.sqrt(((a - b) ** 2).sum(-1))", "code.sqrt_unguarded"},
+      {"hidden = self.cell(x, hidden.detach())", "code.detached"},
+      {"features = encoder(x).detach()\n", "code.detached"},
+      {"loss = torch.tensor(loss.item(), requires_grad=True)", "code.loss_rebuilt"},
+      {"epoch_loss += loss", "code.loss_keeps_graph"},
+      {"running_loss += criterion(out, y)", "code.loss_keeps_graph"},
+      {"train_loss += output.loss  # for the log", "code.loss_keeps_graph"},
+      {"losses.append(loss)", "code.loss_keeps_graph"},
+      {"for x, y in loader:\n  loss = criterion(net(x), y)\n  loss.backward()\n  "
+       "optimizer.step()\n",
+       "code.no_zero_grad"},
+      {"with torch.no_grad():\n    out = model(x)\nloss = criterion(out, y)\nloss.backward()\n",
+       "code.trains_without_grad"},
+      {"x = F.softmax(self.fc(x), dim=1)\nloss = nn.CrossEntropyLoss()(x, y)",
+       "code.softmax_before_cross_entropy"},
+      {"x = torch.sigmoid(x)\nloss = nn.BCEWithLogitsLoss()(x, y)",
+       "code.sigmoid_before_logit_loss"},
+      {"labels = ids[:, 1:]\nout = model(ids[:, :-1], labels=labels)", "code.shifted_twice"},
+      {"scheduler = StepLR(optimizer, step_size=100, gamma=0, last_epoch=-1)", "code.gamma_zero"},
+      {"optimizer = Adam(params, lr='1e-3')", "code.lr_is_text"},
+      {"for p in net.parameters():\n    p.requires_grad = False", "code.frozen"},
+      {"loss = torch.log(\n    torch.softmax(\n        logits, dim=-1\n    )\n)",
+       "code.log_of_softmax"},
+  };
+  for (const Fragment& each : fragments) {
+    EXPECT_EQ(facts_of(each.text).count(each.fact), 1U) << each.text << " " << each.fact;
+  }
+}
+
+TEST(CodeFacts, SilentOnSoundCode) {
+  const std::vector<Fragment> fragments = {
+      {"loss = -F.log_softmax(z, dim=-1)[rows, y].mean()", "code.log_of_softmax"},
+      {"loss = torch.log(prob + 1e-8).sum()", "code.log_unguarded"},
+      {"loss = torch.log(prob.clamp(min=eps)).sum()", "code.log_unguarded"},
+      {"epoch_loss += loss.item()", "code.loss_keeps_graph"},
+      {"epoch_loss += float(loss)", "code.loss_keeps_graph"},
+      {"losses.append(loss.detach())", "code.loss_keeps_graph"},
+      {"target = teacher(x).detach()", "code.detached"},
+      {"print(loss.detach().cpu())", "code.detached"},
+      {"optimizer.zero_grad()\nloss.backward()\noptimizer.step()", "code.no_zero_grad"},
+      {"scheduler = StepLR(optimizer, step_size=100, gamma=0.1)", "code.gamma_zero"},
+      {"with torch.no_grad():\n    ema.update(model)\nloss.backward()", "code.trains_without_grad"},
+      {"labels = ids.clone()\nout = model(ids, labels=labels)", "code.shifted_twice"},
+      {"# loss = torch.log(torch.softmax(x))", "code.log_of_softmax"},
+      {"note = 'torch.log(torch.softmax(x))'", "code.log_of_softmax"},
+  };
+  for (const Fragment& each : fragments)
+    EXPECT_EQ(facts_of(each.text).count(each.fact), 0U) << each.text << " " << each.fact;
+}
+
+TEST(CodeFacts, PatternsReachAcrossTokens) {
+  std::vector<std::string> tokens;
+  EXPECT_EQ(code::add_tokens("total_loss += out.loss * 1e-3  # sum", 0, tokens), 0);
+  EXPECT_EQ(tokens,
+            (std::vector<std::string>{"total_loss", "+=", "out", ".", "loss", "*", "1e-3"}));
+  EXPECT_TRUE(code::matches(code::pattern_of("*loss* += _ . loss"), tokens));
+  EXPECT_TRUE(code::matches(code::pattern_of("*loss* ... 1e-*"), tokens));
+  EXPECT_FALSE(code::matches(code::pattern_of("*loss* += $"), tokens));
+  tokens.clear();
+  EXPECT_EQ(code::add_tokens("f(a, [b", 0, tokens), 2);
+  EXPECT_EQ(code::add_tokens("])", 2, tokens), 0);
+}
+
+TEST(CodeFacts, AnOpenBracketOfASentenceSwallowsNothing) {
+  const std::string text =
+      "I tried it (and it did not help at all\nloss = torch.log(torch.softmax(z))\n";
+  EXPECT_EQ(facts_of(text).count("code.log_of_softmax"), 1U);
+  EXPECT_TRUE(facts_of("").empty());
+  EXPECT_TRUE(facts_of(std::string(100000, '(')).empty());
+}
+
+}  // namespace
+}  // namespace aplomb
