@@ -1,0 +1,64 @@
+"""GuardCallback in a Hugging Face Trainer."""
+
+import pytest
+import torch
+
+transformers = pytest.importorskip("transformers")
+
+from aplomb.transformers import GuardCallback  # noqa: E402
+
+
+class Texts(torch.utils.data.Dataset):
+    def __init__(self, poisoned=()):
+        draw = torch.Generator().manual_seed(3)
+        self.rows = torch.randint(0, 20, (256, 16), generator=draw).cumsum(1) % 64
+        self.poisoned = set(poisoned)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, i):
+        weight = float("nan") if i in self.poisoned else 1.0
+        return {"input_ids": self.rows[i], "labels": self.rows[i], "weight": torch.tensor(weight)}
+
+
+class Tiny(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        config = transformers.GPT2Config(vocab_size=64, n_positions=16, n_embd=32, n_layer=2, n_head=2)
+        self.inner = transformers.GPT2LMHeadModel(config)
+
+    def forward(self, input_ids, labels, weight):
+        out = self.inner(input_ids=input_ids, labels=labels)
+        return {"loss": out.loss * weight.mean(), "logits": out.logits}
+
+
+def run(folder, callbacks, poisoned=(), accumulation=1):
+    transformers.set_seed(11)
+    model = Tiny()
+    arguments = transformers.TrainingArguments(
+        str(folder), max_steps=30, per_device_train_batch_size=8, learning_rate=1e-3, report_to=[], use_cpu=True,
+        save_strategy="no", logging_steps=10, gradient_accumulation_steps=accumulation, disable_tqdm=True,
+        remove_unused_columns=False,
+    )
+    trainer = transformers.Trainer(model, arguments, train_dataset=Texts(poisoned), callbacks=callbacks)
+    trainer.train()
+    return [p.detach().clone() for p in model.parameters()]
+
+
+@pytest.mark.parametrize("accumulation", [1, 2])
+def test_healthy_training_is_bit_identical(tmp_path, accumulation):
+    callback = GuardCallback()
+    plain = run(tmp_path, [], accumulation=accumulation)
+    guarded = run(tmp_path, [callback], accumulation=accumulation)
+    assert all(torch.equal(a, b) for a, b in zip(plain, guarded))
+    assert callback.guard.counts == {"steps": 30, "clipped": 0, "skipped": 0, "rollbacks": 0}
+
+
+def test_a_poisoned_sample_costs_its_batch(tmp_path):
+    events = []
+    callback = GuardCallback(on_event=events.append)
+    weights = run(tmp_path, [callback], poisoned=[17])
+    assert [e.action for e in events] == ["skip"]
+    assert all(torch.isfinite(p).all() for p in weights)
+    assert not all(torch.isfinite(p).all() for p in run(tmp_path, [], poisoned=[17]))
