@@ -1,19 +1,36 @@
-/// Fuzzes the checkpoint readers: the bytes as safetensors, as a torch archive or pickle, and as an
-/// index of shards. Whatever tensors come out are read to their ends.
+/// Fuzzes the checkpoint readers, a program each (APLOMB_FUZZ_FORMAT): the bytes as one file of the
+/// format, or, for formats of several files, as the files of a folder, each behind its length in
+/// two bytes. Whatever tensors come out are read to their ends.
+
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/gguf.h"
 #include "checkpoint/optimizer_state.h"
+#include "checkpoint/precision.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/torch_file.h"
 
 namespace {
 
 using namespace aplomb;
+namespace fs = std::filesystem;
+
+using Bytes = std::span<const std::byte>;
+
+std::string_view text(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 void read_through(const Tensor& original) {
   Tensor tensor = original;
@@ -22,22 +39,67 @@ void read_through(const Tensor& original) {
   if (tensor.count <= k_most) scan_tensor(tensor);
 }
 
-}  // namespace
+void read_as_torch(Bytes bytes) {
+  const auto file = read_torch(bytes, nullptr, "fuzz");
+  if (!file) return;
+  for (const Tensor& tensor : file->tensors) read_through(tensor);
+  visit_tensors(file->document, file->document.root, [](const std::string&, std::size_t) {});
+  const auto state = read_optimizers(*file, find_optimizers(file->document));
+  if (!state) return;
+  for (const Tensor& tensor : state->tensors) read_through(tensor);
+}
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+std::string folder_of_process() {
+  return fs::temp_directory_path() / ("aplomb-fuzz-" + std::to_string(::getpid()));
+}
+
+/// Writes the pieces as these files and opens the folder.
+void read_folder(Bytes bytes, const std::vector<std::string>& names) {
+  const fs::path folder = folder_of_process();
+  fs::create_directories(folder);
+  for (const std::string& name : names) {
+    std::size_t size = 0;
+    if (bytes.size() >= 2) {
+      size = std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1]) << 8U;
+      bytes = bytes.subspan(2);
+    }
+    const Bytes piece = bytes.first(std::min(size, bytes.size()));
+    bytes = bytes.subspan(piece.size());
+    std::ofstream(folder / name, std::ios::binary) << text(piece);
+  }
+  const auto checkpoint = open_checkpoint(folder.string());
+  if (!checkpoint) return;
+  for (const Tensor& tensor : checkpoint->tensors) read_through(tensor);
+  if (!checkpoint->optimizer) return;
+  for (const Tensor& tensor : checkpoint->optimizer->tensors) read_through(tensor);
+}
+
+[[maybe_unused]] void safetensors(Bytes bytes) {
   if (const auto file = read_safetensors(bytes, nullptr, "fuzz")) {
     for (const Tensor& tensor : file->tensors) read_through(tensor);
   }
-  if (const auto file = read_torch(bytes, nullptr, "fuzz")) {
+  if (bytes.size() < 4096) (void)read_shard_index(text(bytes), "fuzz");
+}
+
+[[maybe_unused]] void torch_zip(Bytes bytes) { read_as_torch(bytes); }
+[[maybe_unused]] void torch_pickle(Bytes bytes) { read_as_torch(bytes); }
+
+[[maybe_unused]] void gguf(Bytes bytes) {
+  if (const auto file = read_gguf(bytes, nullptr, "fuzz")) {
     for (const Tensor& tensor : file->tensors) read_through(tensor);
-    visit_tensors(file->document, file->document.root, [](const std::string&, std::size_t) {});
-    const auto state = read_optimizers(*file, find_optimizers(file->document));
-    if (state) {
-      for (const Tensor& tensor : state->tensors) read_through(tensor);
-    }
   }
-  if (size < 4096) (void)read_shard_index(text, "fuzz");
+}
+
+[[maybe_unused]] void dcp(Bytes bytes) { read_folder(bytes, {".metadata", "__0_0.distcp"}); }
+
+[[maybe_unused]] void zero(Bytes bytes) {
+  read_folder(bytes, {"mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00_optim_states.pt",
+                      "zero_pp_rank_1_mp_rank_00_optim_states.pt"});
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  APLOMB_FUZZ_FORMAT(Bytes(reinterpret_cast<const std::byte*>(data), size));
   return 0;
 }

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sources/made_files.h"
 #include "sources/reader.h"
@@ -108,26 +109,67 @@ void write_text(const fs::path& out, const fs::path& examples) {
   }
 }
 
-/// Whole small files of the example's checkpoints, and what they do not hold: a safetensors file, a
-/// pickle that calls, an index.
+std::string bytes_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The files of a format of several files, each behind its length.
+std::string as_folder(const std::vector<std::string>& files) {
+  std::string out;
+  for (const std::string& file : files) {
+    out += static_cast<char>(file.size() & 0xFFU);
+    out += static_cast<char>(file.size() >> 8U);
+    out += file;
+  }
+  return out;
+}
+
+void write_zero(const fs::path& out, const fs::path& data) {
+  for (const char* stage : {"zero1", "zero2", "zero3"}) {
+    std::vector<std::string> models;
+    std::vector<std::string> optimizers;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(data / stage / "global_step3", none)) {
+      const bool model = entry.path().string().ends_with("model_states.pt");
+      (model ? models : optimizers).push_back(bytes_of(entry.path()));
+      write(out / "checkpoint_torch_zip", stage + entry.path().filename().string(),
+            bytes_of(entry.path()));
+    }
+    if (models.empty() || optimizers.size() < 2) continue;
+    write(out / "checkpoint_zero", stage, as_folder({models[0], optimizers[0], optimizers[1]}));
+  }
+}
+
+/// Whole small files of the example's checkpoints and of the tests', and what they do not hold: a
+/// safetensors file, a pickle that calls, an index, GGUF.
 void write_checkpoints(const fs::path& out, const fs::path& examples) {
   using namespace std::string_literals;
-  const fs::path to = out / "checkpoint";
   for (const auto& entry : fs::recursive_directory_iterator(examples)) {
     const std::string ending = entry.path().extension().string();
     const bool wanted = ending == ".pt" || ending == ".pth" || ending == ".bin";
     if (!wanted || !entry.is_regular_file() || entry.file_size() > k_most_bytes) continue;
-    std::ifstream in(entry.path(), std::ios::binary);
-    write(to, entry.path().filename().string(), {std::istreambuf_iterator<char>(in), {}});
+    write(out / "checkpoint_torch_zip", entry.path().filename().string(), bytes_of(entry.path()));
   }
   const std::string header = R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})";
-  write(to, "small.safetensors",
+  write(out / "checkpoint_safetensors", "small",
         std::string(1, static_cast<char>(header.size())) + "\0\0\0\0\0\0\0"s + header +
             "\x80\x3f\0\0"s);
-  write(to, "call.pkl",
+  write(out / "checkpoint_safetensors", "index.json",
+        R"({"weight_map": {"w": "model-1.safetensors"}})");
+  write(out / "checkpoint_torch_pickle", "call",
         "\x80\x02"
-        "cos\nsystem\n(X\x01\0\0\0xtR."s);
-  write(to, "index.json", R"({"weight_map": {"w": "model-1.safetensors"}})");
+        "cos\nsystem\n(X\x01\0\0\0xtR.");
+  const fs::path data = examples.parent_path() / "tests/checkpoint/data";
+  write_zero(out, data);
+  for (const char* name : {"small.gguf", "small_legacy.pt", "small_dcp"}) {
+    const std::string bytes = bytes_of(data / "seeds" / name);
+    const std::string_view word(name);
+    const char* target = word.ends_with("gguf") ? "checkpoint_gguf"
+                         : word.ends_with("pt") ? "checkpoint_torch_pickle"
+                                                : "checkpoint_dcp";
+    if (!bytes.empty()) write(out / target, name, bytes);
+  }
 }
 
 }  // namespace

@@ -167,11 +167,31 @@ void CheckpointEvidence::survey(const Checkpoint& checkpoint, const Survey& seen
     zero.measures["count"] = count(seen.all_zero);
     symptoms_.push_back(std::move(zero));
   }
+  notes(checkpoint, check_weights(checkpoint, seen, checkpoint.step() == 0));
   if (seen.lora_b > 0 && seen.lora_b_zero == seen.lora_b) {
     Symptom untrained = start(checkpoint, "adapter.untrained", Severity::warning);
     untrained.summary =
         fmt::format("every LoRA B ({}) is still zero: the adapter changes nothing", seen.lora_b);
     symptoms_.push_back(std::move(untrained));
+  }
+}
+
+/// One symptom a check, with the first tensors that show it.
+void CheckpointEvidence::notes(const Checkpoint& checkpoint, const std::vector<WeightNote>& all) {
+  for (std::size_t from = 0; from < all.size();) {
+    std::size_t to = from;
+    Symptom symptom = start(checkpoint, std::string(all[from].id), all[from].severity);
+    for (; to < all.size() && all[to].id == all[from].id; ++to) {
+      const Tensor& tensor = checkpoint.tensors[all[to].tensor];
+      symptom.severity = std::max(symptom.severity, all[to].severity);
+      show(symptom, checkpoint, tensor, describe(tensor) + ": " + all[to].text);
+    }
+    symptom.summary =
+        fmt::format("{}: {}", checkpoint.tensors[all[from].tensor].name, all[from].text);
+    if (to - from > 1) symptom.summary += fmt::format(", and {} more", to - from - 1);
+    symptom.measures["count"] = count(to - from);
+    symptoms_.push_back(std::move(symptom));
+    from = to;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "checkpoint/resume_audit.h"
 #include "checkpoint/tensor_diff.h"
 #include "checkpoint/tensor_survey.h"
+#include "checkpoint/weight_checks.h"
 #include "detectors/symptom.h"
 #include "record/run.h"
 
@@ -33,6 +34,7 @@ class CheckpointEvidence {
   void resume(const Checkpoint& checkpoint, const ResumeAudit& audit);
 
  private:
+  void notes(const Checkpoint& checkpoint, const std::vector<WeightNote>& all);
   SourceId source_of(const std::string& path);
   Origin origin_of(const Checkpoint& checkpoint, const Tensor& tensor);
   /// Notes a tensor in words; the first few of a symptom become its evidence.

@@ -53,6 +53,31 @@ void compare_steps(const Checkpoint& checkpoint, ResumeAudit& audit) {
   }
 }
 
+/// Schedulers write the rate into the optimizer's groups: saved together they agree.
+void compare_rates(const Checkpoint& checkpoint, ResumeAudit& audit) {
+  const auto scheduled = value(checkpoint.scheduler, "last_lr");
+  if (!scheduled || !checkpoint.optimizer || checkpoint.optimizer->groups.empty()) return;
+  const auto held = value(checkpoint.optimizer->groups.front().numbers, "lr");
+  constexpr double k_tolerance = 0.01;  // far above the rounding of either file
+  if (!held || std::fabs(*held - *scheduled) <= k_tolerance * std::max(*held, *scheduled)) return;
+  audit.disagreements.push_back(
+      fmt::format("the optimizer's learning rate is {} and the scheduler's {}: they were saved at "
+                  "different moments, and the rate will jump (resume.lr_jump)",
+                  show_number(*held), show_number(*scheduled)));
+}
+
+/// How many processes saved it, as its random states or its shards say.
+void compare_world(const Checkpoint& checkpoint, std::size_t world, ResumeAudit& audit) {
+  double saved = value(checkpoint.trainer_state, "dp_world_size").value_or(0);
+  for (const int rank : checkpoint.rng_ranks) saved = std::max(saved, rank + 1.0);
+  if (world == 0 || saved == 0 || saved == static_cast<double>(world)) return;
+  audit.disagreements.push_back(
+      fmt::format("{} processes saved it and {} will resume: the global batch and the order of the "
+                  "data change, random states of {} ranks do not fit; keep the global batch by "
+                  "accumulation",
+                  show_number(saved), world, show_number(saved)));
+}
+
 std::string optimizer_detail(const Checkpoint& checkpoint) {
   if (!checkpoint.optimizer) return "";
   return fmt::format("{} groups, state of {} parameters", checkpoint.optimizer->groups.size(),
@@ -67,7 +92,7 @@ bool ResumeAudit::complete() const {
   });
 }
 
-ResumeAudit audit_resume(const Checkpoint& checkpoint) {
+ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
   ResumeAudit audit;
   const bool weights = !checkpoint.tensors.empty();
   audit.parts.push_back(part("weights", weights, Severity::failed,
@@ -80,9 +105,10 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint) {
                              "Adam's moments start from zero: the first updates have full size in "
                              "every direction, and the loss jumps (resume.loss_jump)"));
   const auto lr = value(checkpoint.scheduler, "last_lr");
-  audit.parts.push_back(part("scheduler", checkpoint.has("scheduler"), Severity::warning,
-                             lr ? fmt::format("learning rate {}", show_number(*lr)) : "",
-                             "the schedule begins again with its warm-up (resume.lr_jump)"));
+  audit.parts.push_back(
+      part("scheduler", checkpoint.has("scheduler") || !checkpoint.scheduler.empty(),
+           Severity::warning, lr ? fmt::format("learning rate {}", show_number(*lr)) : "",
+           "the schedule begins again with its warm-up (resume.lr_jump)"));
   const auto step = value(checkpoint.trainer_state, "global_step");
   audit.parts.push_back(part("trainer-state", step.has_value(), Severity::warning,
                              step ? fmt::format("step {}", show_number(*step)) : "",
@@ -102,6 +128,8 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint) {
                                "and some steps are skipped until it has come down"));
   }
   compare_steps(checkpoint, audit);
+  compare_rates(checkpoint, audit);
+  compare_world(checkpoint, world, audit);
   return audit;
 }
 

@@ -23,6 +23,7 @@ struct ResumeAudit {
   bool complete() const;                   ///< nothing is missing whose absence is more than a note
 };
 
-ResumeAudit audit_resume(const Checkpoint& checkpoint);
+/// `world`: how many processes will resume; 0: not known.
+ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world = 0);
 
 }  // namespace aplomb

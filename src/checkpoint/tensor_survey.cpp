@@ -1,6 +1,10 @@
 #include "checkpoint/tensor_survey.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
+#include <numeric>
+#include <thread>
 
 #include "core/text.h"
 
@@ -11,12 +15,43 @@ std::string precision_word(const ElementType& type) {
   return lower(type.name);
 }
 
-Survey survey(const Checkpoint& checkpoint) {
+namespace {
+
+/// Statistics of all tensors, the largest first so that no thread ends with a large one.
+std::vector<std::optional<TensorStats>> scan_all(const Checkpoint& checkpoint,
+                                                 const SurveyOptions& options) {
+  std::vector<std::size_t> order(checkpoint.tensors.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return stored_bytes(checkpoint.tensors[a]) > stored_bytes(checkpoint.tensors[b]);
+  });
+  std::vector<std::optional<TensorStats>> stats(order.size());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::uint64_t> done = 0;
+  const auto work = [&]() {
+    for (std::size_t i = next++; i < order.size(); i = next++) {
+      const Tensor& tensor = checkpoint.tensors[order[i]];
+      stats[order[i]] = scan_tensor(tensor);
+      const std::uint64_t bytes = done += stored_bytes(tensor);
+      if (options.progress) options.progress(bytes);
+    }
+  };
+  std::vector<std::thread> others;
+  for (int i = 1; i < options.threads; ++i) others.emplace_back(work);
+  work();
+  for (std::thread& each : others) each.join();
+  return stats;
+}
+
+}  // namespace
+
+Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options) {
   Survey out;
+  const std::vector<std::optional<TensorStats>> stats = scan_all(checkpoint, options);
   std::map<const ElementType*, std::uint64_t> by_type;
   for (std::size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const Tensor& tensor = checkpoint.tensors[i];
-    SurveyedTensor made{i, kind_of(tensor), scan_tensor(tensor)};
+    SurveyedTensor made{i, kind_of(tensor), stats[i]};
     out.elements += tensor.count;
     if (tensor.type != nullptr && tensor.type->is_float) {
       out.float_elements += tensor.count;

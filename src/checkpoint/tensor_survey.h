@@ -2,6 +2,7 @@
 /// What is in a checkpoint's weights: statistics of every tensor, by kind, and what is wrong with
 /// them on sight.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,14 @@ struct Survey {
   std::string params_dtype;
 };
 
-Survey survey(const Checkpoint& checkpoint);
+struct SurveyOptions {
+  int threads = 1;
+  /// Called now and then with the bytes done, from whichever thread; may be empty.
+  std::function<void(std::uint64_t done_bytes)> progress;
+};
+
+/// The result does not depend on the threads.
+Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options = {});
 
 /// `BF16` -> `bf16`, as Settings spell precisions.
 std::string precision_word(const ElementType& type);

@@ -1,12 +1,19 @@
 #include <fmt/format.h>
-#include <array>
+#include <unistd.h>
 
+#include <algorithm>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "api/checkpoint_report.h"
+#include "checkpoint/tensor_filter.h"
+#include "cli/ckpt_heat.h"
+#include "cli/ckpt_json.h"
 #include "cli/ckpt_tables.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "core/text.h"
 #include "report/renderer.h"
 
@@ -22,6 +29,9 @@ struct Options {
   std::string as;
   std::uint64_t steps = 200;
   bool verify = false;
+  int threads = 0;
+  std::size_t world = 0;
+  TensorFilter filter;
 };
 
 constexpr std::size_t k_most_causes = 8;
@@ -51,6 +61,8 @@ class CkptCommand : public Command {
         ->capture_default_str();
     optimizer_ = verb("optimizer", "Groups, learning rates, moments, and weights nobody holds");
     resume_ = verb("resume", "What a resume from this checkpoint would get back and lose");
+    resume_->add_option("--world", options_.world, "how many processes will resume")
+        ->check(CLI::PositiveNumber);
     return app_;
   }
 
@@ -59,13 +71,15 @@ class CkptCommand : public Command {
   int run() override {
     auto checkpoint = open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
+    // Precision and optimizer match weights with the optimizer's parameters: they need them all.
+    if (scan_->parsed() || diff_->parsed()) keep_tensors(*checkpoint, options_.filter);
     CheckpointFindings findings;
     findings.checkpoint = &*checkpoint;
     if (scan_->parsed()) return scan(findings);
     if (diff_->parsed()) return diff(findings);
     if (precision_->parsed()) return precision(findings);
     if (optimizer_->parsed()) return finish(findings, optimizer_table(*checkpoint, options_.most));
-    const ResumeAudit audit = audit_resume(*checkpoint);
+    const ResumeAudit audit = audit_resume(*checkpoint, options_.world);
     findings.resume = &audit;
     return finish(findings, resume_table(audit));
   }
@@ -78,6 +92,13 @@ class CkptCommand : public Command {
     made->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
     made->add_option("--html", options_.html, "write the report as one self-contained page")
         ->type_name("FILE");
+    made->add_option("--only", options_.filter.only, "only tensors whose name fits (* and ?)")
+        ->type_name("GLOB");
+    made->add_option("--kind", options_.filter.kinds, "only tensors of this kind")
+        ->check(CLI::IsMember(kind_words()));
+    made->add_option("--threads", options_.threads, "how many read; 0: one a processor")
+        ->check(CLI::Range(0, 256))
+        ->capture_default_str();
     made->add_option("--most", options_.most, "how many tensors to list")->capture_default_str();
     return made;
   }
@@ -88,7 +109,7 @@ class CkptCommand : public Command {
   }
 
   int scan(CheckpointFindings& findings) {
-    const Survey seen = survey(*findings.checkpoint);
+    const Survey seen = look(*findings.checkpoint);
     findings.survey = &seen;
     return finish(findings, survey_table(*findings.checkpoint, seen, options_.most));
   }
@@ -96,8 +117,9 @@ class CkptCommand : public Command {
   int diff(CheckpointFindings& findings) {
     auto later = open_newest_checkpoint(options_.other);
     if (!later) return refuse(later.error());
+    keep_tensors(*later, options_.filter);
     const CheckpointDiff moved = diff_checkpoints(*findings.checkpoint, *later);
-    const Precision predicted = predict_precision(*later);
+    const Precision predicted = options_.filter.empty() ? predict_precision(*later) : Precision();
     findings.before = findings.checkpoint;
     findings.checkpoint = &*later;
     findings.diff = &moved;
@@ -108,7 +130,8 @@ class CkptCommand : public Command {
   int precision(CheckpointFindings& findings) {
     const Checkpoint& checkpoint = *findings.checkpoint;
     const auto as = options_.as.empty() ? std::nullopt : format_of(options_.as);
-    const Precision own = predict_precision(checkpoint, {as, options_.steps});
+    Precision own = predict_precision(checkpoint, {as, options_.steps});
+    if (!options_.filter.empty()) keep(own);
     if (!own.why_not.empty()) {
       complain(sanitize(checkpoint.path) + ": " + own.why_not + "; nothing can be predicted");
       return k_exit_usage;
@@ -123,6 +146,34 @@ class CkptCommand : public Command {
                               options_.most));
   }
 
+  /// The survey, with a line on standard error where it takes more than a second.
+  Survey look(const Checkpoint& checkpoint) const {
+    SurveyOptions how;
+    const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
+    how.threads = options_.threads > 0 ? options_.threads : static_cast<int>(processors);
+    Progress progress(::isatty(STDERR_FILENO) == 1);
+    std::mutex one_line;
+    const std::uint64_t all = checkpoint.weight_bytes();
+    how.progress = [&](std::uint64_t done) {
+      const std::scoped_lock hold(one_line);
+      progress.show(done, all);
+    };
+    Survey seen = survey(checkpoint, how);
+    progress.clear();
+    return seen;
+  }
+
+  void keep(Precision& precision) const {
+    std::erase_if(precision.tensors, [&](const TensorPrecision& each) {
+      return !options_.filter.takes(each.name, each.kind);
+    });
+    precision.asked = precision.lost = 0;
+    for (const TensorPrecision& each : precision.tensors) {
+      precision.asked += each.lost.asked;
+      precision.lost += each.lost.lost;
+    }
+  }
+
   int finish(const CheckpointFindings& findings, const std::string& table) {
     const Report report = report_checkpoint(findings, k_most_causes);
     RenderOptions how;
@@ -131,13 +182,16 @@ class CkptCommand : public Command {
     if (!options_.html.empty()) {
       const Renderer* html = find_renderer("html");
       if (html == nullptr) return k_exit_usage;
-      if (const auto done = write_file(options_.html, html->render(report, how)); !done) {
+      if (const auto done =
+              write_file(options_.html, with_heat_map(html->render(report, how), findings));
+          !done) {
         return refuse(done.error());
       }
     }
     const Renderer* json = find_renderer("json");
-    const std::string text =
-        options_.json && json != nullptr ? json->render(report, how) : table + verdict(report);
+    const std::string text = options_.json && json != nullptr
+                                 ? with_tensors(json->render(report, how), findings)
+                                 : table + verdict(report);
     if (const auto done = write_out(text); !done) return refuse(done.error());
     return report.verdict == Verdict::healthy ? k_exit_healthy : k_exit_found;
   }

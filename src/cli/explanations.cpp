@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "checkpoint/weight_checks.h"
 #include "cli/topics.h"
 #include "core/text.h"
 #include "core/value.h"
@@ -63,6 +64,26 @@ Parts explain_detector(std::string_view slug) {
     add(parts, "Parameters", "", parameters);
     add(parts, "References", "", spec.references);
   }
+  return parts;
+}
+
+Parts explain_checkpoint_symptom(std::string_view slug) {
+  Parts parts;
+  std::vector<std::string> causes;
+  for (const CheckpointSymptom& each : checkpoint_symptoms()) {
+    if (each.id != slug) continue;
+    add(parts, "Finds", std::string(each.summary));
+    add(parts, "Why that is bad", std::string(each.why_bad));
+    add(parts, "Known from", std::string(each.source));
+  }
+  for (const Cause& cause : cause_book().causes) {
+    const auto& all = cause.explains;
+    if (std::find(all.begin(), all.end(), slug) != all.end()) {
+      causes.push_back(cause.id + "  " + cause.title);
+    }
+  }
+  add(parts, "Points to", "", causes);
+  add(parts, "Shown by", "aplomb ckpt scan, diff, precision or resume, and aplomb diagnose");
   return parts;
 }
 
@@ -196,6 +217,7 @@ Parts explain_error(std::string_view slug) {
 std::vector<TopicPart> explain_topic(const Topic& topic) {
   if (topic.kind == "readers") return explain_reader(topic.slug);
   if (topic.kind == "detectors") return explain_detector(topic.slug);
+  if (topic.kind == "checkpoints") return explain_checkpoint_symptom(topic.slug);
   if (topic.kind == "causes") return explain_cause(topic.slug);
   if (topic.kind == "frameworks") return explain_framework(topic.slug);
   if (topic.kind == "settings") return explain_setting(topic.slug);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "checkpoint/weight_checks.h"
 #include "core/text.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
@@ -24,6 +25,12 @@ void add_detectors(std::vector<Topic>& out) {
   for (const auto& detector : make_detectors()) {
     const DetectorSpec& spec = detector->spec();
     out.push_back({"detectors", spec.slug, spec.summary, spec.symptoms});
+  }
+}
+
+void add_checkpoint_symptoms(std::vector<Topic>& out) {
+  for (const CheckpointSymptom& each : checkpoint_symptoms()) {
+    out.push_back({"checkpoints", std::string(each.id), std::string(each.summary), {}});
   }
 }
 
@@ -69,6 +76,7 @@ const std::vector<TopicKind>& topic_kinds() {
   static const std::vector<TopicKind> kinds = {
       {"readers", "reader", "what can be read"},
       {"detectors", "detector", "what is looked for in the metrics"},
+      {"checkpoints", "checkpoint symptom", "what is looked for in weights and their files"},
       {"causes", "cause", "what may have gone wrong, with remedies"},
       {"frameworks", "framework", "whose log fields and configuration keys are known"},
       {"settings", "setting", "configuration values, by the one name that remedies use"},
@@ -81,6 +89,7 @@ std::vector<Topic> topics(std::string_view kind) {
   const auto wanted = [kind](std::string_view each) { return kind.empty() || kind == each; };
   if (wanted("readers")) add_readers(out);
   if (wanted("detectors")) add_detectors(out);
+  if (wanted("checkpoints")) add_checkpoint_symptoms(out);
   if (wanted("causes")) add_causes(out);
   if (wanted("frameworks")) add_frameworks(out);
   if (wanted("settings")) add_settings(out);

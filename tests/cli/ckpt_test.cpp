@@ -118,5 +118,35 @@ TEST(CkptCommand, SaysTwoForWhatItCannotRead) {
   EXPECT_EQ(run_program("% ckpt scan " + folder.write("empty.pt", "")).status, 2);
 }
 
+TEST(CkptCommand, FiltersByNameAndKind) {
+  const std::string path = k_run + "/checkpoint-200";
+  const auto norms = report_of(run_program("% ckpt scan --json --kind norm " + path));
+  EXPECT_EQ(norms["checkpoint"]["tensors"].size(), 5U);
+  const auto one = report_of(
+      run_program("% ckpt precision --json --only '*layers.0.*norm*' --threads 1 " + path));
+  ASSERT_EQ(one["checkpoint"]["tensors"].size(), 2U);
+  EXPECT_EQ(one["checkpoint"]["tensors"][0]["stays_frozen"], true);
+  EXPECT_EQ(one["checkpoint"]["tensors"][0]["kind"], "norm");
+  EXPECT_EQ(run_program("% ckpt scan --kind nonsense " + path).status, 2);
+}
+
+TEST(CkptCommand, ThePageHasAMapOfLayersAndKinds) {
+  const Folder folder;
+  const std::string page = folder / "page.html";
+  run_program("% ckpt diff " + k_run + "/checkpoint-200 " + k_run + "/checkpoint-400 --html " +
+              page);
+  const std::string html = test::content(page);
+  EXPECT_THAT(html, HasSubstr("By layer and kind"));
+  EXPECT_THAT(html, HasSubstr("hsl(0 70% 80%);color:#111\">100 %"));
+}
+
+TEST(CkptCommand, SaysWhenAnotherNumberOfProcessesWillResume) {
+  const std::string zero = APLOMB_SOURCE_DIR "/tests/checkpoint/data/zero2";
+  EXPECT_THAT(run_program("% ckpt resume --world 3 " + zero).out,
+              HasSubstr("2 processes saved it and 3 will resume"));
+  EXPECT_THAT(run_program("% ckpt resume --world 2 " + zero).out,
+              ::testing::Not(HasSubstr("will resume:")));
+}
+
 }  // namespace
 }  // namespace aplomb

@@ -1,0 +1,280 @@
+#include "checkpoint/weight_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "core/text.h"
+
+namespace aplomb {
+namespace {
+
+constexpr double k_odd_scale = 50;       // times the median RMS of its kind
+constexpr std::size_t k_fewest_kin = 4;  // tensors of a kind that make a median
+constexpr double k_small_row = 0.1;      // of the median row norm
+constexpr double k_init_factor = 2;      // off the usual deviation by more than this
+constexpr std::uint64_t k_compare_bytes = 1U << 20U;
+
+double rms(const TensorStats& stats) {
+  const auto finite = static_cast<double>(stats.finite());
+  return finite > 0 ? std::sqrt(stats.sum_squares / finite) : 0;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class Checks {
+ public:
+  Checks(const Checkpoint& checkpoint, const Survey& survey)
+      : checkpoint_(checkpoint), survey_(survey) {}
+
+  void scale() {
+    std::map<TensorKind, std::vector<double>> sizes;
+    for (const SurveyedTensor& each : survey_.tensors) {
+      if (each.stats && rms(*each.stats) > 0) sizes[each.kind].push_back(rms(*each.stats));
+    }
+    for (const SurveyedTensor& each : survey_.tensors) {
+      const bool weight = each.stats && tensor(each).type->is_float && !each.nonfinite() &&
+                          each.kind != TensorKind::buffer;
+      if (!weight) continue;
+      const double own = rms(*each.stats);
+      if (each.beyond_fp16()) {
+        note("tensor.absurd_scale", Severity::warning, each,
+             fmt::format("its largest element is {}, beyond what fp16 holds (65504)",
+                         show_number(each.stats->max_abs)));
+      } else if (const auto& kin = sizes[each.kind]; kin.size() >= k_fewest_kin) {
+        const double usual = median(kin);
+        // Biases and fresh LoRA factors are small by design.
+        const bool far = own > k_odd_scale * usual;
+        if (far && each.kind != TensorKind::bias && each.kind != TensorKind::lora_b) {
+          note("tensor.absurd_scale", Severity::warning, each,
+               fmt::format("its RMS is {}, {} times that of the other {}", show_number(own),
+                           show_number(own / usual, 3), name(each.kind)));
+        }
+      }
+    }
+  }
+
+  void duplicates() {
+    using Signature = std::tuple<std::uint64_t, double, double, double>;
+    std::map<Signature, std::vector<const SurveyedTensor*>> same;
+    for (const SurveyedTensor& each : survey_.tensors) {
+      if (!each.stats || each.kind == TensorKind::buffer) continue;
+      // Constant tensors (norms at 1, biases at 0) are equal by their nature.
+      const bool constant = each.stats->zeros == each.stats->count ||
+                            (each.stats->zeros == 0 && each.stats->max_abs == each.stats->min_abs);
+      if (constant || each.stats->count < 2) continue;
+      same[{each.stats->count, each.stats->sum, each.stats->sum_squares, each.stats->max_abs}]
+          .push_back(&each);
+    }
+    for (const auto& [signature, list] : same) {
+      for (std::size_t i = 1; i < list.size(); ++i) {
+        const Tensor& first = tensor(*list[0]);
+        if (!equal(first, tensor(*list[i]))) continue;
+        const bool tied = list[0]->kind != list[i]->kind;  // embedding and head
+        note("tensor.duplicated", Severity::note, *list[i],
+             fmt::format("equal to {} in every element{}", first.name, tied ? ": tied" : ""));
+      }
+    }
+  }
+
+  void embedding_rows() {
+    for (const SurveyedTensor& each : survey_.tensors) {
+      const Tensor& table = tensor(each);
+      const bool fits = each.kind == TensorKind::embedding && each.stats && !each.nonfinite() &&
+                        table.shape.size() == 2 && table.shape[0] >= 16 && table.shape[1] >= 2 &&
+                        table.type->block == 1;
+      if (fits) rows_of(each, table);
+    }
+  }
+
+  void mixed_types() {
+    std::map<TensorKind, std::map<std::string_view, std::size_t>> types;
+    for (const SurveyedTensor& each : survey_.tensors) {
+      const Tensor& own = tensor(each);
+      if (own.type != nullptr && own.type->is_float && each.kind != TensorKind::buffer) {
+        ++types[each.kind][own.type->name];
+      }
+    }
+    for (const SurveyedTensor& each : survey_.tensors) {
+      const auto& of_kind = types[each.kind];
+      if (of_kind.size() < 2 || tensor(each).type == nullptr) continue;
+      const auto most = std::max_element(of_kind.begin(), of_kind.end(),
+                                         [](auto& a, auto& b) { return a.second < b.second; });
+      if (tensor(each).type->name == most->first || !tensor(each).type->is_float) continue;
+      note("tensor.mixed_dtype", Severity::note, each,
+           fmt::format("{} where most {} are {}", lower(tensor(each).type->name), name(each.kind),
+                       lower(most->first)));
+    }
+  }
+
+  void init() {
+    const auto value = [&](const char* key, double otherwise) {
+      const auto found = checkpoint_.config.find(key);
+      return found == checkpoint_.config.end() ? otherwise : found->second;
+    };
+    const double range = value("initializer_range", 0.02);
+    const double layers =
+        std::max(value("num_hidden_layers", value("n_layer", deepest() + 1)), 1.0);
+    for (const SurveyedTensor& each : survey_.tensors) {
+      if (!each.stats || each.nonfinite() || each.stats->count < 64) continue;
+      const double own = rms(*each.stats);
+      if (each.kind == TensorKind::embedding) judge_init(each, own, range, "embeddings");
+      if (is_residual(tensor(each).name) && layers > 1) {
+        // Both GPT-2's scaled and the plain initialisation are in use: only what is far above the
+        // plain one adds up over the layers.
+        if (own > k_init_factor * range) {
+          judge_init(each, own, range / std::sqrt(2 * layers), "projections into the residual");
+        }
+      }
+      if (each.kind == TensorKind::norm && std::fabs(own - 1) > 0.5 && own > 0) {
+        note("init.unusual", Severity::warning, each,
+             fmt::format("a norm weight starts at {}, not at 1", show_number(own)));
+      }
+    }
+  }
+
+  std::vector<WeightNote> take() { return std::move(notes_); }
+
+ private:
+  const Tensor& tensor(const SurveyedTensor& each) const {
+    return checkpoint_.tensors[each.tensor];
+  }
+
+  void note(std::string_view id, Severity severity, const SurveyedTensor& each, std::string text) {
+    notes_.push_back({id, severity, each.tensor, std::move(text)});
+  }
+
+  double deepest() const {
+    int most = 0;
+    for (const Tensor& each : checkpoint_.tensors) most = std::max(most, layer_of(each.name));
+    return most;
+  }
+
+  static bool is_residual(const std::string& tensor_name) {
+    return tensor_name.find("o_proj") != std::string::npos ||
+           tensor_name.find("down_proj") != std::string::npos ||
+           tensor_name.find("c_proj") != std::string::npos;
+  }
+
+  void judge_init(const SurveyedTensor& each, double own, double usual, const char* what) {
+    if (own < k_init_factor * usual && own > usual / k_init_factor) return;
+    note("init.unusual", Severity::warning, each,
+         fmt::format("a deviation of {} at the start; {} usually have {}", show_number(own), what,
+                     show_number(usual)));
+  }
+
+  static bool equal(const Tensor& a, const Tensor& b) {
+    if (a.type != b.type || a.count != b.count || a.type->bits % 8 != 0) return false;
+    if (!a.bytes.empty() && a.bytes.data() == b.bytes.data()) return true;
+    const std::uint64_t step = k_compare_bytes / (a.type->bits / 8);
+    std::vector<std::byte> one;
+    std::vector<std::byte> other;
+    for (std::uint64_t from = 0; from < a.count; from += step) {
+      const std::uint64_t count = std::min(step, a.count - from);
+      const auto x = raw_elements(a, from, count, one);
+      const auto y = raw_elements(b, from, count, other);
+      if (x.empty() || !std::equal(x.begin(), x.end(), y.begin(), y.end())) return false;
+    }
+    return true;
+  }
+
+  /// Rows of zeros and rows far shorter than the others: tokens that training never saw.
+  void rows_of(const SurveyedTensor& each, const Tensor& table) {
+    const auto rows = static_cast<std::uint64_t>(table.shape[0]);
+    const auto width = static_cast<std::uint64_t>(table.shape[1]);
+    std::vector<double> norms(rows);
+    std::vector<float> row(width);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      if (!read_elements(table, i * width, std::span<float>(row))) return;
+      double squares = 0;
+      for (const float x : row) squares += static_cast<double>(x) * x;
+      norms[i] = std::sqrt(squares);
+    }
+    const double usual = median(norms);
+    std::vector<std::uint64_t> few;
+    std::uint64_t zero = 0;
+    std::uint64_t small = 0;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      if (norms[i] >= k_small_row * usual && usual > 0) continue;
+      (norms[i] == 0 ? zero : small) += 1;
+      if (few.size() < 5) few.push_back(i);
+    }
+    if (zero + small < 2) return;  // one row is the padding token's
+    std::string first;
+    for (const std::uint64_t i : few) first += fmt::format("{}{}", first.empty() ? "" : ", ", i);
+    note("embedding.untrained_rows", Severity::note, each,
+         fmt::format("{} of {} rows are zero and {} shorter than a tenth of the median, the first: "
+                     "{}",
+                     zero, rows, small, first));
+  }
+
+  const Checkpoint& checkpoint_;
+  const Survey& survey_;
+  std::vector<WeightNote> notes_;
+};
+
+}  // namespace
+
+std::vector<WeightNote> check_weights(const Checkpoint& checkpoint, const Survey& survey,
+                                      bool at_init) {
+  Checks checks(checkpoint, survey);
+  checks.scale();
+  checks.duplicates();
+  checks.embedding_rows();
+  checks.mixed_types();
+  if (at_init) checks.init();
+  return checks.take();
+}
+
+const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
+  static const std::vector<CheckpointSymptom> all = {
+      {"tensor.nonfinite", "weights that are NaN or infinite",
+       "every forward pass through them gives NaN; a run cannot come back from it", ""},
+      {"tensor.all_zero", "a weight whose every element is 0",
+       "it passes nothing on, and where both factors of a product are zero it never learns", ""},
+      {"tensor.frozen", "tensors with the same bits in two checkpoints",
+       "what the optimizer holds should move: rounding, a cut graph or a missing group kept it",
+       "torch.equal on the two files"},
+      {"tensor.updates_lost", "weights that the next update would leave as they are",
+       "an update below half the distance to a neighbouring value rounds away, every step",
+       "round to nearest, IEEE 754; arXiv:2010.06192"},
+      {"tensor.absurd_scale", "weights far larger than others of their kind, or beyond fp16",
+       "one such tensor overflows activations and dominates the gradient norm",
+       "fp16's largest value 65504; 50 times the median RMS of the kind: our own choice"},
+      {"tensor.duplicated", "two tensors with the same elements",
+       "right where weights are tied; otherwise a layer was copied or a shard loaded twice", ""},
+      {"tensor.mixed_dtype", "weights of one kind in different number formats",
+       "a module that was left out of a cast, or cast alone", ""},
+      {"embedding.untrained_rows", "rows of an embedding that training never reached",
+       "a token that uses such a row enters the model as noise",
+       "arXiv:2405.05417; a tenth of the median row norm: our own choice"},
+      {"init.unusual", "an initialisation far from the usual one, in a checkpoint of step 0",
+       "embeddings and projections that start too large let activations grow with depth",
+       "GPT-2: deviation 0.02, projections into the residual divided by sqrt(2 layers)"},
+      {"adapter.untrained", "every LoRA B is still zero", "the adapter changes nothing", ""},
+      {"checkpoint.incomplete", "parts or shards that are missing",
+       "a resume starts from something else than what was saved", ""},
+      {"checkpoint.steps_disagree", "step counters that contradict each other",
+       "the parts are of different moments: rate and moments do not fit the weights", ""},
+      {"checkpoint.truncated", "tensors that lie beyond the end of their file",
+       "the file was cut, or is still being written", ""},
+      {"checkpoint.overlap", "tensors or archive members that share bytes",
+       "no writer makes such a file: it is damaged or made to deceive", ""},
+      {"checkpoint.bad-crc", "a member of an archive that does not fit its checksum",
+       "the file was damaged on the disk or on the way", "CRC-32 of the zip directory"},
+      {"pickle.suspicious-global", "a pickle that names a function no checkpoint needs",
+       "loading it with torch.load(weights_only=False) would run that function",
+       "the union of what picklescan, fickling and modelscan refuse"},
+  };
+  return all;
+}
+
+}  // namespace aplomb
