@@ -127,22 +127,28 @@ void add_utilisation(const Run& run, FactTable& facts) {
   facts.set({"slow.gpu_busy", median >= k_busy_percent, words, {origin}});
 }
 
+/// A card that waits, in words. Said first: a single percentage does not deny it.
+void add_said_idleness(FactTable& facts) {
+  for (const char* name :
+       {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle", "said.gpu_util.falls",
+        "said.gpu_util.jumps", "said.gpu_util.oscillates", "said.gpu.idle"}) {
+    const Fact* fact = facts.find(name);
+    if (fact != nullptr && is_true(fact->value))
+      facts.set({"slow.gpu_idle", true, fact->because, fact->evidence});
+  }
+}
+
 }  // namespace
 
 void add_slow_facts(const Run& run, FactTable& facts) {
   add_breakdown(run, facts);
   add_series_waits(run, facts);
   add_waits(run, facts);
+  add_said_idleness(facts);
   add_utilisation(run, facts);
   for (const Event& event : run.events) {
     if (event.kind == "gpu-idle")
       facts.set({"slow.gpu_idle", true, shorten(event.text, 160), {event.origin}});
-  }
-  for (const char* name : {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle",
-                           "said.gpu_util.falls", "said.gpu.idle"}) {
-    const Fact* fact = facts.find(name);
-    if (fact != nullptr && is_true(fact->value))
-      facts.set({"slow.gpu_idle", true, fact->because, fact->evidence});
   }
 }
 
