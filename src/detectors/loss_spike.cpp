@@ -18,6 +18,7 @@ constexpr double k_large = 10.0;  // Megatron-LM's rerun machine calls 10x the u
 constexpr double k_not_back = 3.0;        // Lightning's SpikeDetection asks for 3x the mean
 constexpr std::uint32_t k_sustained = 3;  // samples: longer than one bad batch
 constexpr std::int64_t k_lead_window = 50;
+constexpr double k_most_sigma = 1000;  // beyond it the noise was next to nothing: no number says it
 
 const DetectorSpec& loss_spike_spec() {
   static const DetectorSpec spec{
@@ -99,7 +100,7 @@ class LossSpikeDetector final : public Detector {
     symptom.last_step = spikes.back().last_step;
     auto& measures = symptom.measures;
     measures["ratio"] = worst.ratio();
-    measures["sigma"] = worst.z;
+    measures["sigma"] = std::min(worst.z, k_most_sigma);
     measures["count"] = static_cast<double>(spikes.size());
     measures["step"] = static_cast<double>(worst.first_step);
     measures["length"] = static_cast<double>(worst.length);
@@ -111,9 +112,11 @@ class LossSpikeDetector final : public Detector {
     measures["warned"] = warned != spikes.end();
     if (warned != spikes.end())
       measures["lead_steps"] = static_cast<double>(warned->first_step - *warned->warned_at);
-    symptom.summary = fmt::format("loss jumps {} -> {} at {} ({} sigma)", show_number(worst.level),
-                                  show_number(worst.peak.value), at_step(context, worst.peak.step),
-                                  show_number(worst.z, 2));
+    symptom.summary =
+        fmt::format("loss jumps {} -> {} at {} ({}{} sigma)", show_number(worst.level),
+                    show_number(worst.peak.value), at_step(context, worst.peak.step),
+                    worst.z > k_most_sigma ? "more than " : "",
+                    show_number(std::min(worst.z, k_most_sigma), 2));
     if (spikes.size() > 1) symptom.summary += fmt::format(", {} spikes in all", spikes.size());
     if (warned != spikes.end())
       symptom.summary += fmt::format("; grad_norm rose {} {}s before",
