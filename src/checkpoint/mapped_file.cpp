@@ -67,4 +67,11 @@ MappedFile::~MappedFile() {
 void drop_pages(std::span<const std::byte> bytes) { advise(bytes, MADV_DONTNEED, true); }
 void will_read(std::span<const std::byte> bytes) { advise(bytes, MADV_WILLNEED, false); }
 
+void bring_in(std::span<const std::byte> bytes) {
+  will_read(bytes);  // every request at once; the next line waits for them and fills the page table
+#ifdef MADV_POPULATE_READ
+  advise(bytes, MADV_POPULATE_READ, false);  // Linux 5.14; where it is not known nothing happens
+#endif
+}
+
 }  // namespace aplomb

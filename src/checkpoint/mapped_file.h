@@ -48,5 +48,7 @@ class MappedFile {
 void drop_pages(std::span<const std::byte> bytes);
 /// Asks the system to read these bytes ahead.
 void will_read(std::span<const std::byte> bytes);
+/// Reads these bytes of a mapping into memory, and waits until they are there.
+void bring_in(std::span<const std::byte> bytes);
 
 }  // namespace aplomb

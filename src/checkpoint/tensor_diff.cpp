@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "checkpoint/mapped_file.h"
+#include "checkpoint/pages_ahead.h"
 #include "core/text.h"
 #include "scan/difference.h"
 
@@ -39,14 +40,6 @@ std::string why_not(const Tensor& before, const Tensor& after) {
   return {};
 }
 
-/// Magnitudes of a frozen tensor: they say whether rounding alone could hold it.
-void note_weights(TensorDiff& diff, const Tensor& tensor) {
-  if (const auto stats = scan_tensor(tensor)) {
-    diff.max_weight = stats->max_abs;
-    diff.min_weight = stats->zeros > 0 || !std::isfinite(stats->min_abs) ? 0 : stats->min_abs;
-  }
-}
-
 std::string lora_module(const std::string& name, std::string_view factor) {
   const std::size_t at = lower(name).find(factor);
   if (at == std::string::npos) return {};
@@ -76,9 +69,37 @@ void pair_lora(CheckpointDiff& diff, const Checkpoint& after) {
   }
 }
 
-}  // namespace
+struct Pair {
+  const Tensor* before;
+  const Tensor* after;
+  /// In one piece in file mappings on both sides.
+  bool is_mapped() const {
+    return before->mapped && before->stride.empty() && after->mapped && after->stride.empty();
+  }
+};
 
-TensorDiff diff_tensors(const Tensor& before, const Tensor& after) {
+/// Elements between page drops.
+std::uint64_t part_elements(const Tensor& tensor) {
+  return std::max<std::uint64_t>(k_part_bytes / (tensor.type->bits / 8), 1);
+}
+
+/// The bytes that compare() reads, in its order: before, after, before, after.
+void list_parts(const Pair& pair, std::vector<std::span<const std::byte>>& parts) {
+  if (!why_not(*pair.before, *pair.after).empty() || !pair.is_mapped()) return;
+  const std::uint64_t step = part_elements(*pair.after);
+  std::vector<std::byte> none;
+  for (std::uint64_t from = 0; from < pair.after->count; from += step) {
+    const std::uint64_t count = std::min(step, pair.after->count - from);
+    parts.push_back(raw_elements(*pair.before, from, count, none));
+    parts.push_back(raw_elements(*pair.after, from, count, none));
+  }
+}
+
+/// `reach` is called twice before each part of a mapped pair is read.
+template <class Reach>
+TensorDiff compare(const Pair& pair, Reach reach) {
+  const Tensor& before = *pair.before;
+  const Tensor& after = *pair.after;
   TensorDiff diff;
   diff.name = after.name;
   diff.kind = kind_of(after);
@@ -89,21 +110,46 @@ TensorDiff diff_tensors(const Tensor& before, const Tensor& after) {
   if (!diff.note.empty()) return diff;
   diff.compared = true;
   const ScalarType type = *after.type->scalar;
-  const std::uint64_t width = after.type->bits / 8;
-  const std::uint64_t step = std::max<std::uint64_t>(k_part_bytes / width, 1);
+  const std::uint64_t step = part_elements(after);
   std::vector<std::byte> one;
   std::vector<std::byte> other;
+  TensorStats still;  // while nothing has moved: rounding alone may hold small updates back
   for (std::uint64_t from = 0; from < after.count; from += step) {
     const std::uint64_t count = std::min(step, after.count - from);
+    if (pair.is_mapped()) {
+      reach();
+      reach();
+    }
     const auto a = raw_elements(before, from, count, one);
     const auto b = raw_elements(after, from, count, other);
     const std::uint64_t scalars = count * after.type->scalars;
     add(diff, difference({a.data(), scalars, type}, {b.data(), scalars, type}));
+    if (diff.changed == 0) still.add(scan({b.data(), scalars, type}));
     if (before.mapped && before.stride.empty()) drop_pages(a);
     if (after.mapped && after.stride.empty()) drop_pages(b);
   }
-  if (diff.frozen()) note_weights(diff, after);
+  if (diff.frozen()) {
+    diff.max_weight = still.max_abs;
+    diff.min_weight = still.zeros > 0 || !std::isfinite(still.min_abs) ? 0 : still.min_abs;
+  }
   return diff;
+}
+
+template <std::size_t kinds>
+void count_kind(const TensorDiff& made, std::array<KindDiff, kinds>& all) {
+  if (!made.compared) return;
+  KindDiff& kind = all[static_cast<std::size_t>(made.kind)];
+  kind.kind = made.kind;
+  ++kind.tensors;
+  kind.frozen += made.frozen() ? 1U : 0U;
+  kind.elements += made.count;
+  kind.changed += made.changed;
+}
+
+}  // namespace
+
+TensorDiff diff_tensors(const Tensor& before, const Tensor& after) {
+  return compare({&before, &after}, [] {});
 }
 
 CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after) {
@@ -111,22 +157,23 @@ CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& afte
   std::unordered_map<std::string_view, const Tensor*> earlier;
   for (const Tensor& each : before.tensors) earlier.emplace(each.name, &each);
   std::array<KindDiff, static_cast<std::size_t>(TensorKind::count_)> kinds{};
+  std::vector<Pair> pairs;
   for (const Tensor& each : after.tensors) {
     const auto found = earlier.find(each.name);
     if (found == earlier.end()) {
       diff.only_after.push_back(each.name);
       continue;
     }
-    diff.tensors.push_back(diff_tensors(*found->second, each));
+    pairs.push_back({found->second, &each});
     earlier.erase(found);
-    const TensorDiff& made = diff.tensors.back();
-    if (!made.compared) continue;
-    KindDiff& kind = kinds[static_cast<std::size_t>(made.kind)];
-    kind.kind = made.kind;
-    ++kind.tensors;
-    kind.frozen += made.frozen() ? 1U : 0U;
-    kind.elements += made.count;
-    kind.changed += made.changed;
+  }
+  std::vector<std::span<const std::byte>> parts;
+  for (const Pair& pair : pairs) list_parts(pair, parts);
+  PagesAhead ahead(std::move(parts));
+  std::size_t part = 0;
+  for (const Pair& pair : pairs) {
+    diff.tensors.push_back(compare(pair, [&] { ahead.reached(part++); }));
+    count_kind(diff.tensors.back(), kinds);
   }
   for (const Tensor& each : before.tensors) {
     if (earlier.count(each.name) > 0) diff.only_before.push_back(each.name);
