@@ -3,6 +3,7 @@
 
 #include "diagnosis/condition.h"
 #include "diagnosis/incident_facts.h"
+#include "diagnosis/memory_savings.h"
 #include "knowledge/document.h"
 
 namespace aplomb {
@@ -42,6 +43,7 @@ void add_incident_rules(FactTable& facts) {
 
 void add_incident_facts(const Run& run, FactTable& facts) {
   add_memory_facts(run, facts);
+  add_saving_facts(facts);
   add_flight_facts(run, facts);
   add_hang_facts(run, facts);
   add_slow_facts(run, facts);
