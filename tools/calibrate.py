@@ -9,8 +9,10 @@ second copy of the rules. Weights keep their sign and their reason: each is scal
 towards 1 (--strength is the standard deviation of its logarithm), because few cases stand against many weights. The
 temperature and the weight of the unknown cause are fitted along.
 
-Printed: accuracy, family and calibration error as shipped, the same cross-validated by case (weights fitted without the
+Printed: accuracy, family and calibration error as shipped (and, of the cases with any finding, how sure the first cause was
+on average and how often it was right: a calibration error does not tell modesty from boasting), the same cross-validated by case (weights fitted without the
 case that they judge), the confusion between causes, and the weights that the cases would change most.
+--temperatures T ... prints the same for other temperatures, weights as shipped.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
 import argparse
@@ -153,6 +155,10 @@ def score(cases, answers):
     bins = collections.defaultdict(list)
     confusion = collections.Counter()
     for case, causes in zip(cases, answers):
+        if not case.healthy and causes:  # a finding, however unsure
+            tally["found"] += 1
+            tally["said"] += causes[0][1]
+            tally["right"] += case.is_right(causes[0][0])
         if case.healthy:
             tally["healthy"] += 1
             tally["alarms"] += bool(causes) and causes[0][1] > 0.5
@@ -175,7 +181,9 @@ def show(title, cases, answers):
     tally, error, bins, confusion = score(cases, answers)
     count = max(1, tally["cases"])
     print(f"{title:16} cases {tally['cases']}  top-1 {tally['top1'] / count:.3f}  top-3 {tally['top3'] / count:.3f}  "
-          f"family {tally['family'] / count:.3f}  ece {error:.3f}  false alarms {tally['alarms']}/{tally['healthy']}")
+          f"family {tally['family'] / count:.3f}  ece {error:.3f}  false alarms {tally['alarms']}/{tally['healthy']}  "
+          f"findings {tally['found']}, said {tally['said'] / max(1, tally['found']):.2f}, "
+          f"right {tally['right'] / max(1, tally['found']):.2f}")
     return bins, confusion
 
 
@@ -224,6 +232,7 @@ def main():
     parser.add_argument("--strength", type=float, default=0.25)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--families", nargs="*", help="only cases of these families")
+    parser.add_argument("--temperatures", nargs="*", type=float, default=[])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
 
@@ -232,6 +241,9 @@ def main():
         cases = [case for case in cases if case.truth["family"] in options.families]
     start = read_calibration()
     bins, confusion = show("as shipped", cases, [case.shipped for case in cases])
+    for temperature in options.temperatures:
+        model = Model(temperature, start["unknown"])
+        show(f"temperature {temperature:g}", cases, [ranked(model, case) for case in cases])
     show("cross-validated", cases, cross_validated(cases, start, options.strength, options.folds))
     model = fit(cases, start, options.strength)
     show("fitted on all", cases, [ranked(model, case) for case in cases])

@@ -78,6 +78,7 @@ Framework load(element content) {
   framework.detect = texts_of(content, "detect");
   framework.step_keys = texts_of(content, "step_keys");
   framework.extends = text_of(content, "extends");
+  framework.with_rewards = text_of(content, "with_rewards");
   framework.also = texts_of(content, "also");
   framework.json_flags = truth_of(content, "json_flags");
   framework.bare_switches = truth_of(content, "bare_switches");

@@ -63,6 +63,7 @@ struct Framework {
       settings;  ///< in the table's order; the first of a setting is the one written
   std::string
       extends;  ///< slug whose keys this framework takes as its own: `hf-trainer` of LLaMA-Factory
+  std::string with_rewards;  ///< slug of the trainer that a run of this one with rewards really is
   std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
   bool bare_switches =
       false;                ///< of `flags`: a switch takes no value (`--bf16`), off means left out

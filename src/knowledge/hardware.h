@@ -37,7 +37,7 @@ struct GpuSeen {
   std::size_t position = 0;  ///< of the name in the text
   double count = 0;          ///< as `8x`, `4 *`, `2 NVIDIA` in front says; 0 where it does not say
   double memory_bytes = 0;   ///< as a size behind says (`A100-80G`, `V100 16G`); else the card's
-                            ///< own; 0 where the text names a lesser form and no size
+                             ///< own; 0 where the text names a lesser form and no size
   /// A laptop's version or a MIG slice: it can do what the card can, but has less of everything.
   bool is_lesser = false;
 };

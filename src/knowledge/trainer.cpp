@@ -33,6 +33,15 @@ bool stands_on(const std::string& upper, const std::string& lower) {
   return framework->extends == lower || std::find(also.begin(), also.end(), lower) != also.end();
 }
 
+/// A trainer that knows no rewards, in a run that has them, is the one built on it that prints
+/// alike (`with_rewards` of its table).
+std::string rewarded_form(const std::string& slug, const Run& run) {
+  const Framework* framework = find_framework(slug);
+  const bool other = framework != nullptr && !framework->with_rewards.empty() &&
+                     run.primary(Role::reward) != nullptr;
+  return other ? framework->with_rewards : slug;
+}
+
 }  // namespace
 
 std::string trainer_of(const Run& run) {
@@ -53,9 +62,7 @@ std::string trainer_of(const Run& run) {
     best = slug;
     best_votes = count.all();
   }
-  // The Trainer of transformers knows no rewards: with them it is one of TRL's, which print alike.
-  if (best == "hf-trainer" && run.primary(Role::reward) != nullptr) return "trl";
-  return best;
+  return rewarded_form(best, run);
 }
 
 }  // namespace aplomb::knowledge

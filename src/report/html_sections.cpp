@@ -128,7 +128,7 @@ std::string hero(const Report& report) {
   std::string title = headline;
   std::string lead;
   if (is_answered(report)) {
-    title = is_either(report) ? "One of two causes, and the test that tells them apart"
+    title = is_either(report) ? "More than one cause fits; a test tells them apart"
                               : cause_claim(report.causes.front());
     lead = seen_text(report);
   } else if (report.verdict == Verdict::healthy) {

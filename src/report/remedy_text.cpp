@@ -15,7 +15,8 @@ std::vector<std::string> frameworks_of(const Run& run) {
   if (!own.empty()) return {own};
   const bool rewarded =
       run.primary(Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
-  return {rewarded ? "trl" : "hf-trainer"};
+  const knowledge::Framework* usual = knowledge::find_framework("hf-trainer");
+  return {rewarded && usual != nullptr ? usual->with_rewards : "hf-trainer"};
 }
 
 /// `env.transformers` and its like.

@@ -46,8 +46,12 @@ std::string claim(const Report& report) {
   const auto sure = [&report](const ReportCause& cause) {
     return fmt::format("{} ({})", cause_title(report, cause), show_percent(cause.probability));
   };
+  // Where both together are less likely than not, a third may well be it.
+  const bool two =
+      is_either(report) && report.causes[0].probability + report.causes[1].probability >= k_likely;
   if (is_either(report))
-    return "One of: " + sure(report.causes[0]) + ", or: " + sure(report.causes[1]);
+    return (two ? "One of: " : "Perhaps one of: ") + sure(report.causes[0]) +
+           ", or: " + sure(report.causes[1]);
   const ReportCause& first = report.causes.front();
   return fmt::format("{} ({})", cause_claim(first), show_percent(first.probability));
 }

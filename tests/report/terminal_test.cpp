@@ -115,6 +115,9 @@ TEST(TerminalReport, ClaimsNoMoreThanTheProbabilityBears) {
             "FAILED    Probably: The learning rate is too high (60 %)");
   report.causes[0].probability = 0.3;
   EXPECT_EQ(lines_of(rendered(report))[0],
+            "FAILED    Perhaps one of: The learning rate is too high (30 %), or: A sample");
+  report.causes[1].probability = 0.25;
+  EXPECT_EQ(lines_of(rendered(report))[0],
             "FAILED    One of: The learning rate is too high (30 %), or: A sample holds a");
   report.causes.resize(1);
   EXPECT_EQ(lines_of(rendered(report))[0],
