@@ -41,12 +41,14 @@ enum {
   APLOMB_BOOL = 11 /* a byte: 0, or anything else for true */
 };
 
-/* What a call returns. After an error nothing has been written. */
+/* What a call returns. */
 enum {
   APLOMB_SCAN_OK = 0,
+  /* Nothing has been written: */
   APLOMB_SCAN_BAD_TYPE = 1,     /* a dtype that is none of the above */
   APLOMB_SCAN_BAD_ARGUMENT = 2, /* a null pointer with a count above 0, or an unknown stats_size */
-  APLOMB_SCAN_NO_RESOURCES = 3  /* no memory, or a thread could not be started */
+  /* Some statistics may have been written: */
+  APLOMB_SCAN_NO_RESOURCES = 3 /* no memory, or a thread could not be started */
 };
 
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <exception>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "scan/scan.h"
@@ -40,6 +40,24 @@ aplomb_tensor_stats as_c(const aplomb::TensorStats& from) {
   return to;
 }
 
+/// Some tensors at a time, so that what lies between the two kinds of statistics stays in the
+/// cache.
+void scan_batches(std::span<const aplomb_tensor> tensors, int threads, aplomb_tensor_stats* stats) {
+  constexpr std::size_t k_batch = 128;  // 256 KiB of statistics
+  std::vector<aplomb::TensorView> views;
+  std::vector<aplomb::TensorStats> found(std::min(k_batch, tensors.size()));
+  for (std::size_t from = 0; from < tensors.size(); from += k_batch) {
+    const auto batch = tensors.subspan(from, std::min(k_batch, tensors.size() - from));
+    views.clear();
+    for (const aplomb_tensor& each : batch) {
+      views.push_back({each.data, each.count, static_cast<aplomb::ScalarType>(each.dtype)});
+    }
+    aplomb::scan_many(views, std::span(found).first(views.size()), threads);
+    std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(views.size()),
+                   stats + from, as_c);
+  }
+}
+
 }  // namespace
 
 int aplomb_scan(const aplomb_tensor* tensors, size_t tensor_count, int threads,
@@ -47,17 +65,11 @@ int aplomb_scan(const aplomb_tensor* tensors, size_t tensor_count, int threads,
   if (stats_size != sizeof(aplomb_tensor_stats)) return APLOMB_SCAN_BAD_ARGUMENT;
   if (tensor_count == 0) return APLOMB_SCAN_OK;
   if (tensors == nullptr || stats == nullptr) return APLOMB_SCAN_BAD_ARGUMENT;
+  for (size_t i = 0; i < tensor_count; ++i) {
+    if (const int status = check(tensors[i]); status != APLOMB_SCAN_OK) return status;
+  }
   try {
-    std::vector<aplomb::TensorView> views;
-    views.reserve(tensor_count);
-    for (size_t i = 0; i < tensor_count; ++i) {
-      if (const int status = check(tensors[i]); status != APLOMB_SCAN_OK) return status;
-      views.push_back(
-          {tensors[i].data, tensors[i].count, static_cast<aplomb::ScalarType>(tensors[i].dtype)});
-    }
-    std::vector<aplomb::TensorStats> found(tensor_count);
-    aplomb::scan_many(views, found, threads);
-    std::transform(found.begin(), found.end(), stats, as_c);
+    scan_batches({tensors, tensor_count}, threads, stats);
     return APLOMB_SCAN_OK;
   } catch (const std::exception&) {  // of the vectors and threads above
     return APLOMB_SCAN_NO_RESOURCES;
