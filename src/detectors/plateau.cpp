@@ -122,6 +122,9 @@ class PlateauDetector final : public Detector {
   /// one of the usual levels by chance.
   static int guessing_classes(const Curve& curve) {
     if (curve.noise >= k_chance_noise * curve.last) {
+      // Whoever was better than a guess at some time does not guess: the lowest of many levels lies
+      // three sigma below them by chance.
+      if (curve.best < curve.middle - 4 * curve.noise) return 0;
       // A median of n blocks is known to 1.25 sigma / sqrt(n).
       const double known_to = 1.25 * curve.noise / std::sqrt(static_cast<double>(curve.size) / 2);
       const double tolerance = k_chance_near + known_to / curve.middle;

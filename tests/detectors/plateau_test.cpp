@@ -134,5 +134,14 @@ TEST(Plateau, ALossThatSettlesFromItsFirstValuesHasMovedAndOneThatDoesNotHasNot)
   EXPECT_TRUE(flag(find(RunOf().loss(loss).detect(), "loss.never_learned"), "moved"));
 }
 
+TEST(Plateau, ALevelThatWasBetterBeforeIsNoGuess) {
+  // 2.0, then 2.3026 = ln 10: another mixture of data.
+  auto loss = flat(2.0, 0.05, 1000, 29);
+  const auto after = flat(std::log(10.0), 0.05, 1000, 30);
+  loss.insert(loss.end(), after.begin(), after.end());
+  const auto symptoms = RunOf().loss(loss).detect();
+  EXPECT_EQ(worst(symptoms), Severity::note) << told(symptoms);
+}
+
 }  // namespace
 }  // namespace aplomb::testing
