@@ -36,27 +36,20 @@ SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_
   fresh.rank = rank;
   fresh.source = source;
   run_.series.push_back(std::move(fresh));
-  series_last_step_.push_back(std::numeric_limits<std::int64_t>::min());
-  series_segment_.push_back(states_[source].segment);
+  SeriesState place;
+  place.source = source;
+  place.segment = states_[source].segment;
+  series_states_.push_back(place);
   const auto id = static_cast<SeriesId>(run_.series.size() - 1);
   ids_.emplace(std::move(key), id);
   return id;
 }
 
-void RunBuilder::append(SeriesId series, std::int64_t step, double value, std::uint64_t line,
-                        std::uint64_t offset) {
-  if (series == k_dropped) return;
-  Series& target = run_.series[series];
-  SourceState& state = states_[target.source];
-  if (step < series_last_step_[series] && series_segment_[series] == state.segment &&
-      state.segment < std::numeric_limits<std::uint16_t>::max()) {
-    ++state.segment;
-    ++run_.restarts;
-  }
-  series_segment_[series] = state.segment;
-  series_last_step_[series] = step;
-  if (!state.last_step || step > *state.last_step) state.last_step = step;
-  target.append(step, value, state.segment, line, offset);
+/// The step went back: a new segment for all series of the source.
+void RunBuilder::restart(SourceState& state) {
+  if (state.segment == std::numeric_limits<std::uint16_t>::max()) return;
+  ++state.segment;
+  ++run_.restarts;
 }
 
 void RunBuilder::setting(Setting setting) { run_.settings.push_back(std::move(setting)); }
@@ -87,7 +80,9 @@ void RunBuilder::defect(Defect defect) {
 }
 
 std::optional<std::int64_t> RunBuilder::last_step(SourceId source) const {
-  return states_[source].last_step;
+  const SourceState& state = states_[source];
+  if (!state.stepped) return std::nullopt;
+  return state.last_step;
 }
 
 }  // namespace aplomb

@@ -11,6 +11,7 @@
 /// Nothing throws but std::bad_alloc. Not thread-safe; several builders on several Runs may work at
 /// once.
 
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,7 +48,16 @@ class RunBuilder {
   /// Adds a sample. A step lower than the last one of this series starts a new segment of its
   /// source (a restart), unless the source's segment has risen already.
   void append(SeriesId series, std::int64_t step, double value, std::uint64_t line,
-              std::uint64_t offset);
+              std::uint64_t offset) {
+    if (series == k_dropped) return;
+    SeriesState& place = series_states_[series];
+    SourceState& state = states_[place.source];
+    if (step < place.last_step && place.segment == state.segment) restart(state);
+    place.segment = state.segment;
+    place.last_step = step;
+    state.note(step);
+    run_.series[series].append(step, value, state.segment, line, offset);
+  }
 
   void setting(Setting setting);
   void event(Event event);
@@ -63,12 +73,24 @@ class RunBuilder {
   struct SourceState {
     std::uint16_t segment = 0;
     int rank = -1;
-    std::optional<std::int64_t> last_step;
+    bool stepped = false;  ///< last_step is one
+    std::int64_t last_step = 0;
+    void note(std::int64_t step) {
+      if (stepped && step <= last_step) return;
+      stepped = true;
+      last_step = step;
+    }
   };
+  struct SeriesState {
+    SourceId source = 0;
+    std::uint16_t segment = 0;
+    std::int64_t last_step = std::numeric_limits<std::int64_t>::min();
+  };
+  void restart(SourceState& state);
+
   Run& run_;
   std::vector<SourceState> states_;
-  std::vector<std::int64_t> series_last_step_;
-  std::vector<std::uint16_t> series_segment_;
+  std::vector<SeriesState> series_states_;
   std::unordered_map<std::string, SeriesId> ids_;
   bool series_dropped_ = false;
 };

@@ -188,19 +188,26 @@ class Table {
   /// A row of nothing but bare numbers and empty cells, read as it is split; false, and nothing
   /// kept, where it is another.
   bool plain_row(const LineReader::Line& line) {
-    std::string_view rest = line.text;
+    const char* const first = line.text.data();
+    const char* const end = first + line.text.size();
+    const auto skip_blanks = [end](const char* p) {
+      while (p < end && *p == ' ') ++p;
+      return p;
+    };
     sink_.begin(line.number, line.offset);
+    const char* p = first;
     for (std::size_t i = 0;; ++i) {
-      while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+      p = skip_blanks(p);
+      const bool negative = p < end && *p == '-';
+      const char* const digits = p + (negative ? 1 : 0);
       double value = 0;
-      const std::size_t taken = read_decimal(rest, value);
-      if (i == 0 && taken == 0) return false;
-      if (taken > 0 && i < columns_.size()) sink_.put(columns_[i], value);
-      rest.remove_prefix(taken);
-      while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
-      if (rest.empty()) break;
-      if (rest.front() != delimiter_) return false;
-      rest.remove_prefix(1);
+      const char* const after = read_unsigned(first, digits, end, value);
+      const bool number = after != digits;
+      if (i == 0 && !number) return false;
+      if (number && i < columns_.size()) sink_.put(columns_[i], negative ? -value : value);
+      p = skip_blanks(number ? after : p);
+      if (p == end) break;
+      if (*p++ != delimiter_) return false;
     }
     sink_.end();
     return true;

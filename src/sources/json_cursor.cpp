@@ -1,8 +1,5 @@
 #include "sources/json_cursor.h"
 
-#include <array>
-#include <cfloat>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -11,7 +8,6 @@ namespace aplomb {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
@@ -101,143 +97,6 @@ void append_utf8(std::string& out, unsigned code) {
   }
 }
 
-namespace {
-
-/// Powers of ten that a long double of 64 bits holds exactly (5^27 < 2^64).
-constexpr std::array<long double, 28> k_powers = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
-                                                  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-                                                  1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
-                                                  1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-
-/// Digits at `p`, appended to `sum`: eight at a time where so many stand there, then four, then one
-/// by one. A step adds neighbours: pairs, fours, eights.
-inline const char* read_digits(const char* p, const char* end, std::uint64_t& sum) {
-  std::uint64_t total = sum;
-  while (end - p >= 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, p, sizeof word);
-    const std::uint64_t above = word + 0x4646464646464646U;
-    const std::uint64_t below = word - 0x3030303030303030U;
-    if (((above | below) & 0x8080808080808080U) != 0) break;
-    word = (below * 10) + (below >> 8U);
-    word = (((word & 0x000000FF000000FFU) * 0x000F424000000064U) +
-            (((word >> 16U) & 0x000000FF000000FFU) * 0x0000271000000001U)) >>
-           32U;
-    total = total * 100000000U + word;
-    p += 8;
-  }
-  if (end - p >= 4) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, p, sizeof word);
-    const std::uint32_t above = word + 0x46464646U;
-    const std::uint32_t below = word - 0x30303030U;
-    if (((above | below) & 0x80808080U) == 0) {
-      word = ((below * 10) + (below >> 8U)) & 0x00FF00FFU;
-      total = total * 10000U + ((word * 100U + (word >> 16U)) & 0xFFFFU);
-      p += 4;
-    }
-  }
-  for (; p != end; ++p) {
-    const auto digit = static_cast<unsigned>(static_cast<unsigned char>(*p) - '0');
-    if (digit > 9) break;
-    total = total * 10 + digit;
-  }
-  sum = total;
-  return p;
-}
-
-/// mantissa * 10^-scale, exactly rounded; false where that takes more than one operation.
-bool exact_quotient(std::uint64_t mantissa, std::ptrdiff_t scale, double& out) {
-  constexpr std::uint64_t k_whole = std::uint64_t{1} << 53U;
-  constexpr std::ptrdiff_t k_most_scale = 22;
-  if (mantissa <= k_whole && scale >= 0 && scale <= k_most_scale) {
-    // Clinger's fast path: both are exact doubles, and one division rounds once.
-    out = static_cast<double>(mantissa) /
-          static_cast<double>(k_powers[static_cast<std::size_t>(scale)]);
-    return true;
-  }
-#if LDBL_MANT_DIG == 64 && defined(__x86_64__)
-  if (scale < -27 || scale > 27) return false;
-  const long double power = k_powers[static_cast<std::size_t>(scale < 0 ? -scale : scale)];
-  const auto whole = static_cast<long double>(mantissa);
-  const long double result = scale < 0 ? whole * power : whole / power;
-  // `result` is off by at most half of its last place. Rounding it to 53 bits is right unless the
-  // 11 bits that go lie next to the middle.
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &result, sizeof bits);
-  const std::uint64_t tail = bits & 0x7FFU;
-  if (tail >= 0x3FFU && tail <= 0x401U) return false;
-  out = static_cast<double>(result);
-  return true;
-#else
-  return false;
-#endif
-}
-
-/// The exponent at `p`, which is `e` or `E`; moves `p` behind it. Where no digits follow the letter
-/// is no part of the number.
-std::ptrdiff_t read_exponent(const char*& p, const char* end) {
-  constexpr std::ptrdiff_t k_beyond = 100000;  // of any double
-  const char* q = p + 1;
-  const bool negative = q != end && *q == '-';
-  if (q != end && (*q == '-' || *q == '+')) ++q;
-  if (q == end || !is_digit(*q)) return 0;
-  std::ptrdiff_t exponent = 0;
-  for (; q != end && is_digit(*q); ++q) {
-    if (exponent < k_beyond) exponent = exponent * 10 + (*q - '0');
-  }
-  p = q;
-  return negative ? -exponent : exponent;
-}
-
-}  // namespace
-
-std::size_t read_decimal(std::string_view text, double& out) {
-  const char* const begin = text.data();
-  const char* const end = begin + text.size();
-  const char* p = begin;
-  const bool negative = p != end && *p == '-';
-  if (negative) ++p;
-  if (p == end || !(is_digit(*p) || (*p == '.' && p + 1 != end && is_digit(p[1])))) return 0;
-  std::uint64_t mantissa = 0;
-  const char* const digits = p;
-  if (is_digit(*p) && p + 1 != end && p[1] == '.') {  // most losses: one digit before the point
-    mantissa = static_cast<std::uint64_t>(*p++ - '0');
-  } else {
-    p = read_digits(p, end, mantissa);
-  }
-  std::ptrdiff_t count = p - digits;
-  std::ptrdiff_t scale = 0;
-  if (p != end && *p == '.') {
-    const char* const fraction = ++p;
-    p = read_digits(p, end, mantissa);
-    scale = p - fraction;
-    count += scale;
-  }
-  if (p != end && (*p == 'e' || *p == 'E')) scale -= read_exponent(p, end);
-  constexpr std::ptrdiff_t k_safe_digits = 19;  // any so many fit 64 bits
-  double value = 0;
-  if (count <= k_safe_digits && exact_quotient(mantissa, scale, value)) {
-    out = negative ? -value : value;
-    return static_cast<std::size_t>(p - begin);
-  }
-  const auto done = std::from_chars(begin, end, out);
-  if (done.ec == std::errc::result_out_of_range) {
-    const std::string_view used(begin, static_cast<std::size_t>(done.ptr - begin));
-    const bool tiny =
-        used.find("e-") != std::string_view::npos || used.find("E-") != std::string_view::npos;
-    out = tiny ? 0.0 : std::numeric_limits<double>::infinity();
-    if (negative) out = -out;
-  } else if (done.ec != std::errc()) {
-    return 0;
-  }
-  return static_cast<std::size_t>(done.ptr - begin);
-}
-
-void JsonCursor::skip_blanks() {
-  while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
-}
-
 bool JsonCursor::torn() const {
   // The beginning of a word (`tru`, `-Infin`) at the very end is a tear as well.
   constexpr std::size_t k_longest_word = 9;
@@ -318,13 +177,6 @@ bool JsonCursor::next_element() {
   return true;
 }
 
-bool JsonCursor::try_literal(std::string_view literal) {
-  if (bad_ || text_.size() - at_ < literal.size()) return false;
-  if (std::memcmp(text_.data() + at_, literal.data(), literal.size()) != 0) return false;
-  at_ += literal.size();
-  return true;
-}
-
 bool JsonCursor::raw_text(std::string_view& out) {
   if (!expect('"')) return false;
   const std::size_t start = at_;
@@ -378,21 +230,11 @@ bool JsonCursor::special(std::string_view word, double value, double& out) {
 bool JsonCursor::number_here(double& out) {
   constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double k_inf = std::numeric_limits<double>::infinity();
-  const std::size_t taken = read_decimal(text_.substr(at_), out);
-  at_ += taken;
-  if (taken > 0) return true;
+  if (decimal_here(out)) return true;
   return special("NaN", k_nan, out) || special("nan", k_nan, out) || special("-NaN", k_nan, out) ||
          special("-nan", k_nan, out) || special("Infinity", k_inf, out) ||
          special("-Infinity", -k_inf, out) || special("inf", k_inf, out) ||
          special("-inf", -k_inf, out) || special("Inf", k_inf, out) || special("-Inf", -k_inf, out);
-}
-
-bool JsonCursor::try_number(double& out) {
-  if (bad_) return false;
-  while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
-  const std::size_t taken = read_decimal(text_.substr(at_), out);
-  at_ += taken;
-  return taken > 0;
 }
 
 std::optional<double> JsonCursor::number() {

@@ -20,6 +20,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/bytes.h"
+#include "core/decimal.h"
+
 namespace aplomb {
 
 class JsonCursor {
@@ -44,7 +47,11 @@ class JsonCursor {
   std::optional<double> number();
   /// The quick way to a number that is neither NaN nor infinite; false, and past blanks only, where
   /// another value comes next.
-  bool try_number(double& out);
+  bool try_number(double& out) {
+    if (bad_) return false;
+    skip_blanks();
+    return decimal_here(out);
+  }
   std::optional<std::string_view> text();
   std::optional<bool> truth();
   /// Moves past any value, however deep.
@@ -52,7 +59,12 @@ class JsonCursor {
 
   /// Where exactly these bytes come next (`, "loss": `), moves past them. The quick way through
   /// records that are written alike: next_member() where it fails.
-  bool try_literal(std::string_view literal);
+  bool try_literal(std::string_view literal) {
+    const bool here = !bad_ && text_.size() - at_ >= literal.size() &&
+                      same_bytes(text_.data() + at_, literal.data(), literal.size());
+    if (here) at_ += literal.size();
+    return here;
+  }
   /// The text from `begin` to where the cursor is.
   std::string_view since(std::size_t begin) const { return text_.substr(begin, at_ - begin); }
 
@@ -62,7 +74,21 @@ class JsonCursor {
   bool torn() const;
 
  private:
-  void skip_blanks();
+  static bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+  void skip_blanks() {
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
+  }
+  bool decimal_here(double& out) {
+    const char* const begin = text_.data() + at_;
+    const char* const end = text_.data() + text_.size();
+    const bool negative = begin < end && *begin == '-';
+    const char* const digits = begin + (negative ? 1 : 0);
+    const char* const after = read_unsigned(text_.data(), digits, end, out);
+    if (after == digits) return false;
+    if (negative) out = -out;
+    at_ += static_cast<std::size_t>(after - begin);
+    return true;
+  }
   bool fail_here();
   bool expect(char c);
   bool raw_text(std::string_view& out);
@@ -78,10 +104,5 @@ class JsonCursor {
 
 /// Appends the code point as UTF-8.
 void append_utf8(std::string& out, unsigned code);
-
-/// The number at the head of `text` as JSON and Python write it (digits, point, exponent; no NaN),
-/// and how many characters it takes: 0 where there is none. Exact: the nearest double, as
-/// std::from_chars.
-std::size_t read_decimal(std::string_view text, double& out);
 
 }  // namespace aplomb

@@ -10,6 +10,7 @@
 
 #include "core/text.h"
 #include "sources/json_cursor.h"
+#include "sources/json_look.h"
 #include "sources/json_record.h"
 #include "sources/line_reader.h"
 #include "sources/metric_names.h"
@@ -24,7 +25,6 @@ using Kind = JsonCursor::Kind;
 constexpr std::uint64_t k_most_bytes = 256U << 20U;  // of a document that is no list of lines
 constexpr std::size_t k_most_values = 16U << 20U;    // in lists: 128 MiB
 constexpr int k_most_depth = 8;
-constexpr std::size_t k_sniffed_lines = 8;
 
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
@@ -37,102 +37,6 @@ const ReaderSpec& the_spec() {
        "values by step ({\"lm loss\": {\"values\": {\"1\": 10.8}}})",
        "a last line cut in the middle", "lines that are no JSON between the others"}};
   return spec;
-}
-
-/// Roles that only a result has: a configuration may hold a learning rate, but no loss.
-bool is_result(std::string_view key) {
-  const Role role = name_metric(key).role;
-  return role != Role::other && role != Role::lr && role != Role::epoch &&
-         role != Role::loss_scale && role != Role::memory_bytes && role != Role::count_;
-}
-
-struct Look {
-  bool step = false;
-  bool metric = false;   ///< a number that a trainer logs
-  bool result = false;   ///< a number that no configuration holds
-  bool columns = false;  ///< lists of numbers, or numbers by step, under a metric's name
-  bool records = false;  ///< a list of objects
-};
-
-bool is_step_number(std::string_view key) {
-  return !key.empty() &&
-         std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-/// What the members of an object look like, as far as the text goes.
-void look_at(JsonCursor& json, Look& look, int depth) {
-  if (!json.enter_object()) return;
-  for (std::string_view key; json.next_member(key);) {
-    const std::string name(key);
-    switch (json.peek()) {
-      case Kind::number:
-        look.step = look.step || (step_rank(name) > 0 && step_rank(name) < 4);
-        look.metric = look.metric || name_metric(name).role != Role::other;
-        look.result = look.result || is_result(name);
-        break;
-      case Kind::array:
-        json.enter_array();
-        if (json.next_element()) {
-          look.columns = look.columns || (json.peek() == Kind::number && is_result(name));
-          look.records = look.records || json.peek() == Kind::object;
-          json.skip();
-          while (json.next_element()) json.skip();
-        }
-        continue;
-      case Kind::object:
-        if (depth < 2) {
-          JsonCursor inside = json;
-          std::string_view first;
-          inside.enter_object();
-          const bool member = inside.next_member(first);
-          look.columns = look.columns || (member && is_step_number(first) && is_result(name));
-          look.columns = look.columns || (member && first == "start_step");
-          look_at(json, look, depth + 1);
-          continue;
-        }
-        break;
-      default:
-        break;
-    }
-    json.skip();
-  }
-}
-
-double how_sure_of(const Look& look, bool of_lines) {
-  if (look.columns) return 0.7;
-  if (of_lines && look.step && look.metric) return 0.8;
-  if (look.result) return of_lines ? 0.7 : 0.5;
-  return 0;
-}
-
-double sniff_lines(std::string_view head) {
-  double most = 0;
-  for (std::size_t i = 0; i < k_sniffed_lines && !head.empty(); ++i) {
-    const std::size_t end = head.find('\n');
-    const std::string_view line = trim(head.substr(0, end));
-    head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
-    if (line.empty()) continue;
-    JsonCursor json(line);
-    if (line.front() != '{') return most;
-    Look look;
-    look_at(json, look, 1);
-    if (json.bad() && !head.empty()) return most;
-    most = std::max(most, how_sure_of(look, true));
-  }
-  return most;
-}
-
-double sniff_document(std::string_view head) {
-  JsonCursor json(head);
-  Look look;
-  if (json.peek() == Kind::array) {
-    json.enter_array();
-    if (!json.next_element() || json.peek() != Kind::object) return 0;
-    look_at(json, look, 0);
-    return look.step && look.metric ? 0.8 : look.result ? 0.7 : 0;
-  }
-  look_at(json, look, 0);
-  return how_sure_of(look, false);
 }
 
 /// Numbers under names, gathered from a document that is no list of records.
@@ -278,7 +182,7 @@ class DocumentReader {
   /// Whether the object's metrics are its own numbers, rather than lists below it.
   static bool is_record(const JsonCursor& json) {
     JsonCursor inside = json;
-    Look look;
+    JsonLook look;
     look_at(inside, look, 0);
     return !look.columns && !look.records && (look.metric || look.step);
   }
@@ -352,7 +256,7 @@ class JsonMetricsReader final : public Reader {
     const std::string_view head = without_mark(artifact.head);
     const std::size_t start = head.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return 0;
-    return std::max(sniff_lines(head.substr(start)), sniff_document(head.substr(start)));
+    return sniff_json_metrics(head.substr(start));
   }
 
   void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {

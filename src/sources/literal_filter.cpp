@@ -66,8 +66,13 @@ void LiteralFilter::build() {
     const std::size_t window = rarest_window(folded, k_least);
     for (std::size_t shift = 0; shift < k_stride; ++shift) {
       const std::uint32_t word = gram(folded.data() + window + shift);
-      places_.push_back(
-          {word, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(window + shift)});
+      // The other gram: as far from the window as the literal goes.
+      const std::size_t last = folded.size() - k_gram;
+      const std::size_t other = window + shift > last / 2 ? 0 : last;
+      places_.push_back({word, static_cast<std::uint32_t>(i),
+                         static_cast<std::uint32_t>(window + shift),
+                         static_cast<std::uint32_t>(folded.size()), gram(folded.data() + other),
+                         static_cast<std::uint32_t>(other)});
       const std::uint32_t bit = hash(word);
       table_[bit >> 5U] |= 1U << (bit & 31U);
     }
@@ -84,7 +89,6 @@ void LiteralFilter::build() {
 }
 
 bool LiteralFilter::stands_at(std::string_view text, std::size_t at, std::string_view folded) {
-  if (at + folded.size() > text.size()) return false;
   for (std::size_t i = 0; i < folded.size(); ++i) {
     if (fold(text[at + i]) != folded[i]) return false;
   }

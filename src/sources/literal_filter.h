@@ -65,6 +65,9 @@ class LiteralFilter {
     std::uint32_t gram = 0;
     std::uint32_t literal = 0;
     std::uint32_t offset = 0;  ///< of the gram in the literal
+    std::uint32_t size = 0;    ///< of the literal
+    std::uint32_t other = 0;   ///< a second gram of it, to turn most false hits away
+    std::uint32_t other_offset = 0;
   };
 
   /// The next four bytes with the bit that tells letter cases apart set. It merges a few other
@@ -86,9 +89,11 @@ class LiteralFilter {
     if (probe(word) == 0) return;
     for (std::size_t i = first_place(word); i < places_.size() && places_[i].gram == word; ++i) {
       const Place& place = places_[i];
+      const std::size_t begin = at - place.offset;
+      if (at < place.offset || text.size() - begin < place.size) continue;
+      if (gram(text.data() + begin + place.other_offset) != place.other) continue;
       const Literal& literal = literals_[place.literal];
-      if (at < place.offset || !stands_at(text, at - place.offset, literal.folded)) continue;
-      on_hit(literal.owner, at - place.offset);
+      if (stands_at(text, begin, literal.folded)) on_hit(literal.owner, begin);
     }
   }
 

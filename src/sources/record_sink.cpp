@@ -43,14 +43,6 @@ RecordSink::Column RecordSink::column(std::string_view name) {
   return column;
 }
 
-void RecordSink::begin(std::uint64_t line, std::uint64_t offset) {
-  current_.samples.clear();
-  pending_.clear();
-  held_out_ = false;
-  current_.line = line;
-  current_.offset = offset;
-}
-
 void RecordSink::end() {
   if (pending_.empty()) return;
   if (held_out_) {
@@ -166,7 +158,10 @@ void RecordSink::decide() {
   } else if (epochs_number_records(epoch_column_)) {
     kind_ = StepKind::epoch;
   }
-  for (const Record& record : trial_) emit(record);
+  for (const Record& record : trial_) {
+    take_counts(record);
+    emit(record);
+  }
   trial_.clear();
   trial_.shrink_to_fit();
 }
@@ -187,18 +182,22 @@ std::int64_t RecordSink::laid_out(std::int64_t step, double epoch) {
   return base_ + step;
 }
 
-std::int64_t RecordSink::step_of(const Record& record) {
-  if (kind_ == StepKind::ordinal) return ordinal_++;
-  double step = k_nan;
-  double epoch = k_nan;
+/// The counts of a record that was put before it was known which columns hold them.
+void RecordSink::take_counts(const Record& record) {
+  step_value_ = k_nan;
+  epoch_value_ = k_nan;
   for (const Sample& sample : record.samples) {
-    if (sample.column == step_column_) step = sample.value;
-    if (sample.column == epoch_column_) epoch = sample.value;
+    if (sample.column == step_column_) step_value_ = sample.value;
+    if (sample.column == epoch_column_) epoch_value_ = sample.value;
   }
-  const double at = kind_ == StepKind::epoch ? epoch : step;
+}
+
+std::int64_t RecordSink::next_step() {
+  if (kind_ == StepKind::ordinal) return ordinal_++;
+  const double at = kind_ == StepKind::epoch ? epoch_value_ : step_value_;
   if (std::isfinite(at) && std::fabs(at) < k_exact_integers) {
     const auto whole = static_cast<std::int64_t>(std::llround(at));
-    last_step_ = kind_ == StepKind::epoch ? whole : laid_out(whole, epoch);
+    last_step_ = kind_ == StepKind::epoch ? whole : laid_out(whole, epoch_value_);
   }
   return last_step_;
 }
@@ -215,7 +214,7 @@ void RecordSink::open(ColumnState& column) {
 }
 
 void RecordSink::emit(const Record& record) {
-  const std::int64_t step = step_of(record);
+  const std::int64_t step = next_step();
   const Sample* epoch = nullptr;
   bool of_training = false;
   for (const Sample& sample : record.samples) {

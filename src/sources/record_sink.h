@@ -12,6 +12,7 @@
 /// and no look-up.
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,8 +37,19 @@ class RecordSink {
   /// A column that is no metric (an identifier, a time stamp): its numbers are dropped.
   void ignore(Column column) { columns_[column].kind = Kind::dropped; }
 
-  void begin(std::uint64_t line, std::uint64_t offset);
-  void put(Column column, double value) { pending_.push_back({column, value}); }
+  void begin(std::uint64_t line, std::uint64_t offset) {
+    pending_.clear();
+    held_out_ = false;
+    current_.line = line;
+    current_.offset = offset;
+    step_value_ = k_not_given;
+    epoch_value_ = k_not_given;
+  }
+  void put(Column column, double value) {
+    if (column == step_column_) step_value_ = value;
+    if (column == epoch_column_) epoch_value_ = value;
+    pending_.push_back({column, value});
+  }
   /// Says that the record begun is of held-out data (`"mode": "val"`): its `loss` is the evaluation
   /// loss.
   void held_out() { held_out_ = true; }
@@ -55,15 +67,16 @@ class RecordSink {
  private:
   enum class Kind : std::uint8_t { metric, step, epoch, dropped };
   static constexpr Column k_none = 0xFFFFFFFF;
+  static constexpr double k_not_given = std::numeric_limits<double>::quiet_NaN();
   struct ColumnState {
-    std::string name;
     Kind kind = Kind::metric;
-    int step_rank = 0;         ///< how sure it is to state the step; see step_rank()
-    Column held_out = k_none;  ///< the same metric on held-out data
     bool open = false;         ///< `series` has been made
     bool of_training = false;  ///< a known metric of training, not of evaluation
     SeriesId series = 0;
     double scale = 1;
+    Column held_out = k_none;  ///< the same metric on held-out data
+    int step_rank = 0;         ///< how sure it is to state the step; see step_rank()
+    std::string name;
   };
   struct Sample {
     Column column;
@@ -80,7 +93,8 @@ class RecordSink {
   void drop_constant_steps();
   void emit(const Record& record);
   double value_of(const Record& record, Column column) const;
-  std::int64_t step_of(const Record& record);
+  void take_counts(const Record& record);
+  std::int64_t next_step();
   std::int64_t laid_out(std::int64_t step, double epoch);
 
   RunBuilder& build_;
@@ -90,8 +104,6 @@ class RecordSink {
   std::unordered_map<std::string, Column> by_name_;
   std::vector<Sample> pending_;
   bool held_out_ = false;
-  std::uint64_t line_ = 0;
-  std::uint64_t offset_ = 0;
   std::vector<Record> trial_;
   Record current_;
   std::uint64_t records_ = 0;
@@ -102,6 +114,8 @@ class RecordSink {
   StepKind kind_ = StepKind::ordinal;
   Column step_column_ = k_none;  ///< of kind explicit_
   Column epoch_column_ = k_none;
+  double step_value_ = k_not_given;  ///< of the record at hand
+  double epoch_value_ = k_not_given;
   std::int64_t last_step_ = 0;  ///< of the record before; for records that state none
   std::int64_t base_ = 0;  ///< steps of the epochs before, where each epoch counts from the start
   std::int64_t last_raw_step_ = -1;

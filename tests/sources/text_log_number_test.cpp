@@ -13,7 +13,7 @@
 namespace aplomb::text_log {
 namespace {
 
-Scanned scan(std::string_view text) { return scan_number(text.data(), text.data() + text.size()); }
+Scanned scan(std::string_view text) { return scan_number(text); }
 
 double exact(const std::string& text) {
   double value = 0;

@@ -23,7 +23,7 @@ struct Cursor {
   }
   /// A whole number; nothing where it carries a unit (`1.68G`).
   std::optional<double> count() {
-    const Scanned found = scan_number(text.data() + at, text.data() + text.size());
+    const Scanned found = scan_number(text.data(), text.data() + at, text.data() + text.size());
     if (found.size == 0) return std::nullopt;
     at += found.size;
     return found.value;
@@ -33,7 +33,7 @@ struct Cursor {
 /// `4.47s/it`, `2.31it/s`, `?it/s`; the seconds for one, and whether it counts steps.
 void read_rate(std::string_view rate, Bar& bar) {
   rate = trim(rate);
-  const Scanned found = scan_number(rate.data(), rate.data() + rate.size());
+  const Scanned found = scan_number(rate);
   const std::string_view unit = rate.substr(rate.starts_with('?') ? 1 : found.size);
   static constexpr std::array<std::string_view, 6> k_per = {"it",   "step",  "steps",
                                                             "iter", "batch", "ba"};

@@ -41,28 +41,18 @@ void Recorder::open(Line& line, KeyId key, Mode mode, int rank) {
   line.id = build_.series(source_, known.series, known.raw, known.role, kind_of(mode), rank);
   line.mode = mode;
   line.open = true;
-}
-
-void Recorder::put(Rank& state, KeyId key, std::int64_t step, double value, std::uint64_t line,
-                   std::uint64_t offset) {
-  Line& target = state.lines[key];
-  target.last = step;
-  build_.append(target.id, step, value, line, offset);
-  if (!keys_[key].eval && (!state.trained || *state.trained != step)) {
-    state.trained = step;
-    ++state.train_serial;
-  }
+  line.eval = known.eval;
 }
 
 void Recorder::release(Rank& state, KeyId key, std::int64_t step) {
   Line& line = state.lines[key];
   if (!line.held) return;
   line.held = false;
-  put(state, key, step, line.first.value, line.first.line, line.first.offset);
+  put(state, line, step, line.first.value, line.first.line, line.first.offset);
 }
 
-void Recorder::sample(KeyId key, double value) {
-  ++samples_;
+/// A sample of a line without a step, or the first of its series.
+void Recorder::place(KeyId key, double value) {
   Rank& state = *now_;
   if (key >= state.lines.size()) state.lines.resize(std::max<std::size_t>(keys_.size(), key + 1));
   Line& line = state.lines[key];
@@ -71,17 +61,13 @@ void Recorder::sample(KeyId key, double value) {
       open(line, key, Mode::stated, now_rank_);
       release(state, key, std::min(line.first.context.value_or(0), *now_step_));
     }
-    put(state, key, *now_step_, value, now_line_, now_offset_);
-    return;
-  }
-  if (line.open && line.mode == Mode::ordinal) {
-    put(state, key, next_ordinal(line, now_epoch_), value, now_line_, now_offset_);
+    put(state, line, *now_step_, value, now_line_, now_offset_);
     return;
   }
   Held sample{value, state.tracker.step(), now_epoch_, now_line_, now_offset_};
   if (keys_[key].eval && !sample.context) sample.context = state.trained;
   if (line.open) {
-    put(state, key, implied_step(state, key, sample), value, now_line_, now_offset_);
+    put(state, line, implied_step(state, key, sample), value, now_line_, now_offset_);
   } else if (!line.held) {
     line.held = true;
     line.first = sample;
@@ -113,7 +99,7 @@ void Recorder::decide(Rank& state, KeyId key, const Held& second) {
   open(line, key, mode, now_rank_);
   line.epoch = first.epoch;
   release(state, key, first_step);
-  put(state, key, implied_step(state, key, second), second.value, second.line, second.offset);
+  put(state, line, implied_step(state, key, second), second.value, second.line, second.offset);
 }
 
 std::int64_t Recorder::implied_step(Rank& state, KeyId key, const Held& sample) {
@@ -130,14 +116,6 @@ std::int64_t Recorder::implied_step(Rank& state, KeyId key, const Held& sample) 
       break;
   }
   return next_ordinal(line, sample.epoch);
-}
-
-/// Epochs that start over are the only sign of a restart where samples are merely counted.
-std::int64_t Recorder::next_ordinal(Line& line, double epoch) {
-  const bool back = epoch < line.epoch - 0.5;
-  line.epoch = epoch;
-  line.ordinal = back ? 0 : line.ordinal + 1;
-  return line.ordinal;
 }
 
 void Recorder::finish() {

@@ -22,7 +22,19 @@ class Recorder {
 
   /// The samples that follow stand in this line, of this rank (-1: none said).
   void begin(const Place& place, int rank, std::uint64_t line, std::uint64_t offset);
-  void sample(KeyId key, double value);
+  void sample(KeyId key, double value) {
+    ++samples_;
+    if (key < now_->lines.size() && now_->lines[key].open) {
+      Line& line = now_->lines[key];
+      const bool stated = now_step_.has_value();
+      if (stated || line.mode == Mode::ordinal) {
+        const std::int64_t step = stated ? *now_step_ : next_ordinal(line, now_epoch_);
+        put(*now_, line, step, value, now_line_, now_offset_);
+        return;
+      }
+    }
+    place(key, value);
+  }
   /// A step that is known from elsewhere (a progress bar), for lines that state none.
   void context(const Place& place, int rank);
   /// Puts what waited for a second sample; names the loss of a log that never prints a plain one.
@@ -45,26 +57,37 @@ class Recorder {
     Mode mode = Mode::undecided;
     bool open = false;
     bool held = false;
-    Held first;
+    bool eval = false;  ///< of held-out data
     std::int64_t last = 0;
     std::int64_t ordinal = 0;
     double epoch = Place::k_none;
+    Held first;
   };
   struct Rank {
     StepTracker tracker;
     std::vector<Line> lines;              ///< by key
     std::optional<std::int64_t> trained;  ///< step of the last training sample
-    std::uint64_t train_serial = 0;
   };
 
   Rank& rank_state(int rank);
   static StepKind kind_of(Mode mode);
-  void put(Rank& state, KeyId key, std::int64_t step, double value, std::uint64_t line,
-           std::uint64_t offset);
+  void put(Rank& state, Line& target, std::int64_t step, double value, std::uint64_t line,
+           std::uint64_t offset) {
+    target.last = step;
+    build_.append(target.id, step, value, line, offset);
+    if (!target.eval) state.trained = step;
+  }
+  void place(KeyId key, double value);
   void open(Line& line, KeyId key, Mode mode, int rank);
   void decide(Rank& state, KeyId key, const Held& second);
   void release(Rank& state, KeyId key, std::int64_t step);
-  static std::int64_t next_ordinal(Line& line, double epoch);
+  /// Epochs that start over are the only sign of a restart where samples are merely counted.
+  static std::int64_t next_ordinal(Line& line, double epoch) {
+    const bool back = epoch < line.epoch - 0.5;
+    line.epoch = epoch;
+    line.ordinal = back ? 0 : line.ordinal + 1;
+    return line.ordinal;
+  }
   std::int64_t implied_step(Rank& state, KeyId key, const Held& sample);
   void name_the_loss();
 

@@ -12,8 +12,9 @@ namespace aplomb::text_log {
 namespace {
 
 constexpr std::uint64_t k_most_restart_events = 16;
-constexpr std::uint64_t k_record_reach = 8;  // lines of one record, head to end
-constexpr std::uint64_t k_code_reach = 40;   // lines: program text around an assignment
+constexpr std::uint64_t k_record_reach = 8;      // lines of one record, head to end
+constexpr std::uint64_t k_account_lines = 1000;  // a shorter text may be what a person wrote
+constexpr std::uint64_t k_code_reach = 40;       // lines: program text around an assignment
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -82,7 +83,14 @@ void LogScanner::body(std::string_view text, const Where& where, int depth) {
   if (trim(text).empty()) return;
   // Every line whose shape is not that of metrics seen before: what people write of a run often
   // holds numbers too.
-  if (depth == 0) signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
+  if (depth == 0) {
+    signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
+    said_nothing_ = false;
+    if (known_dull(text, where.number)) {
+      unexplained(text, where);
+      return;
+    }
+  }
   if (traces_.line(text, where.rank, where.number, where.offset, records_)) {
     unexplained(text, where);
     return;
@@ -93,6 +101,13 @@ void LogScanner::body(std::string_view text, const Where& where, int depth) {
   const bool metrics = scan(finder_, text, where, nullptr);
   if (!metrics || (record_.samples.size() <= 1 && !record_.place.counts()))
     unexplained(text, where);
+  if (depth == 0 && said_nothing_) dull_.note(text);
+}
+
+/// Whether such a line has been looked at before in vain, and nothing is open that it may belong
+/// to.
+bool LogScanner::known_dull(std::string_view text, std::uint64_t number) const {
+  return number > k_account_lines && !tables_.open() && !traces_.open() && dull_.knows(text);
 }
 
 /// A line with a progress bar: its place and rate, the metrics that hang on it, and what follows it
@@ -101,39 +116,46 @@ bool LogScanner::bar(std::string_view text, const Where& where, int depth) {
   const std::optional<Bar> found = find_bar(text);
   if (!found) return false;
   if (tables_.open() && table_row(found->before, where, &*found)) return true;
-  if (bars_.is_training(*found)) {
-    Place place;
-    if (!found->before.empty()) {
-      for (const Pair& pair : bar_finder_.find(found->before)) {
-        if (pair.meaning == Meaning::epoch) add_to(place, pair, keys_);
-      }
-    }
-    (std::isnan(place.epoch) ? place.step : place.inner) = found->count;
-    (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found->total;
-    if (held_waits_ && held_where_.rank == where.rank) {
-      // Drawn anew with the rate of before; where that has not settled yet (the first bars), a bar
-      // that stands just one step further is the next step's, unless a record took this step.
-      const auto above = static_cast<double>(recorder_.tracker(where.rank).step().value_or(0));
-      const bool redrawn = same(found->seconds, last_seconds_) ||
-                           (held_.train_loss && (found->count != above + 1 || above == taken_));
-      release(redrawn || above == 0 ? &place : nullptr);
-    }
-    bar_seen_ = true;
-    last_seconds_ = found->seconds;
-    const bool moved = !bar_waits_ || bar_where_.rank != where.rank ||
-                       !same(bar_place_.step, place.step) || !same(bar_place_.inner, place.inner) ||
-                       !same(bar_place_.epoch, place.epoch);
-    if (moved) flush_bar();
-    bar_waits_ = true;
-    bar_place_ = place;
-    bar_where_ = where;
-    bar_seconds_ = found->count > 0 ? found->seconds : Place::k_none;
-    bar_text_.assign(found->before);
-    bar_text_ += " , ";
-    bar_text_ += found->postfix;
-  }
+  if (bars_.is_training(*found)) training_bar(*found, where);
   if (depth < 4 && !trim(found->after).empty()) body(found->after, where, depth + 1);
   return true;
+}
+
+Place LogScanner::place_of(const Bar& found) {
+  Place place;
+  if (!found.before.empty()) {
+    for (const Pair& pair : bar_finder_.find(found.before)) {
+      if (pair.meaning == Meaning::epoch) add_to(place, pair, keys_);
+    }
+  }
+  (std::isnan(place.epoch) ? place.step : place.inner) = found.count;
+  (std::isnan(place.epoch) ? place.step_total : place.inner_total) = found.total;
+  return place;
+}
+
+void LogScanner::training_bar(const Bar& found, const Where& where) {
+  const Place place = place_of(found);
+  if (held_waits_ && held_where_.rank == where.rank) {
+    // Drawn anew with the rate of before; where that has not settled yet (the first bars), a bar
+    // that stands just one step further is the next step's, unless a record took this step.
+    const auto above = static_cast<double>(recorder_.tracker(where.rank).step().value_or(0));
+    const bool redrawn = same(found.seconds, last_seconds_) ||
+                         (held_.train_loss && (found.count != above + 1 || above == taken_));
+    release(redrawn || above == 0 ? &place : nullptr);
+  }
+  bar_seen_ = true;
+  last_seconds_ = found.seconds;
+  const bool moved = !bar_waits_ || bar_where_.rank != where.rank ||
+                     !same(bar_place_.step, place.step) || !same(bar_place_.inner, place.inner) ||
+                     !same(bar_place_.epoch, place.epoch);
+  if (moved) flush_bar();
+  bar_waits_ = true;
+  bar_place_ = place;
+  bar_where_ = where;
+  bar_seconds_ = found.count > 0 ? found.seconds : Place::k_none;
+  bar_text_.assign(found.before);
+  bar_text_ += " , ";
+  bar_text_ += found.postfix;
 }
 
 /// A row of the open table; YOLO's carry the bar of their epoch.
@@ -174,7 +196,8 @@ bool LogScanner::scan(PairFinder& finder, std::string_view text, const Where& wh
       last_code_line_ = where.number;
       return false;
     }
-    return tables_.head(text);
+    said_nothing_ = !tables_.head(text);
+    return !said_nothing_;
   }
   if (known_place == nullptr && timers(text, where)) return true;
   if (is_code(text, where.number)) return false;

@@ -15,6 +15,7 @@
 #include "sources/settings_scan.h"
 #include "sources/signatures.h"
 #include "sources/text_log/bars.h"
+#include "sources/text_log/dull.h"
 #include "sources/text_log/keys.h"
 #include "sources/text_log/learner.h"
 #include "sources/text_log/lines.h"
@@ -46,7 +47,10 @@ class LogScanner {
   };
 
   void body(std::string_view text, const Where& where, int depth);
+  bool known_dull(std::string_view text, std::uint64_t number) const;
   bool bar(std::string_view text, const Where& where, int depth);
+  void training_bar(const Bar& found, const Where& where);
+  Place place_of(const Bar& found);
   void flush_bar() {
     if (bar_waits_) settle_bar();
   }
@@ -84,6 +88,8 @@ class LogScanner {
   TableWatch tables_;
   std::vector<TableWatch::Cell> cells_;
   TraceWatch traces_;
+  DullLines dull_;
+  bool said_nothing_ = false;  ///< the line at hand, as far as it has been looked at
   SignatureMatcher signatures_;
   SettingScanner settings_;
   ClaimReader claims_{ClaimReader::Text::log};

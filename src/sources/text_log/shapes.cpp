@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "core/bytes.h"
+#include "core/decimal.h"
 #include "sources/text_log/number.h"
 
 namespace aplomb::text_log {
@@ -13,120 +14,108 @@ bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 bool is_letter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '_'; }
 
-/// memcmp for the short pieces between numbers, without the call.
-inline bool same_bytes(const char* a, const char* b, std::size_t size) {
-  if (size < 8) {
-    for (std::size_t i = 0; i < size; ++i) {
-      if (a[i] != b[i]) return false;
-    }
-    return true;
-  }
-  const auto differ = [a, b](std::size_t at) {
-    std::uint64_t x = 0;
-    std::uint64_t y = 0;
-    std::memcpy(&x, a + at, 8);
-    std::memcpy(&y, b + at, 8);
-    return x != y;
-  };
-  for (std::size_t at = 0; at + 8 < size; at += 8) {
-    if (differ(at)) return false;
-  }
-  return !differ(size - 8);
-}
-
 const char* skip_blanks(const char* p, const char* end) {
   while (p < end && is_blank(*p)) ++p;
   return p;
 }
 
+/// Where numbers are read from: a piece of a line.
+struct Text {
+  const char* first = nullptr;
+  const char* end = nullptr;
+};
+
 /// Digits alone at p, as counts are written; the end of them, p where there are none.
-const char* read_whole(const char* p, const char* end, double& value) {
+inline const char* read_whole(const Text& text, const char* p, double& value) {
+  constexpr std::ptrdiff_t k_most_digits = 16;
   std::uint64_t number = 0;
-  const char* q = p;
-  while (q < end && is_digit(*q) && q - p < 16) {
-    number = number * 10 + static_cast<std::uint64_t>(*q - '0');
-    ++q;
-  }
-  if (q < end && (*q == '.' || is_digit(*q))) return p;
+  const char* const q = decimal::read_digits(text.first, p, text.end, number);
+  if (q - p > k_most_digits || (q < text.end && *q == '.')) return p;
   value = static_cast<double>(number);
   return q;
 }
 
 /// A number of a pair; the end of it, p where it cannot stand for itself.
-const char* read_number(const char* p, const char* end, double& value) {
-  const Scanned found = scan_number(p, end);
+inline const char* read_number(const Text& text, const char* p, double& value) {
+  const Scanned found = scan_number(text.first, p, text.end);
   const char* q = p + found.size;
   // `nanms`: the finder takes no unit behind NaN.
-  if (found.size > 0 && q < end && is_letter(*q) && !std::isfinite(found.value)) return p;
+  if (found.size > 0 && q < text.end && is_letter(*q) && !std::isfinite(found.value)) return p;
   value = found.value;
   return q;
 }
 
 }  // namespace
 
-bool ShapeCache::take(const Piece& piece, const char*& p, const char* end, Record& record) {
-  double value = 0;
+/// A slot that is no sample, at p: its end; null where the text does not fit it.
+const char* ShapeCache::take(const Piece& piece, std::string_view line, const char* p,
+                             Record& record) {
+  const Text text{line.data(), line.data() + line.size()};
+  double ignored = 0;
   const char* after = p;
   switch (piece.slot) {
     case Slot::sample:
-      after = read_number(p, end, value);
-      record.samples.push_back({piece.key, value * piece.factor});
+    case Slot::number:
+      after = read_number(text, p, ignored);
       break;
     case Slot::epoch_sample:
-      after = read_whole(p, end, value);
+      after = read_whole(text, p, record.place.epoch);
       if (after == p) {
-        after = read_number(p, end, value);
-        record.samples.push_back({piece.key, value});
+        after = read_number(text, p, record.place.epoch);
+        record.samples.push_back({piece.key, record.place.epoch});
       }
-      record.place.epoch = value;
-      break;
-    case Slot::number:
-      after = read_number(p, end, value);
       break;
     case Slot::digits:
-      while (after < end && is_digit(*after)) ++after;
+      while (after < text.end && is_digit(*after)) ++after;
       break;
     case Slot::step:
-      after = read_whole(p, end, record.place.step);
+      after = read_whole(text, p, record.place.step);
       break;
     case Slot::step_total:
-      after = read_whole(p, end, record.place.step_total);
+      after = read_whole(text, p, record.place.step_total);
       break;
     case Slot::epoch:
-      after = read_whole(p, end, record.place.epoch);
+      after = read_whole(text, p, record.place.epoch);
       break;
     case Slot::inner:
-      after = read_whole(p, end, record.place.inner);
+      after = read_whole(text, p, record.place.inner);
       break;
     case Slot::inner_total:
-      after = read_whole(p, end, record.place.inner_total);
+      after = read_whole(text, p, record.place.inner_total);
       break;
     case Slot::whole:
-      after = read_whole(p, end, value);
+      after = read_whole(text, p, ignored);
       break;
     case Slot::end:
-      return p == end;
+      return p == text.end ? p : nullptr;
   }
-  const bool taken = after != p;
-  p = after;
-  return taken;
+  return after == p ? nullptr : after;
 }
 
 bool ShapeCache::fits(const Shape& shape, std::string_view line, Record& record) {
-  const char* p = line.data();
-  const char* end = p + line.size();
+  const Text text{line.data(), line.data() + line.size()};
+  const char* p = text.first;
   record.place = Place{};
   record.place.absolute = shape.absolute;
   record.samples.clear();
   record.train_loss = shape.train_loss;
   for (const Piece& piece : shape.pieces) {
-    p = skip_blanks(p, end);
-    if (static_cast<std::size_t>(end - p) < piece.size ||
+    p = skip_blanks(p, text.end);
+    if (static_cast<std::size_t>(text.end - p) < piece.size ||
         !same_bytes(p, shape.literals.data() + piece.begin, piece.size)) {
       return false;
     }
-    p = skip_blanks(p + piece.size, end);
-    if (!take(piece, p, end, record)) return false;
+    p = skip_blanks(p + piece.size, text.end);
+    if (piece.slot != Slot::sample) {
+      p = take(piece, line, p, record);
+      if (p == nullptr) return false;
+      continue;
+    }
+    double value = 0;
+    const char* const after = read_number(text, p, value);
+    if (after == p) return false;
+    record.samples.push_back({piece.key, value * piece.factor});
+    p = after;
   }
   return true;
 }
@@ -149,49 +138,51 @@ bool ShapeCache::match(std::string_view line, Record& record) {
   return false;
 }
 
-ShapeCache::Shape ShapeCache::build(std::string_view line, const std::vector<Pair>& pairs,
-                                    const std::vector<Token>& tokens, const Record& record) {
-  struct Span {
-    std::uint32_t begin;
-    std::uint32_t end;
-    Slot slot;
-    KeyId key;
-    double factor;
-  };
+/// The slot of a pair, and of its total. `left`: the samples of the record not yet met, last first;
+/// `seen`: the counts met.
+ShapeCache::Span ShapeCache::span_of(const Pair& pair, Place& seen, std::vector<Sample>& left,
+                                     Slot& total) {
+  Span span{pair.begin, pair.end, pair.integer ? Slot::whole : Slot::number, pair.key, pair.factor};
+  total = Slot::whole;
+  if (pair.meaning == Meaning::step && std::isnan(seen.step)) {
+    span.slot = Slot::step;
+    total = Slot::step_total;
+    seen.step = pair.value;
+  } else if (pair.meaning == Meaning::inner && std::isnan(seen.inner)) {
+    span.slot = Slot::inner;
+    total = Slot::inner_total;
+    seen.inner = pair.value;
+  } else if (pair.meaning == Meaning::epoch && std::isnan(seen.epoch)) {
+    const bool sampled = !left.empty() && left.back().key == pair.key;
+    span.slot = sampled ? Slot::epoch_sample : Slot::epoch;
+    if (sampled) left.pop_back();
+    seen.epoch = pair.value;
+  } else if ((pair.meaning == Meaning::metric || pair.meaning == Meaning::unknown) &&
+             !left.empty() && (pair.key == left.back().key || pair.key == KeyTable::k_none) &&
+             (left.back().value == pair.value || std::isnan(pair.value))) {
+    span.slot = Slot::sample;
+    span.key = left.back().key;
+    left.pop_back();
+  }
+  return span;
+}
+
+/// What of the line is no literal, in its order; keys stand in it as spans of Slot::end. Empty
+/// where the record holds samples that no pair explains.
+std::vector<ShapeCache::Span> ShapeCache::spans_of(const std::vector<Pair>& pairs,
+                                                   const std::vector<Token>& tokens,
+                                                   const Record& record) {
   std::vector<Span> spans;
   std::vector<Sample> left(record.samples.rbegin(), record.samples.rend());
   Place seen;
   for (const Pair& pair : pairs) {
-    Span span{pair.begin, pair.end, pair.integer ? Slot::whole : Slot::number, pair.key,
-              pair.factor};
     Slot total = Slot::whole;
-    if (pair.meaning == Meaning::step && std::isnan(seen.step)) {
-      span.slot = Slot::step;
-      total = Slot::step_total;
-      seen.step = pair.value;
-    } else if (pair.meaning == Meaning::inner && std::isnan(seen.inner)) {
-      span.slot = Slot::inner;
-      total = Slot::inner_total;
-      seen.inner = pair.value;
-    } else if (pair.meaning == Meaning::epoch && std::isnan(seen.epoch)) {
-      const bool sampled = !left.empty() && left.back().key == pair.key;
-      span.slot = sampled ? Slot::epoch_sample : Slot::epoch;
-      if (sampled) left.pop_back();
-      seen.epoch = pair.value;
-    } else if ((pair.meaning == Meaning::metric || pair.meaning == Meaning::unknown) &&
-               !left.empty() && (pair.key == left.back().key || pair.key == KeyTable::k_none) &&
-               (left.back().value == pair.value || std::isnan(pair.value))) {
-      span.slot = Slot::sample;
-      span.key = left.back().key;
-      left.pop_back();
-    }
-    spans.push_back(span);
+    spans.push_back(span_of(pair, seen, left, total));
     if (!std::isnan(pair.total)) spans.push_back({pair.total_begin, pair.total_end, total, 0, 1});
     if (pair.key_end > pair.key_begin)  // digits of a key are no slots
       spans.push_back({pair.key_begin, pair.key_end, Slot::end, 0, 1});
   }
-  Shape shape;
-  if (!left.empty()) return shape;  // not understood: no shape
+  if (!left.empty()) return {};
   const auto covered = [&spans](std::uint32_t at) {
     return std::any_of(spans.begin(), spans.end(),
                        [at](const Span& span) { return at >= span.begin && at < span.end; });
@@ -202,20 +193,29 @@ ShapeCache::Shape ShapeCache::build(std::string_view line, const std::vector<Pai
   }
   std::sort(spans.begin(), spans.end(),
             [](const Span& a, const Span& b) { return a.begin < b.begin; });
-  Piece piece;
-  const auto close = [&](Slot slot, KeyId key, double factor) {
-    std::string& text = shape.literals;
-    while (text.size() > piece.begin && is_blank(text.back())) text.pop_back();
-    const std::size_t lead = text.find_first_not_of(" \t", piece.begin);
-    if (lead != std::string::npos) piece.begin = static_cast<std::uint32_t>(lead);
-    piece.size =
-        static_cast<std::uint32_t>(text.size() - std::min<std::size_t>(piece.begin, text.size()));
-    piece.slot = slot;
-    piece.key = key;
-    piece.factor = factor;
-    shape.pieces.push_back(piece);
-    piece = Piece{};
-    piece.begin = static_cast<std::uint32_t>(text.size());
+  return spans;
+}
+
+/// Ends the piece whose literal has been written from `begin` on.
+void ShapeCache::close(Shape& shape, std::uint32_t begin, const Span& span) {
+  std::string& text = shape.literals;
+  while (text.size() > begin && is_blank(text.back())) text.pop_back();
+  const std::size_t lead = text.find_first_not_of(" \t", begin);
+  if (lead != std::string::npos) begin = static_cast<std::uint32_t>(lead);
+  const auto size =
+      static_cast<std::uint32_t>(text.size() - std::min<std::size_t>(begin, text.size()));
+  shape.pieces.push_back({begin, size, span.slot, span.key, span.factor});
+}
+
+ShapeCache::Shape ShapeCache::build(std::string_view line, const std::vector<Pair>& pairs,
+                                    const std::vector<Token>& tokens, const Record& record) {
+  Shape shape;
+  const std::vector<Span> spans = spans_of(pairs, tokens, record);
+  if (spans.empty()) return shape;  // not understood: no shape
+  std::uint32_t literal = 0;        // where that of the piece begins
+  const auto end_piece = [&shape, &literal](const Span& span) {
+    close(shape, literal, span);
+    literal = static_cast<std::uint32_t>(shape.literals.size());
   };
   std::size_t span = 0;
   for (std::uint32_t at = 0; at < line.size();) {
@@ -225,18 +225,17 @@ ShapeCache::Shape ShapeCache::build(std::string_view line, const std::vector<Pai
       if (now.slot == Slot::end) {
         shape.literals.append(line.substr(at, now.end - at));
       } else {
-        close(now.slot, now.key, now.factor);
+        end_piece(now);
       }
       at = now.end;
     } else if (is_digit(line[at])) {
-      close(Slot::digits, KeyTable::k_none, 1);
+      end_piece({at, at, Slot::digits, KeyTable::k_none, 1});
       while (at < line.size() && is_digit(line[at])) ++at;
     } else {
       shape.literals.push_back(line[at++]);
     }
   }
-  close(Slot::end, KeyTable::k_none, 1);
-  shape.samples = record.samples.size();
+  end_piece({});
   shape.train_loss = record.train_loss;
   shape.absolute = record.place.absolute;
   return shape;

@@ -68,15 +68,27 @@ class ShapeCache {
   struct Shape {
     std::string literals;
     std::vector<Piece> pieces;
-    std::size_t samples = 0;
     bool train_loss = false;
     bool absolute = false;
     std::uint64_t hits = 0;
     std::size_t next = 0;  ///< the shape that last followed this one
   };
 
+  /// A part of a line that is no literal.
+  struct Span {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    Slot slot = Slot::end;
+    KeyId key = KeyTable::k_none;
+    double factor = 1;
+  };
+
   static bool fits(const Shape& shape, std::string_view line, Record& record);
-  static bool take(const Piece& piece, const char*& p, const char* end, Record& record);
+  static const char* take(const Piece& piece, std::string_view line, const char* p, Record& record);
+  static Span span_of(const Pair& pair, Place& seen, std::vector<Sample>& left, Slot& total);
+  static std::vector<Span> spans_of(const std::vector<Pair>& pairs,
+                                    const std::vector<Token>& tokens, const Record& record);
+  static void close(Shape& shape, std::uint32_t begin, const Span& span);
   static Shape build(std::string_view line, const std::vector<Pair>& pairs,
                      const std::vector<Token>& tokens, const Record& record);
   bool try_shape(std::size_t index, std::string_view line, Record& record);

@@ -121,7 +121,7 @@ bool TableWatch::head(std::string_view line) {
 
 bool TableWatch::take_cell(std::string_view cell, const Column& column, Place& place,
                            std::vector<Cell>& cells) const {
-  const Scanned found = scan_number(cell.data(), cell.data() + cell.size());
+  const Scanned found = scan_number(cell);
   if (found.size == 0) return false;
   const std::string_view rest = cell.substr(found.size);
   if (column.meaning == Meaning::step || column.meaning == Meaning::epoch) {

@@ -88,9 +88,13 @@ class Tokenizer {
            special_size(at_ + 1) > 0;
   }
 
+  Scanned number_at(std::size_t at) const {
+    return scan_number(line_.data(), line_.data() + at, line_.data() + line_.size());
+  }
+
   /// The size of `nan`, `inf` or `infinity` as a whole word at `at`.
   std::size_t special_size(std::size_t at) const {
-    const Scanned found = scan_number(line_.data() + at, line_.data() + line_.size());
+    const Scanned found = number_at(at);
     if (found.size == 0 || std::isfinite(found.value)) return 0;
     const std::size_t after = at + found.size;
     return after < line_.size() && is_name(line_[after]) ? 0 : found.size;
@@ -113,7 +117,7 @@ class Tokenizer {
           !out_.empty() && out_.back().type == TokenType::word &&
           line_.substr(out_.back().begin, out_.back().end - out_.back().begin) == "of";
       if (const std::size_t size = named ? 0 : special_size(at_); size > 0) {
-        const double value = scan_number(line_.data() + at_, line_.data() + line_.size()).value;
+        const double value = number_at(at_).value;
         put(TokenType::number, at_ + size).value = value;
         return;
       }
@@ -146,7 +150,7 @@ class Tokenizer {
   }
 
   void number() {
-    const Scanned found = scan_number(line_.data() + at_, line_.data() + line_.size());
+    const Scanned found = number_at(at_);
     std::size_t end = at_ + found.size;
     if (found.size == 0) {
       put(TokenType::mark, at_ + 1).mark = line_[at_];

@@ -19,6 +19,7 @@ class TraceWatch {
   /// Whether the line is part of a traceback. `records`: records of metrics seen so far.
   bool line(std::string_view line, int rank, std::uint64_t number, std::uint64_t offset,
             std::uint64_t records);
+  bool open() const { return !open_.empty(); }
   /// An exception that training outlived is a warning, one that ended it a failure.
   void finish(RunBuilder& build, SourceId source, std::uint64_t records);
 
