@@ -64,8 +64,8 @@ using SpreadVector = std::vector<Number, SpreadAllocator<Number>>;
 
 /// Grows in steps of four instead of two: a third of the copying, and pages that are never touched
 /// cost nothing.
-template <class Number>
-[[gnu::noinline]] void grow(SpreadVector<Number>& numbers) {
+template <class Vector>
+[[gnu::noinline]] void grow(Vector& numbers) {
   constexpr std::size_t k_least = 16;
   numbers.reserve(std::max(k_least, 4 * numbers.size()));
 }

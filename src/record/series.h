@@ -47,7 +47,7 @@ struct Series {
   int rank = -1;  ///< of a multi-rank log; -1 where lines carry no rank
   SourceId source = 0;
 
-  SpreadVector<double> value;
+  std::vector<double> value;
   PackedColumn<std::int64_t> step;
   RunColumn<std::uint16_t> segment;    ///< 0, and one more after each restart of the run
   PackedColumn<std::uint64_t> line;    ///< 0 where lines have no meaning

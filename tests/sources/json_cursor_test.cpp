@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <charconv>
 #include <cmath>
-#include <cstring>
-#include <random>
 #include <string>
 
 namespace aplomb {
@@ -70,57 +67,6 @@ TEST(JsonCursor, SurvivesNestsOfAnyDepth) {
   walker.skip();
   EXPECT_FALSE(walker.bad());
   EXPECT_EQ(walker.at(), deep.size());
-}
-
-TEST(ReadDecimal, IsAsExactAsTheStandardLibrary) {
-  std::mt19937_64 random(7);
-  for (int i = 0; i < 200000; ++i) {
-    std::uint64_t bits = random();
-    double value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    if (!std::isfinite(value)) continue;
-    if (i % 2 == 0) value = std::ldexp(value, 0) > 1e300 ? 1.5 : std::fmod(value, 1000.0);
-    char text[64];
-    const auto written = std::to_chars(text, text + sizeof text, value);
-    double back = 0;
-    const std::size_t taken =
-        read_decimal({text, static_cast<std::size_t>(written.ptr - text)}, back);
-    ASSERT_EQ(taken, static_cast<std::size_t>(written.ptr - text))
-        << std::string(text, written.ptr);
-    ASSERT_EQ(std::memcmp(&back, &value, sizeof value), 0) << std::string(text, written.ptr);
-  }
-}
-
-TEST(ReadDecimal, RoundsAsTheStandardLibraryWhateverTheForm) {
-  std::mt19937_64 random(11);
-  for (int i = 0; i < 300000; ++i) {
-    // Up to 22 digits with a point anywhere and any small exponent: halfway cases among them.
-    std::string text;
-    const std::size_t digits = 1 + random() % 22;
-    const std::size_t point = random() % 24;
-    for (std::size_t k = 0; k < digits; ++k) {
-      if (k == point) text += '.';
-      text += static_cast<char>('0' + random() % 10);
-    }
-    if (random() % 2 == 0) text += "e" + std::to_string(static_cast<int>(random() % 60) - 30);
-    double mine = 0;
-    const std::size_t taken = read_decimal(text, mine);
-    double theirs = 0;
-    const auto done = std::from_chars(text.data(), text.data() + text.size(), theirs);
-    ASSERT_EQ(taken, static_cast<std::size_t>(done.ptr - text.data())) << text;
-    ASSERT_EQ(mine, theirs) << text;
-  }
-  for (const std::string text :
-       {"9007199254740993", "9007199254740992.5", "1e", "1e+", "0.1e-5x", "5e-324", "1e309"}) {
-    double mine = -1;
-    double theirs = -1;
-    const std::size_t taken = read_decimal(text, mine);
-    const auto done = std::from_chars(text.data(), text.data() + text.size(), theirs);
-    EXPECT_EQ(taken, static_cast<std::size_t>(done.ptr - text.data())) << text;
-    if (done.ec == std::errc()) {
-      EXPECT_EQ(mine, theirs) << text;
-    }
-  }
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class DullLines {
   /// A hash of 64 bits: two shapes of one log that share it are not to be expected.
   static std::uint64_t shape_of(std::string_view line) {
     constexpr std::uint64_t k_factor = 0x9FB21C651E98DF25U;
-    std::uint64_t hash = line.size() * k_factor;
+    std::uint64_t hash = (line.size() + 1) * k_factor;  // never 0, which is a free slot
     const auto mix = [&hash](std::uint64_t word) {
       hash = (hash ^ without_digits(word)) * k_factor;
       hash ^= hash >> 32U;
