@@ -8,6 +8,7 @@ import aplomb
 import pytest
 import torch
 from aplomb import _core
+from aplomb.gradients import _with_others
 from training import batches, loss_of, network, train
 
 
@@ -61,6 +62,17 @@ def test_dtypes_and_layouts(dtype):
     weight.grad = torch.arange(35, dtype=dtype).reshape(5, 7).t() / 16
     guard = aplomb.Guard(None, torch.optim.SGD([weight], lr=0.1))
     assert guard.judge(1.0).grad_norm == pytest.approx(float(weight.grad.double().norm()), rel=1e-12)
+
+
+def test_statistics_by_torch_are_those_of_the_scan():
+    """Gradients on another device are measured by torch; here on this one, so that both can be had."""
+    gradient = torch.randn(1000) * 100
+    gradient[[3, 500]] = torch.tensor([float("nan"), float("-inf")])
+    address, size = [gradient.data_ptr()], [gradient.numel()]
+    (scanned,) = _core.measure(address, size, ["float32"], [0], 1, 1)
+    (by_torch,) = _with_others([(0, 0.0)], [(0, gradient)])
+    assert scanned[0] == by_torch[0] == 2
+    assert scanned[1] == pytest.approx(by_torch[1], rel=1e-12)
 
 
 def test_closure_is_judged_before_its_step():
