@@ -35,6 +35,12 @@ Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
       weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
   diagnosis.standing = judge_standing(run, symptoms, ranking);
   diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
+  if (diagnosis.standing == Standing::insufficient) {
+    if (std::optional<std::string> why = why_normal(diagnosis.facts)) {
+      diagnosis.standing = Standing::healthy;
+      diagnosis.headline = *std::move(why);
+    }
+  }
   diagnosis.experiments = choose_experiments(book, diagnosis.facts, ranking, diagnosis.standing);
   diagnosis.unknown_probability = ranking.unknown_probability;
   diagnosis.causes = std::move(ranking.causes);

@@ -40,7 +40,30 @@ const std::vector<SaidRule>& rules() {
 /// The mark by which a fact that stands on words is known again.
 constexpr std::string_view k_said = "said: ";
 
+struct NormalRule {
+  Condition when;
+  std::string because;
+};
+
+std::vector<NormalRule> read_normal_rules() {
+  std::vector<NormalRule> rules;
+  for (const simdjson::dom::element entry :
+       knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
+    Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    if (when) rules.push_back({std::move(*when), knowledge::text_of(entry, "because")});
+  }
+  return rules;
+}
+
 }  // namespace
+
+std::optional<std::string> why_normal(const FactTable& facts) {
+  static const std::vector<NormalRule> the_rules = read_normal_rules();
+  for (const NormalRule& rule : the_rules) {
+    if (rule.when.holds(facts) == Truth::yes) return rule.because;
+  }
+  return std::nullopt;
+}
 
 void add_said_facts(FactTable& facts) {
   for (const SaidRule& rule : rules()) {

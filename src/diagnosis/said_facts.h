@@ -3,6 +3,9 @@
 /// `loss.nonfinite` where no metric shows it, so that causes need one rule and not two. The rules
 /// are `symptoms` of knowledge/claims.yaml; measurements come first: a fact that is held stays.
 
+#include <optional>
+#include <string>
+
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/weigh.h"
 
@@ -13,5 +16,9 @@ void add_said_facts(FactTable& facts);
 
 /// How much it weighs to explain what was only said, for each fact that stands on words.
 void add_said_severities(const FactTable& facts, SeverityOf& severities);
+
+/// Why that which was noticed is in order (`normal` of knowledge/claims.yaml); nothing where no
+/// rule says so.
+std::optional<std::string> why_normal(const FactTable& facts);
 
 }  // namespace aplomb

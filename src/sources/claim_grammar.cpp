@@ -91,6 +91,7 @@ class SentenceReader {
       if (other.kind != ElementKind::number || is_time(other)) continue;
       const std::string measured = owner_by_unit(other.unit);
       if (!measured.empty() && measured != claim.subject) break;
+      if (split_behind(i) != k_nowhere) break;  // `poor: 99 % train`
       place_value(i, claim);
       scene_.use(i);
       last = i;

@@ -75,6 +75,7 @@ void Lexicon::load(ConceptKind kind, std::string_view key) {
     concept_read.eval = knowledge::text_of(entry, "eval");
     concept_read.is = knowledge::text_of(entry, "is");
     concept_read.split = knowledge::text_of(entry, "split");
+    concept_read.state = knowledge::truth_of(entry, "state");
     concept_read.share = knowledge::truth_of(entry, "share");
     concept_read.opposite = knowledge::text_of(entry, "not");
     concept_read.alone = knowledge::text_of(entry, "alone");

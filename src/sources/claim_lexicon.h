@@ -33,6 +33,7 @@ struct Concept {
   std::string nature;  ///< lower | higher (which of them is better), process, resource, setting
   std::string train, eval;  ///< the subject that it is on that split; empty: no difference
   std::string is, split;    ///< `training`: the run, or, before another subject, that split
+  bool state = false;       ///< predicate: its value is the subject's, not that of a change
   bool share = false;       ///< a share: `99`, `99 %` and `0.99` are the same
   // predicate
   std::string opposite;  ///< what its negation says; empty: nothing

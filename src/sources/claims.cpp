@@ -25,6 +25,7 @@ bool looks_logged(std::string_view line) {
   if (std::string_view("[{<|*=-#>").find(line.front()) != std::string_view::npos) return true;
   if (line.size() > 4 && line[0] >= '0' && line[0] <= '9' && line[1] >= '0' && line[1] <= '9')
     return true;
+  if (line.find(".py:") != std::string_view::npos) return true;  // a warning names its place
   const std::string_view head = line.substr(0, 80);
   for (const std::string_view level : {"INFO", "WARN", "ERROR", "DEBUG",
                                        "Warning:", "Error:", "Exception", "File \"", "Traceback"}) {
@@ -158,6 +159,9 @@ class ClaimFacts {
       if (value) set(name + part, *value);
     };
     number(".value", claim.value);
+    const claims::Concept* what =
+        claims::Lexicon::instance().find(claims::ConceptKind::predicate, claim.predicate);
+    if (claim.value && what != nullptr && what->state) set(subject + ".value", *claim.value);
     number(".from", claim.from);
     number(".to", claim.to);
     number(".step", claim.step);

@@ -63,6 +63,23 @@ TEST(SaidFacts, RulesParseAndNameDeclaredFacts) {
   EXPECT_GT(count, 20U);
 }
 
+TEST(SaidFacts, WhatIsInOrderByNatureIsSaid) {
+  FactTable facts;
+  facts.set(said("said.asks_normal"));
+  EXPECT_FALSE(why_normal(facts));
+  facts.set(said("said.about.gan"));
+  ASSERT_TRUE(why_normal(facts));
+  facts.set(said("loss.nonfinite"));
+  EXPECT_FALSE(why_normal(facts)) << "a NaN is never in order";
+  const std::vector<std::string> declared = declared_facts();
+  for (const simdjson::dom::element entry :
+       knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
+    const auto when = Condition::parse(knowledge::text_of(entry, "when"));
+    ASSERT_TRUE(when);
+    for (const std::string& name : when->names()) EXPECT_TRUE(is_declared(declared, name)) << name;
+  }
+}
+
 /// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.
 TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
   std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};

@@ -162,7 +162,9 @@ TEST(Claims, ReadsValuesWithTheirUnits) {
 TEST(Claims, ComparesTrainingWithHeldOutData) {
   for (const char* text :
        {"High training accuracy (99%) but low validation accuracy (60%)",
-        "99% on train, 60% on test", "train accuracy is 0.99 while validation accuracy is 0.60",
+        "99% on train, 60% on test", "generalization is poor: 99% train vs 60% val",
+        "Training accuracy reaches 99 % but the validation accuracy stays at 60 %",
+        "train accuracy is 0.99 while validation accuracy is 0.60",
         "Accuracy on the training set is 99 %, on the test set only 60 %."}) {
     const Said said(text);
     EXPECT_NEAR(said.number("accuracy_gap"), 0.39, 1e-9) << text << "\n" << said.all();
