@@ -13,7 +13,7 @@ PagesAhead::PagesAhead(std::vector<std::span<const std::byte>> parts) : parts_(s
     for (std::size_t i = 0; i < std::min(k_threads, parts_.size()); ++i) {
       threads_.emplace_back([this] { work(); });
     }
-  } catch (const std::system_error&) {
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads will do
     // No more threads to be had: those that run do the work, or the reader's own page faults.
   }
 }

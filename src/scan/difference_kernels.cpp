@@ -123,7 +123,7 @@ HWY_INLINE bool add_ulps(const T* before, const T* after, T infinity, Lanes& lan
     unchanged = hn::Sub(unchanged, hn::VecFromMask(d, hn::Eq(apart, zero)));
     sum = hn::Add(sum, widened_sum(d, apart));
   }
-  HWY_ALIGN T values[3 * HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN T values[3 * (HWY_MAX_BYTES / sizeof(T))];
   const std::size_t count = hn::Lanes(d);
   hn::Store(largest, d, values);
   hn::Store(most, d, values + count);
