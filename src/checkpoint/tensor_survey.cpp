@@ -26,10 +26,11 @@ std::vector<std::optional<TensorStats>> scan_all(const Checkpoint& checkpoint,
     return stored_bytes(checkpoint.tensors[a]) > stored_bytes(checkpoint.tensors[b]);
   });
   std::vector<std::optional<TensorStats>> stats(order.size());
-  std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> next = options.rank;
   std::atomic<std::uint64_t> done = 0;
   const auto work = [&]() {
-    for (std::size_t i = next++; i < order.size(); i = next++) {
+    for (std::size_t i = next.fetch_add(options.ranks); i < order.size();
+         i = next.fetch_add(options.ranks)) {
       const Tensor& tensor = checkpoint.tensors[order[i]];
       stats[order[i]] = scan_tensor(tensor);
       const std::uint64_t bytes = done += stored_bytes(tensor);
@@ -40,6 +41,7 @@ std::vector<std::optional<TensorStats>> scan_all(const Checkpoint& checkpoint,
   for (int i = 1; i < options.threads; ++i) others.emplace_back(work);
   work();
   for (std::thread& each : others) each.join();
+  if (options.join) options.join(stats);
   return stats;
 }
 

@@ -41,6 +41,11 @@ struct SurveyOptions {
   int threads = 1;
   /// Called now and then with the bytes done, from whichever thread; may be empty.
   std::function<void(std::uint64_t done_bytes)> progress;
+  /// Of several processes this is `rank`: each scans its share of the tensors, and `join` fills in
+  /// what the others found.
+  std::size_t rank = 0;
+  std::size_t ranks = 1;
+  std::function<void(std::vector<std::optional<TensorStats>>& stats)> join;
 };
 
 /// The result does not depend on the threads.

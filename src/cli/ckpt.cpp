@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include "api/checkpoint_report.h"
 #include "checkpoint/tensor_filter.h"
@@ -12,6 +14,7 @@
 #include "cli/ckpt_json.h"
 #include "cli/ckpt_tables.h"
 #include "cli/command.h"
+#include "cli/mpi_ranks.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/text.h"
@@ -49,6 +52,7 @@ class CkptCommand : public Command {
         "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
         "\n"
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed.\n"
+        "`mpirun -n N aplomb ckpt scan PATH` shares the tensors among N processes.\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
     scan_ = verb("scan", "Statistics of every tensor, and what is wrong on sight");
     scan_->add_flag("--verify", options_.verify, "check the checksums of torch archives as well");
@@ -69,6 +73,11 @@ class CkptCommand : public Command {
   bool wanted() const override { return app_->parsed(); }
 
   int run() override {
+    std::string why;
+    ranks_ = MpiRanks::start(why);
+    if (!why.empty()) complain(why);
+    // A scan is shared among the processes; what else is asked, the first one answers alone.
+    if (ranks_ && ranks_->rank() > 0 && !scan_->parsed()) return k_exit_healthy;
     auto checkpoint = open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.
@@ -111,6 +120,7 @@ class CkptCommand : public Command {
   int scan(CheckpointFindings& findings) {
     const Survey seen = look(*findings.checkpoint);
     findings.survey = &seen;
+    if (ranks_ && ranks_->rank() > 0) return k_exit_healthy;
     return finish(findings, survey_table(*findings.checkpoint, seen, options_.most));
   }
 
@@ -158,9 +168,35 @@ class CkptCommand : public Command {
       const std::scoped_lock hold(one_line);
       progress.show(done, all);
     };
+    if (ranks_) {
+      how.rank = static_cast<std::size_t>(ranks_->rank());
+      how.ranks = static_cast<std::size_t>(ranks_->size());
+      how.join = [&](std::vector<std::optional<TensorStats>>& stats) { join_ranks(stats); };
+    }
     Survey seen = survey(checkpoint, how);
     progress.clear();
     return seen;
+  }
+
+  /// Every process sends what it scanned to the first one.
+  void join_ranks(std::vector<std::optional<TensorStats>>& stats) const {
+    static_assert(std::is_trivially_copyable_v<TensorStats>);
+    constexpr std::size_t k_row = sizeof(std::uint64_t) + sizeof(TensorStats);
+    std::string own;
+    for (std::uint64_t i = 0; ranks_->rank() > 0 && i < stats.size(); ++i) {
+      if (!stats[i]) continue;
+      own.append(reinterpret_cast<const char*>(&i), sizeof i);  // NOLINT: as bytes
+      own.append(reinterpret_cast<const char*>(&*stats[i]), sizeof(TensorStats));  // NOLINT
+    }
+    for (const std::string& theirs : ranks_->gather(own)) {
+      for (std::size_t at = 0; at + k_row <= theirs.size(); at += k_row) {
+        std::uint64_t index = 0;
+        TensorStats one;
+        std::memcpy(&index, theirs.data() + at, sizeof index);
+        std::memcpy(&one, theirs.data() + at + sizeof index, sizeof one);
+        if (index < stats.size()) stats[index] = one;
+      }
+    }
   }
 
   void keep(Precision& precision) const {
@@ -218,6 +254,7 @@ class CkptCommand : public Command {
   CLI::App* optimizer_ = nullptr;
   CLI::App* resume_ = nullptr;
   Options options_;
+  std::unique_ptr<MpiRanks> ranks_;
 };
 
 }  // namespace

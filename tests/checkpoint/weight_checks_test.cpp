@@ -16,6 +16,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+SurveyOptions threads(int count) {
+  SurveyOptions options;
+  options.threads = count;
+  return options;
+}
+
 /// A checkpoint whose weights live here.
 class Made {
  public:
@@ -43,7 +49,7 @@ class Made {
     return add(name, {rows, columns}, std::move(values));
   }
   std::vector<WeightNote> notes(bool at_init = false) {
-    return check_weights(checkpoint, survey(checkpoint, {2, {}}), at_init);
+    return check_weights(checkpoint, survey(checkpoint, threads(2)), at_init);
   }
   Checkpoint checkpoint;
 
@@ -143,7 +149,7 @@ TEST(TensorFilter, GlobsAndKinds) {
 TEST(Survey, IsTheSameForEveryNumberOfThreads) {
   Made made = healthy();
   const Survey one = survey(made.checkpoint);
-  const Survey many = survey(made.checkpoint, {7, {}});
+  const Survey many = survey(made.checkpoint, threads(7));
   ASSERT_EQ(one.tensors.size(), many.tensors.size());
   for (std::size_t i = 0; i < one.tensors.size(); ++i) {
     EXPECT_EQ(one.tensors[i].stats->sum_squares, many.tensors[i].stats->sum_squares);
