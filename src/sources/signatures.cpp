@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/text.h"
 #include "sources/quantity.h"
@@ -82,11 +83,14 @@ void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::ui
         std::any_of(hits_.begin(), hits_.end(), [&](const Hit& hit) { return hit.owner == owner; });
     if (!known) hits_.push_back({owner, position});
   });
-  const bool dump = !hits_.empty() && is_dump(line);
+  std::optional<bool> dump;  // looked at once, and not for words that were tried often enough
   for (const Hit& hit : hits_) {
     const Signature& signature = *table.all()[hit.owner];
-    const bool spent = ++tries_[hit.owner] > k_most_tries;
-    if ((spent || dump) && signature.role == SignatureRole::symptom) continue;
+    if (signature.role == SignatureRole::symptom) {
+      if (++tries_[hit.owner] > k_most_tries) continue;
+      if (!dump) dump = is_dump(line);
+      if (*dump) continue;
+    }
     const std::string_view window = window_around(line, hit.position);
     Event event;
     event.kind = signature.kind;
