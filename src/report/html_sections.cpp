@@ -243,7 +243,8 @@ std::string inputs(const Report& report) {
   std::size_t doubtful = 0;
   for (const ReportInput& input : report.inputs) {
     std::string warnings;
-    for (const std::string& each : input.warnings) warnings += "<li>" + escape(each) + "</li>";
+    for (const std::string& each : input.warnings)
+      warnings += fmt::format("<li>{}</li>", escape(each));
     if (!warnings.empty()) warnings = "<ul class=\"warn\">" + warnings + "</ul>";
     doubtful += input.warnings.empty() ? 0 : 1;
     rows += fmt::format(

@@ -166,7 +166,8 @@ class SentenceReader {
     if (const std::string measured = owner_by_unit(at.unit); !measured.empty()) return measured;
     std::size_t split = split_behind(number);
     if (split != k_nowhere) return measured_on(split, at);
-    for (std::size_t i = number; i-- > 0 && gap(elements_[i], at) <= k_value_reach;) {
+    for (std::size_t i = number; i-- > 0;) {
+      if (gap(elements_[i], at) > k_value_reach) break;
       const Meeting met = meet(i, at, split);
       if (met == Meeting::owner) return scene_.subject(i);
       if (met == Meeting::end) break;

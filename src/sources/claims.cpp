@@ -167,7 +167,8 @@ class ClaimFacts {
     number(".step", claim.step);
     number(".epoch", claim.epoch);
     if (claim.from && claim.to && *claim.from > 0) set(name + ".ratio", *claim.to / *claim.from);
-    for (const std::string& condition : claim.conditions) set(name + "." + condition, true);
+    for (const std::string& condition : claim.conditions)
+      set(fmt::format("{}.{}", name, condition), true);
     if (claim.judges.empty()) return;
     const char* how = claim.judges == "good" ? "works" : "fails";
     for (const std::string& condition : claim.conditions)

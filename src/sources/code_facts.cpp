@@ -27,6 +27,32 @@ std::size_t string_end(std::string_view line, std::size_t at) {
   return std::min(end + 1, line.size());
 }
 
+/// The end of the name or number that begins at `at`; a number goes on over its point and exponent.
+std::size_t word_end(std::string_view line, std::size_t at) {
+  const bool number = line[at] >= '0' && line[at] <= '9';
+  std::size_t end = at + 1;
+  for (; end < line.size(); ++end) {
+    const char c = line[end];
+    const char before = line[end - 1];
+    const bool sign_of_exponent = (c == '-' || c == '+') && (before == 'e' || before == 'E');
+    if (!is_name(c) && !(number && (c == '.' || sign_of_exponent))) break;
+  }
+  return end;
+}
+
+/// The end of the sign at `at`: two characters for `+=`, `==` and their kin, else one.
+std::size_t sign_end(std::string_view line, std::size_t at) {
+  const bool pair = at + 1 < line.size() && line[at + 1] == '=' &&
+                    std::string_view("+-*/=!<>").find(line[at]) != std::string_view::npos;
+  return at + (pair ? 2 : 1);
+}
+
+int depth_behind(char c, int depth) {
+  if (c == '(' || c == '[' || c == '{') return depth + 1;
+  if (c == ')' || c == ']' || c == '}') return std::max(0, depth - 1);
+  return depth;
+}
+
 bool meets(const std::string& word, const std::string& token) {
   if (word == "_") return true;
   const bool open_head = word.size() > 1 && word.front() == '*';
@@ -65,31 +91,17 @@ int add_tokens(std::string_view line, int depth, std::vector<std::string>& token
   for (std::size_t at = 0; at < line.size();) {
     const char c = line[at];
     if (c == '#') break;
+    std::size_t end = at;
     if (c == '"' || c == '\'') {
-      const std::size_t end = string_end(line, at);
+      end = string_end(line, at);
       tokens.push_back("'" + std::string(line.substr(at + 1, end - at - 1)));
       if (tokens.back().size() > 1) tokens.back().pop_back();
-      at = end;
-    } else if (is_name(c)) {
-      std::size_t end = at;
-      const bool number = c >= '0' && c <= '9';
-      const auto goes_on = [&](std::size_t i) {
-        if (is_name(line[i])) return true;
-        if (!number) return false;
-        return line[i] == '.' ||
-               ((line[i] == '-' || line[i] == '+') && (line[i - 1] == 'e' || line[i - 1] == 'E'));
-      };
-      while (end < line.size() && goes_on(end)) ++end;
-      tokens.emplace_back(line.substr(at, end - at));
-      at = end;
     } else {
-      const bool pair = at + 1 < line.size() && line[at + 1] == '=' &&
-                        std::string_view("+-*/=!<>").find(c) != std::string_view::npos;
-      if (c == '(' || c == '[' || c == '{') ++depth;
-      if (c == ')' || c == ']' || c == '}') depth = std::max(0, depth - 1);
-      if (static_cast<unsigned char>(c) > ' ') tokens.emplace_back(line.substr(at, pair ? 2 : 1));
-      at += pair ? 2 : 1;
+      end = is_name(c) ? word_end(line, at) : sign_end(line, at);
+      if (static_cast<unsigned char>(c) > ' ') tokens.emplace_back(line.substr(at, end - at));
+      depth = depth_behind(c, depth);
     }
+    at = end;
   }
   return depth;
 }
