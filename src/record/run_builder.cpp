@@ -8,7 +8,7 @@ namespace aplomb {
 
 SourceId RunBuilder::open(std::string path, std::string kind, std::uint64_t bytes) {
   run_.sources.push_back({std::move(path), std::move(kind), bytes, {}});
-  states_.resize(run_.sources.size());
+  make_room();
   return static_cast<SourceId>(run_.sources.size() - 1);
 }
 
@@ -36,10 +36,8 @@ SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_
   fresh.rank = rank;
   fresh.source = source;
   run_.series.push_back(std::move(fresh));
-  SeriesState place;
-  place.source = source;
-  place.segment = states_[source].segment;
-  series_states_.push_back(place);
+  make_room();
+  series_states_.back().segment = states_[source].segment;
   const auto id = static_cast<SeriesId>(run_.series.size() - 1);
   ids_.emplace(std::move(key), id);
   return id;

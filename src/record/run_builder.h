@@ -32,7 +32,8 @@ class RunBuilder {
       4096;  ///< further events likewise (the first and last are kept)
   static constexpr std::size_t k_max_defects = 256;
 
-  explicit RunBuilder(Run& run) : run_(run) {}
+  /// The Run may hold something already: what is there stays, and keeps its ids.
+  explicit RunBuilder(Run& run) : run_(run) { make_room(); }
 
   SourceId open(std::string path, std::string kind, std::uint64_t bytes);
   Source& source(SourceId id) { return run_.sources[id]; }
@@ -87,6 +88,12 @@ class RunBuilder {
     std::int64_t last_step = std::numeric_limits<std::int64_t>::min();
   };
   void restart(SourceState& state);
+  /// A state for each source and series of the Run, also for those that another builder made.
+  void make_room() {
+    states_.resize(run_.sources.size());
+    while (series_states_.size() < run_.series.size())
+      series_states_.push_back({run_.series[series_states_.size()].source});
+  }
 
   Run& run_;
   std::vector<SourceState> states_;

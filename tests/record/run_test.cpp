@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "record/run_builder.h"
 
@@ -43,6 +44,21 @@ TEST(RunBuilder, AStepThatGoesBackStartsASegmentForAllSeriesOfTheSource) {
   EXPECT_EQ(run.restarts, 1U);
   EXPECT_EQ(run.series[loss].segment, (std::vector<std::uint16_t>{0, 0, 0, 1, 1}));
   EXPECT_EQ(run.series[lr].segment, run.series[loss].segment);
+}
+
+TEST(RunBuilder, GoesOnWithARunThatHasSeriesAlready) {
+  aplomb::Run run;
+  RunBuilder first(run);
+  const SourceId log = first.open("log", "text-log", 0);
+  for (int i = 0; i < 100; ++i)
+    first.series(log, "m" + std::to_string(i), "m", Role::other, StepKind::explicit_);
+  RunBuilder second(run);
+  const SourceId state = second.open("state", "trainer-state", 0);
+  const SeriesId loss = second.series(state, "loss", "loss", Role::loss, StepKind::explicit_);
+  for (const std::int64_t step : {10, 20, 10}) second.append(loss, step, 1.0, 0, 0);
+  EXPECT_EQ(run.series[loss].source, state);
+  EXPECT_EQ(run.series[loss].segment, (std::vector<std::uint16_t>{0, 0, 1}));
+  EXPECT_EQ(second.last_step(state), 20);
 }
 
 }  // namespace
