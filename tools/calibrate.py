@@ -10,8 +10,8 @@ towards 1 (--strength is the standard deviation of its logarithm), because few c
 temperature and the weight of the unknown cause are fitted along.
 
 Printed: accuracy, family and calibration error as shipped (and, of the cases with any finding, how sure the first cause was
-on average and how often it was right: a calibration error does not tell modesty from boasting), the same cross-validated by case (weights fitted without the
-case that they judge), the confusion between causes, and the weights that the cases would change most.
+on average and how often it was right: a calibration error does not tell modesty from boasting), the same cross-validated
+by case (weights fitted without the case that they judge), the confusion between causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """

@@ -125,10 +125,9 @@ struct Report {
   std::vector<ReportRun> runs;  ///< worst first; one where the inputs hold one run
   std::map<std::string, ReportValue> settings;
   /// `headline` (what went wrong, one sentence), `seen` (the same without a word about the cause;
-  /// missing where nothing is wrong), `first_action` (what to do about it), `bring` (of insufficient
-  /// evidence: what would tell more), `run`, `runs`,
-  /// `framework` (slug, where known), `steps` (last step seen), `samples`, `seconds` (what the
-  /// diagnosis took).
+  /// missing where nothing is wrong), `first_action` (what to do about it), `bring` (of
+  /// insufficient evidence: what would tell more), `run`, `runs`, `framework` (slug, where known),
+  /// `steps` (last step seen), `samples`, `seconds` (what the diagnosis took).
   std::map<std::string, ReportValue> summary;
 };
 

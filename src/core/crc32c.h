@@ -1,6 +1,6 @@
 #pragma once
-/// CRC-32C (Castagnoli), the checksum of TFRecord frames and of the step record: by the CPU's instruction where it has
-/// one, else by table.
+/// CRC-32C (Castagnoli), the checksum of TFRecord frames and of the step record: by the CPU's
+/// instruction where it has one, else by table.
 
 #include <cstdint>
 #include <string_view>

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/crc32c.h"
 #include "core/text.h"
 #include "sources/byte_window.h"
-#include "core/crc32c.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
 #include "sources/tf_event.h"

@@ -12,7 +12,8 @@ TEST(Spike, SkipsABatchWhoseLossStandsApart) {
   const GuardVerdict verdict = loop.feed(4.0, 1.0);
   EXPECT_EQ(verdict.action, GuardAction::skip);
   EXPECT_EQ(verdict.policy, "spike");
-  EXPECT_NE(verdict.reason().find("loss 4 is 1.99x its level"), std::string_view::npos) << verdict.reason();
+  EXPECT_NE(verdict.reason().find("loss 4 is 1.99x its level"), std::string_view::npos)
+      << verdict.reason();
   loop.calm(100);
 }
 
