@@ -11,7 +11,8 @@ temperature and the weight of the unknown cause are fitted along.
 
 Printed: accuracy, family and calibration error as shipped (and, of the cases with any finding, how sure the first cause was
 on average and how often it was right: a calibration error does not tell modesty from boasting), the same cross-validated
-by case (weights fitted without the case that they judge), the confusion between causes, and the weights that the cases would change most.
+by case (weights fitted without the case that they judge), the confusion between
+causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
