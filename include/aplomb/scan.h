@@ -6,8 +6,7 @@
  *     aplomb_tensor grads[] = {{data, count, APLOMB_BF16}, ...};
  *     aplomb_tensor_stats stats[sizeof(grads) / sizeof(grads[0])];
  *     if (aplomb_scan(grads, 2, 4, stats, sizeof(stats[0])) != APLOMB_SCAN_OK) ...
- *     if (stats[0].nan + stats[0].inf > 0) printf("bad at %lld\n", (long
- * long)stats[0].first_nonfinite);
+ *     if (stats[0].nan + stats[0].inf > 0) report(stats[0].first_nonfinite);
  *
  * Tensors are flat and contiguous, in host memory, at any alignment; they are only read. NaN and
  * Inf are normal input: the sums and extremes leave them out, norm and mean do not. The result does

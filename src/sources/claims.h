@@ -5,12 +5,13 @@
 ///     while (...) claims.line(line, number, offset);
 ///     claims.finish(build, source);          // the facts go into the Run here
 ///
-///   said.loss.nonfinite = true        `.value .from .to .ratio .step .epoch`, `.<condition>` =
-///   true said.gpu_util.value = 0.2         shares as fractions said.works_with.fp32,
-///   said.fails_with.fp16, said.works_without.amp, ... said.smaller_works.learning_rate  it works
-///   with a smaller value of a setting than it fails with said.accuracy_gap = 0.39 training minus
-///   held-out, where both are said said.asks_normal                  the text asks whether what it
-///   sees is normal
+///     said.loss.nonfinite = true              and .value .from .to .ratio .step .epoch
+///     said.loss.nonfinite.fp16 = true         under a condition
+///     said.gpu_util.value = 0.2               shares as fractions
+///     said.works_with.fp32, said.fails_with.fp16, said.works_without.amp, ...
+///     said.smaller_works.learning_rate        it works with a smaller value than it fails with
+///     said.accuracy_gap = 0.39                training minus held-out, where both are said
+///     said.asks_normal                        the text asks whether what it sees is normal
 ///
 /// Only texts of at most k_account_lines lines count (docs/design/0004-what-people-write.md), and
 /// in them only lines that read like prose. Cost: nothing after that many lines; before, a few
