@@ -2,12 +2,10 @@
 /// Nested text: JSON, and what Python code and its printed objects look like, read in one tolerant
 /// pass:
 ///
-///     {"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}      ->
-///     zero_optimization.stage = 3, ... training_args = GRPOConfig(learning_rate=5e-6, ->
-///     learning_rate = 5e-6 (call GRPOConfig)
-///                                model_init_kwargs={"torch_dtype": torch.bfloat16})
-///     optimizer = dict(type='SGD', lr=0.02)                                 -> optimizer.type =
-///     SGD, optimizer.lr = 0.02 cfg.SOLVER.BASE_LR = 0.02 -> cfg.SOLVER.BASE_LR = 0.02
+///     {"zero_optimization": {"stage": 3}}       zero_optimization.stage = 3
+///     args = GRPOConfig(learning_rate=5e-6)     learning_rate = 5e-6 (call GRPOConfig)
+///     optimizer = dict(type='SGD', lr=0.02)     optimizer.type = SGD, optimizer.lr = 0.02
+///     cfg.SOLVER.BASE_LR = 0.02                 cfg.SOLVER.BASE_LR = 0.02
 ///
 /// Why no JSON library here: the values' places are needed to edit them, and what users have are
 /// JSON with comments and trailing commas, templates with bare words for values, fragments that
