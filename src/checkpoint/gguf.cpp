@@ -263,8 +263,8 @@ bool looks_like_gguf(std::span<const std::byte> bytes) {
                                           [](char a, std::byte b) { return std::byte(a) == b; });
 }
 
-Result<GgufFile> read_gguf(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                           const std::string& path) {
+Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
+                           const std::shared_ptr<const void>& owner, const std::string& path) {
   GgufFile file;
   file.findings.of(path);
   const std::string why = GgufReader(bytes, file).read(owner);

@@ -25,7 +25,7 @@ struct GgufFile {
 bool looks_like_gguf(std::span<const std::byte> bytes);
 
 /// Errors: bad_format (a header that cannot be read), unsupported (version 1, big-endian).
-Result<GgufFile> read_gguf(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                           const std::string& path);
+Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
+                           const std::shared_ptr<const void>& owner, const std::string& path);
 
 }  // namespace aplomb
