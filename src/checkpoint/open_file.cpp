@@ -151,7 +151,7 @@ class FileReader {
   }
 
   std::string read_blocks(const std::string& path, const MappedFile& file,
-                          std::shared_ptr<const void> owner, std::size_t index) {
+                          const std::shared_ptr<const void>& owner, std::size_t index) {
     auto read = read_gguf(file.bytes(), owner, path);
     if (!read) {
       opening_.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
