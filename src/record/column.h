@@ -11,7 +11,8 @@
 ///
 /// SpreadAllocator: readers append to dozens of columns in turn, each at the same index. Blocks of
 /// memory from the system all begin at the same byte of a page, so that equal indices would fight
-/// for one set of the first-level cache; it shifts each block by another line of a page.
+/// for one set of the first-level cache; it shifts each block of a page or more by another line of
+/// a page.
 
 #include <algorithm>
 #include <atomic>
@@ -38,6 +39,7 @@ class SpreadAllocator {
 
   Number* allocate(std::size_t count) {
     if (count > k_most_bytes / sizeof(Number)) throw std::bad_alloc();
+    if (is_small(count)) return static_cast<Number*>(::operator new(count * sizeof(Number)));
     static std::atomic<std::size_t> blocks{0};
     const std::size_t line = 1 + blocks.fetch_add(1, std::memory_order_relaxed) % (k_lines - 1);
     auto* const block = static_cast<std::byte*>(::operator new(count * sizeof(Number) + k_page));
@@ -45,7 +47,11 @@ class SpreadAllocator {
     std::memcpy(numbers - sizeof block, &block, sizeof block);
     return reinterpret_cast<Number*>(numbers);
   }
-  void deallocate(Number* numbers, std::size_t) {
+  void deallocate(Number* numbers, std::size_t count) {
+    if (is_small(count)) {
+      ::operator delete(numbers);
+      return;
+    }
     std::byte* block = nullptr;
     std::memcpy(&block, reinterpret_cast<std::byte*>(numbers) - sizeof block, sizeof block);
     ::operator delete(block);
@@ -53,6 +59,7 @@ class SpreadAllocator {
   friend bool operator==(const SpreadAllocator&, const SpreadAllocator&) { return true; }
 
  private:
+  static bool is_small(std::size_t count) { return count * sizeof(Number) < k_page; }
   static constexpr std::size_t k_line = 64;
   static constexpr std::size_t k_page = 4096;
   static constexpr std::size_t k_lines = k_page / k_line;
