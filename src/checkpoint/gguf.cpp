@@ -265,6 +265,10 @@ bool looks_like_gguf(std::span<const std::byte> bytes) {
 
 Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
                            const std::shared_ptr<const void>& owner, const std::string& path) {
+  if (!looks_like_gguf(bytes)) {
+    return fail(ErrorCode::bad_format,
+                fmt::format("[gguf] {} cannot be read: no GGUF header of 24 bytes", path));
+  }
   GgufFile file;
   file.findings.of(path);
   const std::string why = GgufReader(bytes, file).read(owner);

@@ -44,7 +44,7 @@ class SpreadAllocator {
     const std::size_t line = 1 + blocks.fetch_add(1, std::memory_order_relaxed) % (k_lines - 1);
     auto* const block = static_cast<std::byte*>(::operator new(count * sizeof(Number) + k_page));
     std::byte* const numbers = block + line * k_line;
-    std::memcpy(numbers - sizeof block, &block, sizeof block);
+    std::memcpy(numbers - sizeof block, &block, sizeof block);  // NOLINT(bugprone-multi-level*)
     return reinterpret_cast<Number*>(numbers);
   }
   void deallocate(Number* numbers, std::size_t count) {
@@ -52,9 +52,9 @@ class SpreadAllocator {
       ::operator delete(numbers);
       return;
     }
-    std::byte* block = nullptr;
+    std::byte* block = nullptr;  // NOLINTBEGIN(bugprone-multi-level*)
     std::memcpy(&block, reinterpret_cast<std::byte*>(numbers) - sizeof block, sizeof block);
-    ::operator delete(block);
+    ::operator delete(block);  // NOLINTEND(bugprone-multi-level*)
   }
   friend bool operator==(const SpreadAllocator&, const SpreadAllocator&) { return true; }
 
@@ -121,7 +121,7 @@ class ColumnIterator {
 
 /// What the columns share: all that operator[] and size() give.
 template <class Column, class Number>
-class ReadableColumn {
+class ReadableColumn {  // NOLINT(bugprone-crtp*)
  public:
   using value_type = Number;
   using const_iterator = ColumnIterator<Column>;

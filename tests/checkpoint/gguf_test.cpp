@@ -56,6 +56,11 @@ TEST(Gguf, GivesShapesRowMajorAndPlainTypesAsTheyAre) {
   EXPECT_EQ(scan_tensor(got->tensors[1])->sum, -1);
 }
 
+TEST(Gguf, WhatIsTooShortForAHeaderIsRefused) {
+  for (const std::string& file : {std::string(), std::string("G"), std::string("GGUF\3\0\0\0", 8)})
+    EXPECT_FALSE(read(file).has_value());
+}
+
 TEST(Gguf, AQuantisedBlockIsSizedAndABadScaleFound) {
   // Q8_0: an fp16 scale, then 32 signed bytes. The second block's scale is NaN.
   const std::string good = raw<std::uint16_t>({0x3C00}) + std::string(32, '\1');
