@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "diagnosis/caught_values.h"
 #include "diagnosis/incident_facts.h"
 
 namespace aplomb {
@@ -34,17 +35,6 @@ struct FlightGroup {
   }
 };
 
-double number(const Event& event, const char* name) {
-  const auto found = event.caught.find(name);
-  const double* value = found == event.caught.end() ? nullptr : as_number(found->second);
-  return value == nullptr ? -1 : *value;
-}
-
-std::string text(const Event& event, const char* name) {
-  const auto found = event.caught.find(name);
-  return found == event.caught.end() ? std::string() : show(found->second);
-}
-
 /// Collectives whose ranks may send different amounts.
 bool may_differ_in_size(const std::string& op) {
   return op.find("all_to_all") != std::string::npos || op.find("gather") != std::string::npos ||
@@ -62,11 +52,11 @@ class FlightComparison {
   FlightComparison(const Run& run, FactTable& facts) : facts_(facts) {
     for (const Event& event : run.events) {
       if (event.kind != "flight-group" || event.rank < 0) continue;
-      const std::string members = text(event, "members");
-      FlightGroup& group = groups_[text(event, "group") + ":" + members];
-      group.what = text(event, "what");
-      group.ranks[event.rank] = {number(event, "first"), number(event, "last"),
-                                 number(event, "numel"), text(event, "op"), &event};
+      const std::string members = caught_text(event, "members");
+      FlightGroup& group = groups_[caught_text(event, "group") + ":" + members];
+      group.what = caught_text(event, "what");
+      group.ranks[event.rank] = {caught_number(event, "first"), caught_number(event, "last"),
+                                 caught_number(event, "numel"), caught_text(event, "op"), &event};
     }
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/text.h"
+#include "diagnosis/caught_values.h"
 #include "diagnosis/incident_facts.h"
 
 namespace aplomb {
@@ -22,23 +23,13 @@ struct Timeout {
   Origin origin;
 };
 
-double number(const Event& event, const char* name) {
-  const auto found = event.caught.find(name);
-  const double* value = found == event.caught.end() ? nullptr : as_number(found->second);
-  return value == nullptr ? -1 : *value;
-}
-
-std::string text(const Event& event, const char* name) {
-  const auto found = event.caught.find(name);
-  return found == event.caught.end() ? std::string() : show(found->second);
-}
-
 std::vector<Timeout> timeouts_of(const Run& run) {
   std::vector<Timeout> timeouts;
   for (const Event& event : run.events) {
     if (event.kind != "nccl-watchdog") continue;
-    timeouts.push_back({event.rank, number(event, "seq"), text(event, "op_text"),
-                        number(event, "numel_in"), number(event, "numel_out"), event.origin});
+    timeouts.push_back({event.rank, caught_number(event, "seq"), caught_text(event, "op_text"),
+                        caught_number(event, "numel_in"), caught_number(event, "numel_out"),
+                        event.origin});
   }
   return timeouts;
 }
@@ -96,7 +87,7 @@ class HangComparison {
     // start.
     if (first.seq >= 0) set("hang.late_seq", first.seq > 100, describe(first));
     for (const Event& event : run_.events) {
-      const double timeout_ms = number(event, "timeout_ms");
+      const double timeout_ms = caught_number(event, "timeout_ms");
       if (event.kind != "nccl-watchdog" || timeout_ms < 0) continue;
       const double seconds = timeout_ms / 1000;
       set("hang.timeout_s", seconds, fmt::format("time-out {:.0f} s", seconds));
@@ -155,7 +146,7 @@ class HangComparison {
     Origin origin;
     for (const Event& event : run_.events) {
       if (event.kind != "nccl-progress") continue;
-      const double enqueued = number(event, "enqueued");
+      const double enqueued = caught_number(event, "enqueued");
       if (enqueued < 0) continue;
       if (least < 0 || enqueued < least) least = enqueued;
       most = std::max(most, enqueued);

@@ -1,0 +1,24 @@
+#pragma once
+/// What an Event's pattern caught, by name, for facts that compare events over ranks.
+
+#include <string>
+
+#include "core/value.h"
+#include "record/run.h"
+
+namespace aplomb {
+
+/// -1 where nothing of that name was caught, or no number: counts and sizes are never negative.
+inline double caught_number(const Event& event, const char* name) {
+  const auto found = event.caught.find(name);
+  const double* value = found == event.caught.end() ? nullptr : as_number(found->second);
+  return value == nullptr ? -1 : *value;
+}
+
+/// Empty where nothing of that name was caught.
+inline std::string caught_text(const Event& event, const char* name) {
+  const auto found = event.caught.find(name);
+  return found == event.caught.end() ? std::string() : show(found->second);
+}
+
+}  // namespace aplomb
