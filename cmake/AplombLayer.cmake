@@ -1,10 +1,14 @@
-# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def...])
+# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def...] [PRECOMPILE header...] [COLD])
 #
 # One static library for the folder src/NAME, from every .cpp in it (and below it) but main.cpp.
 # FAMILY names rosters in the folder or below it: each APLOMB_MEMBER(x) line needs x.cpp beside its
 # roster and tests/NAME/x_test.cpp, or configuring stops and says which file is missing.
+#
+# With APLOMB_PRECOMPILED the standard headers that most files share, and those of PRECOMPILE, are compiled once a
+# layer. Only the release preset does so: the dev preset holds every file to its own includes. COLD marks a layer
+# that runs once a report, not once a line: its release build is -O1, which halves its compile time.
 function(aplomb_layer name)
-  cmake_parse_arguments(layer "" "" "DEPENDS;USES;FAMILY" ${ARGN})
+  cmake_parse_arguments(layer "COLD" "" "DEPENDS;USES;FAMILY;PRECOMPILE" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/[a-z_]*_tool\\.cpp$")
@@ -17,6 +21,14 @@ function(aplomb_layer name)
   endforeach()
   target_link_libraries(aplomb_${name} PUBLIC tl::expected PRIVATE fmt::fmt ${layer_USES})
   aplomb_warnings(aplomb_${name})
+  if(APLOMB_PRECOMPILED)
+    target_precompile_headers(aplomb_${name} PRIVATE <algorithm> <array> <cmath> <cstdint> <map> <memory> <optional>
+                              <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h>
+                              <tl/expected.hpp> ${layer_PRECOMPILE})
+  endif()
+  if(layer_COLD)
+    target_compile_options(aplomb_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
 
   foreach(roster IN LISTS layer_FAMILY)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${roster}")
