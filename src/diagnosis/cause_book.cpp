@@ -164,6 +164,7 @@ void add_said_names(std::vector<std::string>& out) {
   const std::vector<std::string> predicates = ids("predicates");
   for (const std::string& subject : ids("subjects")) {
     out.push_back(fmt::format("said.{}.value", subject));
+    out.push_back(fmt::format("said.{}.trend", subject));
     for (const std::string& predicate : predicates) {
       out.push_back(fmt::format("said.{}.{}", subject, predicate));
       out.push_back(fmt::format("said.{}.{}.*", subject, predicate));
@@ -171,6 +172,7 @@ void add_said_names(std::vector<std::string>& out) {
     for (const char* which : {"smaller_works", "works_at", "fails_at"})
       out.push_back(fmt::format("said.{}.{}", which, subject));
   }
+  for (const std::string& topic : ids("topics")) out.push_back(fmt::format("said.about.{}", topic));
   for (const std::string& condition : ids("conditions")) {
     out.push_back(fmt::format("said.about.{}", condition));
     for (const char* how : {"works_with", "works_without", "fails_with", "fails_without"})

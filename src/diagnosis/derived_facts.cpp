@@ -38,7 +38,7 @@ void FactDeriver::kind() {
   const std::string method = text("train.method");
   const bool rewarded =
       known("rl.num_generations") || known("rl.reward_functions") || truth("error.grpo-in-use") ||
-      truth("said.about.rl") ||
+      truth("said.about.rl") || truth("said.about.policy_learning") ||
       std::any_of(run_.series.begin(), run_.series.end(), [](const Series& series) {
         return series.role == Role::reward || series.role == Role::reward_component ||
                series.role == Role::reward_std || lower(series.name).starts_with("reward");

@@ -35,8 +35,10 @@ Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
       weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
   diagnosis.standing = judge_standing(run, symptoms, ranking);
   diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
-  if (diagnosis.standing == Standing::insufficient) {
-    if (std::optional<std::string> why = why_normal(diagnosis.facts)) {
+  const bool suspected =
+      diagnosis.standing == Standing::warning && worst_of(run, symptoms) == Severity::note;
+  if (suspected || diagnosis.standing == Standing::insufficient) {
+    if (std::optional<std::string> why = why_normal(diagnosis.facts, suspected)) {
       diagnosis.standing = Standing::healthy;
       diagnosis.headline = *std::move(why);
     }

@@ -42,6 +42,7 @@ constexpr std::string_view k_said = "said: ";
 
 struct NormalRule {
   Condition when;
+  bool strong = false;
   std::string because;
 };
 
@@ -50,16 +51,19 @@ std::vector<NormalRule> read_normal_rules() {
   for (const simdjson::dom::element entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
     Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
-    if (when) rules.push_back({std::move(*when), knowledge::text_of(entry, "because")});
+    if (when)
+      rules.push_back({std::move(*when), knowledge::truth_of(entry, "strong"),
+                       knowledge::text_of(entry, "because")});
   }
   return rules;
 }
 
 }  // namespace
 
-std::optional<std::string> why_normal(const FactTable& facts) {
+std::optional<std::string> why_normal(const FactTable& facts, bool suspected) {
   static const std::vector<NormalRule> the_rules = read_normal_rules();
   for (const NormalRule& rule : the_rules) {
+    if (suspected && !rule.strong) continue;
     if (rule.when.holds(facts) == Truth::yes) return rule.because;
   }
   return std::nullopt;
@@ -67,7 +71,14 @@ std::optional<std::string> why_normal(const FactTable& facts) {
 
 void add_said_facts(FactTable& facts) {
   for (const SaidRule& rule : rules()) {
-    if (facts.find(rule.fact) != nullptr || rule.when.holds(facts) != Truth::yes) continue;
+    const bool holds = rule.when.holds(facts) == Truth::yes;
+    const Fact* known = facts.find(rule.fact);
+    const bool is_known = known != nullptr;
+    const bool there = holds || (is_known && is_true(known->value));
+    // The rules that ask for it stand behind all others.
+    if (there && rule.severity >= Severity::warning)
+      facts.set({"said.trouble", true, "something is told that is out of order", {}});
+    if (is_known || !holds) continue;
     Fact fact{rule.fact, true, {}, {}};
     for (const Fact* support : rule.when.support(facts)) {
       if (fact.because.empty()) fact.because = support->because;

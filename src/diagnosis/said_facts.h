@@ -11,14 +11,15 @@
 
 namespace aplomb {
 
-/// Adds the facts whose rule holds.
+/// Adds the facts whose rule holds, and `said.trouble` where one of them is more than a note.
 void add_said_facts(FactTable& facts);
 
 /// How much it weighs to explain what was only said, for each fact that stands on words.
 void add_said_severities(const FactTable& facts, SeverityOf& severities);
 
 /// Why that which was noticed is in order (`normal` of knowledge/claims.yaml); nothing where no
-/// rule says so.
-std::optional<std::string> why_normal(const FactTable& facts);
+/// rule says so. `suspected`: some cause is likely; then only `strong` rules count, which know the
+/// suspicious thing itself to be in order.
+std::optional<std::string> why_normal(const FactTable& facts, bool suspected = false);
 
 }  // namespace aplomb

@@ -129,9 +129,9 @@ void add_utilisation(const Run& run, FactTable& facts) {
 
 /// A card that waits, in words. Said first: a single percentage does not deny it.
 void add_said_idleness(FactTable& facts) {
-  for (const char* name :
-       {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle", "said.gpu_util.falls",
-        "said.gpu_util.jumps", "said.gpu_util.oscillates", "said.gpu.idle"}) {
+  for (const char* name : {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle",
+                           "said.gpu_util.falls", "said.gpu_util.jumps", "said.gpu_util.oscillates",
+                           "said.gpu.idle", "said.about.gpu_waits"}) {
     const Fact* fact = facts.find(name);
     if (fact != nullptr && is_true(fact->value))
       facts.set({"slow.gpu_idle", true, fact->because, fact->evidence});

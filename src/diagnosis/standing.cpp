@@ -83,8 +83,6 @@ Severity severity_of(const Run& run, const Event& event) {
                                        : std::min(event.severity, Severity::warning);
 }
 
-namespace {
-
 Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   Severity worst = Severity::note;
   for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
@@ -94,6 +92,8 @@ Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
   }
   return worst;
 }
+
+namespace {
 
 /// The cause accounts for something that the artifacts say or for a loss that does not fall, not
 /// only for settings that could do harm or a metric that is a little unusual.

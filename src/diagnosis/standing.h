@@ -11,6 +11,9 @@ namespace aplomb {
 /// How much an event weighs for the run as a whole: training that went on survived it.
 Severity severity_of(const Run& run, const Event& event);
 
+/// The worst of what was measured: words alone are notes.
+Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms);
+
 /// - failed, unstable, warning: the worst symptom or event; or a likely cause with nothing worse
 /// than notes: warning.
 /// - insufficient: nothing was found in next to nothing; or something is clearly wrong in a scrap

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sources/claim_scene.h"
+#include "sources/claim_topics.h"
 
 namespace aplomb::claims {
 namespace {
@@ -294,8 +295,9 @@ class SentenceReader {
 std::vector<Claim> ClaimGrammar::line(std::string_view text) {
   std::vector<Claim> claims;
   std::size_t number = 0;
-  mentioned_.clear();
-  for (const Sentence& sentence : sentences_of(lexicon_, tokenize(text, k_most_tokens))) {
+  const std::vector<Token> tokens = tokenize(text, k_most_tokens);
+  mentioned_ = Topics::instance().of(tokens);
+  for (const Sentence& sentence : sentences_of(lexicon_, tokens)) {
     SentenceScene scene(lexicon_, sentence, number == 0, spoken_of_);
     for (Claim& claim : SentenceReader(lexicon_, sentence, scene).run()) {
       claim.sentence = number;

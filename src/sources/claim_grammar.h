@@ -36,7 +36,7 @@ class ClaimGrammar {
 
   std::vector<Claim> line(std::string_view text);
 
-  /// Conditions that the last line named, of a claim or not.
+  /// Topics of the last line, and the conditions that it named, of a claim or not.
   const std::vector<std::string>& mentioned() const { return mentioned_; }
 
  private:

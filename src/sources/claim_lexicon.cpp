@@ -5,40 +5,12 @@
 #include <algorithm>
 
 #include "knowledge/document.h"
+#include "sources/claim_phrases.h"
 
 namespace aplomb::claims {
 namespace {
 
 using simdjson::dom::element;
-
-constexpr std::size_t k_most_phrase_words = 12;
-
-/// `increas*` at the end of a word; the tokenizer drops the star, so it is cut off before.
-std::vector<std::string> words_of(const std::string& phrase) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < phrase.size();) {
-    const std::size_t end = std::min(phrase.find(' ', at), phrase.size());
-    const std::string piece = phrase.substr(at, end - at);
-    at = end + 1;
-    if (piece.empty()) continue;
-    if (piece == "#") {
-      words.push_back(piece);
-      continue;
-    }
-    const bool open = piece.back() == '*';
-    for (const Token& token : tokenize(piece, k_most_phrase_words)) words.push_back(token.text);
-    if (open && !words.empty()) words.back() += '*';
-  }
-  return words;
-}
-
-bool meets(const std::string& word, const Token& token) {
-  if (word == "#") return token.kind == TokenKind::number;
-  if (word.back() == '*')
-    return token.kind == TokenKind::word &&
-           token.text.starts_with(std::string_view(word).substr(0, word.size() - 1));
-  return token.text == word;
-}
 
 }  // namespace
 
@@ -73,6 +45,7 @@ void Lexicon::load(ConceptKind kind, std::string_view key) {
     concept_read.nature = knowledge::text_of(entry, "nature");
     concept_read.train = knowledge::text_of(entry, "train");
     concept_read.eval = knowledge::text_of(entry, "eval");
+    concept_read.field = knowledge::text_of(entry, "field");
     concept_read.is = knowledge::text_of(entry, "is");
     concept_read.split = knowledge::text_of(entry, "split");
     concept_read.state = knowledge::truth_of(entry, "state");
@@ -111,13 +84,11 @@ void Lexicon::add_phrase(Index& index, const std::string& phrase, std::uint32_t 
     mistakes_.push_back(fmt::format("the phrase '{}' holds no word", phrase));
     return;
   }
-  const std::string& first = made.words.front();
-  const bool short_stem = first.size() < 3 && first.back() == '*';
-  if (short_stem) {
-    mistakes_.push_back(fmt::format("the stem '{}' of '{}' is too short", first, phrase));
+  if (is_short_stem(made.words)) {
+    mistakes_.push_back(fmt::format("the stem of '{}' is too short", phrase));
     return;
   }
-  auto& bucket = index[first == "#" ? first : first.substr(0, 2)];
+  auto& bucket = index[key_of(made.words)];
   const bool twice = std::any_of(bucket.begin(), bucket.end(),
                                  [&](const Phrase& known) { return known.words == made.words; });
   if (twice) mistakes_.push_back(fmt::format("the phrase '{}' stands twice", phrase));
@@ -134,6 +105,7 @@ void Lexicon::check() {
   for (const Concept& each : concepts_) {
     needs(ConceptKind::subject, each.train, each.id);
     needs(ConceptKind::subject, each.eval, each.id);
+    needs(ConceptKind::subject, each.field, each.id);
     needs(ConceptKind::subject, each.alone, each.id);
     needs(ConceptKind::subject, each.is, each.id);
     needs(ConceptKind::split, each.split, each.id);
@@ -143,8 +115,6 @@ void Lexicon::check() {
   }
 }
 
-std::string Lexicon::key_of(const Token& token) { return token.text.substr(0, 2); }
-
 const Lexicon::Phrase* Lexicon::longest(const Index& index, const std::vector<Token>& tokens,
                                         std::size_t at) {
   const Phrase* best = nullptr;
@@ -152,11 +122,8 @@ const Lexicon::Phrase* Lexicon::longest(const Index& index, const std::vector<To
     const auto bucket = index.find(key);
     if (bucket == index.end()) return;
     for (const Phrase& phrase : bucket->second) {
-      if (at + phrase.words.size() > tokens.size()) continue;
       if (best != nullptr && phrase.words.size() <= best->words.size()) continue;
-      const bool all = std::equal(phrase.words.begin(), phrase.words.end(),
-                                  tokens.begin() + static_cast<std::ptrdiff_t>(at), meets);
-      if (all) best = &phrase;
+      if (meets(phrase.words, tokens, at)) best = &phrase;
     }
   };
   look(key_of(tokens[at]));

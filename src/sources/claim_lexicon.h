@@ -31,10 +31,11 @@ struct Concept {
   std::string id;
   // subject
   std::string nature;  ///< lower | higher (which of them is better), process, resource, setting
-  std::string train, eval;  ///< the subject that it is on that split; empty: no difference
-  std::string is, split;    ///< `training`: the run, or, before another subject, that split
-  bool state = false;       ///< predicate: its value is the subject's, not that of a change
-  bool share = false;       ///< a share: `99`, `99 %` and `0.99` are the same
+  /// The subject that it is on that split; empty: no difference.
+  std::string train, eval, field;
+  std::string is, split;  ///< `training`: the run, or, before another subject, that split
+  bool state = false;     ///< predicate: its value is the subject's, not that of a change
+  bool share = false;     ///< a share: `99`, `99 %` and `0.99` are the same
   // predicate
   std::string opposite;  ///< what its negation says; empty: nothing
   std::string alone;     ///< the subject where none is named; empty: says nothing then
@@ -86,7 +87,6 @@ class Lexicon {
   void load_units();
   void add_phrase(Index& index, const std::string& phrase, std::uint32_t owner);
   void check();
-  static std::string key_of(const Token& token);
   static const Phrase* longest(const Index& index, const std::vector<Token>& tokens,
                                std::size_t at);
 

@@ -38,7 +38,9 @@ const Concept* SentenceScene::subject_named(const std::string& id) const {
 }
 
 std::string SentenceScene::on_split(const Concept& subject, const std::string& split) {
-  const std::string& there = split == "train" ? subject.train : subject.eval;
+  const std::string& there = split == "train"   ? subject.train
+                             : split == "field" ? subject.field
+                                                : subject.eval;
   return there.empty() ? subject.id : there;
 }
 
@@ -181,7 +183,9 @@ std::size_t SentenceScene::words_before(std::size_t at) const {
 const Concept* SentenceScene::base_of(const std::string& subject) const {
   for (const Concept& each : lexicon_.all()) {
     if (each.kind != ConceptKind::subject || each.eval.empty()) continue;
-    if (each.id == subject || each.eval == subject || each.train == subject) return &each;
+    if (each.id == subject || each.eval == subject || each.train == subject ||
+        each.field == subject)
+      return &each;
   }
   return nullptr;
 }

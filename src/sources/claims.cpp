@@ -125,6 +125,7 @@ bool reads_like_prose(std::string_view line, bool in_log) {
 void ClaimReader::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
   lines_ = std::max(lines_, number);
   if (lines_ > k_account_lines || heard_.size() >= k_most_claims) return;
+  line.remove_prefix(std::min(line.find_first_not_of("-*=#> \t"), line.size()));  // `---- no mAP`
   if (!reads_like_prose(line, text_ == Text::log)) return;
   const std::string quote = shorten(sanitize(trim(line)), k_most_quote);
   for (Claim& claim : grammar_.line(line)) {
@@ -147,6 +148,8 @@ class ClaimFacts {
     const Claim& claim = heard.claim;
     if (claim.subject.empty()) return set("said.about." + claim.conditions.front(), true);
     const std::string subject = "said." + claim.subject;
+    if (claim.value && (claim.unit.empty() || claim.unit == "percent"))
+      values_[claim.subject].push_back({*claim.value, &heard});
     if (claim.predicate.empty()) {
       if (claim.value) set(subject + ".value", *claim.value);
       note_value(claim);
@@ -180,6 +183,7 @@ class ClaimFacts {
 
   void finish() {
     facts_gap();
+    for (const auto& [subject, values] : values_) note_trend(subject, values);
     for (const auto& [setting, worked] : best_) {
       const auto failed = worst_.find(setting);
       if (failed == worst_.end() || worked >= failed->second) continue;
@@ -193,6 +197,11 @@ class ClaimFacts {
   void remember_settings(const std::vector<ClaimReader::Heard>& all) { all_ = &all; }
 
  private:
+  struct Reading {
+    double value = 0;
+    const ClaimReader::Heard* heard = nullptr;
+  };
+
   void set(const std::string& name, Value value) {
     facts_.set(name, std::move(value), at_->quote, at_->line, at_->offset);
   }
@@ -241,19 +250,43 @@ class ClaimFacts {
   }
 
   void facts_gap() {
-    const char* train = "said.train_accuracy.value";
-    const auto trained = facts_.number(train);
-    for (const char* held_out : {"said.eval_accuracy.value", "said.accuracy.value"}) {
-      const auto tested = facts_.number(held_out);
-      if (trained && tested)
-        facts_.follow("said.accuracy_gap", *trained - *tested, train, held_out);
+    difference("said.accuracy_gap", "said.train_accuracy.value",
+               {"said.eval_accuracy.value", "said.accuracy.value", "said.field_accuracy.value"});
+    difference("said.field_gap", "said.eval_accuracy.value", {"said.field_accuracy.value"});
+    difference("said.field_gap", "said.accuracy.value", {"said.field_accuracy.value"});
+  }
+
+  void difference(const char* name, const char* from,
+                  std::initializer_list<const char*> candidates) {
+    const auto high = facts_.number(from);
+    for (const char* candidate : candidates) {
+      const auto low = facts_.number(candidate);
+      if (high && low) facts_.follow(name, *high - *low, from, candidate);
     }
+  }
+
+  /// Several values of one subject: the last over the first (`BLEU 37.1 ... BLEU 36.2`). Three that
+  /// go one way are a rise or a fall that nobody had to name.
+  void note_trend(const std::string& subject, const std::vector<Reading>& values) {
+    if (values.size() < 2 || values.front().value <= 0) return;
+    at_ = values.back().heard;
+    const double trend = values.back().value / values.front().value;
+    set("said." + subject + ".trend", trend);
+    constexpr double k_clear = 0.05;  // smaller changes are noise of an evaluation
+    if (values.size() < 3 || std::fabs(trend - 1) < k_clear) return;
+    const bool rises = trend > 1;
+    const bool steady =
+        std::adjacent_find(values.begin(), values.end(), [&](const Reading& a, const Reading& b) {
+          return rises ? b.value <= a.value : b.value >= a.value;
+        }) == values.end();
+    if (steady) set(fmt::format("said.{}.{}", subject, rises ? "rises" : "falls"), true);
   }
 
   FactSet facts_;
   const ClaimReader::Heard* at_ = nullptr;
   const std::vector<ClaimReader::Heard>* all_ = nullptr;
   std::map<std::string, double> first_, best_, worst_;
+  std::map<std::string, std::vector<Reading>> values_;  ///< without a unit, in order
 };
 
 void ClaimReader::finish(RunBuilder& build, SourceId source) {

@@ -80,6 +80,33 @@ TEST(SaidFacts, WhatIsInOrderByNatureIsSaid) {
   }
 }
 
+TEST(SaidFacts, TroubleIsWhateverIsMoreThanANote) {
+  FactTable calm;
+  calm.set(said("said.about.asks_whether_right"));
+  calm.set(said("said.loss.falls"));
+  add_said_facts(calm);
+  EXPECT_EQ(calm.find("said.trouble"), nullptr);
+  EXPECT_NE(calm.find("said.asks_normal"), nullptr);
+  EXPECT_TRUE(why_normal(calm)) << "asked, falling, and nothing else";
+  FactTable bad;
+  bad.set(said("said.about.asks_whether_right"));
+  bad.set(said("said.loss.nonfinite"));
+  add_said_facts(bad);
+  EXPECT_NE(bad.find("said.trouble"), nullptr);
+  EXPECT_EQ(bad.find("said.asks_normal"), nullptr);
+  EXPECT_FALSE(why_normal(bad));
+}
+
+TEST(SaidFacts, ASuspectIsClearedByStrongRulesOnly) {
+  FactTable facts;
+  facts.set(said("said.asks_normal"));
+  facts.set(said("said.loss.falls"));
+  EXPECT_TRUE(why_normal(facts));
+  EXPECT_FALSE(why_normal(facts, true));
+  facts.set(said("said.about.stairs"));
+  EXPECT_TRUE(why_normal(facts, true));
+}
+
 /// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.
 TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
   std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};

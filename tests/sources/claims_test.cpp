@@ -72,6 +72,25 @@ TEST(Claims, LexiconHasNoMistakes) {
   EXPECT_GT(claims::Lexicon::instance().all().size(), 100U);
 }
 
+TEST(Claims, ScoresOnDataFromElsewhereAreApart) {
+  const Said said("93% on the test set, but only 82% on data from another hospital.");
+  EXPECT_NEAR(said.number("eval_accuracy.value"), 0.93, 1e-9) << said.all();
+  EXPECT_NEAR(said.number("field_accuracy.value"), 0.82, 1e-9) << said.all();
+  EXPECT_NEAR(said.number("field_gap"), 0.11, 1e-9) << said.all();
+  const Said plain("99 % on the training set, 60 % on unseen data");
+  EXPECT_NEAR(plain.number("accuracy_gap"), 0.39, 1e-9) << "where no test set is named";
+}
+
+TEST(Claims, ValuesInARowAreATrend) {
+  const Said falling("BLEU is 37.1 after three epochs. Six epochs later BLEU is 36.2.");
+  EXPECT_NEAR(falling.number("accuracy.trend"), 36.2 / 37.1, 1e-6) << falling.all();
+  EXPECT_FALSE(falling.holds("accuracy.falls")) << "two values make no fall";
+  const Said rising("The reward is 0.1. Then the reward is 0.3. Now the reward is 0.6.");
+  EXPECT_TRUE(rising.holds("reward.rises")) << rising.all();
+  const Said wavering("The reward is 0.1. Then the reward is 0.9. Now the reward is 0.6.");
+  EXPECT_FALSE(wavering.holds("reward.rises")) << wavering.all();
+}
+
 TEST(Claims, HearsOneThingInManyWordings) {
   const std::vector<Heard> heard = {
       {"The loss becomes NaN after a few hundred steps.", "loss.nonfinite"},

@@ -1,0 +1,76 @@
+#include "sources/claim_topics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace aplomb::claims {
+namespace {
+
+std::vector<std::string> topics_of(const std::string& text) {
+  return Topics::instance().of(tokenize(text, 400));
+}
+
+bool speaks_of(const std::string& text, const std::string& topic) {
+  const std::vector<std::string> topics = topics_of(text);
+  return std::find(topics.begin(), topics.end(), topic) != topics.end();
+}
+
+TEST(ClaimTopics, TheKnowledgeHasNoMistakes) {
+  for (const std::string& mistake : Topics::instance().mistakes()) ADD_FAILURE() << mistake;
+  EXPECT_GT(Topics::instance().ids().size(), 40U);
+}
+
+TEST(ClaimTopics, GroupsAreMetInAnyOrderOfOneSentence) {
+  for (const char* text : {"Slices of the same patients are in training and test.",
+                           "The test set overlaps with what the model was trained on.",
+                           "We found duplicates of training rows in the validation split."})
+    EXPECT_TRUE(speaks_of(text, "split_leak")) << text;
+  EXPECT_FALSE(speaks_of("The patients are old. The test takes an hour.", "split_leak"))
+      << "nothing of one group";
+  EXPECT_FALSE(speaks_of("There are duplicates in my notes. The test loss is 0.3.", "split_leak"))
+      << "groups in two sentences";
+}
+
+TEST(ClaimTopics, AWordOfNoneSilencesTheTopic) {
+  EXPECT_FALSE(speaks_of("Compute and communication overlap in the test.", "split_leak"));
+}
+
+TEST(ClaimTopics, OrderedGroupsKeepTheirOrder) {
+  EXPECT_TRUE(
+      speaks_of("The validation loss is lower than the training loss.", "held_out_loss_below"));
+  EXPECT_FALSE(
+      speaks_of("The training loss is lower than the validation loss.", "held_out_loss_below"));
+}
+
+TEST(ClaimTopics, QuestionsWhetherAllIsWell) {
+  for (const char* text : {"Is this loss curve general?", "Should I be worried about it?",
+                           "Are these values ok?", "Can I ignore this warning?", "Is it a bug?"})
+    EXPECT_TRUE(speaks_of(text, "asks_whether_right")) << text;
+  for (const char* text : {"This is normal.", "How can I fix this problem?",
+                           "Why is the loss so wrong?", "What is the right learning rate?"})
+    EXPECT_FALSE(speaks_of(text, "asks_whether_right")) << text;
+}
+
+TEST(ClaimTopics, ContractedNegationsAreNegations) {
+  EXPECT_TRUE(speaks_of("The pattern doesn't match the completion.", "reward_never_matches"));
+  EXPECT_TRUE(speaks_of("The pattern does not match the completion.", "reward_never_matches"));
+}
+
+TEST(ClaimTopics, ATopicIsGivenOnce) {
+  const std::string text =
+      "All samples are padded to 2048, most of it is wasted. "
+      "All are padded to the longest.";
+  const std::vector<std::string> topics = topics_of(text);
+  EXPECT_EQ(std::count(topics.begin(), topics.end(), "mostly_padding"), 1);
+}
+
+TEST(ClaimTopics, NothingIsHeardInNothing) {
+  EXPECT_TRUE(topics_of("").empty());
+  EXPECT_TRUE(topics_of("The quick brown fox jumps over the lazy dog.").empty());
+}
+
+}  // namespace
+}  // namespace aplomb::claims
