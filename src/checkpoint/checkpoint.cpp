@@ -134,7 +134,7 @@ bool open_shards(Opening& opening, const fs::path& folder, const std::vector<std
 }
 
 void open_folder(const fs::path& folder, bool verify, Checkpoint& out) {
-  Opening opening{out, {}, verify};
+  Opening opening(out, verify);
   const std::vector<std::string> names = names_in(folder);
   bool sharded = open_shards(opening, folder, names);
   for (const std::string& part : part_folders(folder)) {
@@ -158,6 +158,7 @@ void open_folder(const fs::path& folder, bool verify, Checkpoint& out) {
     open_file(opening, (folder / *adapters.rbegin()).string(), "adapter");
     out.is_adapter = weights.empty() && !sharded;
   }
+  opening.finish(false);
 }
 
 }  // namespace
@@ -188,8 +189,9 @@ Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
     }
   } else {
     const std::string role = role_of_file(fs::path(path).filename().string());
-    Opening opening{out, {}, verify};
+    Opening opening(out, verify);
     open_file(opening, path, role == "other" ? "weights" : role);
+    opening.finish(true);
   }
   const bool any = std::any_of(out.files.begin(), out.files.end(),
                                [](const CheckpointFile& file) { return file.readable; });

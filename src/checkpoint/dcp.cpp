@@ -244,24 +244,26 @@ class DcpReader {
       return;
     }
     for (const std::string_view head : {"model.", "app.model."}) {
-      if (name.starts_with(head) && has_optimizer_part())
-        tensor.name = tensor.name.substr(head.size());
+      if (!name.starts_with(head) || !model_is_a_part()) continue;
+      tensor.name = tensor.name.substr(head.size());
+      break;
     }
     const std::size_t file = tensor.file;
     opening_.add_weight(std::move(tensor), file);
   }
 
-  /// Whether the index holds more than the model: then `model.` is its place in it, no module.
-  bool has_optimizer_part() {
-    if (!has_optimizer_) {
-      has_optimizer_ = false;
+  /// Whether `model.` is the model's place in the index and no module of it: where the index holds
+  /// more than the model, and in accelerate's folder, which holds {"model": ...} alone.
+  bool model_is_a_part() {
+    if (!model_is_a_part_) {
+      model_is_a_part_ = fs::path(folder_).filename().string().starts_with("pytorch_model_fsdp");
       for (const auto& [name, items] : items_) {
         if (name.starts_with("optim") || name == "step" || name.starts_with("app.optim")) {
-          has_optimizer_ = true;
+          model_is_a_part_ = true;
         }
       }
     }
-    return *has_optimizer_;
+    return *model_is_a_part_;
   }
 
   void take_value(const std::string& name) {
@@ -314,7 +316,7 @@ class DcpReader {
   std::unordered_map<std::string, std::vector<Item>> items_;
   std::unordered_map<std::string, std::pair<std::shared_ptr<const MappedFile>, std::size_t>> files_;
   std::unordered_map<std::string, std::size_t> own_groups_;
-  std::optional<bool> has_optimizer_;
+  std::optional<bool> model_is_a_part_;
   NamedOptimizer named_;
   std::size_t missing_ = 0;
 };

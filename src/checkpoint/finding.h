@@ -5,7 +5,7 @@
 /// Kinds: `pickle.suspicious-global`, `pickle.unknown-global`, `pickle.damaged`,
 /// `checkpoint.truncated`, `checkpoint.bad-header`, `checkpoint.bad-offsets`,
 /// `checkpoint.overlap`, `checkpoint.gap`, `checkpoint.duplicate-name`, `checkpoint.missing-data`,
-/// `checkpoint.incomplete`, `checkpoint.bad-crc`, `checkpoint.unsupported`,
+/// `checkpoint.incomplete`, `checkpoint.partial`, `checkpoint.bad-crc`, `checkpoint.unsupported`,
 /// `checkpoint.unreadable`.
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "checkpoint/mapped_file.h"
 #include "checkpoint/optimizer_state.h"
 #include "checkpoint/safetensors.h"
+#include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
 namespace aplomb {
@@ -174,11 +175,19 @@ class FileReader {
     if (role == "scaler") take_scaler(read->document);
     if (role == "rng") out_.rng_ranks.push_back(rank_of(fs::path(path).filename().string()));
     take_optimizer(path, *read);
-    if (role == "weights" || role == "adapter") take_weights(*read, index);
+    if (role == "weights" || role == "adapter") {
+      take_weights(*read, index, is_rank_file(fs::path(path).filename().string()));
+    }
     return read->format;
   }
 
-  void take_weights(const TorchFile& file, std::size_t index) {
+  /// Each rank's file holds all of what is not sharded.
+  static std::shared_ptr<const TensorShard> whole_of(const Tensor& tensor) {
+    return std::make_shared<const TensorShard>(
+        TensorShard{tensor.shape, std::vector<std::int64_t>(tensor.shape.size(), 0), {}});
+  }
+
+  void take_weights(const TorchFile& file, std::size_t index, bool of_rank) {
     const PickleDocument& document = file.document;
     const PickleNode* part =
         first_of(document, {"state_dict", "model_state_dict", "model", "module", "net", "network"});
@@ -196,6 +205,7 @@ class FileReader {
       if (theirs.count(at) > 0) return;
       Tensor tensor = file.tensors[at];
       tensor.name = name;
+      if (of_rank && tensor.shard == nullptr) tensor.shard = whole_of(tensor);
       opening_.add_weight(std::move(tensor), index);
     });
     out_.in_model_order = true;
@@ -212,9 +222,10 @@ class FileReader {
   }
 
   void take_optimizer(const std::string& path, const TorchFile& file) {
-    if (out_.optimizer) return;
-    out_.optimizer = read_optimizers(file, find_optimizers(file.document));
-    if (out_.optimizer) out_.optimizer->path = path;
+    auto state = read_optimizers(file, find_optimizers(file.document));
+    if (!state) return;
+    state->path = path;
+    opening_.add_optimizer(std::move(*state), is_rank_file(fs::path(path).filename().string()));
   }
 
   void take_scheduler(const PickleDocument& document) {
@@ -260,26 +271,6 @@ std::string role_of_file(std::string_view name) {
   if (ends(".safetensors") || ends(".ckpt") || ends(".gguf") || (pickled && !ends(".pkl")))
     return "weights";
   return "other";
-}
-
-void Opening::note(std::string kind, Severity severity, const std::string& path, std::string text) {
-  out.findings.push_back({std::move(kind), severity, path, 0, std::move(text)});
-}
-
-void Opening::join(const Findings& findings) {
-  out.findings.insert(out.findings.end(), findings.list().begin(), findings.list().end());
-  out.findings_dropped += findings.dropped();
-}
-
-void Opening::add_weight(Tensor tensor, std::size_t file) {
-  tensor.file = file;
-  if (!names.insert(tensor.name).second) {
-    note("checkpoint.duplicate-name", Severity::warning, out.path,
-         fmt::format("[checkpoint] {} stands in two files; the first is taken",
-                     shorten(sanitize(tensor.name), 80)));
-    return;
-  }
-  out.tensors.push_back(std::move(tensor));
 }
 
 void open_file(Opening& opening, const std::string& path, const std::string& role) {

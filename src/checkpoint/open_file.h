@@ -2,9 +2,11 @@
 /// Puts the content of single files into a Checkpoint: weights, optimizer, scheduler, what the
 /// trainer says of itself. Which files of a folder are read is checkpoint.cpp's part.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 
@@ -16,14 +18,28 @@ std::string role_of_file(std::string_view name);
 
 /// What reading adds to while it goes from file to file.
 struct Opening {
+  Opening(Checkpoint& to, bool checksums) : out(to), verify(checksums) {}
+
   Checkpoint& out;
-  std::unordered_set<std::string> names;  ///< of weights
   bool verify = false;                    ///< checksums of everything
+  std::unordered_set<std::string> names;  ///< of weights
 
   void note(std::string kind, Severity severity, const std::string& path, std::string text);
   void join(const Findings& findings);
+  /// One of a rank's file: joined with those of the other ranks in finish().
+  void add_optimizer(OptimizerState state, bool of_rank);
+  /// Puts the parts together that ranks hold. `alone`: a single file was asked for, whose parts are
+  /// then taken as they are.
+  void finish(bool alone);
   /// A second weight of the same name becomes a Finding.
   void add_weight(Tensor tensor, std::size_t file);
+
+ private:
+  void join_weights(bool alone);
+  void join_optimizers();
+
+  std::map<std::string, std::vector<Tensor>> parts_;  ///< by name; the first also stands in `out`
+  std::vector<OptimizerState> rank_optimizers_;
 };
 
 /// Reads one file as what its role says. What cannot be read becomes a Finding.

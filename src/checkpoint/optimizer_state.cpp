@@ -4,12 +4,16 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "checkpoint/coded_tensor.h"
+#include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
 namespace aplomb {
 namespace {
 
 constexpr std::size_t k_most_search = 20'000;  // nodes looked at: optimizers lie near the root
+
+constexpr std::string_view k_bitsandbytes = "__bnb_optimizer_quant_state__";
 
 bool is_optimizer(const PickleDocument& document, const PickleNode& node) {
   if (node.kind != PickleKind::dict) return false;
@@ -86,18 +90,53 @@ class Reader {
     ParameterState state;
     state.id = id;
     if (node.kind != PickleKind::dict) return;
+    std::map<std::string, Tensor> tensors;
+    collect(node, state, tensors);
+    decode_states(tensors);
+    const bool named = out_.name_keyed && static_cast<std::size_t>(id) < out_.names.size();
+    const std::string owner =
+        named ? sanitize(out_.names[static_cast<std::size_t>(id)]) : std::to_string(id);
+    for (auto& [key, tensor] : tensors) {
+      state.tensors[key] = out_.tensors.size();
+      out_.tensors.push_back(std::move(tensor));
+      out_.tensors.back().name = owner + "." + sanitize(key);
+    }
+    out_.states.push_back(std::move(state));
+  }
+
+  void collect(const PickleNode& node, ParameterState& state,
+               std::map<std::string, Tensor>& tensors) const {
     for (std::size_t i = 0; i + 1 < node.items.size(); i += 2) {
       const std::string key(document_.at(node.items[i]).text);
       const PickleNode& value = document_.at(node.items[i + 1]);
       if (key == "step") {
         state.step = value.kind == PickleKind::tensor ? scalar(value) : document_.number(&value);
-      } else if (value.kind == PickleKind::tensor) {
-        state.tensors[key] = out_.tensors.size();
-        out_.tensors.push_back(file_.tensors[static_cast<std::size_t>(value.number)]);
-        out_.tensors.back().name = std::to_string(id) + "." + sanitize(key);
+      } else if (auto tensor = tensor_of(value)) {
+        tensors.insert_or_assign(key, std::move(*tensor));
+      } else if (key == k_bitsandbytes && value.kind == PickleKind::dict && tensors.empty()) {
+        collect(value, state, tensors);
       }
     }
-    out_.states.push_back(std::move(state));
+  }
+
+  /// A tensor, a rank's part of one, or the values of one that is kept in a code.
+  std::optional<Tensor> tensor_of(const PickleNode& node) const {
+    if (node.kind == PickleKind::tensor) return tensor_at(&node);
+    if (const auto local = local_tensor(document_, node)) return tensor_at(&document_.at(*local));
+    const auto shape = wrapper_size(document_, node);
+    const auto codes = shape ? tensor_at(document_.find(node, "codes")) : std::nullopt;
+    const auto scales = codes ? tensor_at(document_.find(node, "scale")) : std::nullopt;
+    if (!scales) return std::nullopt;
+    TensorCode code{*codes, {}, *scales};
+    if (const auto map = tensor_at(document_.find(node, "qmap")); map && map->count <= 256) {
+      code.values.resize(map->count);
+      if (!read_elements(*map, 0, std::span<float>(code.values))) return std::nullopt;
+    }
+    return decode_tensor(std::move(code), *shape);
+  }
+  std::optional<Tensor> tensor_at(const PickleNode* node) const {
+    if (node == nullptr || node->kind != PickleKind::tensor) return std::nullopt;
+    return file_.tensors[static_cast<std::size_t>(node->number)];
   }
 
   const TorchFile& file_;

@@ -236,8 +236,9 @@ PickleDocument Machine::run() {
     if (code == k_stop) {
       document_.root = pop();
       document_.end = at_;
-      if (fault_.empty()) return std::move(document_);
-      break;
+      if (!fault_.empty()) break;
+      judge_getattr();
+      return std::move(document_);
     }
     const bool known = number(code) || text(code) || container(code) || container_add(code) ||
                        memo(code) || stack(code) || call(code);
@@ -245,6 +246,7 @@ PickleDocument Machine::run() {
   }
   document_.end = at_;
   if (!stack_.empty()) document_.root = stack_.front();
+  judge_getattr();
   document_.fault =
       Error{ErrorCode::bad_format,
             fmt::format("[pickle] {}: broken at byte {}: {}; the file was cut, or is no pickle",

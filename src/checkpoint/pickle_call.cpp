@@ -21,17 +21,47 @@ void Machine::push_global(std::string_view module, std::string_view name, std::u
   global_ids_.emplace(full, id);
   const GlobalMeaning meaning = meaning_of(module, name);
   globals_[id] = meaning;
-  if (meaning.kind == GlobalKind::suspicious) {
-    document_.findings.add(
-        "pickle.suspicious-global", Severity::failed, origin_ + at,
-        fmt::format("[pickle] it names {}, which a checkpoint has no use for: loading this file "
-                    "with pickle or torch.load(weights_only=False) would run it",
-                    shorten(sanitize(full), 120)));
+  if (full == "builtins.getattr" || full == "__builtin__.getattr") {
+    getattr_.emplace(id, at);  // judged when its calls are known
+  } else if (meaning.kind == GlobalKind::suspicious) {
+    accuse(id, at);
   } else if (meaning.kind == GlobalKind::unknown) {
     document_.findings.add("pickle.unknown-global", Severity::note, origin_ + at,
                            fmt::format("[pickle] it needs the class {} to be loaded with Python",
                                        shorten(sanitize(full), 120)));
   }
+}
+
+void Machine::accuse(NodeId global, std::uint64_t at) {
+  document_.findings.add(
+      "pickle.suspicious-global", Severity::failed, origin_ + at,
+      fmt::format("[pickle] it names {}, which a checkpoint has no use for: loading this file "
+                  "with pickle or torch.load(weights_only=False) would run it",
+                  shorten(sanitize(node(global).text), 120)));
+}
+
+/// `getattr(torch...ShardedTensor, "ProcessGroupState")`: how protocol 2 names the class inside the
+/// class, in every checkpoint of FSDP 1 that holds ShardedTensors.
+bool Machine::is_usual_getattr(NodeId callable, NodeId arguments) const {
+  const PickleNode& tuple = document_.at(arguments);
+  if (getattr_.count(callable) == 0 || tuple.items.size() != 2) return false;
+  const PickleNode& of = document_.at(tuple.items[0]);
+  const PickleNode& attribute = document_.at(tuple.items[1]);
+  return of.kind == PickleKind::global &&
+         of.text == "torch.distributed._shard.sharded_tensor.api.ShardedTensor" &&
+         attribute.kind == PickleKind::text && attribute.text == "ProcessGroupState";
+}
+
+/// Accuses getattr where anything but the usual calls holds it.
+void Machine::judge_getattr() {
+  if (getattr_.empty()) return;
+  std::size_t held = getattr_.count(document_.root);
+  for (const PickleNode& each : document_.nodes) {
+    for (const NodeId item : each.items) held += getattr_.count(item);
+  }
+  const bool called = usual_getattrs_ > 0 && fault_.empty();
+  if (called && held == usual_getattrs_) return;
+  for (const auto& [id, at] : getattr_) accuse(id, at);
 }
 
 GlobalKind Machine::kind_of(NodeId callable) const {
@@ -87,6 +117,11 @@ std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
       if (arguments.size() < 3 || kind_of(arguments[0]) == GlobalKind::rebuild_from_type) {
         return std::nullopt;  // nesting them would recurse without end
       }
+      if (kind_of(arguments[0]) == GlobalKind::rebuild_wrapper && arguments.size() > 3) {
+        const NodeId wrapper = make_object(arguments[1], arguments[2]);
+        node(wrapper).items[2] = arguments[3];
+        return wrapper;
+      }
       return known_call(kind_of(arguments[0]), arguments[0], arguments_of(arguments[2]));
     case GlobalKind::numpy_buffer:
       if (arguments.size() < 3 || first()->kind != PickleKind::bytes) return std::nullopt;
@@ -114,6 +149,7 @@ std::vector<NodeId> Machine::arguments_of(NodeId tuple) const {
 
 void Machine::push_call(NodeId callable, NodeId arguments) {
   if (!fault_.empty()) return;
+  if (is_usual_getattr(callable, arguments)) ++usual_getattrs_;
   const auto made = known_call(kind_of(callable), callable, arguments_of(arguments));
   push_id(made ? *made : make_object(callable, arguments));
 }

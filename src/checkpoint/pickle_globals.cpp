@@ -137,7 +137,9 @@ constexpr std::array<std::string_view, 19> k_plain_builtins = {
     "property"};
 
 /// Top modules that training code's checkpoints name all the time.
-constexpr std::array<std::string_view, 44> k_usual = {"torch",
+constexpr std::array<std::string_view, 46> k_usual = {"torch",
+                                                      "torchao",
+                                                      "bitsandbytes",
                                                       "numpy",
                                                       "collections",
                                                       "argparse",
@@ -221,6 +223,7 @@ GlobalMeaning torch_global(std::string_view module, std::string_view name) {
     if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state") {
       return {GlobalKind::rebuild_parameter};
     }
+    if (name == "_rebuild_wrapper_subclass") return {GlobalKind::rebuild_wrapper};
     return {GlobalKind::opaque};
   }
   if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {

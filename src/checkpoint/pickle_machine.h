@@ -73,6 +73,9 @@ class Machine {
   const ElementType* numpy_type(const PickleNode& dtype) const;
   bool integers(const PickleNode& node, std::vector<std::int64_t>& out) const;
   GlobalKind kind_of(NodeId callable) const;
+  void accuse(NodeId global, std::uint64_t at);
+  bool is_usual_getattr(NodeId callable, NodeId arguments) const;
+  void judge_getattr();
 
   /// Counts what constructors copy: a memoised list of a million items may be asked for a million
   /// times. False where the pickle has used up what is sane.
@@ -96,6 +99,8 @@ class Machine {
   std::array<NodeId, 2> booleans_{};
   std::uint64_t held_ = 0;  ///< items of all containers
   std::unordered_map<NodeId, GlobalMeaning> globals_;
+  std::unordered_map<NodeId, std::uint64_t> getattr_;  ///< its globals, with the opcode's offset
+  std::size_t usual_getattrs_ = 0;                     ///< calls of them that torch itself writes
   std::unordered_map<std::string, NodeId> global_ids_;
   std::unordered_map<std::string, std::size_t> storage_ids_;
 };

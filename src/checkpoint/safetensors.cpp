@@ -7,6 +7,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
 namespace aplomb {
@@ -235,6 +236,20 @@ std::uint64_t header_length(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+namespace {
+
+/// Of torch's distributed checkpoints in this format each file holds a rank's parts.
+void take_shards(const std::string& json, std::vector<Tensor>& tensors) {
+  const auto shards = read_sharding_info(json);
+  for (Tensor& each : tensors) {
+    const auto found = shards.find(each.name);
+    if (found == shards.end() || found->second.offset->size() != each.shape.size()) continue;
+    each.shard = std::make_shared<const TensorShard>(found->second);
+  }
+}
+
+}  // namespace
+
 bool leaves_folder(std::string_view name) {
   return name.empty() || name.find('/') != std::string_view::npos ||
          name.find('\\') != std::string_view::npos || name.find('\0') != std::string_view::npos ||
@@ -274,6 +289,8 @@ Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
   const bool whole =
       reader.read({reinterpret_cast<const char*>(head.data()), head.size()});  // NOLINT: as text
   reader.finish(std::move(owner), k_prefix + length);
+  const auto sharding = file.metadata.find("DCP_SHARDING_INFO");
+  if (sharding != file.metadata.end()) take_shards(sharding->second, file.tensors);
   if (!whole && file.tensors.empty()) {
     return fail(ErrorCode::bad_format,
                 fmt::format("[safetensors] the header of {} is not JSON of tensors", path));

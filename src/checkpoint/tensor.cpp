@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "checkpoint/mapped_file.h"
-#include "checkpoint/tensor_pieces.h"
 #include "scan/element.h"
 
 namespace aplomb {
@@ -158,13 +157,13 @@ std::optional<std::uint64_t> extent_of(std::span<const std::int64_t> shape,
 std::span<const std::byte> raw_elements(const Tensor& tensor, std::uint64_t from,
                                         std::uint64_t count, std::vector<std::byte>& buffer) {
   if (tensor.type == nullptr || tensor.type->bits % 8 != 0 || from > tensor.count ||
-      count > tensor.count - from || (tensor.bytes.empty() && tensor.pieces == nullptr)) {
+      count > tensor.count - from || (tensor.bytes.empty() && tensor.source == nullptr)) {
     return {};
   }
   const std::uint64_t width = bytes_of(*tensor.type);
-  if (tensor.pieces != nullptr) {
+  if (tensor.source != nullptr) {
     buffer.resize(count * width);
-    if (!tensor.pieces->gather(from, count, buffer)) return {};
+    if (!tensor.source->gather(from, count, buffer)) return {};
     return buffer;
   }
   if (tensor.stride.empty()) return tensor.bytes.subspan(from * width, count * width);

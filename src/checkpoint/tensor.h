@@ -39,7 +39,16 @@ const ElementType* element_type(std::string_view safetensors_name);
 /// `float32`, `bfloat16`, `float8_e4m3fn` (torch's and numpy's words, without `torch.`).
 const ElementType* element_type_of_torch(std::string_view torch_name);
 
-class TensorPieces;
+/// Elements that are made when somebody reads them: put together from several places, or decoded.
+class ElementSource {
+ public:
+  virtual ~ElementSource() = default;
+  /// The elements [from, from + count) in row-major order, as the tensor's type. False where they
+  /// cannot be had.
+  virtual bool gather(std::uint64_t from, std::uint64_t count, std::span<std::byte> out) const = 0;
+};
+
+struct TensorShard;
 
 struct Tensor {
   std::string name;
@@ -54,10 +63,13 @@ struct Tensor {
   std::size_t file = 0;               ///< index into Checkpoint::files
   std::uint64_t offset = 0;           ///< of `bytes` in that file
 
-  /// Set where the elements lie in several places (tensor_pieces.h); `bytes` is empty then.
-  std::shared_ptr<const TensorPieces> pieces;
+  /// Set where the elements lie in several places (tensor_pieces.h) or in a code
+  /// (coded_tensor.h); `bytes` is empty then.
+  std::shared_ptr<const ElementSource> source;
+  /// Set where other ranks hold the rest of it (tensor_shard.h).
+  std::shared_ptr<const TensorShard> shard;
 
-  bool has_data() const { return count == 0 || !bytes.empty() || pieces != nullptr; }
+  bool has_data() const { return count == 0 || !bytes.empty() || source != nullptr; }
 };
 
 /// `[4096, 1024]`.

@@ -4,28 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <thread>
 #include <unordered_map>
 
 #include "checkpoint/mapped_file.h"
 #include "checkpoint/pages_ahead.h"
 #include "core/text.h"
-#include "scan/difference.h"
 
 namespace aplomb {
 namespace {
 
 constexpr std::uint64_t k_part_bytes = 4U << 20U;  // between page drops
-
-void add(TensorDiff& diff, const Difference& part) {
-  diff.changed += part.changed;
-  diff.nonfinite += part.nonfinite;
-  diff.max_abs = std::max(diff.max_abs, part.max_abs);
-  diff.sum_squares += part.sum_squares;
-  diff.before_squares += part.before_squares;
-  diff.max_ulps = std::max(diff.max_ulps, part.max_ulps);
-  diff.sum_ulps += part.sum_ulps;
-}
 
 std::string why_not(const Tensor& before, const Tensor& after) {
   if (before.type != after.type) {
@@ -72,67 +63,163 @@ void pair_lora(CheckpointDiff& diff, const Checkpoint& after) {
 struct Pair {
   const Tensor* before;
   const Tensor* after;
+  std::string why_not;  ///< why they cannot be compared
   /// In one piece in file mappings on both sides.
   bool is_mapped() const {
     return before->mapped && before->stride.empty() && after->mapped && after->stride.empty();
   }
 };
 
-/// Elements between page drops.
-std::uint64_t part_elements(const Tensor& tensor) {
-  return std::max<std::uint64_t>(k_part_bytes / (tensor.type->bits / 8), 1);
-}
+/// Elements [from, from + count) of a pair.
+struct Part {
+  std::size_t pair;
+  std::uint64_t from;
+  std::uint64_t count;
+};
 
-/// The bytes that compare() reads, in its order: before, after, before, after.
-void list_parts(const Pair& pair, std::vector<std::span<const std::byte>>& parts) {
-  if (!why_not(*pair.before, *pair.after).empty() || !pair.is_mapped()) return;
-  const std::uint64_t step = part_elements(*pair.after);
-  std::vector<std::byte> none;
+void list_parts(const Pair& pair, std::size_t index, std::vector<Part>& parts) {
+  if (!pair.why_not.empty()) return;
+  const std::uint64_t width = pair.after->type->bits / 8;
+  const std::uint64_t step = std::max<std::uint64_t>(k_part_bytes / width, 1);
   for (std::uint64_t from = 0; from < pair.after->count; from += step) {
-    const std::uint64_t count = std::min(step, pair.after->count - from);
-    parts.push_back(raw_elements(*pair.before, from, count, none));
-    parts.push_back(raw_elements(*pair.after, from, count, none));
+    parts.push_back({index, from, std::min(step, pair.after->count - from)});
   }
 }
 
-/// `reach` is called twice before each part of a mapped pair is read.
-template <class Reach>
-TensorDiff compare(const Pair& pair, Reach reach) {
-  const Tensor& before = *pair.before;
-  const Tensor& after = *pair.after;
-  TensorDiff diff;
-  diff.name = after.name;
-  diff.kind = kind_of(after);
-  diff.type = after.type;
-  diff.shape = after.shape;
-  diff.count = after.count;
-  diff.note = why_not(before, after);
-  if (!diff.note.empty()) return diff;
-  diff.compared = true;
-  const ScalarType type = *after.type->scalar;
-  const std::uint64_t step = part_elements(after);
-  std::vector<std::byte> one;
-  std::vector<std::byte> other;
-  TensorStats still;  // while nothing has moved: rounding alone may hold small updates back
-  for (std::uint64_t from = 0; from < after.count; from += step) {
-    const std::uint64_t count = std::min(step, after.count - from);
-    if (pair.is_mapped()) {
-      reach();
-      reach();
+/// What a thread compares with: buffers for what does not lie in one piece.
+struct Buffers {
+  std::vector<std::byte> before;
+  std::vector<std::byte> after;
+};
+
+/// `still`: nothing before this part has moved, as far as is known.
+PartDiff compare(const Pair& pair, const Part& part, bool still, Buffers& buffers) {
+  const auto a = raw_elements(*pair.before, part.from, part.count, buffers.before);
+  const auto b = raw_elements(*pair.after, part.from, part.count, buffers.after);
+  const ScalarType type = *pair.after->type->scalar;
+  const std::uint64_t scalars = part.count * pair.after->type->scalars;
+  PartDiff made;
+  if (a.empty() || b.empty()) return made;
+  made.moved = difference({a.data(), scalars, type}, {b.data(), scalars, type});
+  if (still && made.moved.changed == 0) {  // rounding alone may hold small updates back
+    const TensorStats stats = scan({b.data(), scalars, type});
+    made.max_weight = stats.max_abs;
+    made.min_weight = stats.zeros > 0 || !std::isfinite(stats.min_abs) ? 0 : stats.min_abs;
+  }
+  if (pair.before->mapped && pair.before->stride.empty()) drop_pages(a);
+  if (pair.after->mapped && pair.after->stride.empty()) drop_pages(b);
+  return made;
+}
+
+/// All parts of all pairs, shared by threads.
+class Comparison {
+ public:
+  Comparison(const std::vector<Pair>& pairs, const DiffOptions& options)
+      : pairs_(pairs), options_(options), moved_(pairs.size()) {
+    for (std::size_t i = 0; i < pairs.size(); ++i) list_parts(pairs[i], i, parts_);
+    for (const Part& each : parts_) all_bytes_ += bytes_of(each);
+  }
+
+  /// One result a part, in the order of parts().
+  std::vector<std::optional<PartDiff>> run() {
+    std::vector<std::optional<PartDiff>> found(parts_.size());
+    PagesAhead ahead(own_bytes());
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      Buffers buffers;
+      for (std::size_t turn = next++; own(turn) < parts_.size(); turn = next++) {
+        const std::size_t i = own(turn);
+        const std::size_t place = places_[turn];
+        if (place != k_elsewhere) ahead.reached(place);
+        std::atomic<bool>& moved = moved_[parts_[i].pair];
+        found[i] = compare(pairs_[parts_[i].pair], parts_[i], !moved, buffers);
+        if (found[i]->moved.changed > 0) moved = true;
+        const std::uint64_t done = done_bytes_ += bytes_of(parts_[i]);
+        if (options_.progress) options_.progress(done, all_bytes_);
+      }
+    };
+    std::vector<std::thread> others;
+    for (int i = 1; i < options_.threads; ++i) others.emplace_back(work);
+    work();
+    for (std::thread& each : others) each.join();
+    if (options_.join) options_.join(found);
+    return found;
+  }
+
+  const std::vector<Part>& parts() const { return parts_; }
+
+ private:
+  static constexpr std::size_t k_elsewhere = static_cast<std::size_t>(-1);
+
+  std::size_t own(std::size_t turn) const { return options_.rank + turn * options_.ranks; }
+
+  std::uint64_t bytes_of(const Part& part) const {
+    return 2 * part.count * pairs_[part.pair].after->type->bits / 8;
+  }
+
+  /// The bytes of mapped parts in the order in which they are read, two spans a part, and where
+  /// each turn's begin among them.
+  std::vector<std::span<const std::byte>> own_bytes() {
+    std::vector<std::span<const std::byte>> bytes;
+    std::vector<std::byte> none;
+    for (std::size_t turn = 0; own(turn) < parts_.size(); ++turn) {
+      const Part& part = parts_[own(turn)];
+      const Pair& pair = pairs_[part.pair];
+      places_.push_back(pair.is_mapped() ? bytes.size() + 1 : k_elsewhere);
+      if (!pair.is_mapped()) continue;
+      bytes.push_back(raw_elements(*pair.before, part.from, part.count, none));
+      bytes.push_back(raw_elements(*pair.after, part.from, part.count, none));
     }
-    const auto a = raw_elements(before, from, count, one);
-    const auto b = raw_elements(after, from, count, other);
-    const std::uint64_t scalars = count * after.type->scalars;
-    add(diff, difference({a.data(), scalars, type}, {b.data(), scalars, type}));
-    if (diff.changed == 0) still.add(scan({b.data(), scalars, type}));
-    if (before.mapped && before.stride.empty()) drop_pages(a);
-    if (after.mapped && after.stride.empty()) drop_pages(b);
+    return bytes;
   }
-  if (diff.frozen()) {
-    diff.max_weight = still.max_abs;
-    diff.min_weight = still.zeros > 0 || !std::isfinite(still.min_abs) ? 0 : still.min_abs;
-  }
+
+  const std::vector<Pair>& pairs_;
+  const DiffOptions& options_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> places_;
+  std::vector<std::atomic<bool>> moved_;
+  std::atomic<std::uint64_t> done_bytes_ = 0;
+  std::uint64_t all_bytes_ = 0;
+};
+
+TensorDiff empty_diff(const Pair& pair) {
+  TensorDiff diff;
+  diff.name = pair.after->name;
+  diff.kind = kind_of(*pair.after);
+  diff.type = pair.after->type;
+  diff.shape = pair.after->shape;
+  diff.count = pair.after->count;
+  diff.note = pair.why_not;
+  diff.compared = pair.why_not.empty();
   return diff;
+}
+
+void add(TensorDiff& diff, const PartDiff& part, bool first) {
+  diff.changed += part.moved.changed;
+  diff.nonfinite += part.moved.nonfinite;
+  diff.max_abs = std::max(diff.max_abs, part.moved.max_abs);
+  diff.sum_squares += part.moved.sum_squares;
+  diff.before_squares += part.moved.before_squares;
+  diff.max_ulps = std::max(diff.max_ulps, part.moved.max_ulps);
+  diff.sum_ulps += part.moved.sum_ulps;
+  diff.max_weight = std::max(diff.max_weight, part.max_weight);
+  diff.min_weight = first ? part.min_weight : std::min(diff.min_weight, part.min_weight);
+}
+
+std::vector<TensorDiff> compare_all(const std::vector<Pair>& pairs, const DiffOptions& options) {
+  Comparison comparison(pairs, options);
+  const auto found = comparison.run();
+  std::vector<TensorDiff> diffs;
+  diffs.reserve(pairs.size());
+  for (const Pair& pair : pairs) diffs.push_back(empty_diff(pair));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Part& part = comparison.parts()[i];
+    if (found[i]) add(diffs[part.pair], *found[i], part.from == 0);
+  }
+  for (TensorDiff& each : diffs) {
+    if (!each.frozen()) each.max_weight = each.min_weight = 0;
+  }
+  return diffs;
 }
 
 template <std::size_t kinds>
@@ -149,10 +236,11 @@ void count_kind(const TensorDiff& made, std::array<KindDiff, kinds>& all) {
 }  // namespace
 
 TensorDiff diff_tensors(const Tensor& before, const Tensor& after) {
-  return compare({&before, &after}, [] {});
+  return compare_all({{&before, &after, why_not(before, after)}}, {}).front();
 }
 
-CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after) {
+CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after,
+                                const DiffOptions& options) {
   CheckpointDiff diff;
   std::unordered_map<std::string_view, const Tensor*> earlier;
   for (const Tensor& each : before.tensors) earlier.emplace(each.name, &each);
@@ -164,17 +252,11 @@ CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& afte
       diff.only_after.push_back(each.name);
       continue;
     }
-    pairs.push_back({found->second, &each});
+    pairs.push_back({found->second, &each, why_not(*found->second, each)});
     earlier.erase(found);
   }
-  std::vector<std::span<const std::byte>> parts;
-  for (const Pair& pair : pairs) list_parts(pair, parts);
-  PagesAhead ahead(std::move(parts));
-  std::size_t part = 0;
-  for (const Pair& pair : pairs) {
-    diff.tensors.push_back(compare(pair, [&] { ahead.reached(part++); }));
-    count_kind(diff.tensors.back(), kinds);
-  }
+  diff.tensors = compare_all(pairs, options);
+  for (const TensorDiff& each : diff.tensors) count_kind(each, kinds);
   for (const Tensor& each : before.tensors) {
     if (earlier.count(each.name) > 0) diff.only_before.push_back(each.name);
   }

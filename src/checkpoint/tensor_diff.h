@@ -5,16 +5,18 @@
 ///     CheckpointDiff diff = diff_checkpoints(before, after);
 ///     for (const TensorDiff& each : diff.tensors) if (each.frozen()) ...
 ///
-/// One pass over both files, bound by memory. Private memory does not grow with the checkpoints.
+/// One pass over both files, bound by memory, shared by threads and processes. Private memory does
+/// not grow with the checkpoints.
 
 #include <cstdint>
-#include <limits>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tensor_kind.h"
+#include "scan/difference.h"
 
 namespace aplomb {
 
@@ -75,6 +77,28 @@ struct CheckpointDiff {
   const KindDiff* of(TensorKind kind) const;
 };
 
-CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after);
+/// What a part of a few MiB of a pair of tensors came to. Plain data, so that processes can send
+/// it.
+struct PartDiff {
+  Difference moved;
+  double max_weight = 0;  ///< of `after`, where nothing in the part moved
+  double min_weight = 0;
+};
+
+struct DiffOptions {
+  int threads = 1;
+  /// Called now and then with the bytes of both sides that are done, of `all_bytes`, from whichever
+  /// thread; may be empty.
+  std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress;
+  /// Of several processes this is `rank`: each compares its share of the parts, and `join` fills in
+  /// what the others found.
+  std::size_t rank = 0;
+  std::size_t ranks = 1;
+  std::function<void(std::vector<std::optional<PartDiff>>& parts)> join;
+};
+
+/// The result depends neither on the threads nor on the processes.
+CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after,
+                                const DiffOptions& options = {});
 
 }  // namespace aplomb

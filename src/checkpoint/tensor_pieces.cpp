@@ -145,7 +145,7 @@ Tensor join_pieces(std::string name, std::vector<std::int64_t> shape,
   }
   auto joined = std::make_shared<const TensorPieces>(std::move(of), std::move(pieces));
   why = joined->fault();
-  if (why.empty()) tensor.pieces = std::move(joined);
+  if (why.empty()) tensor.source = std::move(joined);
   return tensor;
 }
 

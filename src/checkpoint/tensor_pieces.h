@@ -21,7 +21,7 @@ struct TensorPiece {
   std::uint64_t first = 0;  ///< element of `data` that the box begins with
 };
 
-class TensorPieces {
+class TensorPieces final : public ElementSource {
  public:
   /// `shape`: what the pieces' offsets refer to; the tensor's own, or one axis of all its elements.
   TensorPieces(std::vector<std::int64_t> shape, std::vector<TensorPiece> pieces);
@@ -30,8 +30,7 @@ class TensorPieces {
   /// overlaps, holes, missing data. Empty where they do. Overlaps and holes are told by counting.
   std::string fault() const;
 
-  /// The elements [from, from + count) in row-major order. False where the data cannot be had.
-  bool gather(std::uint64_t from, std::uint64_t count, std::span<std::byte> out) const;
+  bool gather(std::uint64_t from, std::uint64_t count, std::span<std::byte> out) const override;
 
   std::size_t count() const { return pieces_.size(); }
   const ElementType* type() const;

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "checkpoint/tensor_shard.h"
 #include "checkpoint/zip_archive.h"
 #include "core/text.h"
 
@@ -104,6 +105,9 @@ void make_tensors(TorchFile& file, const StorageMap& storages) {
   file.tensors.reserve(file.document.tensors.size());
   for (const PickleTensor& each : file.document.tensors) {
     file.tensors.push_back(make_tensor(each, file.document, storages, file));
+  }
+  for (auto& [index, shard] : find_shards(file.document)) {
+    file.tensors[index].shard = std::make_shared<const TensorShard>(std::move(shard));
   }
 }
 
@@ -397,6 +401,11 @@ void visit_tensors(const PickleDocument& document, NodeId from,
       continue;
     }
     if (here.depth >= k_most_depth) continue;
+    if (const auto local = local_tensor(document, node)) {
+      steps.push_back({*local, at, 0, 0, here.depth + 1, true});
+      open.push_back(static_cast<std::uint32_t>(steps.size() - 1));
+      continue;
+    }
     // Pushed from the last, so that they are visited in their order.
     const std::size_t width = node.kind == PickleKind::dict ? 2 : 1;
     for (std::size_t i = node.items.size() / width; i-- > 0;) {

@@ -37,7 +37,7 @@ Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<c
 
 /// Walks the tree from the root and calls `visit(name, tensor index)` for each tensor once, under
 /// the first name that leads to it: dict keys joined by dots, positions of lists. Bounded in depth;
-/// a node that was seen is not entered again.
+/// a node that was seen is not entered again. Of a DTensor or ShardedTensor it is the local tensor.
 void visit_tensors(const PickleDocument& document, NodeId from,
                    const std::function<void(const std::string& name, std::size_t tensor)>& visit);
 

@@ -39,6 +39,20 @@ struct Options {
 
 constexpr std::size_t k_most_causes = 8;
 
+/// One line of progress for several threads; gone when the work is done.
+class SharedProgress {
+ public:
+  ~SharedProgress() { progress_.clear(); }
+  void show(std::uint64_t done_bytes, std::uint64_t all_bytes) {
+    const std::scoped_lock hold(mutex_);
+    progress_.show(done_bytes, all_bytes);
+  }
+
+ private:
+  std::mutex mutex_;
+  Progress progress_{::isatty(STDERR_FILENO) == 1};
+};
+
 class CkptCommand : public Command {
  public:
   CLI::App* declare(CLI::App& program) override {
@@ -52,7 +66,7 @@ class CkptCommand : public Command {
         "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
         "\n"
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed.\n"
-        "`mpirun -n N aplomb ckpt scan PATH` shares the tensors among N processes.\n"
+        "`mpirun -n N aplomb ckpt scan PATH` (or diff) shares the work among N processes.\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
     scan_ = verb("scan", "Statistics of every tensor, and what is wrong on sight");
     scan_->add_flag("--verify", options_.verify, "check the checksums of torch archives as well");
@@ -76,8 +90,9 @@ class CkptCommand : public Command {
     std::string why;
     ranks_ = MpiRanks::start(why);
     if (!why.empty()) complain(why);
-    // A scan is shared among the processes; what else is asked, the first one answers alone.
-    if (ranks_ && ranks_->rank() > 0 && !scan_->parsed()) return k_exit_healthy;
+    // What reads every weight is shared among the processes; the first one answers the rest alone.
+    const bool shared = scan_->parsed() || diff_->parsed();
+    if (ranks_ && ranks_->rank() > 0 && !shared) return k_exit_healthy;
     auto checkpoint = open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.
@@ -128,7 +143,8 @@ class CkptCommand : public Command {
     auto later = open_newest_checkpoint(options_.other);
     if (!later) return refuse(later.error());
     keep_tensors(*later, options_.filter);
-    const CheckpointDiff moved = diff_checkpoints(*findings.checkpoint, *later);
+    const CheckpointDiff moved = compare(*findings.checkpoint, *later);
+    if (ranks_ && ranks_->rank() > 0) return k_exit_healthy;
     const Precision predicted = options_.filter.empty() ? predict_precision(*later) : Precision();
     findings.before = findings.checkpoint;
     findings.checkpoint = &*later;
@@ -156,45 +172,59 @@ class CkptCommand : public Command {
                               options_.most));
   }
 
+  int threads() const {
+    const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
+    return options_.threads > 0 ? options_.threads : static_cast<int>(processors);
+  }
+
   /// The survey, with a line on standard error where it takes more than a second.
   Survey look(const Checkpoint& checkpoint) const {
     SurveyOptions how;
-    const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
-    how.threads = options_.threads > 0 ? options_.threads : static_cast<int>(processors);
-    Progress progress(::isatty(STDERR_FILENO) == 1);
-    std::mutex one_line;
-    const std::uint64_t all = checkpoint.weight_bytes();
-    how.progress = [&](std::uint64_t done) {
-      const std::scoped_lock hold(one_line);
+    how.threads = threads();
+    SharedProgress progress;
+    how.progress = [&, all = checkpoint.weight_bytes()](std::uint64_t done) {
       progress.show(done, all);
     };
     if (ranks_) {
       how.rank = static_cast<std::size_t>(ranks_->rank());
       how.ranks = static_cast<std::size_t>(ranks_->size());
-      how.join = [&](std::vector<std::optional<TensorStats>>& stats) { join_ranks(stats); };
+      how.join = [&](auto& stats) { join_ranks(stats); };
     }
-    Survey seen = survey(checkpoint, how);
-    progress.clear();
-    return seen;
+    return survey(checkpoint, how);
   }
 
-  /// Every process sends what it scanned to the first one.
-  void join_ranks(std::vector<std::optional<TensorStats>>& stats) const {
-    static_assert(std::is_trivially_copyable_v<TensorStats>);
-    constexpr std::size_t k_row = sizeof(std::uint64_t) + sizeof(TensorStats);
+  /// The difference, likewise.
+  CheckpointDiff compare(const Checkpoint& before, const Checkpoint& after) const {
+    DiffOptions how;
+    how.threads = threads();
+    SharedProgress progress;
+    how.progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+    if (ranks_) {
+      how.rank = static_cast<std::size_t>(ranks_->rank());
+      how.ranks = static_cast<std::size_t>(ranks_->size());
+      how.join = [&](auto& parts) { join_ranks(parts); };
+    }
+    return diff_checkpoints(before, after, how);
+  }
+
+  /// Every process sends what it found to the first one.
+  template <class Found>
+  void join_ranks(std::vector<std::optional<Found>>& all) const {
+    static_assert(std::is_trivially_copyable_v<Found>);
+    constexpr std::size_t k_row = sizeof(std::uint64_t) + sizeof(Found);
     std::string own;
-    for (std::uint64_t i = 0; ranks_->rank() > 0 && i < stats.size(); ++i) {
-      if (!stats[i]) continue;
-      own.append(reinterpret_cast<const char*>(&i), sizeof i);  // NOLINT: as bytes
-      own.append(reinterpret_cast<const char*>(&*stats[i]), sizeof(TensorStats));  // NOLINT
+    for (std::uint64_t i = 0; ranks_->rank() > 0 && i < all.size(); ++i) {
+      if (!all[i]) continue;
+      own.append(reinterpret_cast<const char*>(&i), sizeof i);             // NOLINT: as bytes
+      own.append(reinterpret_cast<const char*>(&*all[i]), sizeof(Found));  // NOLINT
     }
     for (const std::string& theirs : ranks_->gather(own)) {
       for (std::size_t at = 0; at + k_row <= theirs.size(); at += k_row) {
         std::uint64_t index = 0;
-        TensorStats one;
+        Found one;
         std::memcpy(&index, theirs.data() + at, sizeof index);
         std::memcpy(&one, theirs.data() + at + sizeof index, sizeof one);
-        if (index < stats.size()) stats[index] = one;
+        if (index < all.size()) all[index] = one;
       }
     }
   }

@@ -17,40 +17,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-class Fixtures : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    const std::string python = test::python_with("torch, safetensors, numpy");
-    if (python.empty()) return;
-    folder_ = new test::TempFolder;
-    made_ = test::run_script(python, "make_fixtures.py", folder_->path());
-    std::ifstream(*folder_ / "expected.json") >> expected_;
-  }
-  static void TearDownTestSuite() {
-    delete folder_;
-    folder_ = nullptr;
-  }
-  void SetUp() override {
-    if (folder_ == nullptr) GTEST_SKIP() << "no Python with torch and safetensors here";
-    ASSERT_TRUE(made_) << "make_fixtures.py failed";
-  }
-
-  static test::TempFolder* folder_;
-  static bool made_;
-  static Json expected_;
-};
-test::TempFolder* Fixtures::folder_ = nullptr;
-bool Fixtures::made_ = false;
-Json Fixtures::expected_;
-
 using test::expect_tensor;
 
-TEST_F(Fixtures, EveryTensorOfEveryFileIsReadAsTorchHasIt) {
+void expect_every_tensor(const test::TempFolder& folder, const Json& expected) {
   std::size_t files = 0;
-  for (const auto& [name, tensors] : expected_.items()) {
+  for (const auto& [name, tensors] : expected.items()) {
     if (name.find("/optimizer") != std::string::npos) continue;
     SCOPED_TRACE(name);
-    const auto checkpoint = open_checkpoint(*folder_ / name);
+    const auto checkpoint = open_checkpoint(folder / name);
     ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
     for (const Finding& each : checkpoint->findings) {
       EXPECT_EQ(each.severity, Severity::note) << each.text;
@@ -66,37 +40,55 @@ TEST_F(Fixtures, EveryTensorOfEveryFileIsReadAsTorchHasIt) {
   EXPECT_GE(files, 12U);
 }
 
-TEST_F(Fixtures, TheOptimizersStateAndGroupsAreRead) {
-  const auto checkpoint = open_checkpoint(*folder_ / "checkpoint-3");
+void expect_states(const Checkpoint& checkpoint, const Json& expected, double step) {
+  ASSERT_TRUE(checkpoint.optimizer.has_value());
+  EXPECT_EQ(checkpoint.optimizer->tensors.size(), expected.size());
+  for (const ParameterState& state : checkpoint.optimizer->states) EXPECT_EQ(state.step, step);
+  for (const Tensor& tensor : checkpoint.optimizer->tensors) {
+    ASSERT_TRUE(expected.contains(tensor.name)) << tensor.name;
+    expect_tensor(tensor, expected[tensor.name]);
+  }
+}
+
+void expect_optimizer(const test::TempFolder& folder, const Json& expected) {
+  const auto checkpoint = open_checkpoint(folder / "checkpoint-3");
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
-  ASSERT_TRUE(checkpoint->optimizer.has_value());
+  expect_states(*checkpoint, expected["checkpoint-3/optimizer"], 3);
   const OptimizerState& optimizer = *checkpoint->optimizer;
   ASSERT_EQ(optimizer.groups.size(), 2U);
   EXPECT_EQ(optimizer.groups[0].numbers.at("lr"), 2e-3);
   EXPECT_EQ(optimizer.groups[0].numbers.at("weight_decay"), 0.1);
   EXPECT_EQ(optimizer.groups[1].numbers.at("beta2"), 0.999);
   EXPECT_EQ(optimizer.groups[0].parameters, (std::vector<std::int64_t>{0, 1}));
-  ASSERT_EQ(optimizer.states.size(), 6U);
-  for (const ParameterState& state : optimizer.states) {
-    EXPECT_EQ(state.step, 3.0);
-    for (const auto& [key, at] : state.tensors) {
-      const Tensor& tensor = optimizer.tensors[at];
-      expect_tensor(tensor, expected_["checkpoint-3/optimizer"][tensor.name]);
-    }
-  }
   EXPECT_EQ(checkpoint->scheduler.at("last_epoch"), 3);
   EXPECT_EQ(checkpoint->trainer_state.at("global_step"), 3);
   EXPECT_EQ(checkpoint->rng_ranks, (std::vector<int>{-1}));
   EXPECT_EQ(checkpoint->step(), 3);
 }
 
-TEST_F(Fixtures, AFileCutAnywhereIsSaidAndNeverCrashes) {
+/// Of transformers' Trainer, where transformers is installed.
+void expect_trainer(const test::TempFolder& folder, const Json& expected) {
+  if (!expected.contains("trained/checkpoint-2")) return;
+  const auto checkpoint = open_checkpoint(folder / "trained/checkpoint-2");
+  ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
+  expect_states(*checkpoint, expected["trained/checkpoint-2/optimizer"], 2);
+  for (const char* role : {"weights", "optimizer", "scheduler", "rng", "arguments", "config"}) {
+    const CheckpointFile* file = checkpoint->file(role);
+    ASSERT_NE(file, nullptr) << role;
+    EXPECT_TRUE(file->readable) << role;
+  }
+  EXPECT_EQ(checkpoint->step(), 2);
+  EXPECT_EQ(checkpoint->scheduler.at("last_epoch"), 2);
+  EXPECT_EQ(checkpoint->trainer_state.at("max_steps"), 2);
+}
+
+void expect_cuts_said(const test::TempFolder& folder) {
   for (const char* name : {"dtypes.pt", "legacy.pt", "dtypes.safetensors", "numpy4.pt"}) {
     SCOPED_TRACE(name);
-    std::ifstream in(*folder_ / name, std::ios::binary);
+    std::ifstream in(folder / name, std::ios::binary);
     const std::string whole((std::istreambuf_iterator<char>(in)), {});
     for (std::size_t cut = 0; cut < whole.size(); cut += 1 + whole.size() / 97) {
-      const std::string path = folder_->write(fmt::format("cut/{}", name), whole.substr(0, cut));
+      const std::string path = folder.write(fmt::format("cut/{}", name), whole.substr(0, cut));
       const auto checkpoint = open_checkpoint(path);
       if (checkpoint) {
         EXPECT_FALSE(checkpoint->findings.empty()) << "cut at " << cut;
@@ -104,6 +96,19 @@ TEST_F(Fixtures, AFileCutAnywhereIsSaidAndNeverCrashes) {
       }
     }
   }
+}
+
+// One test, so that the files are written once: CTest runs every test in a process of its own.
+TEST(Fixtures, AreReadTensorForTensorAndSaidToBeCutWhereTheyAre) {
+  const std::string python = test::python_with("torch, safetensors, numpy");
+  if (python.empty()) GTEST_SKIP() << "no Python with torch and safetensors here";
+  const test::TempFolder folder;
+  ASSERT_TRUE(test::run_script(python, "make_fixtures.py", folder.path()));
+  const Json expected = test::json_of(folder / "expected.json");
+  expect_every_tensor(folder, expected);
+  expect_optimizer(folder, expected);
+  expect_trainer(folder, expected);
+  expect_cuts_said(folder);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 usage: make_fixtures.py FOLDER
 
 FOLDER gets the files and `expected.json`: {file: {tensor name: {dtype, shape, count, zeros, nan, inf, sum, norm,
-max_abs, first}}}; the statistics are torch's and numpy's in float64. Exit status 3 where torch is missing.
+max_abs, order, first}}}; the statistics are torch's
+and numpy's in float64, `order` a sum that tells the elements' places. Exit status 3 where torch is missing.
 """
 
 import json
@@ -25,6 +26,7 @@ def expected(tensor):
     wide = torch.view_as_real(flat).reshape(-1) if flat.is_complex() else flat
     wide = wide.to(torch.float64)
     finite = wide[torch.isfinite(wide)]
+    places = torch.arange(wide.numel(), dtype=torch.float64) % 251 + 1
     return {
         "dtype": str(tensor.dtype).removeprefix("torch."),
         "shape": list(tensor.shape),
@@ -35,6 +37,7 @@ def expected(tensor):
         "sum": float(finite.sum()),
         "norm": float(math.sqrt(float((finite * finite).sum()))),
         "max_abs": float(finite.abs().max()) if finite.numel() else 0.0,
+        "order": float((torch.where(torch.isfinite(wide), wide, 0.0) * places).sum()),
         "first": float(wide[0]) if wide.numel() and torch.isfinite(wide[0]) else None,
     }
 
@@ -145,6 +148,19 @@ class Writer:
         self.note("sharded", model.state_dict())
         return model
 
+    def trainer(self, model):
+        """What transformers' own Trainer saves: weights, optimizer.pt, scheduler.pt, rng_state.pth, training_args.bin."""
+        from transformers import Trainer, TrainingArguments
+        rows = [{"input_ids": [1 + i, 2, 3, 4], "labels": [1 + i, 2, 3, 4]} for i in range(8)]
+        arguments = TrainingArguments(self.folder / "trained", max_steps=2, save_steps=2, logging_steps=1, use_cpu=True,
+                                      per_device_train_batch_size=2, report_to=[], disable_tqdm=True, weight_decay=0.1)
+        trainer = Trainer(model=model, args=arguments, train_dataset=rows)
+        trainer.train()
+        self.note("trained/checkpoint-2", model.state_dict())
+        state = trainer.optimizer.state_dict()["state"]
+        self.note("trained/checkpoint-2/optimizer", {f"{i}.{key}": value for i, each in state.items()
+                                                     for key, value in each.items() if key != "step"})
+
     def peft(self, model):
         from peft import LoraConfig, get_peft_model, get_peft_model_state_dict
         adapted = get_peft_model(model, LoraConfig(r=2, target_modules=["q_proj", "v_proj"]))
@@ -159,7 +175,9 @@ def main() -> None:
     writer.safetensors()
     writer.trained()
     try:
-        writer.peft(writer.transformers())
+        model = writer.transformers()
+        writer.trainer(model)
+        writer.peft(model)
     except ImportError as missing:
         print(f"left out: {missing}", file=sys.stderr)
     (pathlib.Path(sys.argv[1]) / "expected.json").write_text(json.dumps(writer.expected))

@@ -1,6 +1,7 @@
-// Shards put together again: what DeepSpeed wrote (kept in data/), what torch's distributed
-// checkpoints write now, and what happens when parts are missing.
+// Shards put together again: what DeepSpeed wrote (kept in data/), pieces of any form, and what
+// happens when parts are missing. What torch writes: sharded_test.cpp.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,49 +13,18 @@
 #include "checkpoint/tensor_pieces.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
-#include "with_python.h"
 
 namespace aplomb {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using test::expect_tensor;
 using ::testing::HasSubstr;
 
+using test::expect_whole;
+using test::json_of;
+
 const fs::path k_data = APLOMB_SOURCE_DIR "/tests/checkpoint/data";
-
-Json json_of(const fs::path& path) {
-  Json json;
-  std::ifstream(path) >> json;
-  return json;
-}
-
-void expect_whole(const Checkpoint& checkpoint, const Json& said) {
-  for (const Finding& each : checkpoint.findings) {
-    EXPECT_EQ(each.severity, Severity::note) << each.text;
-  }
-  // Of stage 1 zero_to_fp32 leaves the frozen weights out.
-  for (const Tensor& each : checkpoint.tensors) {
-    EXPECT_TRUE(said["weights"].contains(each.name) || each.name == "frozen.weight") << each.name;
-  }
-  for (const auto& [name, want] : said["weights"].items()) {
-    const Tensor* tensor = checkpoint.tensor(name);
-    ASSERT_NE(tensor, nullptr) << name;
-    // zero_to_fp32 widens the bf16 copies of what is not trained.
-    Json as_kept = want;
-    if (name.find("frozen") != std::string::npos) as_kept["dtype"] = "bfloat16";
-    expect_tensor(*tensor, as_kept);
-  }
-  if (said["states"].empty()) return;
-  ASSERT_TRUE(checkpoint.optimizer.has_value());
-  EXPECT_EQ(checkpoint.optimizer->tensors.size(), said["states"].size());
-  for (const Tensor& tensor : checkpoint.optimizer->tensors) {
-    ASSERT_TRUE(said["states"].contains(tensor.name)) << tensor.name;
-    expect_tensor(tensor, said["states"][tensor.name]);
-  }
-  for (const ParameterState& state : checkpoint.optimizer->states) EXPECT_EQ(state.step, 3.0);
-}
 
 class ZeroStages : public ::testing::TestWithParam<int> {};
 
@@ -92,35 +62,6 @@ TEST(Shards, ARankOfZeroThatIsMissingIsSaid) {
     EXPECT_THAT(checkpoint->findings[0].text, HasSubstr("2 ranks wrote"));
     EXPECT_FALSE(checkpoint->optimizer.has_value());
   }
-}
-
-TEST(Shards, OfTorchsDistributedCheckpointsAreReadChunkByChunk) {
-  const std::string python = test::python_with("torch.distributed.fsdp, numpy");
-  if (python.empty()) GTEST_SKIP() << "no Python with torch here";
-  const test::TempFolder folder;
-  ASSERT_TRUE(test::run_script(python, "make_dcp.py", folder / "dcp"));
-  const Json said = json_of(folder / "dcp/expected.json");
-  for (const char* name : {"fsdp", "columns"}) {
-    SCOPED_TRACE(name);
-    const auto checkpoint = open_checkpoint(folder / (std::string("dcp/") + name));
-    ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
-    expect_whole(*checkpoint, said[name]);
-  }
-  const auto columns = open_checkpoint(folder / "dcp/columns");
-  const auto want = said["columns"]["values"].get<std::vector<float>>();
-  std::vector<float> got(want.size());
-  ASSERT_TRUE(read_elements(*columns->tensor("w"), 0, std::span<float>(got)));
-  EXPECT_EQ(got, want);
-  const auto fsdp = open_checkpoint(folder / "dcp/fsdp");
-  EXPECT_EQ(fsdp->step(), 3);
-  EXPECT_EQ(fsdp->optimizer->groups.at(0).numbers.at("weight_decay"), 0.1);
-  EXPECT_EQ(fsdp->optimizer->groups.at(0).numbers.at("beta2"), 0.999);
-
-  fs::remove(folder / "dcp/fsdp/__1_0.distcp");
-  const auto torn = open_checkpoint(folder / "dcp/fsdp");
-  ASSERT_TRUE(torn.has_value());
-  EXPECT_EQ(torn->findings.at(0).kind, "checkpoint.incomplete");
-  for (const Tensor& tensor : torn->tensors) scan_tensor(tensor);
 }
 
 /// A tensor whose elements count up, cut into boxes.

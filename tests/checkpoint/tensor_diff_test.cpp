@@ -1,8 +1,10 @@
 #include "checkpoint/tensor_diff.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <mutex>
 
 #include "checkpoint/precision.h"
 #include "checkpoint/resume_audit.h"
@@ -90,6 +92,75 @@ TEST(TensorDiff, AnotherShapeOrDtypeIsNotCompared) {
   const std::string bytes(8, '\0');
   EXPECT_FALSE(diff_tensors(tensor(bytes, "F32", {2}), tensor(bytes, "F64", {1})).compared);
   EXPECT_FALSE(diff_tensors(tensor(bytes, "F32", {2}), tensor(bytes, "F32", {1, 2})).compared);
+}
+
+/// A file of tensors of several parts each: frozen, moved at its end only, and moved everywhere.
+std::string large_file(const test::TempFolder& folder, const char* name, float step) {
+  constexpr std::size_t k_count = 3U << 20U;  // three parts of 4 MiB
+  std::vector<float> frozen(k_count);
+  for (std::size_t i = 0; i < k_count; ++i) frozen[i] = 0.5F + static_cast<float>(i % 977) * 1e-3F;
+  std::vector<float> late = frozen;
+  std::vector<float> moved = frozen;
+  late.back() += step;
+  for (float& each : moved) each += step * 0.1F;
+  std::string data;
+  std::string header = "{";
+  for (const auto& [key, values] :
+       {std::pair{"frozen", &frozen}, std::pair{"late", &late}, std::pair{"moved", &moved}}) {
+    header +=
+        fmt::format("{}\"{}\":{{\"dtype\":\"F32\",\"shape\":[{}],\"data_offsets\":[{},{}]}}",
+                    data.empty() ? "" : ",", key, k_count, data.size(), data.size() + 4 * k_count);
+    data.append(reinterpret_cast<const char*>(values->data()), 4 * k_count);
+  }
+  return folder.write(name, test::safetensors(header + "}", data));
+}
+
+TEST(CheckpointDiff, ThreadsAndProcessesDoNotChangeTheResult) {
+  const test::TempFolder folder;
+  const auto before = open_checkpoint(large_file(folder, "a.safetensors", 0));
+  const auto after = open_checkpoint(large_file(folder, "b.safetensors", 0.25F));
+  ASSERT_TRUE(before && after);
+  const CheckpointDiff alone = diff_checkpoints(*before, *after);
+  ASSERT_EQ(alone.tensors.size(), 3U);
+  EXPECT_TRUE(alone.tensors[0].frozen());
+  EXPECT_EQ(alone.tensors[0].min_weight, 0.5);
+  EXPECT_EQ(alone.tensors[1].changed, 1U);
+  EXPECT_EQ(alone.tensors[1].max_weight, 0);
+  EXPECT_EQ(alone.tensors[2].changed, alone.tensors[2].count);
+  std::uint64_t most = 0;
+  DiffOptions four;
+  four.threads = 4;
+  std::mutex one;
+  four.progress = [&](std::uint64_t done, std::uint64_t all) {
+    const std::scoped_lock hold(one);
+    EXPECT_LE(done, all);
+    most = std::max(most, done);
+  };
+  // Two processes: the second's parts are handed to the first.
+  std::vector<std::optional<PartDiff>> theirs;
+  DiffOptions second;
+  second.ranks = 2;
+  second.rank = 1;
+  second.join = [&](auto& parts) { theirs = parts; };
+  diff_checkpoints(*before, *after, second);
+  DiffOptions first;
+  first.ranks = 2;
+  first.join = [&](auto& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      EXPECT_NE(parts[i].has_value(), theirs[i].has_value()) << i;
+      if (!parts[i]) parts[i] = theirs[i];
+    }
+  };
+  for (const DiffOptions& how : {four, first}) {
+    const CheckpointDiff shared = diff_checkpoints(*before, *after, how);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(shared.tensors[i].changed, alone.tensors[i].changed);
+      EXPECT_EQ(shared.tensors[i].sum_squares, alone.tensors[i].sum_squares);
+      EXPECT_EQ(shared.tensors[i].before_squares, alone.tensors[i].before_squares);
+      EXPECT_EQ(shared.tensors[i].min_weight, alone.tensors[i].min_weight);
+    }
+  }
+  EXPECT_EQ(most, before->weight_bytes() + after->weight_bytes());
 }
 
 TEST(TensorKind, KnowsTheNamesOfSeveralLibraries) {

@@ -148,16 +148,20 @@ TEST(CkptCommand, SaysWhenAnotherNumberOfProcessesWillResume) {
               ::testing::Not(HasSubstr("will resume:")));
 }
 
-TEST(CkptCommand, ProcessesOfMpirunShareAScanAndSayItOnce) {
+TEST(CkptCommand, ProcessesOfMpirunShareTheWorkAndSayItOnce) {
   if (std::system("mpirun --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no mpirun here";
-  const std::string what = " ckpt scan --json " + k_run + "/checkpoint-200";
-  const auto alone = report_of(run_program("%" + what))["checkpoint"];
-  ASSERT_FALSE(alone["tensors"].empty());
-  for (const char* count : {"2", "4"}) {
-    const Said said = run_program(std::string("mpirun --allow-run-as-root --oversubscribe -n ") +
-                                  count + " %" + what);
-    EXPECT_EQ(said.status, 0) << said.error;
-    EXPECT_EQ(report_of(said)["checkpoint"], alone);
+  const std::string first = k_run + "/checkpoint-200";
+  for (const std::string& what : {" ckpt scan --json " + first,
+                                  " ckpt diff --json " + first + " " + k_run + "/checkpoint-400"}) {
+    const Said by_itself = run_program("%" + what);
+    const auto alone = report_of(by_itself)["checkpoint"];
+    ASSERT_FALSE(alone["tensors"].empty());
+    for (const char* count : {"2", "4"}) {
+      const Said said = run_program(std::string("mpirun --allow-run-as-root --oversubscribe -n ") +
+                                    count + " %" + what);
+      EXPECT_EQ(said.status, by_itself.status) << said.error;
+      EXPECT_EQ(report_of(said)["checkpoint"], alone);
+    }
   }
 }
 

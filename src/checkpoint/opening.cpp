@@ -1,0 +1,92 @@
+// What reading a checkpoint's files adds to, and the parts of several ranks put together at the
+// end.
+
+#include <fmt/format.h>
+
+#include "checkpoint/open_file.h"
+#include "checkpoint/tensor_shard.h"
+#include "core/text.h"
+
+namespace aplomb {
+
+void Opening::note(std::string kind, Severity severity, const std::string& path, std::string text) {
+  out.findings.push_back({std::move(kind), severity, path, 0, std::move(text)});
+}
+
+void Opening::join(const Findings& findings) {
+  out.findings.insert(out.findings.end(), findings.list().begin(), findings.list().end());
+  out.findings_dropped += findings.dropped();
+}
+
+void Opening::add_weight(Tensor tensor, std::size_t file) {
+  tensor.file = file;
+  if (tensor.shard != nullptr) {
+    std::vector<Tensor>& parts = parts_[tensor.name];
+    parts.push_back(tensor);
+    if (parts.size() > 1) return;
+  }
+  if (!names.insert(tensor.name).second) {
+    note("checkpoint.duplicate-name", Severity::warning, out.path,
+         fmt::format("[checkpoint] {} stands in two files; the first is taken",
+                     shorten(sanitize(tensor.name), 80)));
+    return;
+  }
+  out.tensors.push_back(std::move(tensor));
+}
+
+void Opening::add_optimizer(OptimizerState state, bool of_rank) {
+  if (of_rank) {
+    rank_optimizers_.push_back(std::move(state));
+  } else if (!out.optimizer) {
+    out.optimizer = std::move(state);
+  }
+}
+
+void Opening::finish(bool alone) {
+  join_weights(alone);
+  join_optimizers();
+}
+
+void Opening::join_weights(bool alone) {
+  std::size_t apart = 0;
+  std::string first;
+  for (Tensor& tensor : out.tensors) {
+    if (tensor.shard == nullptr) continue;
+    std::string why;
+    Tensor joined = join_shards(std::move(parts_.at(tensor.name)), why);
+    if (!why.empty() && ++apart == 1) first = tensor.name + ": " + why;
+    if (why.empty() || !alone) tensor = std::move(joined);
+  }
+  if (apart == 0) return;
+  note(
+      alone ? "checkpoint.partial" : "checkpoint.incomplete",
+      alone ? Severity::note : Severity::failed, out.path,
+      fmt::format("[checkpoint] {} tensors are parts{}, the first: {}", apart,
+                  alone ? "; the other ranks' files hold the rest" : " that do not make up a whole",
+                  shorten(sanitize(first), 160)));
+}
+
+/// The states of all ranks have the same parameters; each holds its parts of their tensors.
+void Opening::join_optimizers() {
+  if (rank_optimizers_.empty() || out.optimizer) return;
+  std::map<std::string, std::vector<Tensor>> parts;
+  for (OptimizerState& rank : rank_optimizers_) {
+    for (Tensor& each : rank.tensors) {
+      if (each.shard != nullptr) parts[each.name].push_back(each);
+    }
+  }
+  OptimizerState whole = std::move(rank_optimizers_.front());
+  std::string why;
+  for (Tensor& each : whole.tensors) {
+    if (each.shard == nullptr || !why.empty()) continue;
+    each = join_shards(std::move(parts.at(each.name)), why);
+  }
+  if (why.empty()) {
+    out.optimizer = std::move(whole);
+  } else {
+    note("checkpoint.incomplete", Severity::failed, whole.path,
+         fmt::format("[checkpoint] the optimizer's parts do not make up a whole: {}", why));
+  }
+}
+
+}  // namespace aplomb
