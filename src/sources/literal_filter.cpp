@@ -1,6 +1,7 @@
 #include "sources/literal_filter.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/text.h"
 
@@ -9,14 +10,22 @@ namespace {
 
 /// How common a character is in training logs, by the thousand: letters as in English, digits and
 /// the punctuation of metric lines more. Only the choice of windows hangs on it, so only speed.
-int commonness(char c) {
-  constexpr std::string_view k_letters = "etaoinsrhldcumfpgwybvkxjqz";
-  if (c >= '0' && c <= '9') return 90;
-  if (c == ' ' || c == '.') return 120;
-  if (c == ':' || c == ',' || c == '\'' || c == '-' || c == '=' || c == '|' || c == '_') return 40;
-  const std::size_t rank = k_letters.find(c);
-  return rank == std::string_view::npos ? 5 : 100 - 4 * static_cast<int>(rank);
-}
+constexpr std::array<int, 256> k_commonness = [] {
+  std::array<int, 256> common{};
+  common.fill(5);
+  const auto set = [&common](std::string_view characters, int value) {
+    for (const char c : characters) common[static_cast<unsigned char>(c)] = value;
+  };
+  set("0123456789", 90);
+  set(" .", 120);
+  set(":,'-=|_", 40);
+  int letter = 100;
+  for (const char c : std::string_view("etaoinsrhldcumfpgwybvkxjqz")) {
+    common[static_cast<unsigned char>(c)] = letter;
+    letter -= 4;
+  }
+  return common;
+}();
 
 /// Words of which most lines of a training log are made. A window that holds four letters of them
 /// would be looked at on every line.
@@ -28,18 +37,33 @@ constexpr std::string_view k_log_words =
     "memory: max_mem: speed: info warning main trainer.py [2024-01-01 00:00:00,000] ms/iter s/it] "
     "it/s 100%| completed reward entropy completion_length model parameters batch_size";
 
-bool is_log_word(std::string_view gram) { return k_log_words.find(gram) != std::string_view::npos; }
+constexpr unsigned k_word_bits = 14;
+
+constexpr std::size_t word_bit(std::string_view text, std::size_t at) {
+  std::uint32_t word = 0;
+  for (std::size_t i = 0; i < 4; ++i) word = word << 8U | static_cast<unsigned char>(text[at + i]);
+  return (word * 0x9E3779B1U) >> (32U - k_word_bits);
+}
+
+/// Which four letters stand in k_log_words, by their hash: one that collides is only thought
+/// common.
+constexpr std::array<bool, std::size_t{1} << k_word_bits> k_log_grams = [] {
+  std::array<bool, std::size_t{1} << k_word_bits> known{};
+  for (std::size_t at = 0; at + 4 <= k_log_words.size(); ++at)
+    known[word_bit(k_log_words, at)] = true;
+  return known;
+}();
 
 /// Where the window starts whose characters are rarest.
 std::size_t rarest_window(std::string_view folded, std::size_t width) {
   std::size_t best = 0;
-  int least = 1 << 30;
+  int least = std::numeric_limits<int>::max();
   for (std::size_t at = 0; at + width <= folded.size(); ++at) {
     int sum = 0;
-    for (const char c : folded.substr(at, width)) sum += commonness(c);
-    for (std::size_t i = 0; i + 4 <= width; ++i) {
-      if (is_log_word(folded.substr(at + i, 4))) sum += 1000;
-    }
+    for (const char c : folded.substr(at, width))
+      sum += k_commonness[static_cast<unsigned char>(c)];
+    for (std::size_t i = at; i + 4 <= at + width; ++i)
+      sum += k_log_grams[word_bit(folded, i)] ? 1000 : 0;
     if (sum < least) {
       least = sum;
       best = at;
@@ -79,12 +103,12 @@ void LiteralFilter::build() {
   }
   std::sort(places_.begin(), places_.end(),
             [](const Place& a, const Place& b) { return a.gram < b.gram; });
-  slots_.assign(std::size_t{1} << k_bits, k_none);
+  slots_.assign(std::bit_ceil(4 * places_.size() + 1), k_none);
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (i > 0 && places_[i].gram == places_[i - 1].gram) continue;
     std::uint32_t slot = hash(places_[i].gram);
-    while (slots_[slot & k_slot_mask] != k_none) ++slot;
-    slots_[slot & k_slot_mask] = static_cast<std::uint32_t>(i);
+    while (slots_[slot & slot_mask()] != k_none) ++slot;
+    slots_[slot & slot_mask()] = static_cast<std::uint32_t>(i);
   }
 }
 

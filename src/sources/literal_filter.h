@@ -16,6 +16,7 @@
 /// `add` and `build` allocate; `scan` does not, and is safe from several threads.
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -54,7 +55,6 @@ class LiteralFilter {
   static constexpr std::size_t k_stride = k_least - k_gram + 1;
   static constexpr unsigned k_bits = 18;  ///< 2^18 bits = 32 KiB: the first-level cache
 
-  static constexpr std::uint32_t k_slot_mask = (1U << k_bits) - 1;
   static constexpr std::uint32_t k_none = 0xFFFFFFFFU;
 
   struct Literal {
@@ -100,11 +100,12 @@ class LiteralFilter {
   /// The first place of the gram, or places_.size().
   std::size_t first_place(std::uint32_t word) const {
     for (std::uint32_t slot = hash(word);; ++slot) {
-      const std::uint32_t place = slots_[slot & k_slot_mask];
+      const std::uint32_t place = slots_[slot & slot_mask()];
       if (place == k_none) return places_.size();
       if (places_[place].gram == word) return place;
     }
   }
+  std::uint32_t slot_mask() const { return static_cast<std::uint32_t>(slots_.size()) - 1; }
   static bool stands_at(std::string_view text, std::size_t at, std::string_view folded);
 
   std::vector<Literal> literals_;
