@@ -1,0 +1,52 @@
+#pragma once
+/// Canonical settings -> the keys of a framework that say them, with the values that those keys
+/// take. Which key: by what it can say, by the versions that are installed, and by where it stands
+/// (the framework's own, what it extends, its `also`).
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/value.h"
+#include "knowledge/framework.h"
+
+namespace aplomb::knowledge {
+
+using SettingValue = std::pair<std::string, Value>;
+
+/// What is installed where the run runs, as far as it is known: `transformers` -> `5.2.0`. Keys
+/// that came or went with a version are chosen by it; without it a key that serves every version,
+/// or older ones, is preferred.
+using Versions = std::map<std::string, std::string, std::less<>>;
+
+/// Whether `key` exists in these versions; of an unknown version: whether it always existed.
+bool exists_in(const SettingKey& key, const Versions& versions);
+
+/// One key with its value as the framework spells it, not yet in the quotes of a syntax.
+struct WrittenKey {
+  const Framework* framework =
+      nullptr;  ///< where the key is written: the asked one, or one of its `also`
+  const SettingKey* key = nullptr;
+  Value value;           ///< a truth, a number, or a text
+  bool is_list = false;  ///< a text of items joined by `,`
+};
+
+struct WrittenSettings {
+  std::vector<WrittenKey> keys;
+  std::vector<std::string>
+      left_out;  ///< canonical names that neither the framework nor its `also` has a key for
+};
+
+/// The keys to write so that the framework has these settings. Where one setting is spread over
+/// switches (`bf16`, `fp16`) the others of them are written as off.
+WrittenSettings write_settings(std::string_view framework,
+                               const std::vector<SettingValue>& settings,
+                               const Versions& versions = {});
+
+/// How `value` of `key.setting` is written under this key; nothing where the key cannot say it.
+std::optional<Value> written_value_for(const SettingKey& key, const Value& value);
+
+}  // namespace aplomb::knowledge
