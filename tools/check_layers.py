@@ -28,6 +28,7 @@ ALLOWED = {
     "guard": ["core", "record", "scan", "detectors"],
     "plan": ["core", "record", "knowledge"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan"],
+    "preflight": ["core", "record", "knowledge", "sources", "detectors", "diagnosis", "report"],
     "serve": ["core", "report"],
     "api": None,  # joins the flow for the CLI and Python
     "cli": None,

@@ -101,9 +101,9 @@ class HtmlRenderer : public Renderer {
     specs.insert(specs.end(), plan.more.begin(), plan.more.end());
     const std::string details = page::inputs(report) + page::settings(report);
     return head(report) + "<body>\n<main class=\"page\">\n" + top_bar(report) + page::hero(report) +
-           page::action(report) + charts(plan, report) + page::why(report) +
-           page::symptoms(report) + page::other_causes(report) + page::experiments(report) +
-           page::runs(report) +
+           page::action(report) + page::findings(report) + charts(plan, report) +
+           page::why(report) + page::symptoms(report) + page::other_causes(report) +
+           page::experiments(report) + page::runs(report) +
            (details.empty() ? "" : "<section><h2>Read</h2>" + details + "</section>\n") +
            footer(report) + "</main>\n<script type=\"application/json\" id=\"samples\">" +
            chart_data(specs, report) + "</script>\n<script>" + k_page_script +

@@ -127,7 +127,9 @@ std::string hero(const Report& report) {
   const std::string headline = summary_text(report, "headline");
   std::string title = headline;
   std::string lead;
-  if (is_answered(report)) {
+  if (report.summary.contains("findings")) {
+    lead = summary_text(report, "told");
+  } else if (is_answered(report)) {
     title = is_either(report) ? "More than one cause fits; a test tells them apart"
                               : cause_claim(report.causes.front());
     lead = seen_text(report);

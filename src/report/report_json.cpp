@@ -53,6 +53,7 @@ Json json_of(const ReportRemedy& remedy);
 Json json_of(const ReportWeight& weight);
 Json json_of(const ReportCause& cause);
 Json json_of(const ReportExperiment& experiment);
+Json json_of(const ReportFinding& finding);
 Json json_of(const ReportRun& run);
 
 template <class T>
@@ -134,6 +135,17 @@ Json json_of(const ReportExperiment& experiment) {
           {"reads", experiment.reads}};
 }
 
+Json json_of(const ReportFinding& finding) {
+  return {{"id", finding.id},
+          {"severity", finding.severity},
+          {"title", finding.title},
+          {"because", finding.because},
+          {"evidence", json_of(finding.evidence)},
+          {"remedies", list_of(finding.remedies)},
+          {"leads_to", texts(finding.leads_to)},
+          {"references", texts(finding.references)}};
+}
+
 Json json_of(const ReportRun& run) {
   return {{"name", run.name},
           {"verdict", name(run.verdict)},
@@ -178,6 +190,7 @@ nlohmann::ordered_json report_json(const Report& report) {
           {"causes", list_of(report.causes)},
           {"unknown_probability", number(report.unknown_probability)},
           {"experiments", list_of(report.experiments)},
+          {"findings", list_of(report.findings)},
           {"runs", list_of(report.runs)},
           {"settings", plain(report.settings)},
           {"summary", plain(report.summary)}};

@@ -24,10 +24,10 @@ std::vector<std::string> keys_of(const ordered_json& object) {
 
 TEST(JsonReport, HoldsEveryMemberOfTheContractInItsOrder) {
   const auto report = ordered_json::parse(rendered(test::made_report()));
-  EXPECT_THAT(
-      keys_of(report),
-      ::testing::ElementsAre("schema", "inputs", "series", "verdict", "symptoms", "causes",
-                             "unknown_probability", "experiments", "runs", "settings", "summary"));
+  EXPECT_THAT(keys_of(report),
+              ::testing::ElementsAre("schema", "inputs", "series", "verdict", "symptoms", "causes",
+                                     "unknown_probability", "experiments", "findings", "runs",
+                                     "settings", "summary"));
   EXPECT_EQ(report["schema"], "aplomb.report/1");
   EXPECT_EQ(report["verdict"], "failed");
   EXPECT_THAT(keys_of(report["inputs"][0]),

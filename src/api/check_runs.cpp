@@ -1,0 +1,116 @@
+#include "api/check_runs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "knowledge/framework.h"
+#include "sources/assemble.h"
+#include "sources/collect.h"
+#include "sources/derived_settings.h"
+#include "sources/file_search.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::size_t k_most_files = 20000;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+/// Each file as a run of its own; only of what may hold settings.
+std::optional<Run> read_one(const std::string& path, const CheckOptions& options) {
+  std::vector<Run> runs = collect({path}, {options.progress});
+  if (runs.empty()) return std::nullopt;
+  Run run = std::move(runs.front());
+  run.series.clear();  // a run that is yet to start has none
+  return run;
+}
+
+/// Whether the file starts runs by itself, unlike a model's config.json or DeepSpeed's file.
+bool stands_alone(const Run& run) {
+  return std::any_of(run.settings.begin(), run.settings.end(), [](const Setting& setting) {
+    const knowledge::Framework* framework = knowledge::find_framework(setting.framework);
+    const bool part = framework != nullptr && (framework->part || framework->slug == "deepspeed" ||
+                                               framework->slug == "accelerate");
+    return !part && (setting.name == "optim.lr" || setting.name == "batch.micro");
+  });
+}
+
+/// Two configurations of which each would start a run: the same keys with other values.
+bool are_alternatives(const Run& a, const Run& b) {
+  if (!stands_alone(a) || !stands_alone(b)) return false;
+  for (const Setting& mine : a.settings) {
+    for (const Setting& other : b.settings) {
+      if (mine.raw_key == other.raw_key && mine.name == other.name &&
+          show(mine.value) != show(other.value))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// The parts of one place -> runs: alternatives apart, each with the parts that cannot stand alone.
+std::vector<Run> group(std::vector<Run> parts) {
+  bool apart = false;
+  for (std::size_t i = 0; i < parts.size() && !apart; ++i) {
+    for (std::size_t j = i + 1; j < parts.size() && !apart; ++j)
+      apart = are_alternatives(parts[i], parts[j]);
+  }
+  std::vector<Run> runs;
+  if (!apart) {
+    Run whole;
+    for (Run& part : parts) merge_into(whole, std::move(part));
+    runs.push_back(std::move(whole));
+    return runs;
+  }
+  // Which part belongs to which of several configurations is not known: each is judged alone.
+  for (Run& part : parts) runs.push_back(std::move(part));
+  return runs;
+}
+
+void name_card(Run& run, const CheckOptions& options) {
+  const bool named = run.setting("env.gpu") != nullptr;
+  const std::string& card = !options.gpu.empty() ? options.gpu : options.local_gpu;
+  if (card.empty() || (named && options.gpu.empty())) return;
+  std::erase_if(run.facts, [](const Fact& fact) { return fact.name.starts_with("hardware."); });
+  std::erase_if(run.settings, [](const Setting& setting) {
+    return setting.name == "env.gpu" || setting.name == "env.gpu_memory_bytes";
+  });
+  const auto nowhere = static_cast<SourceId>(run.sources.size());
+  run.settings.push_back({"env.gpu", card, "--gpu", {}, {nowhere, 0, 0}});
+  add_derived_settings(run);
+}
+
+}  // namespace
+
+std::vector<Run> configured_runs(const std::vector<std::string>& paths,
+                                 const CheckOptions& options) {
+  std::vector<Run> named;
+  std::map<std::string, std::vector<Run>> found;
+  for (const std::string& path : paths) {
+    std::error_code no_throw;
+    if (!std::filesystem::is_directory(path, no_throw)) {
+      if (auto run = read_one(path, options)) named.push_back(*std::move(run));
+      continue;
+    }
+    for (const FoundFile& file : search_folder(path, k_most_files).files) {
+      if (file.use != FileUse::read) continue;
+      auto run = read_one(file.path, options);
+      // What holds no settings is no configuration; its name in the report would tell nothing.
+      if (run && !run->settings.empty()) found[folder_of(file.path)].push_back(*std::move(run));
+    }
+  }
+  std::vector<Run> runs;
+  if (!named.empty()) runs = group(std::move(named));
+  for (auto& [folder, parts] : found) {
+    for (Run& run : group(std::move(parts))) runs.push_back(std::move(run));
+  }
+  for (Run& run : runs) name_card(run, options);
+  return runs;
+}
+
+}  // namespace aplomb

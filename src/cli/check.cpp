@@ -1,0 +1,141 @@
+#include <aplomb/check.h>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/fix_file.h"
+#include "cli/local_gpu.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "core/text.h"
+#include "report/renderer.h"
+
+namespace aplomb {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  bool json = false;
+  std::string html;
+  std::string sarif;
+  std::string fix;
+  std::string gpu;
+  bool verbose = false;
+  std::string colour = "auto";
+};
+
+bool read_something(const Report& report) {
+  for (const ReportInput& input : report.inputs) {
+    if (input.kind != "unknown") return true;
+  }
+  return false;
+}
+
+int exit_of(const Report& report) {
+  if (!read_something(report)) return k_exit_usage;
+  return report.verdict == Verdict::healthy ? k_exit_healthy : k_exit_found;
+}
+
+class CheckCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ = program.add_subcommand(
+        "check", "Say what is wrong with a configuration, a data set or a program before it runs");
+    app_->add_option("PATH", options_.paths,
+                     "configurations, a model's folder, data sets, training scripts")
+        ->required();
+    app_->add_option("--gpu", options_.gpu,
+                     "the card that the run is for (default: this machine's)")
+        ->type_name("NAME");
+    app_->add_option("--fix", options_.fix,
+                     "write the remedies into a copy of the configuration (a folder for several "
+                     "files)")
+        ->type_name("OUT");
+    app_->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    app_->add_option("--sarif", options_.sarif, "write the findings for code review (SARIF 2.1.0)")
+        ->type_name("FILE");
+    app_->add_option("--html", options_.html, "write the report as one self-contained page")
+        ->type_name("FILE");
+    app_->add_flag("--verbose,-v", options_.verbose, "show everything that was found");
+    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+    app_->footer(
+        "Examples:\n"
+        "  aplomb check axolotl.yaml --gpu T4\n"
+        "  aplomb check train.yaml ds_config.json --fix fixed/\n"
+        "  aplomb check configs/ --sarif aplomb.sarif\n"
+        "\n"
+        "Exit status: 0 nothing found (notes do not count), 1 something was found, 2 usage or "
+        "unreadable input.");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    for (const std::string& path : options_.paths) {
+      std::error_code why;
+      if (std::filesystem::exists(path, why)) continue;
+      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
+      return k_exit_usage;
+    }
+    Progress progress(is_terminal_error());
+    CheckOptions how;
+    how.gpu = options_.gpu;
+    how.local_gpu = options_.gpu.empty() ? local_gpu() : std::string();
+    how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+    const Report report = check(options_.paths, how);
+    progress.clear();
+    return write(report);
+  }
+
+ private:
+  static bool write_view(const Report& report, const RenderOptions& how, std::string_view slug,
+                         const std::string& path) {
+    if (path.empty()) return true;
+    const Renderer* view = find_renderer(slug);
+    if (view == nullptr) return false;
+    const auto done = write_file(path, view->render(report, how));
+    if (!done) complain(done.error().text);
+    return done.has_value();
+  }
+
+  int write(const Report& report) const {
+    RenderOptions how;
+    how.width = terminal_width();
+    how.colour = wants_colour(options_.colour);
+    how.unicode = is_utf8_locale();
+    how.verbose = options_.verbose;
+    if (!write_view(report, how, "html", options_.html) ||
+        !write_view(report, how, "sarif", options_.sarif))
+      return k_exit_usage;
+    const Renderer* view = find_renderer(options_.json ? "json" : "findings");
+    if (view == nullptr) return k_exit_usage;
+    if (const auto done = write_out(view->render(report, how)); !done) {
+      complain(done.error().text);
+      return k_exit_usage;
+    }
+    if (!options_.fix.empty() && !fix(report)) return k_exit_usage;
+    return exit_of(report);
+  }
+
+  bool fix(const Report& report) const {
+    if (report.verdict == Verdict::healthy) {
+      complain("nothing to mend: no configuration was written");
+      return true;
+    }
+    const Result<std::string> done = write_fix(fixable(report), options_.fix);
+    complain(sanitize_lines(done ? *done : done.error().text));
+    return done.has_value();
+  }
+
+  CLI::App* app_ = nullptr;
+  Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check_command() { return std::make_unique<CheckCommand>(); }
+
+}  // namespace aplomb

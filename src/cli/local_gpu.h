@@ -1,0 +1,10 @@
+#pragma once
+#include <string>
+
+namespace aplomb {
+
+/// The first NVIDIA card of this machine by name, as the driver says under /proc (where nvidia-smi
+/// has it from, without starting a program); empty where there is none.
+std::string local_gpu();
+
+}  // namespace aplomb

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <limits>
+
+#include "core/text.h"
+#include "knowledge/framework.h"
+#include "knowledge/trainer.h"
+#include "preflight/asked_facts.h"
+#include "preflight/rule_book.h"
+
+namespace aplomb {
+namespace {
+
+constexpr SourceId k_no_source = std::numeric_limits<SourceId>::max();
+
+bool configures_training(const Run& run) {
+  return std::any_of(run.settings.begin(), run.settings.end(), [](const Setting& setting) {
+    return setting.name == "optim.lr" || setting.name == "batch.micro" ||
+           setting.name == "train.epochs" || setting.name == "train.max_steps";
+  });
+}
+
+}  // namespace
+
+bool is_kind_of(std::string_view slug, std::string_view base) {
+  constexpr int k_deepest = 4;
+  for (int depth = 0; depth < k_deepest && !slug.empty(); ++depth) {
+    if (slug == base) return true;
+    const knowledge::Framework* framework = knowledge::find_framework(slug);
+    if (framework == nullptr) return false;
+    slug = framework->extends;
+  }
+  return false;
+}
+
+bool is_default(const Origin& origin) { return origin.source == k_no_source; }
+
+Run without_evaluation(Run run) {
+  const auto evaluates = [](const Setting& setting) {
+    if (setting.name.starts_with("eval.") || setting.name.starts_with("batch.eval") ||
+        setting.name.starts_with("data.eval"))
+      return false;
+    const std::string key = "." + lower(setting.raw_key);
+    return key.find(".eval") != std::string::npos || key.find(".val") != std::string::npos ||
+           key.find(".test") != std::string::npos;
+  };
+  std::vector<Setting> kept;
+  for (const Setting& setting : run.settings) {
+    const bool stated_otherwise =
+        evaluates(setting) &&
+        std::any_of(run.settings.begin(), run.settings.end(), [&](const Setting& other) {
+          return other.name == setting.name && !evaluates(other);
+        });
+    if (!stated_otherwise) kept.push_back(setting);
+  }
+  run.settings = std::move(kept);
+  return run;
+}
+
+Run with_defaults(const Run& run) {
+  Run out = run;
+  if (!configures_training(run)) return out;
+  const std::string trainer = knowledge::trainer_of(run);
+  std::vector<Setting> first;
+  for (const TrainerDefaults& defaults : rule_book().defaults) {
+    if (!is_kind_of(trainer, defaults.framework)) continue;
+    for (const auto& [name, value] : defaults.settings)
+      first.push_back({name, value, name + " (default)", trainer, {k_no_source, 0, 0}});
+  }
+  out.settings.insert(out.settings.begin(), first.begin(), first.end());
+  return out;
+}
+
+}  // namespace aplomb

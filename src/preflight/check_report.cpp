@@ -1,0 +1,148 @@
+#include "preflight/check_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "core/text.h"
+#include "knowledge/trainer.h"
+#include "report/evidence.h"
+#include "report/remedy_text.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::array<Severity, 4> k_severities = {Severity::failed, Severity::unstable,
+                                                  Severity::warning, Severity::note};
+
+/// 3 for `failed`, 0 for `note`.
+std::size_t rank_of(std::string_view severity) {
+  for (std::size_t i = 0; i < k_severities.size(); ++i) {
+    if (severity == name(k_severities[i])) return k_severities.size() - 1 - i;
+  }
+  return 0;
+}
+
+Verdict verdict_of(const std::vector<ReportFinding>& findings, bool anything) {
+  std::size_t worst = 0;
+  for (const ReportFinding& each : findings) worst = std::max(worst, rank_of(each.severity));
+  if (worst == 3) return Verdict::failed;
+  if (worst == 2) return Verdict::unstable;
+  if (worst == 1) return Verdict::warning;
+  return anything ? Verdict::healthy : Verdict::insufficient_evidence;
+}
+
+ReportFinding report_finding(const Finding& finding, const Run& run, const EvidenceFinder& finder) {
+  ReportFinding out;
+  out.id = finding.id;
+  out.severity = name(finding.severity);
+  out.title = sanitize(finding.title);
+  out.because = sanitize(finding.because);
+  out.evidence = finder.find(finding.evidence);
+  // What a default does stands nowhere: the finding belongs to the file that could say otherwise.
+  if (out.evidence.empty() && !run.sources.empty())
+    out.evidence.push_back({sanitize(run.sources.front().path), 0, std::nullopt, {}});
+  for (const Remedy& remedy : finding.remedies) {
+    ReportRemedy step;
+    step.text = sanitize(remedy.text);
+    for (const auto& [setting, value] : remedy.set) step.set.emplace(setting, value);
+    step.rendered = render_remedy(remedy, run);
+    out.remedies.push_back(std::move(step));
+  }
+  out.leads_to = finding.leads_to;
+  out.references = finding.references;
+  return out;
+}
+
+Severity worst_of(const CheckedRun& checked) {
+  return checked.findings.empty() ? Severity::note : checked.findings.front().severity;
+}
+
+void add_inputs(const Run& run, Report& report) {
+  const std::size_t base = report.inputs.size();
+  for (const Source& source : run.sources)
+    report.inputs.push_back({sanitize(source.path), source.kind, 0, {}});
+  for (const Defect& defect : run.defects) {
+    if (defect.source >= run.sources.size()) continue;
+    const std::string text = defect.text.empty() ? defect.kind : defect.text;
+    report.inputs[base + defect.source].warnings.push_back(tidy_line(text, 300));
+  }
+}
+
+/// `2 failures, 1 warning`
+std::string counted(const std::vector<ReportFinding>& findings) {
+  struct Word {
+    std::string_view severity, one, many;
+  };
+  static constexpr std::array<Word, 3> k_words = {{{"failed", "failure", "failures"},
+                                                   {"unstable", "instability", "instabilities"},
+                                                   {"warning", "warning", "warnings"}}};
+  std::string out;
+  for (const Word& word : k_words) {
+    const auto count =
+        std::count_if(findings.begin(), findings.end(),
+                      [&](const ReportFinding& each) { return each.severity == word.severity; });
+    if (count == 0) continue;
+    out +=
+        fmt::format("{}{} {}", out.empty() ? "" : ", ", count, count == 1 ? word.one : word.many);
+  }
+  return out;
+}
+
+void add_summary(const CheckedRun* lead, bool anything, Report& report) {
+  auto& summary = report.summary;
+  const std::string count = counted(report.findings);
+  const auto first = std::find_if(
+      report.findings.begin(), report.findings.end(),
+      [](const ReportFinding& each) { return each.severity != "note" && !each.remedies.empty(); });
+  summary["findings"] = static_cast<double>(report.findings.size());
+  summary["headline"] = !count.empty() ? count + " to look at before this starts"
+                        : anything     ? std::string("nothing found against starting this")
+                                       : std::string("no configuration, data or program was read");
+  if (!count.empty()) summary["told"] = report.findings.front().title;
+  summary["first_action"] = first != report.findings.end() ? first->remedies.front().text
+                            : anything ? std::string("Start it; watch the first ten steps.")
+                                       : std::string("Give the configuration that starts the run.");
+  if (lead == nullptr) return;
+  summary["run"] = sanitize(lead->run.name);
+  if (const std::string framework = knowledge::trainer_of(lead->run); !framework.empty())
+    summary["framework"] = framework;
+  if (const Setting* card = lead->run.setting("env.gpu"); card != nullptr)
+    summary["card"] = sanitize(show(card->value));
+}
+
+}  // namespace
+
+Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
+                    const LineReader& line_at) {
+  Report report;
+  const CheckedRun* lead = nullptr;
+  bool anything = !others.empty();
+  for (const CheckedRun& each : runs) {
+    add_inputs(each.run, report);
+    anything = anything || !each.run.settings.empty();
+    if (lead == nullptr || worst_of(each) > worst_of(*lead)) lead = &each;
+    const EvidenceFinder finder(each.run, line_at);
+    for (const Finding& finding : each.findings)
+      report.findings.push_back(report_finding(finding, each.run, finder));
+  }
+  std::move(others.begin(), others.end(), std::back_inserter(report.findings));
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const ReportFinding& a, const ReportFinding& b) {
+                     return rank_of(a.severity) > rank_of(b.severity);
+                   });
+  report.verdict = verdict_of(report.findings, anything);
+  if (lead != nullptr) {
+    for (const Setting& setting : lead->run.settings) {
+      Value value = setting.value;
+      if (auto* text = std::get_if<std::string>(&value)) *text = tidy_line(*text, 400);
+      report.settings[setting.name] = std::move(value);
+    }
+  }
+  add_summary(lead, anything, report);
+  return report;
+}
+
+}  // namespace aplomb

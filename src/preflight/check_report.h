@@ -1,0 +1,24 @@
+#pragma once
+/// Findings -> the Report of include/aplomb/report.h.
+
+#include <aplomb/report.h>
+
+#include <string>
+#include <vector>
+
+#include "preflight/judge.h"
+#include "report/build.h"
+
+namespace aplomb {
+
+struct CheckedRun {
+  Run run;
+  std::vector<Finding> findings;
+};
+
+/// The findings of all runs, and `others` (of data and programs), most severe first. The run with
+/// the worst finding leads: its settings and framework are the report's.
+Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
+                    const LineReader& line_at = {});
+
+}  // namespace aplomb

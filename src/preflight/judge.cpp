@@ -1,0 +1,59 @@
+#include "preflight/judge.h"
+
+#include <algorithm>
+
+#include "diagnosis/weigh.h"
+#include "preflight/asked_facts.h"
+#include "preflight/rule_book.h"
+
+namespace aplomb {
+namespace {
+
+bool versions_hold(const CheckRule& rule, const FactTable& facts) {
+  return std::all_of(rule.versions.begin(), rule.versions.end(), [&](const VersionRange& range) {
+    const Fact* fact = facts.find("env." + range.package);
+    const std::string* version = fact == nullptr ? nullptr : as_text(fact->value);
+    return version != nullptr && range.holds(*version);
+  });
+}
+
+bool holds(const std::vector<Origin>& list, const Origin& origin) {
+  return std::any_of(list.begin(), list.end(), [&](const Origin& other) {
+    return other.source == origin.source && other.line == origin.line &&
+           other.offset == origin.offset;
+  });
+}
+
+/// The places of the settings that a rule rests on; defaults stand nowhere.
+std::vector<Origin> places(const CheckRule& rule, const FactTable& facts) {
+  std::vector<Origin> found;
+  const auto add = [&found](const Fact* fact) {
+    if (fact == nullptr) return;
+    for (const Origin& origin : fact->evidence) {
+      if (!is_default(origin) && !holds(found, origin)) found.push_back(origin);
+    }
+  };
+  for (const Fact* fact : rule.when.front().support(facts)) add(fact);
+  for (const VersionRange& range : rule.versions) add(facts.find("env." + range.package));
+  return found;
+}
+
+}  // namespace
+
+std::vector<Finding> judge_settings(const Run& run) {
+  const Run whole = with_defaults(without_evaluation(run));
+  FactTable facts = gather_facts(whole, {});
+  add_asked_facts(whole, facts);
+  std::vector<Finding> findings;
+  for (const CheckRule& rule : rule_book().rules) {
+    if (rule.when.front().holds(facts) != Truth::yes || !versions_hold(rule, facts)) continue;
+    findings.push_back({rule.id, rule.severity, fill_in(rule.title, facts),
+                        fill_in(rule.because, facts), places(rule, facts),
+                        applying(rule.remedies, facts), rule.leads_to, rule.references});
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+  return findings;
+}
+
+}  // namespace aplomb
