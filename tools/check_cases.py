@@ -39,8 +39,10 @@ def main() -> int:
         silent += not found
         if found or options.all:
             cause = f"{truth['family']}.{truth['cause']}"
-            print(f"{'named' if hits else 'other' if rest else '     '}  {truth_file.parent.name}: {cause}: "
-                  f"{', '.join(hits)}{'; besides: ' + ', '.join(rest) if rest else ''}")
+            print(
+                f"{'named' if hits else 'other' if rest else '     '}  {truth_file.parent.name}: {cause}: "
+                f"{', '.join(hits)}{'; besides: ' + ', '.join(rest) if rest else ''}"
+            )
     print(f"{named} named, {other} with other findings only, {silent} without findings")
     return 0
 
