@@ -20,6 +20,7 @@ Gpu load(element entry) {
   card.bf16 = truth_of(entry, "bf16");
   card.fp8 = truth_of(entry, "fp8");
   card.bandwidth_bytes_per_s = number_of(entry, "bandwidth_gb_per_s") * 1e9;
+  card.link_bytes_per_s = number_of(entry, "link_gb_per_s") * 1e9;
   card.source = text_of(entry, "source");
   card.unverified = texts_of(entry, "unverified");
   simdjson::dom::object peaks;

@@ -21,6 +21,7 @@ struct Gpu {
   bool bf16 = false;  ///< in the matrix units
   bool fp8 = false;
   double bandwidth_bytes_per_s = 0;
+  double link_bytes_per_s = 0;  ///< NVLink or its kin to the next GPU, one direction; 0: PCIe only
   std::vector<std::pair<std::string, double>>
       peak_flops;  ///< dense, by format: `bf16`, `fp16`, `tf32`, `fp32`, `fp8`
   std::string source;

@@ -1,0 +1,186 @@
+#include "plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/text.h"
+#include "knowledge/setting.h"
+#include "report/plan_view.h"
+#include "sources/collect.h"
+
+namespace aplomb {
+namespace {
+
+struct Options {
+  std::vector<std::string> paths;
+  bool json = false;
+  bool fit = false;
+  std::string gpu;
+  double price = 0;
+  std::vector<std::string> set;
+  std::string colour = "auto";
+};
+
+/// A flag that is a canonical setting in fewer letters.
+struct Flag {
+  const char* name;
+  const char* setting;
+  const char* meaning;
+  const char* type;
+};
+constexpr Flag k_flags[] = {
+    {"--gpus", "dist.world_size", "how many GPUs", "N"},
+    {"--batch", "batch.micro", "sequences a GPU and pass (GRPO: completions)", "N"},
+    {"--accumulation", "batch.accumulation", "passes a step", "N"},
+    {"--length", "data.max_length", "tokens a sequence", "N"},
+    {"--method", "peft.method", "full, lora, dora, qlora", "NAME"},
+    {"--rank", "peft.rank", "rank of the adapter", "N"},
+    {"--targets", "peft.targets", "modules that get an adapter, or all-linear", "LIST"},
+    {"--weights", "precision.params", "format the weights are loaded in: fp32, bf16", "NAME"},
+    {"--precision", "precision.compute", "format of the products: fp32, bf16, fp16", "NAME"},
+    {"--optimizer", "optim.name", "adamw, adamw_8bit, lion, muon, adafactor, sgd", "NAME"},
+    {"--attention", "attn.impl", "eager, sdpa, flash_attention_2", "NAME"},
+    {"--checkpointing", "memory.gradient_checkpointing", "gradient checkpointing: on or off",
+     "SWITCH"},
+    {"--zero", "dist.zero_stage", "ZeRO stage", "N"},
+    {"--strategy", "dist.strategy", "ddp, fsdp, deepspeed", "NAME"},
+    {"--offload-optimizer", "dist.offload_optimizer", "cpu: optimizer state in host memory",
+     "WHERE"},
+    {"--tensor-parallel", "dist.tensor_parallel", "ways each layer is split", "N"},
+    {"--context-parallel", "dist.context_parallel", "ways the sequence is split", "N"},
+    {"--train", "train.method", "sft, grpo", "NAME"},
+    {"--samples", "data.samples", "samples an epoch, for its time and cost", "N"},
+};
+
+class PlanCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ = program.add_subcommand("plan", "Say what a run will need and how fast it can be");
+    app_->add_option("PATH", options_.paths,
+                     "config.json of a model, and the trainer's configuration if there is one")
+        ->required();
+    app_->add_option("--gpu", options_.gpu, "the card: `H100`, `8xA100 80GB`")->type_name("NAME");
+    for (std::size_t i = 0; i < std::size(k_flags); ++i) {
+      app_->add_option(k_flags[i].name, given_[i], k_flags[i].meaning)->type_name(k_flags[i].type);
+    }
+    app_->add_option("--set", options_.set, "any setting of `aplomb list settings`")
+        ->type_name("NAME=VALUE");
+    app_->add_option("--price", options_.price, "of one GPU for an hour, for the cost of an epoch")
+        ->check(CLI::NonNegativeNumber);
+    app_->add_flag("--fit", options_.fit, "the changes that save memory, least disruptive first");
+    app_->add_flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
+    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+    app_->footer(
+        "Examples:\n"
+        "  aplomb plan Llama-3.1-8B/config.json --gpu H100 --method lora --batch 4\n"
+        "  aplomb plan config.json axolotl.yaml --gpu 8xA100 --fit\n"
+        "  aplomb plan config.json training_args.json --gpu T4 --json\n"
+        "  aplomb plan config.json --gpu 8xH100 --zero 3 --samples 170000 --price 2.5\n"
+        "\n"
+        "Nothing is run or loaded: sizes come from the configuration (docs/plan.md).\n"
+        "Exit status: 0 it fits, 1 it does not, 2 usage or unreadable input.");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    std::vector<Setting> settings;
+    std::string framework;
+    if (!read(settings, framework) || !take_flags(settings)) return k_exit_usage;
+    const plan::Known known(std::move(settings));
+    const plan::PlanRequest request{options_.gpu, options_.price};
+    auto made = plan::make_plan(known, framework, request);
+    if (!made) {
+      complain(sanitize(made.error().text));
+      return k_exit_usage;
+    }
+    PlanView view{std::move(*made), {}, options_.fit, options_.price};
+    if (options_.fit) view.ladder = plan::ladder(known, framework, request, view.plan);
+    return write(view);
+  }
+
+ private:
+  /// The settings of every path, in the order given: later files have the last word.
+  bool read(std::vector<Setting>& settings, std::string& framework) const {
+    for (const std::string& path : options_.paths) {
+      std::error_code why;
+      if (!std::filesystem::exists(path, why)) {
+        complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
+        return false;
+      }
+      for (Run& run : collect({path}, {})) {
+        const std::string own = run.framework();
+        if (!own.empty()) framework = own;
+        std::move(run.settings.begin(), run.settings.end(), std::back_inserter(settings));
+      }
+    }
+    if (!settings.empty()) return true;
+    complain("no settings were found in what was given; give the config.json of the model");
+    return false;
+  }
+
+  bool take_flags(std::vector<Setting>& settings) const {
+    for (std::size_t i = 0; i < std::size(k_flags); ++i) {
+      if (!given_[i].empty() && !put(settings, k_flags[i].setting, given_[i], k_flags[i].name))
+        return false;
+    }
+    for (const std::string& each : options_.set) {
+      const std::size_t sign = each.find('=');
+      if (sign == std::string::npos) {
+        complain("--set " + sanitize(each) + ": NAME=VALUE is wanted");
+        return false;
+      }
+      if (!put(settings, each.substr(0, sign), each.substr(sign + 1), "--set")) return false;
+    }
+    return true;
+  }
+
+  static bool put(std::vector<Setting>& settings, const std::string& name,
+                  const std::string& written, const char* flag) {
+    const knowledge::SettingSpec* spec = knowledge::find_setting_spec(name);
+    if (spec == nullptr) {
+      complain(
+          fmt::format("{}: there is no setting {} (`aplomb list settings`)", flag, sanitize(name)));
+      return false;
+    }
+    const bool on = written == "on";
+    const std::string word = on ? "true" : written == "off" ? "false" : written;
+    const auto value = knowledge::parse_value(*spec, word);
+    if (!value) {
+      complain(fmt::format("{} {}: not what {} can be ({})", flag, sanitize(written), name,
+                           spec->meaning));
+      return false;
+    }
+    settings.push_back({name, *value, flag, "", {}});
+    return true;
+  }
+
+  int write(const PlanView& view) const {
+    RenderOptions how;
+    how.width = terminal_width();
+    how.colour = wants_colour(options_.colour);
+    how.unicode = is_utf8_locale();
+    const auto done = write_out(options_.json ? plan_json(view) : plan_text(view, how));
+    if (!done) {
+      complain(done.error().text);
+      return k_exit_usage;
+    }
+    return view.plan.fits ? k_exit_healthy : k_exit_found;
+  }
+
+  CLI::App* app_ = nullptr;
+  Options options_;
+  std::string given_[std::size(k_flags)];
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_plan_command() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace aplomb

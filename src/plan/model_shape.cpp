@@ -1,0 +1,229 @@
+#include "plan/model_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+
+namespace aplomb::plan {
+namespace {
+
+using simdjson::dom::element;
+
+/// Worst error of the generic description over the architectures of docs/plan.md.
+constexpr double k_generic_error = 0.25;
+
+std::optional<element> family_of(std::string_view type) {
+  for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "families")) {
+    for (const std::string& each : knowledge::texts_of(entry, "types")) {
+      if (each == type) return entry;
+    }
+  }
+  return std::nullopt;
+}
+
+NormPlace norm_place(const std::string& word) {
+  return word == "head" ? NormPlace::head : word == "all" ? NormPlace::all : NormPlace::none;
+}
+
+void take_family(ModelShape& shape, element family) {
+  shape.known_family = true;
+  shape.error = knowledge::number_of(family, "error", k_generic_error);
+  shape.rms_norm = knowledge::text_of(family, "norm", "rms") == "rms";
+  const std::string positions = knowledge::text_of(family, "positions", "rotary");
+  shape.rotary = positions == "rotary";
+  shape.positions = positions == "learned" ? 1 : 0;
+  shape.gated = knowledge::truth_of(family, "gated", true);
+  shape.fused_qkv = knowledge::truth_of(family, "fused_qkv");
+  shape.fused_gate_up = knowledge::truth_of(family, "fused_gate_up");
+  shape.conv1d = shape.type == "gpt2";
+  shape.tied = knowledge::truth_of(family, "tied");
+  shape.qkv_bias = knowledge::truth_of(family, "qkv_bias");
+  shape.out_bias = knowledge::truth_of(family, "out_bias");
+  shape.mlp_bias = knowledge::truth_of(family, "mlp_bias");
+  shape.qk_norm = norm_place(knowledge::text_of(family, "qk_norm", "none"));
+  shape.activation = knowledge::text_of(family, "activation", "silu");
+  shape.extra_norms = knowledge::number_of(family, "extra_norms");
+  shape.dropout = knowledge::number_of(family, "dropout");
+  shape.attention_dropout = shape.dropout;
+  shape.head_dim = knowledge::number_of(family, "head_dim");
+  shape.ffn = knowledge::number_of(family, "ffn_factor");
+  simdjson::dom::object names;
+  if (family["names"].get(names) == simdjson::SUCCESS) {
+    for (const auto& each : names) {
+      std::string_view name;
+      if (each.value.get(name) == simdjson::SUCCESS)
+        shape.names.emplace(std::string(each.key), std::string(name));
+    }
+  }
+}
+
+/// Activations as configurations spell them -> those that the decoder knows.
+std::string activation_of(const std::string& word, const std::string& otherwise) {
+  constexpr std::pair<std::string_view, std::string_view> k_words[] = {
+      {"silu", "silu"},         {"swish", "silu"},         {"gelu", "gelu"},
+      {"gelu_new", "gelu_new"}, {"gelu_fast", "gelu_new"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+      {"relu", "relu"},         {"relu2", "relu2"}};
+  for (const auto& [spelling, canonical] : k_words) {
+    if (word == spelling) return std::string(canonical);
+  }
+  return otherwise;
+}
+
+void take_sizes(ModelShape& shape, const Known& known) {
+  const double factor = shape.ffn;
+  shape.layers = known.size("model.layers", 0);
+  shape.hidden = known.size("model.hidden", 0);
+  shape.vocab = known.size("model.vocab_size", 0);
+  shape.heads = known.size("model.heads", 0);
+  shape.kv_heads = known.size("model.kv_heads", shape.heads);
+  shape.ffn = known.size("model.ffn", factor > 0 ? factor * shape.hidden : 0);
+  const double even = shape.heads > 0 ? shape.hidden / shape.heads : 0;
+  shape.head_dim = known.size("model.head_dim", shape.head_dim > 0 ? shape.head_dim : even);
+  shape.experts = known.size("model.experts", 0);
+  shape.experts_per_token = known.size("model.experts_per_token", shape.experts > 0 ? 2 : 0);
+  shape.expert_ffn = known.size("model.expert_ffn", shape.ffn);
+  shape.shared_ffn = known.size("model.shared_ffn", 0);
+}
+
+void take_switches(ModelShape& shape, const Known& known) {
+  shape.tied = known.truth("model.tie_embeddings", shape.tied);
+  shape.qkv_bias = known.truth("model.attention_bias", shape.qkv_bias);
+  // `attention_bias` of Llama-like models is on all four projections.
+  if (known.has("model.attention_bias")) shape.out_bias = shape.qkv_bias;
+  shape.mlp_bias = known.truth("model.mlp_bias", shape.mlp_bias);
+  shape.activation = activation_of(known.word("model.activation"), shape.activation);
+  shape.dropout = known.number("model.dropout", shape.dropout);
+  shape.attention_dropout = known.number("attn.dropout", shape.attention_dropout);
+  if (known.truth("attn.qk_norm") && shape.qk_norm == NormPlace::none)
+    shape.qk_norm = NormPlace::head;
+}
+
+std::string missing_sizes(const ModelShape& shape) {
+  std::string missing;
+  const std::pair<double, std::string_view> k_needed[] = {{shape.layers, "layers"},
+                                                          {shape.hidden, "hidden size"},
+                                                          {shape.heads, "attention heads"},
+                                                          {shape.vocab, "vocabulary size"},
+                                                          {shape.ffn, "feed-forward width"}};
+  for (const auto& [value, what] : k_needed) {
+    if (value <= 0) missing += (missing.empty() ? "" : ", ") + std::string(what);
+  }
+  return missing;
+}
+
+void add_vector(std::vector<Weight>& all, std::string role, double width) {
+  all.push_back({role, std::move(role), 1, width, 1, false});
+}
+
+void add_norm(std::vector<Weight>& all, const ModelShape& shape, const std::string& role,
+              double width) {
+  add_vector(all, role, width);
+  if (!shape.rms_norm) add_vector(all, role + ".bias", width);
+}
+
+void add_linear(std::vector<Weight>& all, const ModelShape& shape, const std::string& role,
+                double in, double out, bool bias) {
+  all.push_back({role, shape.matrix(role), in, out, 1, true});
+  if (bias) add_vector(all, role + ".bias", out);
+}
+
+void add_feed_forward(std::vector<Weight>& all, const ModelShape& shape, double width) {
+  const bool bias = shape.mlp_bias;
+  if (shape.fused_gate_up) {
+    add_linear(all, shape, "gate", shape.hidden, 2 * width, bias);
+  } else {
+    if (shape.gated) add_linear(all, shape, "gate", shape.hidden, width, bias);
+    add_linear(all, shape, "up", shape.hidden, width, bias);
+  }
+  add_linear(all, shape, "down", width, shape.hidden, bias);
+}
+
+}  // namespace
+
+std::string ModelShape::matrix(const std::string& role) const {
+  const auto own = names.find(role);
+  if (own != names.end()) return own->second;
+  return role == "out" ? "o_proj" : role + "_proj";
+}
+
+Result<ModelShape> model_shape(const Known& known) {
+  ModelShape shape;
+  shape.name = known.word("model.name");
+  shape.type = lower(known.word("model.type"));
+  shape.error = k_generic_error;
+  if (const auto family = family_of(shape.type)) take_family(shape, *family);
+  take_sizes(shape, known);
+  take_switches(shape, known);
+  if (shape.positions > 0) shape.positions = known.size("model.max_positions", 1024);
+  const std::string missing = missing_sizes(shape);
+  if (missing.empty()) return shape;
+  return fail(ErrorCode::bad_usage,
+              fmt::format("[plan] the model's {} are not in what was given{}; give the config.json "
+                          "of the model as well",
+                          missing, shape.name.empty() ? "" : " (it names " + shape.name + ")"));
+}
+
+std::vector<Weight> layer_weights(const ModelShape& shape) {
+  std::vector<Weight> all;
+  const double q = shape.heads * shape.head_dim;
+  const double kv = shape.kv_heads * shape.head_dim;
+  for (double i = 0; i < 2 + shape.extra_norms; ++i) add_norm(all, shape, "norm", shape.hidden);
+  if (shape.fused_qkv) {
+    add_linear(all, shape, "qkv", shape.hidden, q + 2 * kv, shape.qkv_bias);
+  } else {
+    add_linear(all, shape, "q", shape.hidden, q, shape.qkv_bias);
+    add_linear(all, shape, "k", shape.hidden, kv, shape.qkv_bias);
+    add_linear(all, shape, "v", shape.hidden, kv, shape.qkv_bias);
+  }
+  add_linear(all, shape, "out", q, shape.hidden, shape.out_bias);
+  if (shape.qk_norm != NormPlace::none) {
+    const bool each = shape.qk_norm == NormPlace::head;
+    add_norm(all, shape, "q_norm", each ? shape.head_dim : q);
+    add_norm(all, shape, "k_norm", each ? shape.head_dim : kv);
+  }
+  if (shape.experts <= 0) {
+    add_feed_forward(all, shape, shape.ffn);
+    return all;
+  }
+  const double inner = shape.expert_ffn;
+  all.push_back({"router", "gate", shape.hidden, shape.experts, 1, false});
+  all.push_back({"gate_up_experts", "gate_up_proj", shape.hidden, 2 * inner, shape.experts, false});
+  all.push_back({"down_experts", "down_proj", inner, shape.hidden, shape.experts, false});
+  if (shape.shared_ffn > 0) {
+    add_feed_forward(all, shape, shape.shared_ffn);
+    all.push_back({"shared_gate", "shared_expert_gate", shape.hidden, 1, 1, true});
+  }
+  return all;
+}
+
+std::vector<Weight> outer_weights(const ModelShape& shape) {
+  std::vector<Weight> all = {{"embedding", "embed_tokens", shape.hidden, shape.vocab, 1, false}};
+  if (shape.positions > 0)
+    all.push_back({"positions", "wpe", shape.hidden, shape.positions, 1, false});
+  add_norm(all, shape, "norm", shape.hidden);
+  if (!shape.tied) all.push_back({"head", "lm_head", shape.hidden, shape.vocab, 1, false});
+  return all;
+}
+
+double count_of(const std::vector<Weight>& weights) {
+  double all = 0;
+  for (const Weight& each : weights) all += each.count();
+  return all;
+}
+
+double parameters_of(const ModelShape& shape) {
+  return shape.layers * count_of(layer_weights(shape)) + count_of(outer_weights(shape));
+}
+
+double active_parameters_of(const ModelShape& shape) {
+  if (shape.experts <= 0) return parameters_of(shape);
+  const double idle = (shape.experts - std::min(shape.experts, shape.experts_per_token)) * 3 *
+                      shape.hidden * shape.expert_ffn;
+  return parameters_of(shape) - shape.layers * idle;
+}
+
+}  // namespace aplomb::plan

@@ -1,0 +1,70 @@
+#pragma once
+/// ModelShape: the sizes of a decoder and how its layers are built, from the settings that
+/// config.json gives and the families of knowledge/plan.yaml. No weights are needed.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "plan/known.h"
+
+namespace aplomb::plan {
+
+enum class NormPlace { none, head, all };  ///< of queries and keys: each head, or all together
+
+struct ModelShape {
+  std::string name;  ///< as the configuration calls it; may be empty
+  std::string type;  ///< model_type
+  bool known_family = false;
+  double error = 0;  ///< of the memory that was measured for this kind against torch
+
+  double layers = 0, hidden = 0, ffn = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
+  double positions = 0;  ///< rows of a learned table of positions; 0: none
+  double experts = 0;    ///< a layer; 0: dense
+  double experts_per_token = 0;
+  double expert_ffn = 0;
+  double shared_ffn = 0;  ///< of the expert that every token visits; 0: none
+
+  bool rms_norm = true;
+  bool rotary = true;
+  bool gated = true;
+  bool fused_qkv = false;
+  bool fused_gate_up = false;
+  bool conv1d = false;  ///< GPT-2's way to write a linear layer
+  bool tied = false;
+  bool qkv_bias = false, out_bias = false, mlp_bias = false;
+  NormPlace qk_norm = NormPlace::none;
+  std::string activation = "silu";
+  double extra_norms = 0;
+  double dropout = 0;
+  double attention_dropout = 0;
+  std::map<std::string, std::string> names;  ///< `qkv` -> `c_attn`
+
+  std::string matrix(const std::string& role) const;  ///< its name: `q` -> `q_proj`
+};
+
+/// What is missing is said in the error: the sizes that no family has a default for.
+Result<ModelShape> model_shape(const Known& known);
+
+/// One matrix (or vector) of the model.
+struct Weight {
+  std::string role;     ///< what the decoder calls it, once a layer: `q`, `down`, `norm`
+  std::string name;     ///< what the model calls it: `q_proj`, `c_proj`, `lm_head`
+  double in = 0;        ///< columns; 1 of a vector
+  double out = 0;       ///< rows
+  double copies = 1;    ///< experts
+  bool linear = false;  ///< an adapter may sit on it
+  double count() const { return in * out * copies; }
+};
+
+std::vector<Weight> layer_weights(const ModelShape& shape);
+/// Embeddings, last norm, head (left out where tied).
+std::vector<Weight> outer_weights(const ModelShape& shape);
+double count_of(const std::vector<Weight>& weights);
+double parameters_of(const ModelShape& shape);
+/// Those that one token visits: all but the experts it does not go to.
+double active_parameters_of(const ModelShape& shape);
+
+}  // namespace aplomb::plan

@@ -1,0 +1,229 @@
+#include "plan/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+
+namespace aplomb::plan {
+namespace {
+
+using simdjson::dom::element;
+
+/// Puts the defaults of a framework (and then of `any`) where nothing was stated.
+class Defaults {
+ public:
+  Defaults(Known& known, std::vector<Assumption>& assumed) : known_(known), assumed_(assumed) {}
+
+  void take(std::string_view framework) {
+    for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "defaults")) {
+      if (knowledge::text_of(entry, "framework") != framework) continue;
+      simdjson::dom::object set;
+      if (entry["set"].get(set) != simdjson::SUCCESS) continue;
+      for (const auto& each : set) put(std::string(each.key), each.value, framework);
+    }
+  }
+
+ private:
+  void put(std::string name, element written, std::string_view framework) {
+    if (known_.has(name)) return;
+    Value value;
+    std::string_view text;
+    if (bool truth = false; written.get(truth) == simdjson::SUCCESS) {
+      value = truth;
+    } else if (double number = 0; written.get(number) == simdjson::SUCCESS) {
+      value = number;
+    } else if (written.get(text) == simdjson::SUCCESS) {
+      if (text.starts_with("= ")) {
+        const Setting* other = known_.find(text.substr(2));
+        if (other == nullptr) return;
+        value = other->value;
+      } else {
+        value = std::string(text);
+      }
+    }
+    if (is_told(name)) {
+      assumed_.push_back(
+          {name,
+           fmt::format("{} = {}{}", name, show(value),
+                       framework == "any" ? "" : fmt::format(" (default of {})", framework))});
+    }
+    known_.put(std::move(name), std::move(value), std::string(framework));
+  }
+
+  /// What every plan has need of is worth a line; what only some methods read is not.
+  static bool is_told(std::string_view name) {
+    return !name.starts_with("rl.") && !name.starts_with("peft.") && name != "batch.accumulation";
+  }
+
+  Known& known_;
+  std::vector<Assumption>& assumed_;
+};
+
+int width_of(const std::string& format, int otherwise) {
+  if (format == "fp32" || format == "tf32" || format == "fp64") return 4;
+  if (format == "bf16" || format == "fp16") return 2;
+  if (format == "fp8") return 2;  // products in 8 bits, tensors kept in 16
+  return otherwise;
+}
+
+Optimizer optimizer_of(const std::string& word) {
+  const auto has = [&word](const char* part) { return word.find(part) != std::string::npos; };
+  const bool short_states = has("8bit") || has("8-bit") || has("bnb");
+  if (has("lion")) return short_states ? Optimizer::lion_8bit : Optimizer::lion;
+  if (has("adafactor")) return Optimizer::adafactor;
+  if (has("muon")) return Optimizer::muon;
+  if (has("sgd")) return has("momentum") ? Optimizer::sgd_momentum : Optimizer::sgd;
+  return short_states ? Optimizer::adamw_8bit : Optimizer::adamw;
+}
+
+void read_method(Training& training, const Known& known) {
+  const std::string method = known.word("peft.method", "full");
+  const bool adapter = method != "full" && method != "freeze" && method != "galore" &&
+                       method != "badam" && method != "llamapro";
+  training.method = adapter ? Method::lora : Method::full;
+  if (adapter && (method == "dora" || known.truth("peft.dora"))) training.method = Method::dora;
+  const auto bits = known.number("quant.bits");
+  training.quantised = adapter && (method == "qlora" || (bits && *bits <= 8));
+  training.bits = bits.value_or(4);
+  training.double_quantised = known.truth("quant.double");
+  training.rank = known.size("peft.rank", 8);
+  training.adapter_dropout = known.number("peft.dropout", 0);
+  training.targets = known.words("peft.targets");
+  std::erase_if(training.targets, [](const std::string& each) {
+    return each == "all-linear" || each == "all" || each == "linear";
+  });
+  training.saved_modules = known.words("peft.modules_to_save");
+}
+
+void read_precision(Training& training, const Known& known, std::vector<Assumption>& assumed) {
+  const int compute = width_of(known.word("precision.compute"), 4);
+  const bool stated = known.has("precision.params");
+  training.stored = width_of(known.word("precision.params"), 4);
+  if (!stated) {
+    assumed.push_back({"precision.params",
+                       "precision.params = fp32: nothing says how the weights "
+                       "are loaded"});
+  }
+  training.autocast = compute == 2 ? 2 : 0;
+  training.master = training.stored == 2 && known.word("precision.master") == "fp32";
+  if (training.deepspeed &&
+      compute == 2) {  // deepspeed/runtime/bf16_optimizer.py, stage_1_and_2.py
+    training.stored = 2;
+    training.master = true;
+    training.autocast = 0;
+  }
+}
+
+void read_attention(Training& training, const Known& known) {
+  training.attention_name = known.word("attn.impl", "sdpa");
+  training.attention = training.attention_name == "eager" ? Attention::eager : Attention::fused;
+}
+
+void read_memory(Training& training, const Known& known) {
+  training.checkpointing = known.truth("memory.gradient_checkpointing");
+  training.offload_activations = known.truth("memory.activation_offload");
+  training.fused_loss = known.truth("memory.fused_loss");
+  training.fused_layers = known.truth("speed.liger");
+  training.cpu = known.word("env.device") == "cpu";
+  training.optimizer = optimizer_of(known.word("optim.name", "adamw"));
+  if (training.optimizer == Optimizer::sgd && known.number("optim.momentum", 0) > 0)
+    training.optimizer = Optimizer::sgd_momentum;
+  training.micro = known.size("batch.micro", 1);
+  training.accumulation = known.size("batch.accumulation", 1);
+  training.length = known.size("data.max_length", 2048);
+}
+
+double gpus_of(const Known& known) {
+  double most = 1;
+  for (const char* each : {"dist.world_size", "batch.world", "env.gpu_count"})
+    most = std::max(most, known.size(each, 1));
+  const double nodes = known.size("dist.nodes", 1);
+  return std::max(most, nodes * known.size("dist.procs_per_node", 1));
+}
+
+bool is_on_host(const Known& known, const char* setting) {
+  const std::string where = known.word(setting, "none");
+  return where == "cpu" || where == "nvme";
+}
+
+void read_distribution(Training& training, const Known& known) {
+  training.gpus = gpus_of(known);
+  training.nodes = known.size("dist.nodes", std::max(1.0, training.gpus / 8));
+  training.tensor = known.size("dist.tensor_parallel", 1);
+  training.context = known.size("dist.context_parallel", 1);
+  training.pipeline = known.size("dist.pipeline_parallel", 1);
+  training.sequence = known.truth("dist.sequence_parallel");
+  training.zero = static_cast<int>(known.number("dist.zero_stage", 0));
+  const std::string strategy = known.word("dist.strategy");
+  training.deepspeed = strategy == "deepspeed" || known.has("dist.zero_stage");
+  training.fsdp = strategy.starts_with("fsdp") || known.has("dist.fsdp_sharding") ||
+                  !known.word("dist.fsdp_options").empty();
+  const std::string sharding = known.word("dist.fsdp_sharding", "full_shard");
+  if (training.fsdp)
+    training.zero = sharding == "no_shard" ? 0 : sharding == "shard_grad_op" ? 2 : 3;
+  training.ddp = !training.deepspeed && !training.fsdp && training.ranks() > 1;
+  training.offload_optimizer = is_on_host(known, "dist.offload_optimizer");
+  training.offload_weights = is_on_host(known, "dist.offload_params");
+  training.bucket_bytes = known.size("dist.bucket_bytes", 0);
+}
+
+void read_generation(Training& training, const Known& known) {
+  const std::string method = known.word("train.method");
+  training.grpo = method == "grpo" || method == "rloo";
+  if (!training.grpo) return;
+  training.generations = known.size("rl.num_generations", 8);
+  training.completion = known.size("rl.max_completion_length", 256);
+  const double prompt = known.size("rl.max_prompt_length", 512);
+  training.length = prompt + training.completion;
+  // trl/trainer/grpo_trainer.py: no reference model where beta is 0 or an adapter can be put off.
+  training.reference = training.method == Method::full && known.number("rl.beta", 0) > 0;
+  const std::string mode = known.word("rl.vllm_mode", "colocate");
+  training.engine = (known.truth("rl.use_vllm") || known.has("rl.engine")) && mode != "server";
+  training.engine_share = training.engine ? known.number("rl.vllm_memory_frac", 0.3) : 0;
+  training.generation_batch = known.size("rl.generation_batch", training.micro);
+}
+
+}  // namespace
+
+double Training::ranks() const { return std::max(1.0, gpus / (tensor * context * pipeline)); }
+
+Training training_of(const Known& stated, const ModelShape& shape, std::string_view framework,
+                     std::vector<Assumption>& assumed) {
+  Known known = stated;
+  Defaults defaults(known, assumed);
+  if (!framework.empty()) defaults.take(framework);
+  defaults.take("any");
+  Training training;
+  read_method(training, known);
+  read_distribution(training, known);
+  read_precision(training, known, assumed);
+  read_attention(training, known);
+  read_memory(training, known);
+  read_generation(training, known);
+  if (shape.positions > 0) training.length = std::min(training.length, shape.positions);
+  return training;
+}
+
+std::string_view name(Method method) {
+  constexpr std::array<std::string_view, 3> k_names = {"full", "lora", "dora"};
+  return k_names[static_cast<std::size_t>(method)];
+}
+
+std::string_view name(Optimizer optimizer) {
+  constexpr std::array<std::string_view, 8> k_names = {
+      "adamw", "adamw_8bit", "adafactor", "lion", "lion_8bit", "muon", "sgd", "sgd_momentum"};
+  return k_names[static_cast<std::size_t>(optimizer)];
+}
+
+std::string describe(const Training& training) {
+  if (training.method == Method::full) return "full fine-tuning";
+  const std::string_view kind = training.method == Method::dora ? "DoRA" : "LoRA";
+  return fmt::format("{}{} of rank {:.0f}", training.quantised ? "Q" : "", kind, training.rank);
+}
+
+}  // namespace aplomb::plan
