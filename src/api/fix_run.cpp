@@ -205,13 +205,43 @@ bool same_text(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Result<RunFix> plan_fix(const Report& report) {
+namespace {
+
+bool mends(const ReportCause& cause, const ReportRemedy& remedy) {
+  return std::any_of(cause.remedies.begin(), cause.remedies.end(),
+                     [&](const ReportRemedy& other) { return other.set == remedy.set; });
+}
+
+/// The remedies that are settings: of two causes that are put forward, those of both first.
+std::vector<const ReportRemedy*> settable(const Report& report) {
   std::vector<const ReportRemedy*> remedies;
-  if (is_answered(report)) {
-    for (const ReportRemedy& remedy : report.causes.front().remedies) {
-      if (!remedy.set.empty()) remedies.push_back(&remedy);
-    }
+  if (!is_answered(report)) return remedies;
+  for (const ReportRemedy& remedy : report.causes.front().remedies) {
+    if (!remedy.set.empty()) remedies.push_back(&remedy);
   }
+  if (is_either(report)) {
+    std::stable_partition(remedies.begin(), remedies.end(), [&](const ReportRemedy* remedy) {
+      return mends(report.causes[1], *remedy);
+    });
+  }
+  return remedies;
+}
+
+/// What a remedy of one of two causes leaves open.
+std::string doubt_of(const Report& report, const ReportRemedy& remedy) {
+  if (!is_either(report) || mends(report.causes[1], remedy)) return {};
+  std::string text = fmt::format(
+      "it mends one of two causes: \"{}\" ({}), not \"{}\" ({})",
+      cause_title(report, report.causes[0]), show_percent(report.causes[0].probability),
+      cause_title(report, report.causes[1]), show_percent(report.causes[1].probability));
+  const ReportExperiment* telling = telling_experiment(report);
+  return telling == nullptr ? text : text + "; to tell them apart: " + telling->text;
+}
+
+}  // namespace
+
+Result<RunFix> plan_fix(const Report& report) {
+  const std::vector<const ReportRemedy*> remedies = settable(report);
   if (remedies.empty()) {
     return fail(ErrorCode::unsupported,
                 "[fix] no remedy here is a change of settings: nothing was written");
@@ -226,6 +256,7 @@ Result<RunFix> plan_fix(const Report& report) {
       RunFix fix = fix_files(group, {remedy->set.begin(), remedy->set.end()}, versions);
       if (fix.files.empty()) continue;
       fix.remedy = remedy->text;
+      fix.doubt = doubt_of(report, *remedy);
       return fix;
     }
   }

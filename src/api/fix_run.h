@@ -27,13 +27,16 @@ struct RunFix {
   std::string remedy;  ///< what it does, in words
   std::vector<FileFix> files;
   std::vector<std::string> left_out;  ///< canonical names of what no file here can hold
+  std::string doubt;      ///< which other cause is as likely and not mended by this; empty: none
   std::string elsewhere;  ///< those in the words of the files' framework; empty where it has no key
 };
 
-/// Takes the first remedy of the first cause that would change a file. A setting is changed in
-/// every file that states it (a batch size stands in the trainer's and in DeepSpeed's
-/// configuration, and they must agree); one that no file states is added to the trainer's own file,
-/// else to one of its parts. What people write comes before what programs wrote down
+/// Takes the first remedy of the first cause that would change a file; where the report puts two
+/// causes forward, one that both share comes first, and `doubt` says what any other leaves open. A
+/// setting is changed in every file that states it (a batch size stands in the trainer's and in
+/// DeepSpeed's configuration, and they must agree); one that no file states is added to the
+/// trainer's own file, else to one of its parts. What people write comes before what programs wrote
+/// down
 /// (`training_args.json` with all defaults, Lightning's hparams.yaml, `.hydra/`): those serve only
 /// where nothing else is there. Of several runs only the files of the leading one are touched.
 ///

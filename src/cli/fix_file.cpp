@@ -11,6 +11,7 @@ namespace {
 
 std::string told(const RunFix& fix, const std::vector<std::string>& places) {
   std::string text = "fix: " + fix.remedy + "\n";
+  if (!fix.doubt.empty()) text += "in doubt: " + fix.doubt + "\n";
   bool by_program = false;
   for (std::size_t i = 0; i < fix.files.size(); ++i) {
     const FileFix& file = fix.files[i];

@@ -52,18 +52,19 @@ class SuccessDetector final : public Detector {
     symptom.last_step = last_step_;
     std::string open;
     bool passed = true;
-    const auto tell = [&](const char* what, std::optional<bool> held) {
+    const auto tell = [&](const char* what, const char* in_words, std::optional<bool> held) {
       if (!held) return;
       symptom.measures[what] = *held;
       if (*held) return;
       passed = false;
-      open += (open.empty() ? "" : ", ") + std::string(what);
+      open += (open.empty() ? "" : ", ") + std::string(in_words);
     };
-    tell("finite", bad_ == 0);
-    tell("loss_falls", falls());
-    if (norms_ > 0) tell("grad_norm_below_100", largest_norm_ < k_norm);
-    if (memory_.count() >= 8) tell("memory_steady", steady());
-    if (evals_ >= 2) tell("eval_improves", best_eval_ < first_eval_);
+    tell("finite", "every value is finite", bad_ == 0);
+    tell("loss_falls", "the loss falls", falls());
+    if (norms_ > 0)
+      tell("grad_norm_below_100", "the gradient norm stays below 100", largest_norm_ < k_norm);
+    if (memory_.count() >= 8) tell("memory_steady", "memory is steady", steady());
+    if (evals_ >= 2) tell("eval_improves", "the held-out loss improves", best_eval_ < first_eval_);
     if (epoch_ > 0) symptom.measures["epoch_completed"] = epoch_ >= 1;
     const bool long_enough = last_step_ - first_step_ >= k_steps;
     symptom.measures["hundred_steps"] = long_enough;

@@ -100,9 +100,22 @@ std::size_t SentenceScene::subject_before(std::size_t predicate) const {
   for (std::size_t i = predicate; i-- > 0;) {
     if (elements_[i].clause != elements_[predicate].clause) break;
     if (gap(elements_[i], elements_[predicate]) > k_subject_reach) break;
-    if (elements_[i].is(ConceptKind::subject)) return i;
+    if (elements_[i].is(ConceptKind::subject)) return head_of(i);
   }
   return k_nowhere;
+}
+
+std::size_t SentenceScene::head_of(std::size_t subject) const {
+  if (subject < 2 || elements_[subject - 1].kind != ElementKind::on) return subject;
+  const Element& head = elements_[subject - 2];
+  constexpr std::size_t k_article = 1;
+  const bool adjacent = head.is(ConceptKind::subject) && gap(head, elements_[subject - 1]) == 0 &&
+                        gap(elements_[subject - 1], elements_[subject]) <= k_article;
+  if (!adjacent || head.clause != elements_[subject].clause) return subject;
+  const std::string& nature = head.what->nature;
+  const bool measured = nature == "lower" || nature == "higher" || nature == "level";
+  const bool decline = head.what->id == "loss" && elements_[subject].what->nature == "higher";
+  return measured && !decline ? subject - 2 : subject;
 }
 
 std::size_t SentenceScene::subject_behind(std::size_t predicate) const {
@@ -155,6 +168,13 @@ bool SentenceScene::stands_before(ConceptKind kind, std::size_t predicate,
     if (other.is(kind)) return true;
   }
   return false;
+}
+
+bool SentenceScene::is_denied(std::size_t subject, std::size_t predicate) const {
+  constexpr std::size_t k_article = 1;
+  return subject != k_nowhere && subject > 0 && subject < predicate &&
+         elements_[subject - 1].is(ConceptKind::negation) &&
+         gap(elements_[subject - 1], elements_[subject]) <= k_article;
 }
 
 std::string SentenceScene::implied_subject(std::size_t predicate) const {
@@ -238,6 +258,10 @@ std::vector<std::string> SentenceScene::coordinated(std::size_t at, std::size_t 
       joined = false;
     } else if (!other.is(ConceptKind::split)) {
       break;
+    } else if (const Concept* base = base_of(subject_[at]);
+               joined && !used_[i] && base != nullptr) {
+      subjects.push_back(on_split(*base, other.what->id));  // `training and validation loss`
+      joined = false;
     }
     right = i;
   }

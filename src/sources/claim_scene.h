@@ -35,6 +35,8 @@ class SentenceScene {
   std::size_t subject_before(std::size_t predicate) const;
   std::size_t pick_subject(std::size_t predicate) const;
   bool stands_before(ConceptKind kind, std::size_t predicate, std::size_t subject) const;
+  /// `Why doesn't the reward rise?`: the negation stands before the subject.
+  bool is_denied(std::size_t subject, std::size_t predicate) const;
   /// A split alone stands for what was spoken of: `train goes down, val goes up`.
   std::string implied_subject(std::size_t predicate) const;
   /// The subject that a split is a part of: `accuracy` for `eval_accuracy`.
@@ -52,6 +54,9 @@ class SentenceScene {
   /// Gives each subject its split: `validation loss`, `accuracy on the test set`.
   void settle_subjects();
   std::size_t split_of(std::size_t subject) const;
+  /// `the entropy of the policy`, `the reward for accuracy`: what is measured, not of what. `A loss
+  /// of accuracy` is none.
+  std::size_t head_of(std::size_t subject) const;
   bool between(std::size_t left, std::size_t right, ConceptKind kind) const;
   bool copula_between(std::size_t left, std::size_t right) const;
   std::size_t subject_behind(std::size_t predicate) const;

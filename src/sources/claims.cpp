@@ -252,6 +252,7 @@ class ClaimFacts {
   void facts_gap() {
     difference("said.accuracy_gap", "said.train_accuracy.value",
                {"said.eval_accuracy.value", "said.accuracy.value", "said.field_accuracy.value"});
+    difference("said.accuracy_gap", "said.eval_error_rate.value", {"said.train_error_rate.value"});
     difference("said.field_gap", "said.eval_accuracy.value", {"said.field_accuracy.value"});
     difference("said.field_gap", "said.accuracy.value", {"said.field_accuracy.value"});
   }

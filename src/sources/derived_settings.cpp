@@ -86,6 +86,40 @@ void deepspeed_by_name(Run& run) {
   if (icontains(file, "offload")) infer("dist.offload_optimizer", std::string("cpu"));
 }
 
+bool is_letter_or_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// The size that a model's name states: `Llama-3-8B`, `qwen2.5-0.5b-instruct`, `opt-350m`. Of a
+/// mixture of experts (`8x7b`) the name does not say how many weights there are, and `int8b` is no
+/// size.
+std::optional<double> size_in_name(std::string_view name) {
+  for (std::size_t at = 1; at < name.size(); ++at) {
+    const char unit = name[at] == 'B' ? 'b' : name[at] == 'M' ? 'm' : name[at];
+    const bool ends = at + 1 >= name.size() || !is_letter_or_digit(name[at + 1]);
+    if ((unit != 'b' && unit != 'm') || !is_digit(name[at - 1]) || !ends) continue;
+    std::size_t begin = at;
+    while (begin > 0 && (is_digit(name[begin - 1]) || name[begin - 1] == '.')) --begin;
+    const bool starts = begin == 0 || !is_letter_or_digit(name[begin - 1]);
+    const auto number = parse_number_prefix(name.substr(begin, at - begin));
+    if (!starts || number.size != at - begin || number.value <= 0) continue;
+    return number.value * (unit == 'b' ? 1e9 : 1e6);
+  }
+  return std::nullopt;
+}
+
+void parameters_by_name(Run& run) {
+  const Setting* named = run.setting("model.name");
+  const std::string* name = named == nullptr ? nullptr : as_text(named->value);
+  if (name == nullptr || run.setting("model.params") != nullptr) return;
+  const auto size = size_in_name(*name);
+  if (!size) return;
+  const Setting origin = *named;
+  run.settings.push_back({"model.params", *size, origin.raw_key, origin.framework, origin.origin});
+}
+
 void template_blank(Run& run) {
   const Setting* marker = run.setting("data.response_template");
   const std::string* text = marker == nullptr ? nullptr : as_text(marker->value);
@@ -100,6 +134,7 @@ void template_blank(Run& run) {
 void add_derived_settings(Run& run) {
   card_facts(run);
   deepspeed_by_name(run);
+  parameters_by_name(run);
   template_blank(run);
 }
 

@@ -6,8 +6,8 @@ namespace aplomb {
 /// What follows from the card that a run names (knowledge/hardware.yaml), as facts: hardware.bf16,
 /// hardware.fp8, hardware.memory_bytes, hardware.compute_capability. Nothing where no card is
 /// known. Also dist.zero_stage from the name of a DeepSpeed configuration file
-/// (`ds_z3_offload.json`), where nothing states it, and whether a response template ends in a
-/// blank.
+/// (`ds_z3_offload.json`) and model.params from that of the model (`Llama-3-8B`), where nothing
+/// states them, and whether a response template ends in a blank.
 void add_derived_settings(Run& run);
 
 }  // namespace aplomb

@@ -103,6 +103,44 @@ TEST(PlanFix, GoesOnToTheNextRemedyWhereTheFirstIsInPlace) {
   EXPECT_EQ(fix->remedy, "next");
 }
 
+/// Two causes, neither of them likelier than not.
+Report doubtful(const std::string& config) {
+  Report report = report_with({{"optim.lr", 1e-4}}, {{config, "config-yaml"}});
+  report.causes[0].title = "The rate is too high";
+  report.causes[0].probability = 0.4;
+  ReportCause other;
+  other.id = "diverge.short-warmup";
+  other.title = "The warm-up is too short";
+  other.probability = 0.3;
+  other.remedies.push_back({"warm up", {{"schedule.warmup_steps", 100.0}}, {}});
+  report.causes.push_back(std::move(other));
+  return report;
+}
+
+TEST(PlanFix, SaysWhichCauseItLeavesOpenWhereTwoArePutForward) {
+  const Folder folder;
+  const std::string own = folder.write("my.yml", k_axolotl);
+  const auto fix = plan_fix(doubtful(own));
+  ASSERT_TRUE(fix) << fix.error().text;
+  EXPECT_EQ(fix->remedy, "do it");
+  EXPECT_THAT(fix->doubt, HasSubstr("The rate is too high"));
+  EXPECT_THAT(fix->doubt, HasSubstr("not \"The warm-up is too short\""));
+  Report sure = doubtful(own);
+  sure.causes[0].probability = 0.8;
+  EXPECT_TRUE(plan_fix(sure)->doubt.empty());
+}
+
+TEST(PlanFix, PrefersTheRemedyThatTwoCausesShare) {
+  const Folder folder;
+  const std::string own = folder.write("my.yml", k_axolotl);
+  Report report = doubtful(own);
+  report.causes[0].remedies.push_back({"warm up", {{"schedule.warmup_steps", 100.0}}, {}});
+  const auto fix = plan_fix(report);
+  ASSERT_TRUE(fix) << fix.error().text;
+  EXPECT_EQ(fix->remedy, "warm up");
+  EXPECT_TRUE(fix->doubt.empty()) << fix->doubt;
+}
+
 TEST(PlanFix, LeavesTheFilesOfOtherRunsAlone) {
   const Folder folder;
   std::filesystem::create_directories(folder / "a");

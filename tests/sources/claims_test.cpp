@@ -72,6 +72,30 @@ TEST(Claims, LexiconHasNoMistakes) {
   EXPECT_GT(claims::Lexicon::instance().all().size(), 100U);
 }
 
+TEST(Claims, WhatIsMeasuredIsTheSubjectNotOfWhat) {
+  EXPECT_TRUE(Said("The entropy of the policy decreases quickly.").holds("entropy.falls"));
+  EXPECT_TRUE(Said("The reward for accuracy is zero.").holds("reward.zero"));
+  EXPECT_TRUE(Said("The loss of the model increases.").holds("loss.rises"));
+  EXPECT_FALSE(Said("The loss of accuracy is high.").holds("loss.high")) << "a decline is no loss";
+}
+
+TEST(Claims, JoinedSplitsAreBothSpokenOf) {
+  const Said said("Training and validation accuracy are constant.");
+  EXPECT_TRUE(said.holds("train_accuracy.constant")) << said.all();
+  EXPECT_TRUE(said.holds("eval_accuracy.constant")) << said.all();
+}
+
+TEST(Claims, AQuestionDeniesBeforeItsSubject) {
+  const Said said("Why doesn't the reward increase?");
+  EXPECT_TRUE(said.holds("reward.constant")) << said.all();
+  EXPECT_FALSE(said.holds("reward.rises")) << said.all();
+}
+
+TEST(Claims, ErrorRatesAreBetterWhenLow) {
+  const Said said("WER on the train set is 1%, on the dev set 60%.");
+  EXPECT_NEAR(said.number("accuracy_gap"), 0.59, 1e-9) << said.all();
+}
+
 TEST(Claims, ScoresOnDataFromElsewhereAreApart) {
   const Said said("93% on the test set, but only 82% on data from another hospital.");
   EXPECT_NEAR(said.number("eval_accuracy.value"), 0.93, 1e-9) << said.all();

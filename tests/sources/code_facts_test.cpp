@@ -49,6 +49,8 @@ TEST(CodeFacts, SeesWhatBreaksALoop) {
       {"running_loss += criterion(out, y)", "code.loss_keeps_graph"},
       {"train_loss += output.loss  # for the log", "code.loss_keeps_graph"},
       {"losses.append(loss)", "code.loss_keeps_graph"},
+      {"np.random.shuffle(x); np.random.shuffle(y)", "code.shuffled_apart"},
+      {"random.shuffle(images)\nrandom.shuffle(labels)", "code.shuffled_in_turn"},
       {"for x, y in loader:\n  loss = criterion(net(x), y)\n  loss.backward()\n  "
        "optimizer.step()\n",
        "code.no_zero_grad"},

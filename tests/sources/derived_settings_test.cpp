@@ -73,5 +73,26 @@ TEST(DerivedSettings, SeeABlankAtTheEndOfAResponseTemplate) {
   EXPECT_EQ(blank.setting("data.response_template_blank")->value, Value(true));
 }
 
+TEST(DerivedSettings, TheSizeOfAModelStandsInItsName) {
+  const auto params = [](const char* name) {
+    aplomb::Run run = run_with("model.name", std::string(name));
+    add_derived_settings(run);
+    const Setting* setting = run.setting("model.params");
+    const double* value = setting == nullptr ? nullptr : as_number(setting->value);
+    return value == nullptr ? 0.0 : *value;
+  };
+  EXPECT_EQ(params("meta-llama/Llama-3.1-8B-Instruct"), 8e9);
+  EXPECT_EQ(params("Qwen/Qwen2.5-0.5B"), 0.5e9);
+  EXPECT_EQ(params("facebook/opt-350m"), 350e6);
+  EXPECT_EQ(params("llama-7b-hf"), 7e9);
+  for (const char* none : {"mistralai/Mixtral-8x7B-v0.1", "bert-base-uncased", "gpt2", "b", "7b5",
+                           "wmt19-en-de", "int8b", "v1.2.3b"})
+    EXPECT_EQ(params(none), 0) << none;
+  aplomb::Run stated = run_with("model.name", std::string("llama-7b"));
+  stated.settings.push_back({"model.params", 6.7e9, "params", "", {}});
+  add_derived_settings(stated);
+  EXPECT_EQ(stated.setting("model.params")->value, Value(6.7e9)) << "what is stated stays";
+}
+
 }  // namespace
 }  // namespace aplomb
