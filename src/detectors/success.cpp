@@ -50,14 +50,15 @@ class SuccessDetector final : public Detector {
     symptom.series = "loss";
     symptom.first_step = first_step_;
     symptom.last_step = last_step_;
-    std::string open;
+    std::string open, in_words;
     bool passed = true;
-    const auto tell = [&](const char* what, const char* in_words, std::optional<bool> held) {
+    const auto tell = [&](const char* what, const char* words, std::optional<bool> held) {
       if (!held) return;
       symptom.measures[what] = *held;
       if (*held) return;
       passed = false;
-      open += (open.empty() ? "" : ", ") + std::string(in_words);
+      open += (open.empty() ? "" : ", ") + std::string(what);
+      in_words += (in_words.empty() ? "" : ", ") + std::string(words);
     };
     tell("finite", "every value is finite", bad_ == 0);
     tell("loss_falls", "the loss falls", falls());
@@ -71,7 +72,7 @@ class SuccessDetector final : public Detector {
     symptom.measures["passed"] = passed;
     symptom.measures["reasons"] = open;
     symptom.summary =
-        passed ? "every success criterion that this log can show holds" : "not met: " + open;
+        passed ? "every success criterion that this log can show holds" : "not met: " + in_words;
     if (!long_enough)
       symptom.summary += fmt::format(" (of {} steps)", last_step_ - first_step_ + 1);
     add_evidence(symptom, last_.origin);

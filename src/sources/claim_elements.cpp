@@ -65,7 +65,7 @@ class Cutter {
       const bool adjacent =
           next != nullptr && next->clause == element.clause && next->begin <= element.end + 1;
       if (!element.what->is.empty()) {
-        const bool split = adjacent && next->is(ConceptKind::subject) && !next->what->train.empty();
+        const bool split = splits_what_follows(i);
         element.what = split ? lexicon_.find(ConceptKind::split, element.what->split)
                              : lexicon_.find(ConceptKind::subject, element.what->is);
       } else if (element.is(ConceptKind::predicate) && element.what->id == "stops" && adjacent &&
@@ -73,6 +73,18 @@ class Cutter {
         element.what = lexicon_.find(ConceptKind::negation, "negation");
       }
     }
+  }
+
+  /// `training loss`, `training and validation loss`.
+  bool splits_what_follows(std::size_t at) const {
+    const std::vector<Element>& all = now_.elements;
+    std::size_t next = at + 1;
+    const bool joined = next + 1 < all.size() && all[next].kind == ElementKind::joint &&
+                        all[next + 1].is(ConceptKind::split);
+    if (joined) next += 2;
+    return next < all.size() && all[next].is(ConceptKind::subject) &&
+           !all[next].what->train.empty() && all[next].clause == all[at].clause &&
+           all[next].begin <= all[next - 1].end + 1;
   }
 
   /// Borders without anything before them make no empty clauses.
