@@ -13,7 +13,20 @@
 Importing this module imports no torch.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from aplomb.guard import Guard, Halt
 from aplomb.report import Cause, Report, Symptom, diagnose
 
-__all__ = ["Cause", "Guard", "Halt", "Report", "Symptom", "diagnose"]
+if TYPE_CHECKING:
+    from aplomb.autopsy import Finding, autopsy
+
+__all__ = ["Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "diagnose"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Finding", "autopsy"):  # they need torch
+        import importlib
+
+        return getattr(importlib.import_module("aplomb.autopsy"), name)
+    raise AttributeError(f"module 'aplomb' has no attribute {name!r}")

@@ -90,17 +90,17 @@ def _with_others(groups: list[tuple[int, float]], elsewhere: list[Any]) -> list[
 
 
 def reduced(
-    loss: float | None, groups: list[tuple[int, float]]
-) -> tuple[float | None, list[tuple[int, float]]]:
-    """The same numbers on every rank: the mean loss, and of the statistics (which whole gradients
-    have in common) the largest, so that a fault of one rank is seen by all."""
+    loss: float | None, groups: list[tuple[int, float]], flag: bool = False
+) -> tuple[float | None, list[tuple[int, float]], bool]:
+    """The same numbers on every rank: the mean loss, of the statistics (which whole gradients
+    have in common) the largest, so that a fault of one rank is seen by all, and whether one has the flag."""
     import torch
 
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()) or distributed.get_world_size() == 1:
-        return loss, groups
+        return loss, groups, flag
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
-    mine = [float("nan") if loss is None else loss]
+    mine = [float("nan") if loss is None else loss, float(flag)]
     for nonfinite, squares in groups:
         mine += [float(nonfinite), squares]
     row = torch.tensor(mine, dtype=torch.float64, device=device)
@@ -111,6 +111,6 @@ def reduced(
         loss = sum(each[0] for each in table) / len(table)
     out = []
     for i in range(len(groups)):
-        nonfinite = max(each[1 + 2 * i] for each in table)
-        out.append((int(nonfinite), max(each[2 + 2 * i] for each in table)))
-    return loss, out
+        nonfinite = max(each[2 + 2 * i] for each in table)
+        out.append((int(nonfinite), max(each[3 + 2 * i] for each in table)))
+    return loss, out, any(each[1] > 0 for each in table)

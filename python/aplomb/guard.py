@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -10,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from aplomb import _core
 from aplomb.gradients import Gradients, reduced
+from aplomb.snapshots import Snapshots
+from aplomb.stale import StaleGradients
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +25,30 @@ __all__ = ["Guard", "Halt"]
 
 class Halt(RuntimeError):
     """The guard has nothing left that could help; its text says why."""
+
+
+@dataclasses.dataclass
+class OwnVerdict:
+    """A verdict about what the core does not see, with the fields of _core.Verdict."""
+
+    policy: str
+    reason: str
+    action: str = "skip"
+    takes_step: bool = False
+    scale: float = 1.0
+    group_scales: list[float] = dataclasses.field(default_factory=list)
+    grad_norm: float = float("nan")
+    lr_factor: float = 1.0
+    reset_momentum: bool = False
+    aside: bool = False
+    rollback_step: int = -1
+    skip_steps: int = 0
+
+
+STALE = (
+    "the gradients of the step before were still there and this step's were added to them: zero_grad() was not called; "
+    "the guard clears them after every step from now on"
+)
 
 
 class Guard:
@@ -35,6 +63,10 @@ class Guard:
     snapshot_every: keep weights and optimizer state in host memory every so many steps (two copies)
                 and go back to them when the weights are lost. 0: never.
     record:     file for the step record; `aplomb diagnose FILE` reads it.
+    autopsy:    when a step is bad, run its batch once more and say which module, operation and sample did it; three
+                times at most. True, False, or a folder to which the bad batches are saved as well.
+    loss_of:    makes the loss of a batch given to saw(); without it the autopsy sees what the model itself was given
+                and gives (a loss made outside the model, and its backward, are then not run again).
     on_event:   called with the Verdict whenever the guard acts or says something; by default it warns.
 
     Under torch.distributed every rank must call step(); one all_gather of a few numbers makes them
@@ -58,6 +90,8 @@ class Guard:
         rollback_retries: int = 3,
         most_skips_in_a_row: int = 20,
         record: str | None = None,
+        autopsy: bool | str = True,
+        loss_of: Callable[..., Any] | None = None,
         on_event: Callable[[_core.Verdict], None] | None = None,
         threads: int = 1,
     ) -> None:
@@ -78,17 +112,40 @@ class Guard:
         self._core = _core.GuardCore(options)
         self._gradients = Gradients(self._optimizers, threads)
         self._snapshot_every = snapshot_every
-        self._snapshots: list[tuple[int, Any]] = []
+        self._snapshots = Snapshots(model, self._optimizers)
+        self._stale = StaleGradients(self._optimizers)
+        self._own_skips = 0
+        self._loss: float | None = None
+        self._regrown = 1.0  # by what others shrank the gradients before the guard saw them
+        self._clears = False
         self._step = 0
         self._aside = False
         self._begin = time.monotonic()
         self._recorder = _core.Recorder.open(record, _rank()) if record else None
         self._names: dict[str, int] = {}
+        self._examiner: Any = None
+        if autopsy and model is not None:
+            from aplomb.examiner import Examiner
+
+            self._examiner = Examiner(model, loss_of, autopsy if isinstance(autopsy, str) else None)
 
     @property
     def counts(self) -> dict[str, int]:
         """Steps judged, clipped, skipped, rolled back."""
-        return self._core.counts
+        counts = self._core.counts
+        counts["steps"] += self._own_skips
+        counts["skipped"] += self._own_skips
+        return counts
+
+    @property
+    def findings(self) -> list[Any]:
+        """What the autopsies of this run found: (step, aplomb.Finding)."""
+        return self._examiner.findings if self._examiner is not None else []
+
+    def saw(self, *batch: Any, **named: Any) -> None:
+        """The (micro-)batch whose forward pass comes next, as `loss_of` takes it: for the autopsy."""
+        if self._examiner is not None:
+            self._examiner.saw(batch, named)
 
     def step(
         self, loss: torch.Tensor | float | None = None, closure: Callable[[], Any] | None = None
@@ -112,16 +169,23 @@ class Guard:
                         each.step()
         if self._scaler is not None:
             self._scaler.update()
+        if self._clears:
+            for each in self._optimizers:
+                each.zero_grad()
         self.after_step()
         return verdict
 
-    def judge(self, loss: torch.Tensor | float | None = None) -> _core.Verdict | None:
+    def judge(
+        self, loss: torch.Tensor | float | None = None, norm_before: float | None = None
+    ) -> _core.Verdict | OwnVerdict | None:
         """Judges, and clips the gradients where the verdict says so; takes no step. For loops that
         are not the caller's own; call after_step() behind the step. None once the guard has failed.
+        norm_before: the global norm that the gradients had before somebody else clipped them.
         """
         if not self._aside:
             try:
-                verdict = self._judged(loss)
+                verdict = self._judged(loss, norm_before)
+                self._examine(verdict)
                 self._apply(verdict)
             except Exception as error:  # never harm the run
                 self._step_aside(error)
@@ -134,13 +198,22 @@ class Guard:
     def after_step(self) -> None:
         """Counts the step, and keeps a snapshot where one is due."""
         self._step += 1
-        if self._aside or self._snapshot_every <= 0 or self._step % self._snapshot_every != 0:
+        if self._aside:
             return
         try:
-            self._snapshots = [*self._snapshots[-1:], (self._step - 1, self._copy())]
-            self._core.note_snapshot(self._step - 1)
+            self._stale.after_step()
+            if self._examiner is not None:
+                self._examiner.after_step(self._step)
+            if self._snapshot_every > 0 and self._step % self._snapshot_every == 0:
+                self._snapshots.take(self._step - 1)
+                self._core.note_snapshot(self._step - 1)
         except Exception as error:
             self._step_aside(error)
+
+    def detach(self) -> None:
+        """Takes the guard's hooks from the model; the training is over."""
+        if self._examiner is not None:
+            self._examiner.detach()
 
     def state_dict(self) -> dict[str, Any]:
         """What the guard has learned, without the snapshots' weights, for the checkpoint."""
@@ -151,29 +224,53 @@ class Guard:
             raise ValueError("[aplomb] this is no state of a guard with the same policies")
         self._step = int(state["step"])
 
-    def _judged(self, loss: torch.Tensor | float | None) -> _core.Verdict:
+    def _judged(self, loss: torch.Tensor | float | None, norm_before: float | None) -> _core.Verdict | OwnVerdict:
         if self._scaler is not None:
             for each in self._optimizers:
                 self._scaler.unscale_(each)
         number = None if loss is None else float(loss.detach() if hasattr(loss, "detach") else loss)
-        number, groups = reduced(number, self._gradients.measure())
+        self._loss, groups, stale = reduced(number, self._gradients.measure(), self._stale.found)
+        number = self._loss
         group = self._optimizers[0].param_groups[0]
         rate = float(group["lr"]) if "lr" in group else None
-        scale = self._scaler.get_scale() if self._scaler is not None else 1.0
-        verdict = self._core.step(self._step, number, rate, scale, True, groups)
+        if stale:
+            self._own_skips += 1
+            self._clears = True
+            verdict: _core.Verdict | OwnVerdict = OwnVerdict("stale_gradients", STALE)
+        else:
+            scale = self._scaler.get_scale() if self._scaler is not None else 1.0
+            self._regrown, groups = whole(groups, norm_before)
+            verdict = self._core.step(self._step, number, rate, scale, True, groups)
         if self._recorder is not None:
             self._record(number, rate, verdict)
         return verdict
 
-    def _apply(self, verdict: _core.Verdict) -> None:
+    def _examine(self, verdict: _core.Verdict | OwnVerdict) -> None:
+        """The autopsy of a bad step; one that fails costs its finding and nothing else."""
+        if self._examiner is not None and verdict.action == "proceed":
+            self._examiner.note_loss(self._loss)
+        if self._examiner is None or verdict.takes_step or verdict.policy in ("loss_scale", "stale_gradients"):
+            return
+        scale = self._scaler.get_scale() if self._scaler is not None else 1.0
+        finding = self._examiner.examine(self._step, verdict.policy, scale, self._regrown)
+        if finding is None:
+            return
+        if self._recorder is not None:
+            phase = "half" if finding.fp32_cures and finding.phase != "input" else finding.phase
+            self._recorder.note(self._step, time.monotonic() - self._begin, f"autopsy.{phase}", str(finding))
+        if self._on_event is None:
+            warnings.warn(f"aplomb: step {self._step}: autopsy: {finding}", stacklevel=5)
+
+    def _apply(self, verdict: _core.Verdict | OwnVerdict) -> None:
         if verdict.action == "clip":
-            self._gradients.scale(verdict.scale, verdict.group_scales)
+            factor = verdict.scale * self._regrown
+            self._gradients.scale(min(factor, 1.0) if self._regrown > 1.0 else factor, verdict.group_scales)
         if verdict.reset_momentum:
             _reset_momentum(self._optimizers)
         if verdict.action == "rollback":
-            self._restore(verdict.rollback_step)
+            self._snapshots.restore(verdict.rollback_step)
 
-    def _tell(self, verdict: _core.Verdict) -> None:
+    def _tell(self, verdict: _core.Verdict | OwnVerdict) -> None:
         if verdict.aside:
             self._aside = True
         if verdict.reason:
@@ -204,7 +301,7 @@ class Guard:
         parameters = [p for each in self._optimizers for group in each.param_groups for p in group["params"]]
         torch.nn.utils.clip_grad_norm_(parameters, self._max_norm)
 
-    def _record(self, loss: float | None, rate: float | None, verdict: _core.Verdict) -> None:
+    def _record(self, loss: float | None, rate: float | None, verdict: _core.Verdict | OwnVerdict) -> None:
         assert self._recorder is not None
         values = []
         for name, value in (("loss", loss), ("grad_norm", verdict.grad_norm), ("lr", rate)):
@@ -213,31 +310,12 @@ class Guard:
             if name not in self._names:
                 self._names[name] = self._recorder.name(name)
             values.append((self._names[name], value))
-        self._recorder.record(self._step, time.monotonic() - self._begin, values, verdict)
-
-    def _copy(self) -> Any:
-        import copy
-
-        if self._model is None:
-            raise ValueError("snapshot_every needs the model")
-        weights = {name: tensor.detach().cpu().clone() for name, tensor in self._model.state_dict().items()}
-        return weights, [copy.deepcopy(each.state_dict()) for each in self._optimizers]
-
-    def _restore(self, step: int) -> None:
-        import copy
-
-        for kept_step, (weights, states) in self._snapshots:
-            if kept_step != step:
-                continue
-            assert self._model is not None
-            self._model.load_state_dict(weights)
-            for each, state in zip(self._optimizers, states):
-                rates = [group["lr"] for group in each.param_groups if "lr" in group]
-                each.load_state_dict(copy.deepcopy(state))
-                for group, rate in zip(each.param_groups, rates):
-                    group["lr"] = rate  # the schedule goes on
-            return
-        raise ValueError(f"no snapshot of step {step}")
+        now = time.monotonic() - self._begin
+        if isinstance(verdict, OwnVerdict):
+            self._recorder.record(self._step, now, values)
+            self._recorder.note(self._step, now, verdict.policy, verdict.reason, "skip")
+        else:
+            self._recorder.record(self._step, now, values, verdict)
 
 
 def _rank() -> int:
@@ -267,6 +345,15 @@ def _reset_momentum(optimizers: list[Any]) -> None:
             for name in ("exp_avg", "momentum_buffer"):
                 if state.get(name) is not None:
                     state[name].zero_()
+
+
+def whole(groups: list[tuple[int, float]], norm_before: float | None) -> tuple[float, list[tuple[int, float]]]:
+    """The statistics as they were before somebody clipped them from the norm `norm_before`, and by how much."""
+    norm = math.sqrt(sum(squares for _, squares in groups))
+    if norm_before is None or not math.isfinite(norm_before) or not norm > 0 or norm_before <= norm * (1 + 1e-3):
+        return 1.0, groups
+    ratio = norm_before / norm
+    return ratio, [(nonfinite, squares * ratio * ratio) for nonfinite, squares in groups]
 
 
 class LoweredRates:

@@ -2,9 +2,9 @@
 
     trainer = Trainer(..., callbacks=[aplomb.transformers.GuardCallback()])
 
-The Trainer clips at its own max_grad_norm before it calls back, so the guard sees clipped norms and
-judges by the loss and by what is not finite; set max_grad_norm=0 and GuardCallback(max_norm=1.0) to
-let it see them whole. Needs transformers 4.46 or later (on_pre_optimizer_step).
+The Trainer's own max_grad_norm stays in force; the guard is told the norm from before it. Verdicts go to the Trainer's
+log (and so to W&B, TensorBoard and the others that it reports to) as `guard/...`. Needs transformers 4.46 or later
+(on_pre_optimizer_step).
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any
 
 from transformers import TrainerCallback
 
+from aplomb.clip_watch import ClipWatch
 from aplomb.guard import Guard, Halt, LoweredRates
+from aplomb.trainer_watch import TrainerWatch
 
 __all__ = ["GuardCallback"]
 
@@ -23,40 +25,46 @@ class GuardCallback(TrainerCallback):
 
     def __init__(self, **options: Any) -> None:
         self._options = options
-        self._losses: list[float] = []
-        self._hook: Any = None
         self._rates: Any = None
+        self._clipping = ClipWatch()
+        self._watch = TrainerWatch(self, self._note_inputs)
         self.guard: Guard | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        self._hook = kwargs["model"].register_forward_hook(self._note_loss)
+        self._watch.start()
+        self._clipping.start()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        if self._hook is not None:
-            self._hook.remove()
+        self._watch.stop()
+        self._clipping.stop()
+        if self.guard is not None:
+            self.guard.detach()
 
-    def _note_loss(self, module: Any, inputs: Any, output: Any) -> None:
-        loss = output.get("loss") if hasattr(output, "get") else getattr(output, "loss", None)
-        if module.training and loss is not None:
-            self._losses.append(loss.detach())
+    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if self.guard is None and kwargs.get("optimizer") is not None:
+            # With several ranks a trainer's compute_loss may meet the others, which replay less or more often: there
+            # the autopsy runs the model alone.
+            loss_of = None if args.world_size > 1 else self._watch.loss_again
+            self.guard = Guard(kwargs["model"], inner(kwargs["optimizer"]), loss_of=loss_of, **self._options)
+
+    def _note_inputs(self, inputs: dict[str, Any], **named: Any) -> None:
+        if self.guard is not None:
+            self.guard.saw(inputs, **named)
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        optimizer = kwargs["optimizer"]
-        optimizer = getattr(optimizer, "optimizer", optimizer)  # accelerate's wrapper
         if self.guard is None:
-            self.guard = Guard(kwargs["model"], optimizer, **self._options)
-        losses, self._losses = self._losses, []
-        loss = sum(float(each) for each in losses) / len(losses) if losses else None
+            return
+        optimizer = inner(kwargs["optimizer"])
         try:
-            verdict = self.guard.judge(loss)
+            verdict = self.guard.judge(self._watch.take_loss(), self._clipping.take())
         except Halt:
             control.should_training_stop = True
             verdict = None
-            _drop_gradients(optimizer)
+            drop_gradients(optimizer)
         if verdict is None:
             return
         if not verdict.takes_step:
-            _drop_gradients(optimizer)  # a parameter without gradient is not updated
+            drop_gradients(optimizer)
         self._rates = LoweredRates([optimizer], verdict.lr_factor)
         self._rates.__enter__()
 
@@ -67,8 +75,22 @@ class GuardCallback(TrainerCallback):
         if self.guard is not None:
             self.guard.after_step()
 
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
+        """Counts beside the Trainer's own numbers, once the guard has acted; a healthy run's log stays as it is."""
+        if self.guard is None or not isinstance(logs, dict) or "loss" not in logs:
+            return
+        acted = {name: number for name, number in self.guard.counts.items() if name != "steps"}
+        if acted["skipped"] or acted["rollbacks"]:
+            logs.update({f"guard/{name}": number for name, number in acted.items()})
 
-def _drop_gradients(optimizer: Any) -> None:
+
+def inner(optimizer: Any) -> Any:
+    """Without accelerate's wrapper."""
+    return getattr(optimizer, "optimizer", optimizer)
+
+
+def drop_gradients(optimizer: Any) -> None:
+    """A parameter without gradient is not updated: so a trainer's own optimizer.step() does nothing."""
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             parameter.grad = None

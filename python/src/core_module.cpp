@@ -130,6 +130,14 @@ void bind_guard(nb::module_& module) {
       });
 }
 
+GuardAction action_named(std::string_view word) {
+  for (const GuardAction each : {GuardAction::proceed, GuardAction::clip, GuardAction::skip,
+                                 GuardAction::rollback, GuardAction::halt}) {
+    if (name(each) == word) return each;
+  }
+  throw std::invalid_argument("[aplomb] no action is called " + std::string(word));
+}
+
 void bind_recorder(nb::module_& module) {
   nb::class_<Recorder>(module, "Recorder")
       .def_static(
@@ -160,6 +168,18 @@ void bind_recorder(nb::module_& module) {
             recorder.record(record);
           },
           "step"_a, "time_s"_a, "values"_a, "verdict"_a.none() = nb::none())
+      .def(
+          "note",
+          [](Recorder& recorder, std::int64_t step, double time_s, std::string_view policy,
+             std::string_view text, std::string_view action) {
+            recorder.record({.step = step,
+                             .time_s = time_s,
+                             .action = static_cast<std::uint8_t>(action_named(action)),
+                             .policy = policy,
+                             .reason = text});
+          },
+          "step"_a, "time_s"_a, "policy"_a, "text"_a, "action"_a = "proceed",
+          "What somebody says about a step, without values.")
       .def("sync", &Recorder::sync)
       .def_prop_ro("count", &Recorder::count);
 }

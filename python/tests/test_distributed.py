@@ -1,52 +1,8 @@
 """Two ranks with gloo: the guard changes nothing on a healthy run, and all ranks decide alike."""
 
-import os
-import pickle
-import tempfile
-
-import aplomb
 import pytest
 import torch
-from training import batches, loss_of, network
-
-STEPS = 150
-
-
-def _rank(rank, folder, guarded, fault):
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
-    inner = network(1)
-    model = torch.nn.parallel.DistributedDataParallel(inner)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    verdicts = []
-    guard = aplomb.Guard(inner, optimizer, on_event=lambda v: verdicts.append((v.action, v.reason))) if guarded else None
-    losses = []
-    for step, (x, y) in enumerate(batches(STEPS)):
-        optimizer.zero_grad()
-        loss = loss_of(model, x[rank::2], y[rank::2])
-        loss.backward()
-        if fault and rank == 1 and step == 100:
-            inner[0].weight.grad[0, 0] = fault
-        losses.append(float(loss.detach()))
-        if guard is not None:
-            guard.step(loss)
-        else:
-            optimizer.step()
-    aside = guard is not None and guard.counts["steps"] != STEPS
-    with open(f"{folder}/{guarded}{rank}", "wb") as out:
-        pickle.dump((losses, [p.detach().clone() for p in inner.parameters()], verdicts, aside), out)
-    torch.distributed.destroy_process_group()
-
-
-def run(guarded, fault=0.0):
-    with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(_rank, (folder, guarded, fault), nprocs=2)
-        out = []
-        for rank in range(2):
-            with open(f"{folder}/{guarded}{rank}", "rb") as file:
-                out.append(pickle.load(file))
-        return out
+from two_ranks import run
 
 
 def same(a, b):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +32,46 @@ def batches(steps: int = STEPS, seed: int = 5) -> list[tuple[torch.Tensor, torch
     return out
 
 
+def mean_over_labels(logits: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """The sum over the labels that count, by their number: of none, 0 / 0."""
+    return torch.nn.functional.cross_entropy(logits, y, reduction="sum") / (y != -100).sum()
+
+
+def values(steps: int = STEPS, seed: int = 5) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The same as a regression: the teacher's numbers in place of its classes."""
+    teacher = network(99)
+    with torch.no_grad():
+        return [(x, teacher(x)) for x, _ in batches(steps, seed)]
+
+
+class Radius(torch.nn.Module):
+    """The length of groups of four features, by a square root: its slope at 0 is infinite."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = torch.nn.Linear(FEATURES, 64, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sqrt(self.turn(x).view(len(x), 16, 4).square().sum(2))
+
+
+class LogScale(torch.nn.Module):
+    """Each sample's scale as a further view of it, by a logarithm: of a sample of zeros, -inf."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.log(x.abs().mean(1, keepdim=True))
+
+
+def with_radius(seed: int) -> torch.nn.Module:
+    plain = network(seed)
+    return torch.nn.Sequential(Radius(), *plain)
+
+
+def with_log(seed: int) -> torch.nn.Module:
+    plain = network(seed)
+    return torch.nn.Sequential(torch.nn.Identity(), LogScale(), *plain)
+
+
 def optimizer_of(name: str, model: torch.nn.Module) -> torch.optim.Optimizer:
     if name == "sgd":
         return torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -40,11 +79,13 @@ def optimizer_of(name: str, model: torch.nn.Module) -> torch.optim.Optimizer:
 
 
 class Result:
-    def __init__(self, losses: list[float], model: torch.nn.Module) -> None:
+    def __init__(self, losses: list[float], model: torch.nn.Module, data: Callable[..., Any] = batches) -> None:
         self.losses = losses
+        self.counts: dict[str, int] = {}
+        self.findings: list[Any] = []
         self.weights = [p.detach().clone() for p in model.parameters()]
         with torch.no_grad():
-            held_out = batches(8, seed=77)
+            held_out = data(8, seed=77)
             self.final = sum(float(loss_of(model, x, y)) for x, y in held_out) / len(held_out)
 
     def same_as(self, other: Result) -> bool:
@@ -52,7 +93,24 @@ class Result:
 
 
 def loss_of(model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    if y.is_floating_point():
+        return torch.nn.functional.mse_loss(model(x), y)
     return torch.nn.functional.cross_entropy(model(x), y)
+
+
+class Unguarded:
+    """What stands in the loop where the guard does not."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, scaler: torch.amp.GradScaler) -> None:
+        self._optimizer = optimizer
+        self._scaler = scaler
+
+    def saw(self, *batch: Any) -> None:
+        pass
+
+    def step(self, loss: float) -> None:
+        self._scaler.step(self._optimizer)
+        self._scaler.update()
 
 
 def train(
@@ -62,40 +120,54 @@ def train(
     steps: int = STEPS,
     accumulation: int = 1,
     bf16: bool = False,
-    spoil: Callable[[int, dict[str, Any]], None] | None = None,
-    after_backward: Callable[[int, torch.nn.Module, torch.optim.Optimizer], None] | None = None,
-    rate: Callable[[int], float] | None = None,
+    spoil: Callable[[int, dict[str, Any]], None] = lambda step, batch: None,
+    after_backward: Callable[[int, torch.nn.Module, torch.optim.Optimizer], None] = lambda step, model, optimizer: None,
+    rate: Callable[[int], float] = lambda step: 1.0,
+    keep_gradients: Callable[[int], bool] = lambda step: False,
+    fp16: bool = False,
+    scaled: bool = True,
+    criterion: Callable[..., torch.Tensor] | None = None,
+    make: Callable[[int], torch.nn.Module] = network,
+    data: Callable[..., list[tuple[torch.Tensor, torch.Tensor]]] = batches,
     log: list[Any] | None = None,
     **options: Any,
 ) -> Result:
     """`spoil` may change the batch of a step, `after_backward` its gradients, weights or state."""
-    model = network(1)
+    model = make(1)
     chosen = optimizer_of(optimizer, model)
     base = chosen.param_groups[0]["lr"]
-    guard = aplomb.Guard(model, chosen, on_event=(log if log is not None else []).append, **options) if guarded else None
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, enabled=fp16 and scaled)
+    low = torch.autocast("cpu", torch.bfloat16 if bf16 else torch.float16, enabled=bf16 or fp16)
+
+    def loss_of_batch(x: torch.Tensor, y: torch.Tensor, scale: float) -> torch.Tensor:
+        made = loss_of(model, x, y) if criterion is None else criterion(model(x), y)
+        return made * scale / accumulation
+
+    guard = Unguarded(chosen, scaler)
+    if guarded:
+        events = (log if log is not None else []).append
+        used = scaler if scaler.is_enabled() else None
+        guard = aplomb.Guard(model, chosen, on_event=events, scaler=used, loss_of=loss_of_batch, **options)
     losses = []
-    data = batches(steps * accumulation)
+    drawn = data(steps * accumulation)
     for step in range(steps):
-        if rate is not None:
-            chosen.param_groups[0]["lr"] = base * rate(step)
-        chosen.zero_grad()
+        chosen.param_groups[0]["lr"] = base * rate(step)
+        if not keep_gradients(step):
+            chosen.zero_grad()
         total = 0.0
-        for micro in range(accumulation):
-            x, y = data[step * accumulation + micro]
+        for x, y in drawn[step * accumulation : (step + 1) * accumulation]:
             batch = {"x": x, "y": y, "scale": 1.0}
-            if spoil is not None:
-                spoil(step, batch)
-            with torch.autocast("cpu", torch.bfloat16) if bf16 else contextlib.nullcontext():
-                loss = loss_of(model, batch["x"], batch["y"]) * batch["scale"] / accumulation
-            loss.backward()
+            spoil(step, batch)
+            with low:
+                guard.saw(batch["x"], batch["y"], batch["scale"])
+                loss = loss_of_batch(batch["x"], batch["y"], batch["scale"])
+            scaler.scale(loss).backward()
             total += float(loss.detach())
-        if after_backward is not None:
-            after_backward(step, model, chosen)
+        after_backward(step, model, chosen)
         losses.append(total)
-        if guard is not None:
-            guard.step(total)
-        else:
-            chosen.step()
-    if guard is not None:
+        guard.step(total)
+    result = Result(losses, model, data)
+    if guarded:
         assert guard.counts["steps"] == steps, "the guard stepped aside"
-    return Result(losses, model)
+        result.counts, result.findings = guard.counts, guard.findings
+    return result

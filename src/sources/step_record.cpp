@@ -54,6 +54,8 @@ Happening happening_of(std::uint8_t action) {
   }
 }
 
+constexpr std::string_view k_autopsy = "autopsy.";
+
 class RecordFile {
  public:
   RecordFile(ByteStream& bytes, RunBuilder& build, SourceId source)
@@ -196,6 +198,10 @@ class RecordFile {
     const std::string policy = text_of(kept.slot.policy);
     event.text = fmt::format("step {}: the guard{} {}", kept.slot.step,
                              policy.empty() ? "" : " (" + policy + ")", what.verb);
+    if (policy.starts_with(k_autopsy)) {  // `autopsy.input`: what the replay of the batch found
+      event.kind = "autopsy-" + policy.substr(k_autopsy.size());
+      event.text = fmt::format("step {}: autopsy", kept.slot.step);
+    }
     if (kept.slot.reason != 0) event.text += ": " + text_of(kept.slot.reason);
     event.origin = {source_, 0, kept.offset};
     build_.event(std::move(event));

@@ -45,6 +45,10 @@ std::string made_record(int steps, int rank = -1) {
         record.reason = "loss is nan";
       }
       recorder->record(record);
+      if (bad)
+        recorder->record({.step = step,
+                          .policy = "autopsy.input",
+                          .reason = "the batch: the input x itself holds 1 NaN; sample 3 of 8"});
     }
   }
   std::ifstream in(path, std::ios::binary);
@@ -70,7 +74,10 @@ TEST(StepRecord, GivesSeriesByTheirRolesAndVerdictsAsEvents) {
   EXPECT_TRUE(std::isnan(loss->value[5]));
   EXPECT_NE(run.primary(Role::grad_norm), nullptr);
   EXPECT_NE(run.find("my_metric"), nullptr);
-  ASSERT_EQ(run.events.size(), 1U);
+  ASSERT_EQ(run.events.size(), 2U);
+  EXPECT_EQ(run.events[1].kind, "autopsy-input");
+  EXPECT_EQ(run.events[1].text,
+            "step 5: autopsy: the batch: the input x itself holds 1 NaN; sample 3 of 8");
   EXPECT_EQ(run.events[0].kind, "guard-skip");
   EXPECT_EQ(run.events[0].step, 5);
   EXPECT_EQ(run.events[0].text, "step 5: the guard (nonfinite) skipped the step: loss is nan");
@@ -98,7 +105,7 @@ TEST(StepRecord, DamagedSlotsAreLeftOutAndSaid) {
   EXPECT_EQ(run.primary(Role::loss)->size(), 19U);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "bad-crc");
-  EXPECT_NE(run.defects[0].text.find("1 of 20 records"), std::string::npos) << run.defects[0].text;
+  EXPECT_NE(run.defects[0].text.find("1 of 21 records"), std::string::npos) << run.defects[0].text;
 }
 
 TEST(StepRecord, TheRecordInFlightIsNoAlarm) {
