@@ -30,6 +30,7 @@ ALLOWED = {
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan"],
     "preflight": ["core", "record", "knowledge", "sources", "detectors", "diagnosis", "report"],
     "serve": ["core", "report"],
+    "watch": ["core", "record", "knowledge", "sources", "detectors"],
     "api": None,  # joins the flow for the CLI and Python
     "cli": None,
 }

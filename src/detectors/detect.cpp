@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <set>
 
 #include "detectors/detector.h"
@@ -178,15 +179,14 @@ std::vector<std::int64_t> resumed_steps(const Run& run, const Series& anchor) {
   return steps;
 }
 
-}  // namespace
-
-std::vector<Symptom> detect(const Run& run) {
+/// A bank that has seen all of the Run; null where it holds nothing to see.
+std::unique_ptr<DetectorBank> fed_with(const Run& run) {
   const std::vector<const Series*> chosen = choose(run);
-  if (chosen.empty()) return {};
+  if (chosen.empty()) return nullptr;
   const Series& anchor = anchor_of(chosen);
   RunContext context = context_of(run, chosen, anchor);
   context.resumed_at = resumed_steps(run, anchor);
-  DetectorBank bank(std::move(context));
+  auto bank = std::make_unique<DetectorBank>(std::move(context));
   std::vector<Cursor> cursors;
   cursors.reserve(chosen.size());
   for (std::uint32_t i = 0; i < chosen.size(); ++i)
@@ -207,9 +207,21 @@ std::vector<Symptom> detect(const Run& run) {
       readings.push_back(cursor.reading());
       cursor.advance();
     }
-    bank.observe({key.step, key.segment, readings});
+    bank->observe({key.step, key.segment, readings});
   }
-  return bank.finish();
+  return bank;
+}
+
+}  // namespace
+
+std::vector<Symptom> detect(const Run& run) {
+  const auto bank = fed_with(run);
+  return bank == nullptr ? std::vector<Symptom>{} : bank->finish();
+}
+
+std::vector<Symptom> detect_so_far(const Run& run) {
+  const auto bank = fed_with(run);
+  return bank == nullptr ? std::vector<Symptom>{} : bank->so_far();
 }
 
 }  // namespace aplomb

@@ -119,4 +119,8 @@ class DetectorBank {
 /// come most severe first, then by step.
 std::vector<Symptom> detect(const Run& run);
 
+/// A run that goes on: what the detectors are sure of already, without what can only be said over
+/// the whole. In the order in which it was seen.
+std::vector<Symptom> detect_so_far(const Run& run);
+
 }  // namespace aplomb

@@ -1,0 +1,198 @@
+#include <aplomb/diagnose.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/text.h"
+#include "report/renderer.h"
+#include "watch/wrapped.h"
+
+namespace aplomb {
+namespace {
+
+// What shells say of a program that is not there, or may not be executed.
+constexpr int k_exit_no_program = 127;
+constexpr int k_exit_not_executable = 126;
+
+/// `aplomb-run/2026-03-01-142501`, with a number behind it where that is taken.
+Result<std::string> make_folder(const std::string& wanted) {
+  namespace fs = std::filesystem;
+  std::error_code why;
+  if (!wanted.empty()) {
+    fs::create_directories(wanted, why);
+    if (why) return fail(ErrorCode::not_writable, "[run] " + wanted + ": " + why.message());
+    return wanted;
+  }
+  char stamp[32];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::strftime(stamp, sizeof stamp, "%Y-%m-%d-%H%M%S", &local);
+  fs::create_directories("aplomb-run", why);
+  for (int i = 1; i < 100 && !why; ++i) {
+    const std::string path =
+        fmt::format("aplomb-run/{}{}", stamp, i == 1 ? "" : fmt::format("-{}", i));
+    if (fs::create_directory(path, why)) return path;
+  }
+  return fail(ErrorCode::not_writable, "[run] aplomb-run: " + why.message());
+}
+
+/// The words behind the first `--` as the system gave them: no parser may see brackets or empty
+/// words in them.
+std::vector<std::string> words_behind_dashes() {
+  std::vector<std::string> words;
+  std::FILE* file = std::fopen("/proc/self/cmdline", "rb");
+  if (file == nullptr) return words;
+  std::string all;
+  for (int c = 0; (c = std::fgetc(file)) != EOF;) all += static_cast<char>(c);
+  std::fclose(file);
+  bool behind = false;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = std::min(all.find('\0', begin), all.size());
+    std::string word = all.substr(begin, end - begin);
+    if (behind)
+      words.push_back(std::move(word));
+    else
+      behind = word == "--";
+    begin = end + 1;
+  }
+  return words;
+}
+
+/// Ends as the program has ended: the same status, or by the same signal.
+int end_like(int status) {
+  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);  // the program has left its core, if it leaves one
+  std::signal(number, SIG_DFL);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, number);
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  ::raise(number);
+  return 128 + number;
+}
+
+class RunCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ = program.add_subcommand(
+        "run", "Run a training, read its output while it comes, say when something is wrong");
+    app_->add_option("COMMAND", words_, "the program and its arguments, behind --")->required();
+    app_->add_option("--out", folder_,
+                     "folder for output.log, report.json, report.html and hang-N.txt (default: "
+                     "aplomb-run/TIME)")
+        ->type_name("DIR");
+    app_->add_option("--stop-on", stop_on_,
+                     "end the program when it is seen to have failed, to be unstable, or to hang")
+        ->check(CLI::IsMember({"failed", "unstable", "hang"}));
+    app_->add_option("--hang-factor", options_.hang_factor,
+                     "silence of so many times the median time between records is a hang")
+        ->check(CLI::Range(2.0, 1e6))
+        ->capture_default_str();
+    app_->add_option("--hang-after", hang_after_, "and of so many seconds at least")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    app_->add_option("--grace", grace_, "seconds between SIGTERM and SIGKILL")
+        ->check(CLI::Range(0, 100000))
+        ->capture_default_str();
+    app_->add_flag("--quiet,-q", quiet_,
+                   "say nothing on the terminal; log and report are written all the same");
+    app_->footer(
+        "Examples:\n"
+        "  aplomb run -- python train.py --lr 2e-5\n"
+        "  aplomb run --stop-on failed --stop-on hang -- torchrun --nproc-per-node 8 train.py\n"
+        "\n"
+        "The program's output passes through unchanged, its exit status is that of this command, "
+        "and\n"
+        "signals reach it. Python programs get PYTHONUNBUFFERED=1 unless it is set.");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    options_.command = words_behind_dashes();
+    if (options_.command.empty()) options_.command = words_;
+    const Result<std::string> folder = make_folder(folder_);
+    // Without a place for the log the program runs all the same.
+    options_.folder = folder ? *folder : "/dev/null";
+    options_.tell = [this](std::string_view line) { tell(line); };
+    if (!folder) tell(folder.error().text);
+    options_.hang_after = std::chrono::seconds(hang_after_);
+    options_.grace = std::chrono::seconds(grace_);
+    for (const std::string& each : stop_on_) {
+      if (each == "hang") options_.stop_on_hang = true;
+      if (each == "failed" && !options_.stop_on) options_.stop_on = Severity::failed;
+      if (each == "unstable") options_.stop_on = Severity::unstable;
+    }
+    ::setenv("PYTHONUNBUFFERED", "1", 0);
+    const Result<Ended> ended = run_wrapped(options_);
+    if (!ended) {
+      complain(sanitize(ended.error().text));
+      if (ended.error().code == ErrorCode::not_found) return k_exit_no_program;
+      return ended.error().code == ErrorCode::not_readable ? k_exit_not_executable : k_exit_usage;
+    }
+    if (folder) report(*folder, *ended);
+    return end_like(ended->status);
+  }
+
+ private:
+  void tell(std::string_view line) const {
+    if (!quiet_) complain(sanitize(line));
+  }
+
+  void report(const std::string& folder, const Ended& ended) const {
+    try {
+      const Report report = diagnose({folder + "/output.log"}, {});
+      RenderOptions how;
+      for (const char* view : {"json", "html"}) {
+        const Renderer* renderer = find_renderer(view);
+        if (renderer == nullptr) continue;
+        const auto done = write_file(folder + "/report." + view, renderer->render(report, how));
+        if (!done) tell(done.error().text);
+      }
+      if (quiet_) return;
+      if (ended.stopped || report.verdict != Verdict::healthy) show(report);
+      complain("log and report: " + folder);
+    } catch (const std::exception& fault) {
+      tell(std::string("no report could be made: ") + fault.what());
+    }
+  }
+
+  /// On standard error: standard output is the program's.
+  static void show(const Report& report) {
+    const Renderer* terminal = find_renderer("terminal");
+    if (terminal == nullptr) return;
+    RenderOptions how;
+    how.width = terminal_width();
+    how.colour = is_terminal_error() && wants_colour("auto");
+    how.unicode = is_utf8_locale();
+    const std::string text = "\n" + terminal->render(report, how);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
+
+  CLI::App* app_ = nullptr;
+  WrapOptions options_;
+  std::vector<std::string> words_;
+  std::vector<std::string> stop_on_;
+  std::string folder_;
+  int hang_after_ = 300;
+  int grace_ = 30;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace aplomb

@@ -1,0 +1,186 @@
+#include "watch/live_run.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <utility>
+
+#include "detectors/detector.h"
+#include "record/run_builder.h"
+#include "sources/reader.h"
+
+namespace aplomb {
+namespace {
+
+constexpr std::size_t k_ring = 64;  // intervals that the median is of
+constexpr std::size_t k_part = std::size_t{1} << 20U;
+// Detectors see all samples again at each look, so looks become rarer as the run grows: they take
+// one part in so many of the time.
+constexpr int k_rest = 50;
+constexpr std::chrono::milliseconds k_between_looks{500};
+
+const Reader* text_reader() {
+  for (const auto& reader : readers()) {
+    if (reader->spec().slug == "text-log") return reader.get();
+  }
+  return nullptr;
+}
+
+/// Samples of the series that has most: one more for each record of metrics.
+std::size_t records_of(const Run& run) {
+  std::size_t most = 0;
+  for (const Series& series : run.series) {
+    if (series.role == Role::loss || series.role == Role::reward)
+      most = std::max<std::size_t>(most, series.count);
+  }
+  return most;
+}
+
+}  // namespace
+
+/// What the reader reads from: asks for more only when it has read all, which is when to look.
+class LiveRun::Stream : public ByteStream {
+ public:
+  Stream(LiveRun& live, const Run& run) : live_(live), run_(run) {}
+
+  std::string_view next() override {
+    note_records();
+    while (true) {
+      std::unique_lock lock(live_.mutex_);
+      const auto enough = [this] { return !live_.waiting_.empty() || live_.closed_; };
+      if (!enough() && seen_ != looked_at_) {
+        live_.wake_.wait_until(lock, next_look_, enough);
+      } else {
+        live_.wake_.wait(lock, enough);
+      }
+      const bool ended = live_.closed_ && live_.waiting_.empty();
+      take_part();
+      lock.unlock();
+      if (seen_ != looked_at_ && (ended || Clock::now() >= next_look_)) look();
+      if (!part_.empty() || ended) return part_;
+    }
+  }
+  const std::string& broken() const override { return broken_; }
+  std::uint64_t consumed() const override { return consumed_; }
+
+ private:
+  void take_part() {
+    if (live_.waiting_.size() <= k_part) {
+      part_ = std::exchange(live_.waiting_, {});
+    } else {
+      part_ = live_.waiting_.substr(0, k_part);
+      live_.waiting_.erase(0, k_part);
+    }
+    consumed_ += part_.size();
+  }
+
+  void note_records() {
+    const std::size_t now = records_of(run_);
+    if (now <= seen_) return;
+    const std::lock_guard lock(live_.mutex_);
+    const auto time = Clock::now();
+    if (seen_ > 0) {
+      const std::chrono::duration<double> taken = time - live_.last_record_;
+      const double each = taken.count() / static_cast<double>(now - seen_);
+      if (live_.intervals_.size() < k_ring) {
+        live_.intervals_.push_back(each);
+      } else {
+        live_.intervals_[turn_++ % k_ring] = each;
+      }
+    }
+    live_.last_record_ = time;
+    live_.records_ = seen_ = now;
+  }
+
+  void look() {
+    const auto begin = Clock::now();
+    looked_at_ = seen_;
+    std::vector<Symptom> found = detect_so_far(run_);
+    const auto end = Clock::now();
+    next_look_ = end + std::max<Clock::duration>(k_between_looks, k_rest * (end - begin));
+    const std::lock_guard lock(live_.mutex_);
+    for (Symptom& each : found) {
+      const auto known = told_.find(each.id + '\n' + each.series);
+      if (each.severity < live_.least_) continue;
+      if (known != told_.end() && each.severity <= known->second) continue;
+      told_[each.id + '\n' + each.series] = each.severity;
+      live_.fresh_.push_back(std::move(each));
+    }
+  }
+
+  LiveRun& live_;
+  const Run& run_;
+  std::string part_;
+  std::string broken_;
+  std::uint64_t consumed_ = 0;
+  std::size_t seen_ = 0;
+  std::size_t looked_at_ = 0;
+  std::size_t turn_ = 0;
+  Clock::time_point next_look_{};
+  std::map<std::string, Severity> told_;
+};
+
+LiveRun::LiveRun(Severity least) : least_(least), thread_([this] { work(); }) {}
+
+LiveRun::~LiveRun() { finish(); }
+
+void LiveRun::feed(std::string_view bytes) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  if (waiting_.size() + bytes.size() > k_most_waiting) {
+    gave_up_ = "the output comes faster than it can be read";
+    closed_ = true;
+  } else {
+    waiting_.append(bytes);
+  }
+  wake_.notify_one();
+}
+
+void LiveRun::finish() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+std::vector<Symptom> LiveRun::fresh() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(fresh_, {});
+}
+
+std::optional<LiveRun::Pace> LiveRun::pace() {
+  const std::lock_guard lock(mutex_);
+  if (intervals_.size() + 1 < k_least_records) return std::nullopt;
+  std::vector<double> sorted = intervals_;
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
+                   sorted.end());
+  return Pace{last_record_, std::chrono::duration<double>(sorted[sorted.size() / 2])};
+}
+
+std::string LiveRun::gave_up() {
+  const std::lock_guard lock(mutex_);
+  return gave_up_;
+}
+
+void LiveRun::work() {
+  std::string fault;
+  try {
+    Run run;
+    RunBuilder build(run);
+    const Reader* reader = text_reader();
+    if (reader == nullptr) return;
+    const SourceId source = build.open("(live)", "text-log", 0);
+    Stream stream(*this, run);
+    reader->read(stream, build, source);
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
+  const std::lock_guard lock(mutex_);
+  if (!fault.empty()) gave_up_ = fault;
+  closed_ = true;
+  waiting_.clear();
+}
+
+}  // namespace aplomb

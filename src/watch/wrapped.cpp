@@ -1,0 +1,236 @@
+#include "watch/wrapped.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <future>
+
+#include "watch/child.h"
+#include "watch/live_run.h"
+#include "watch/process_tree.h"
+
+namespace aplomb {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int k_tick_ms = 200;
+constexpr int k_most_captures = 3;
+/// What is left in a pipe after the program's end is read; a process that it left behind may hold
+/// the other end for ever.
+constexpr std::chrono::milliseconds k_drain{500};
+
+constexpr std::array k_passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
+
+sigset_t watched_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int each : k_passed_on) ::sigaddset(&set, each);
+  ::sigaddset(&set, SIGCHLD);
+  ::sigaddset(&set, SIGWINCH);
+  return set;
+}
+
+/// Blocks the watched signals, and gives them back as they were.
+class SignalGate {
+ public:
+  SignalGate() : handle_(-1) {
+    const sigset_t set = watched_signals();
+    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+    handle_ = Handle(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~SignalGate() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalGate(const SignalGate&) = delete;
+  SignalGate& operator=(const SignalGate&) = delete;
+  int number() const { return handle_.get(); }
+  bool next(signalfd_siginfo& signal) const {
+    return ::read(handle_.get(), &signal, sizeof signal) == sizeof signal;
+  }
+
+ private:
+  sigset_t before_{};
+  Handle handle_;
+};
+
+/// All of it; false where nobody reads any more.
+bool write_all(int to, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(to, bytes.data(), bytes.size());
+    if (size > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(size));
+    } else if (errno == EAGAIN) {
+      pollfd look{to, POLLOUT, 0};
+      ::poll(&look, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Wrapped {
+ public:
+  Wrapped(const WrapOptions& options, Child child, const SignalGate& gate)
+      : options_(options),
+        child_(std::move(child)),
+        gate_(gate),
+        live_(Severity::unstable),
+        log_(::open((options.folder + "/output.log").c_str(),
+                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+    if (!log_) tell_log_fault();
+  }
+
+  Ended run() {
+    while (!ended_ || !drained()) {
+      wait();
+      take_signals();
+      if (ended_) continue;
+      judge();
+      look_for_hang();
+      if (kill_at_ && Clock::now() >= *kill_at_) end_tree(SIGKILL);
+    }
+    live_.finish();
+    judge();
+    if (const std::string why = live_.gave_up(); !why.empty())
+      options_.tell("the output was not read to its end while it came: " + why);
+    return result_;
+  }
+
+ private:
+  void wait() {
+    std::array<pollfd, 3> look{pollfd{gate_.number(), POLLIN, 0},
+                               pollfd{child_.out.get(), POLLIN, 0},
+                               pollfd{child_.error.get(), POLLIN, 0}};
+    if (::poll(look.data(), look.size(), ended_ ? 10 : k_tick_ms) <= 0) return;
+    if (look[1].revents != 0) pass_on(child_.out, STDOUT_FILENO);
+    if (look[2].revents != 0) pass_on(child_.error, STDERR_FILENO);
+  }
+
+  void pass_on(Handle& from, int to) {
+    char part[65536];
+    const ssize_t size = ::read(from.get(), part, sizeof part);
+    if (size < 0 && errno == EINTR) return;
+    if (size <= 0) return from.close();  // the end; EIO of a pseudo-terminal
+    const std::string_view bytes(part, static_cast<std::size_t>(size));
+    last_output_ = Clock::now();
+    captured_ = false;
+    if (log_ && !write_all(log_.get(), bytes)) tell_log_fault();
+    live_.feed(bytes);
+    // As without us: who writes where nobody reads is told so.
+    if (!write_all(to, bytes)) from.close();
+  }
+
+  void tell_log_fault() {
+    options_.tell(fmt::format("{}/output.log cannot be written ({}); the program runs on",
+                              options_.folder, std::strerror(errno)));
+    log_.close();
+  }
+
+  void take_signals() {
+    signalfd_siginfo signal{};
+    while (gate_.next(signal)) {
+      const int number = static_cast<int>(signal.ssi_signo);
+      if (number == SIGCHLD) {
+        reap();
+      } else if (number == SIGWINCH) {
+        pass_on_window_size(child_);
+      } else if (signal.ssi_code != SI_KERNEL && !ended_) {
+        ::kill(child_.pid, number);  // the terminal's own reach the whole group without us
+      }
+    }
+  }
+
+  void reap() {
+    int status = 0;
+    if (ended_ || ::waitpid(child_.pid, &status, WNOHANG) != child_.pid) return;
+    ended_ = true;
+    result_.status = status;
+    drain_until_ = Clock::now() + k_drain;
+  }
+
+  bool drained() const { return (!child_.out && !child_.error) || Clock::now() >= drain_until_; }
+
+  void judge() {
+    for (const Symptom& each : live_.fresh()) {
+      options_.tell(fmt::format("{}: {}", name(each.severity), each.summary));
+      if (options_.stop_on && each.severity >= *options_.stop_on) stop("at this");
+    }
+  }
+
+  void look_for_hang() {
+    if (capture_.valid()) return tell_capture();
+    const auto pace = live_.pace();
+    if (!pace || captured_ || captures_ >= k_most_captures || kill_at_) return;
+    const std::chrono::duration<double> silent = Clock::now() - last_output_;
+    const auto least = std::max<std::chrono::duration<double>>(options_.hang_after,
+                                                               options_.hang_factor * pace->median);
+    if (silent < least) return;
+    captured_ = true;
+    result_.hung = true;
+    capture_said_ = fmt::format("no output for {:.0f} s, where a record came every {:.3g} s",
+                                silent.count(), pace->median.count());
+    capture_path_ = fmt::format("{}/hang-{}.txt", options_.folder, ++captures_);
+    // In a thread of its own: output has to be passed on, should the program wake up meanwhile.
+    capture_ = std::async(std::launch::async, [pid = child_.pid] { return hang_evidence(pid); });
+  }
+
+  void tell_capture() {
+    if (capture_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    std::ofstream(capture_path_) << capture_said_ << "\n\n" << capture_.get();
+    options_.tell(fmt::format("it seems to hang: {}; what every thread waits for is in {}",
+                              capture_said_, capture_path_));
+    if (options_.stop_on_hang) stop("as it hangs");
+  }
+
+  void stop(const char* why) {
+    if (ended_ || kill_at_) return;
+    result_.stopped = true;
+    options_.tell(
+        fmt::format("the program is stopped {}, as --stop-on asks (SIGTERM, in {} s SIGKILL)", why,
+                    options_.grace.count()));
+    end_tree(SIGTERM);
+    kill_at_ = Clock::now() + options_.grace;
+  }
+
+  void end_tree(int signal) const {
+    for (const pid_t pid : process_tree(child_.pid)) ::kill(pid, signal);
+  }
+
+  const WrapOptions& options_;
+  Child child_;
+  const SignalGate& gate_;
+  LiveRun live_;
+  Handle log_;
+  Ended result_;
+  bool ended_ = false;
+  bool captured_ = false;  ///< since the last output
+  int captures_ = 0;
+  std::future<std::string> capture_;
+  std::string capture_said_;
+  std::string capture_path_;
+  Clock::time_point last_output_ = Clock::now();
+  Clock::time_point drain_until_{};
+  std::optional<Clock::time_point> kill_at_;
+};
+
+}  // namespace
+
+Result<Ended> run_wrapped(const WrapOptions& options) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // orphans of the program stay below us
+  const SignalGate gate;
+  Result<Child> child = start_child(options.command);
+  if (!child) return tl::unexpected(child.error());
+  return Wrapped(options, std::move(*child), gate).run();
+}
+
+}  // namespace aplomb

@@ -1,0 +1,112 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace aplomb {
+namespace {
+
+using test::content;
+using test::Folder;
+using test::run_program;
+using test::Said;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// `% run` with its results in a folder of its own.
+struct Wrapped {
+  Folder folder;
+  Said said;
+  explicit Wrapped(const std::string& options, const std::string& command) {
+    said = run_program("% run --out " + folder / "out" + " " + options + " -- " + command);
+  }
+  std::string file(const std::string& name) const { return content(folder / ("out/" + name)); }
+};
+
+TEST(RunCommand, PassesOutputOnUnchangedAndApart) {
+  const Wrapped run("", R"(sh -c 'printf "one\ntwo"; printf "\001three" >&2; exit 0')");
+  EXPECT_EQ(run.said.status, 0);
+  EXPECT_EQ(run.said.out, "one\ntwo");
+  EXPECT_THAT(run.said.error, ::testing::StartsWith("\001three"));
+  EXPECT_THAT(run.file("output.log"), ::testing::AllOf(HasSubstr("one\ntwo"), HasSubstr("three")));
+}
+
+TEST(RunCommand, GivesArgumentsOnAsTheyAre) {
+  const Wrapped run("-q",
+                    R"(sh -c 'for a; do echo "<$a>"; done' x '[1,2]' '' '--lr' 'a b' '--' '{}')");
+  EXPECT_EQ(run.said.out, "<[1,2]>\n<>\n<--lr>\n<a b>\n<-->\n<{}>\n");
+  EXPECT_EQ(run.said.error, "");
+}
+
+TEST(RunCommand, EndsAsTheProgramEnds) {
+  EXPECT_EQ(Wrapped("-q", "sh -c 'exit 7'").said.status, 7);
+  EXPECT_EQ(Wrapped("-q", "/no/such/program").said.status, 127);
+  EXPECT_EQ(Wrapped("-q", "/etc/passwd").said.status, 126);
+  const Said killed = run_program(
+      "% run -q --out /tmp/aplomb-$$ -- sh -c 'kill -9 $$'; echo $?; rm -r /tmp/aplomb-$$");
+  EXPECT_EQ(killed.out, "137\n");
+  EXPECT_EQ(run_program("% run").status, 2);
+}
+
+TEST(RunCommand, SendsSignalsOn) {
+  const Said said = run_program(
+      "% run -q --out $(mktemp -d) -- sh -c 'trap \"echo got it; exit 5\" TERM; echo ready; "
+      "while :; do sleep 0.05; done' & pid=$!; sleep 1; kill $pid; wait $pid; echo $?");
+  EXPECT_EQ(said.out, "ready\ngot it\n5\n");
+}
+
+TEST(RunCommand, DoesNotWaitForWhatTheProgramLeavesBehind) {
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(Wrapped("-q", "sh -c 'sleep 20 & echo done'").said.out, "done\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+/// A training that diverges to NaN at record 40 and would go on for a minute.
+constexpr const char* k_training =
+    "sh -c 'i=0; while [ $i -lt 600 ]; do i=$((i+1)); if [ $i -lt 40 ]; then l=2.$((99-i)); else "
+    "l=nan; fi; echo \"{'\\''loss'\\'': $l, '\\''grad_norm'\\'': 1.0, '\\''learning_rate'\\'': "
+    "1e-05, "
+    "'\\''step'\\'': $i}\"; sleep 0.02; done'";
+
+TEST(RunCommand, SaysThatTheLossIsLostAndStopsThere) {
+  const Wrapped run("--stop-on failed --grace 5", k_training);
+  EXPECT_EQ(run.said.status, 143);  // as the shell tells of SIGTERM, by which it ended
+  EXPECT_THAT(run.said.error, HasSubstr("aplomb: failed: "));
+  EXPECT_THAT(run.said.error, HasSubstr("the program is stopped"));
+  EXPECT_THAT(run.said.out, Not(HasSubstr("'step': 600")));
+  const auto report = nlohmann::json::parse(run.file("report.json"));
+  EXPECT_EQ(report["verdict"], "failed");
+  EXPECT_THAT(run.file("report.html"), HasSubstr("<html"));
+}
+
+TEST(RunCommand, SaysNothingOfAHealthyRun) {
+  const Wrapped run(
+      "",
+      "sh -c 'for i in $(seq 1 80); do echo \"{'\\''loss'\\'': 2.$((99-i)), "
+      "'\\''grad_norm'\\'': 0.9, '\\''learning_rate'\\'': 1e-05, '\\''step'\\'': $i}\"; done'");
+  EXPECT_EQ(run.said.status, 0);
+  EXPECT_THAT(run.said.error, Not(HasSubstr("failed")));
+  EXPECT_THAT(run.said.error, Not(HasSubstr("unstable")));
+}
+
+TEST(RunCommand, CapturesAHang) {
+  const Wrapped run("--hang-after 1 --hang-factor 2 --stop-on hang --grace 2",
+                    "sh -c 'for i in 1 2 3 4 5 6 7 8 9; do echo \"{'\\''loss'\\'': 2.$i, "
+                    "'\\''step'\\'': $i}\"; sleep 0.1; done; sleep 60'");
+  EXPECT_THAT(run.said.error, HasSubstr("it seems to hang"));
+  EXPECT_THAT(run.file("hang-1.txt"), HasSubstr("sleep 60"));
+  EXPECT_THAT(run.file("hang-1.txt"), HasSubstr("waits in"));
+}
+
+TEST(RunCommand, RunsTheProgramWhereNothingCanBeWritten) {
+  const Said said = run_program("% run --out /proc/no -- sh -c 'echo works; exit 3'");
+  EXPECT_EQ(said.status, 3);
+  EXPECT_EQ(said.out, "works\n");
+  EXPECT_THAT(said.error, HasSubstr("/proc/no"));
+}
+
+}  // namespace
+}  // namespace aplomb
