@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "api/checkpoint_evidence.h"
 #include "core/text.h"
@@ -13,20 +14,46 @@
 namespace aplomb {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Folder {
   std::string path;
   std::uint64_t bytes = 0;
   SourceId first = 0;
 };
 
+/// The checkpoint that a folder of shards is a part of. `pytorch_model_fsdp_0` and `optimizer_0` of
+/// accelerate always are one's; DeepSpeed's `global_step500` is where it stands alone (in the
+/// Trainer's checkpoint-500) and a checkpoint of its own beside others of its kind.
+fs::path checkpoint_of(const fs::path& folder, const std::map<fs::path, std::size_t>& steps_in) {
+  const std::string name = folder.filename().string();
+  const bool part = name.starts_with("pytorch_model_fsdp") || name.starts_with("optimizer_");
+  const auto steps = steps_in.find(folder.parent_path());
+  const bool lone_step =
+      name.starts_with("global_step") && steps != steps_in.end() && steps->second == 1;
+  return part || lone_step ? folder.parent_path() : folder;
+}
+
+std::map<fs::path, std::size_t> count_steps(const Run& run) {
+  std::set<fs::path> steps;
+  for (const Source& source : run.sources) {
+    const fs::path folder = fs::path(source.path).parent_path();
+    if (folder.filename().string().starts_with("global_step")) steps.insert(folder);
+  }
+  std::map<fs::path, std::size_t> counts;
+  for (const fs::path& each : steps) ++counts[each.parent_path()];
+  return counts;
+}
+
 /// The folders that hold checkpoint files, `checkpoint-900` before `checkpoint-1000`, with the
 /// bytes of what would be read.
 std::vector<Folder> folders_of(const Run& run) {
   std::map<std::string, Folder> found;
+  const auto steps_in = count_steps(run);
   for (std::size_t i = 0; i < run.sources.size(); ++i) {
     const Source& source = run.sources[i];
     if (source.kind != "checkpoint") continue;
-    const std::string path = std::filesystem::path(source.path).parent_path().string();
+    const std::string path = checkpoint_of(fs::path(source.path).parent_path(), steps_in).string();
     const auto [at, fresh] = found.emplace(path, Folder{path, 0, static_cast<SourceId>(i)});
     at->second.bytes += source.bytes;
   }
@@ -42,7 +69,7 @@ std::vector<Folder> folders_of(const Run& run) {
 /// `out/checkpoint-500` and its like: a name that ends in a number, so its neighbours are moments
 /// of the same run.
 bool is_numbered(const Folder& folder) {
-  const std::string name = std::filesystem::path(folder.path).filename().string();
+  const std::string name = fs::path(folder.path).filename().string();
   return !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
@@ -51,9 +78,7 @@ std::vector<Folder> newest(const std::vector<Folder>& folders) {
   std::vector<Folder> numbered;
   std::copy_if(folders.begin(), folders.end(), std::back_inserter(numbered), is_numbered);
   if (numbered.empty()) return folders.size() == 1 ? folders : std::vector<Folder>{};
-  const auto parent = [](const Folder& folder) {
-    return std::filesystem::path(folder.path).parent_path();
-  };
+  const auto parent = [](const Folder& folder) { return fs::path(folder.path).parent_path(); };
   std::vector<Folder> chosen;
   for (auto each = numbered.rbegin(); each != numbered.rend() && chosen.size() < 2; ++each) {
     if (chosen.empty() || parent(*each) == parent(chosen.front())) chosen.push_back(*each);
