@@ -97,6 +97,11 @@ void read_folder(Bytes bytes, const std::vector<std::string>& names) {
                       "zero_pp_rank_1_mp_rank_00_optim_states.pt"});
 }
 
+[[maybe_unused]] void ranks(Bytes bytes) {
+  read_folder(bytes, {"pytorch_model_fsdp_0_rank0.bin", "pytorch_model_fsdp_0_rank1.bin",
+                      "optimizer_0_rank0.bin", "shard-00001-model-00001-of-00001.safetensors"});
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

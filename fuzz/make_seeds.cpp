@@ -141,6 +141,24 @@ void write_zero(const fs::path& out, const fs::path& data) {
   }
 }
 
+/// Parts of tensors as ranks leave them, and optimizer states in 8 bits.
+void write_ranks(const fs::path& out, const fs::path& data) {
+  const std::string dtensors = bytes_of(data / "seeds/dtensors.pt");
+  const std::string sharded = bytes_of(data / "seeds/sharded_tensors.pt");
+  const std::string block = bytes_of(data / "seeds/sharded.safetensors");
+  if (dtensors.empty() || sharded.empty() || block.empty()) return;
+  write(out / "checkpoint_torch_zip", "dtensors", dtensors);
+  write(out / "checkpoint_torch_zip", "sharded_tensors", sharded);
+  write(out / "checkpoint_safetensors", "sharded", block);
+  for (const char* name : {"adamw8bit", "ao8bit", "ao4bit"}) {
+    const std::string state = bytes_of(data / "coded" / name / "optimizer.pt");
+    if (state.empty()) continue;
+    write(out / "checkpoint_torch_zip", name, state);
+    write(out / "checkpoint_ranks", name, as_folder({dtensors, dtensors, state, block}));
+  }
+  write(out / "checkpoint_ranks", "sharded_tensors", as_folder({sharded, sharded, {}, block}));
+}
+
 /// Whole small files of the example's checkpoints and of the tests', and what they do not hold: a
 /// safetensors file, a pickle that calls, an index, GGUF.
 void write_checkpoints(const fs::path& out, const fs::path& examples) {
@@ -170,6 +188,7 @@ void write_checkpoints(const fs::path& out, const fs::path& examples) {
                                                 : "checkpoint_dcp";
     if (!bytes.empty()) write(out / target, name, bytes);
   }
+  write_ranks(out, data);
 }
 
 }  // namespace
