@@ -47,7 +47,7 @@ endfunction()
 
 function(aplomb_warnings target)
   if(APLOMB_STRICT)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow -Werror)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wconversion -Wshadow -Werror>)
   endif()
 endfunction()
 

@@ -47,7 +47,10 @@ enum {
   APLOMB_SCAN_BAD_TYPE = 1,     /* a dtype that is none of the above */
   APLOMB_SCAN_BAD_ARGUMENT = 2, /* a null pointer with a count above 0, or an unknown stats_size */
   /* Some statistics may have been written: */
-  APLOMB_SCAN_NO_RESOURCES = 3 /* no memory, or a thread could not be started */
+  APLOMB_SCAN_NO_RESOURCES = 3, /* no memory, or a thread could not be started */
+  /* Of the scan on a device: */
+  APLOMB_SCAN_NO_DEVICE = 4, /* built without nvcc, no CUDA device, or the device refused */
+  APLOMB_SCAN_NOT_YET = 5    /* every slot is under way; the statistics have not arrived */
 };
 
 typedef struct {
@@ -85,6 +88,31 @@ uint64_t aplomb_scan_below_normal(const aplomb_tensor_stats* stats, int32_t dtyp
 
 /* The SIMD target in use, e.g. "AVX3_DL": for bug reports. */
 const char* aplomb_scan_target(void);
+
+/* The same for tensors in the memory of a CUDA device, without ever waiting for it:
+ *
+ *     aplomb_gpu_scan* scan;
+ *     if (aplomb_gpu_scan_create(grads, n, 0, stream, &scan) != APLOMB_SCAN_OK) ...
+ *     aplomb_gpu_scan_launch(scan, &ticket);              // after the backward pass
+ *     ...
+ *     if (aplomb_gpu_scan_poll(scan, ticket, stats, sizeof(stats[0])) == APLOMB_SCAN_OK) ...
+ *
+ * F32, BF16 and F16, aligned to their elements. Kernels and the copy of the results run on `stream`
+ * (a cudaStream_t; null: the default one) behind what is on it. Up to four launches may be under
+ * way; each has to be polled until it gives APLOMB_SCAN_OK. One thread at a time. */
+typedef struct aplomb_gpu_scan aplomb_gpu_scan;
+
+int aplomb_gpu_scan_create(const aplomb_tensor* tensors, size_t tensor_count, int device,
+                           void* stream, aplomb_gpu_scan** scan);
+/* Other addresses for the same tensors, for the launches that follow. */
+int aplomb_gpu_scan_retarget(aplomb_gpu_scan* scan, const aplomb_tensor* tensors,
+                             size_t tensor_count);
+int aplomb_gpu_scan_launch(aplomb_gpu_scan* scan, uint64_t* ticket);
+/* Fills one entry a tensor. */
+int aplomb_gpu_scan_poll(aplomb_gpu_scan* scan, uint64_t ticket, aplomb_tensor_stats* stats,
+                         size_t stats_size);
+/* Waits for what is under way. Null is allowed. */
+void aplomb_gpu_scan_free(aplomb_gpu_scan* scan);
 
 /* NOLINTEND(readability-identifier-naming,modernize-use-using) */
 

@@ -7,38 +7,19 @@
 #include <span>
 #include <vector>
 
-#include "scan/scan.h"
+#include "scan/scan_c.h"
 
 namespace {
 
-constexpr std::int32_t k_types = 12;  // aplomb_dtype counts as ScalarType does
+using aplomb::scan_detail::as_c;
+using aplomb::scan_detail::check;
+using aplomb::scan_detail::k_types;
+
 static_assert(static_cast<int>(aplomb::ScalarType::f64) == APLOMB_F64);
 static_assert(static_cast<int>(aplomb::ScalarType::bf16) == APLOMB_BF16);
 static_assert(static_cast<int>(aplomb::ScalarType::i64) == APLOMB_I64);
 static_assert(static_cast<int>(aplomb::ScalarType::boolean) == APLOMB_BOOL);
 static_assert(APLOMB_BOOL + 1 == k_types);
-
-int check(const aplomb_tensor& tensor) {
-  if (tensor.dtype < 0 || tensor.dtype >= k_types) return APLOMB_SCAN_BAD_TYPE;
-  return tensor.data == nullptr && tensor.count > 0 ? APLOMB_SCAN_BAD_ARGUMENT : APLOMB_SCAN_OK;
-}
-
-aplomb_tensor_stats as_c(const aplomb::TensorStats& from) {
-  aplomb_tensor_stats to{};
-  to.count = from.count;
-  to.nan = from.nan;
-  to.inf = from.inf;
-  to.zeros = from.zeros;
-  to.first_nonfinite = from.first_nonfinite;
-  to.sum = from.sum;
-  to.sum_squares = from.sum_squares;
-  to.norm = from.norm();
-  to.mean = from.mean();
-  to.max_abs = from.max_abs;
-  to.min_abs = from.min_abs;
-  std::copy(from.exponents.begin(), from.exponents.end(), to.exponents);
-  return to;
-}
 
 /// Some tensors at a time, so that what lies between the two kinds of statistics stays in the
 /// cache.

@@ -47,7 +47,21 @@ static void errors(void) {
   expect(strlen(aplomb_scan_target()) > 0, "a target");
 }
 
+/* On any machine: what is refused. On one with a device gpu_scan_test.cpp does the rest. */
+static void device(void) {
+  const float one = 1.0F;
+  const aplomb_tensor wrong = {&one, 1, 99};
+  aplomb_gpu_scan* scan = NULL;
+  uint64_t ticket = 0;
+  expect(aplomb_gpu_scan_create(&wrong, 1, 0, NULL, &scan) == APLOMB_SCAN_BAD_TYPE, "bad type");
+  expect(aplomb_gpu_scan_create(NULL, 0, 0, NULL, &scan) == APLOMB_SCAN_BAD_ARGUMENT, "no tensors");
+  expect(aplomb_gpu_scan_launch(NULL, &ticket) == APLOMB_SCAN_BAD_ARGUMENT, "no scan");
+  expect(scan == NULL, "nothing made");
+  aplomb_gpu_scan_free(NULL);
+}
+
 int main(void) {
+  device();
   statistics();
   errors();
   return failures == 0 ? 0 : 1;
