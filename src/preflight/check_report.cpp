@@ -116,10 +116,10 @@ void add_summary(const CheckedRun* lead, bool anything, Report& report) {
 }  // namespace
 
 Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
-                    const LineReader& line_at) {
+                    bool read_others, const LineReader& line_at) {
   Report report;
   const CheckedRun* lead = nullptr;
-  bool anything = !others.empty();
+  bool anything = read_others;
   for (const CheckedRun& each : runs) {
     add_inputs(each.run, report);
     anything = anything || !each.run.settings.empty();

@@ -18,7 +18,8 @@ struct CheckedRun {
 
 /// The findings of all runs, and `others` (of data and programs), most severe first. The run with
 /// the worst finding leads: its settings and framework are the report's.
+/// `read_others`: data or programs were looked at, whatever was found in them.
 Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
-                    const LineReader& line_at = {});
+                    bool read_others, const LineReader& line_at = {});
 
 }  // namespace aplomb

@@ -1,0 +1,12 @@
+# FILES (Python sources) -> OUT: their texts as one array of C++.
+set(text "// Made by cmake/embed_audit.cmake from python/aplomb/audit/.\n#include \"preflight/audit_files.h\"\n\nnamespace aplomb {\n")
+string(APPEND text "const AuditFile k_audit_files[] = {\n")
+set(count 0)
+foreach(path IN LISTS FILES)
+  get_filename_component(name "${path}" NAME_WE)
+  file(READ "${path}" source)
+  string(APPEND text "    {\"${name}\", R\"aplomb(${source})aplomb\"},\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+string(APPEND text "};\nconst std::size_t k_audit_file_count = ${count};\n}  // namespace aplomb\n")
+file(WRITE "${OUT}" "${text}")

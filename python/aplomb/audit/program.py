@@ -1,0 +1,204 @@
+"""Program: a parsed source with what the rules ask of it: names by their full path, what encloses what, which names
+hold models, optimizers, losses and outputs of a model.
+
+Everything is decided inside one file. What a file does not show is taken to be right.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Iterator
+from functools import cached_property
+
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+Loop = (ast.For, ast.While, ast.AsyncFor)
+
+MODEL_NAMES = ("model", "net", "network", "policy", "generator", "discriminator", "transformer", "unet")
+
+
+class Program:
+    def __init__(self, source: str, path: str = "<source>"):
+        self.path = path
+        self.lines = source.splitlines()
+        self.tree = ast.parse(source, filename=path)
+        self.parents: dict[ast.AST, ast.AST] = {}
+        for parent in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(parent):
+                self.parents[child] = parent
+        self.aliases = self._aliases()
+        self.calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
+        self.names_called = {method_of(call) for call in self.calls}
+        self.functions = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+
+    # --- names
+
+    def _aliases(self) -> dict[str, str]:
+        aliases = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for item in node.names:
+                    if item.asname:
+                        aliases[item.asname] = item.name
+            elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+                for item in node.names:
+                    aliases[item.asname or item.name] = f"{node.module}.{item.name}"
+        return aliases
+
+    def name_of(self, node: ast.AST) -> str:
+        """`F.log_softmax` -> `torch.nn.functional.log_softmax`; empty where it is no plain name."""
+        parts = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        parts.append(self.aliases.get(node.id, node.id))
+        return ".".join(reversed(parts))
+
+    def is_from_torch(self, call: ast.Call, *names: str) -> bool:
+        """Whether the call is torch's function (or class) of one of these last names."""
+        full = self.name_of(call.func)
+        return full.rsplit(".", 1)[-1] in names and full.startswith("torch.")
+
+    def line_text(self, line: int) -> str:
+        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
+
+    # --- places
+
+    def enclosing(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parents, the nearest first."""
+        while node in self.parents:
+            node = self.parents[node]
+            yield node
+
+    def function_of(self, node: ast.AST) -> ast.AST:
+        """The function that holds the node; the module where none does."""
+        for parent in self.enclosing(node):
+            if isinstance(parent, (*Function, ast.Module)):
+                return parent
+        return self.tree
+
+    def loops_of(self, node: ast.AST) -> list[ast.AST]:
+        """Loops around the node inside its function, the innermost first."""
+        found = []
+        for parent in self.enclosing(node):
+            if isinstance(parent, (*Function, ast.Lambda)):
+                break
+            if isinstance(parent, Loop):
+                found.append(parent)
+        return found
+
+    def is_conditional(self, node: ast.AST, within: ast.AST) -> bool:
+        """Whether an `if` (or a handler of exceptions) stands between the node and what holds it."""
+        for parent in self.enclosing(node):
+            if parent is within:
+                return False
+            if isinstance(parent, (ast.If, ast.IfExp, ast.ExceptHandler, ast.Try)):
+                return True
+        return False
+
+    def statement_of(self, node: ast.AST) -> ast.AST:
+        while not isinstance(node, ast.stmt) and node in self.parents:
+            node = self.parents[node]
+        return node
+
+    def calls_in(self, node: ast.AST) -> list[ast.Call]:
+        return [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+
+    def own_nodes(self, function: ast.AST) -> Iterator[ast.AST]:
+        """Nodes of a function without those of the functions defined in it."""
+        waiting = deque(ast.iter_child_nodes(function))
+        while waiting:
+            node = waiting.popleft()
+            yield node
+            if not isinstance(node, (*Function, ast.Lambda, ast.ClassDef)):
+                waiting.extend(ast.iter_child_nodes(node))
+
+    # --- what the program is
+
+    @cached_property
+    def training_loops(self) -> list[ast.AST]:
+        """The innermost loops that hold a backward pass, in the order of the lines."""
+        loops = (self.loops_of(call)[:1] for call, _ in self.backward_calls(self.tree))
+        return list(dict.fromkeys(loop[0] for loop in loops if loop))
+
+    @property
+    def trains(self) -> bool:
+        return "backward" in self.names_called
+
+    def is_model(self, node: ast.AST) -> bool:
+        """A name that holds a model: so called, or made by a class of this file that is a module."""
+        name = self.last_name(node).lower()
+        return any(name == each or name.endswith("_" + each) for each in MODEL_NAMES) or name in self.module_names
+
+    @cached_property
+    def module_names(self) -> set[str]:
+        """Names that a module of this file, or a pretrained model, is assigned to; in lower case."""
+        classes = {
+            node.name
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ClassDef) and any(last(self.name_of(base)) == "Module" for base in node.bases)
+        }
+        names: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                made = last(self.name_of(node.value.func))
+                if made in classes or (made == "from_pretrained" and "Model" in self.name_of(node.value.func)):
+                    names |= {self.last_name(target).lower() for target in node.targets}
+        return names - {""}
+
+    @staticmethod
+    def last_name(node: ast.AST) -> str:
+        """`self.model` -> `model`."""
+        if isinstance(node, ast.Attribute):
+            return node.attr
+        return node.id if isinstance(node, ast.Name) else ""
+
+    def is_optimizer(self, node: ast.AST) -> bool:
+        name = self.last_name(node).lower()
+        return "opt" in name.split("_") or name.startswith("optim") or name.endswith(("optimizer", "optim"))
+
+    def is_scaler(self, node: ast.AST) -> bool:
+        return self.last_name(node).lower().endswith("scaler")
+
+    def backward_calls(self, node: ast.AST) -> list[tuple[ast.Call, str]]:
+        """Backward passes in a node, each with the name of the loss: `loss.backward()`,
+        `scaler.scale(loss / n).backward()`, `accelerator.backward(loss)`."""
+        found = []
+        for call in self.calls_in(node):
+            if method_of(call) != "backward" or not isinstance(call.func, ast.Attribute):
+                continue
+            holder = call.func.value
+            source = call.args[0] if call.args else holder
+            names = [each.id for each in ast.walk(source) if isinstance(each, ast.Name)]
+            losses = [name for name in names if "loss" in name.lower()] or names[-1:]
+            found.append((call, losses[-1] if losses else ""))
+        return found
+
+
+def last(dotted: str) -> str:
+    return dotted.rsplit(".", 1)[-1]
+
+
+def method_of(call: ast.Call) -> str:
+    """The name that is called last: `backward` of `scaler.scale(loss).backward()`."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def keyword_of(call: ast.Call, name: str) -> ast.AST | None:
+    return next((each.value for each in call.keywords if each.arg == name), None)
+
+
+def is_constant(node: ast.AST | None, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def source_of(node: ast.AST) -> str:
+    return ast.unparse(node)

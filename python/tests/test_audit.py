@@ -1,0 +1,449 @@
+"""The code audit: every rule fires on a small program that is wrong and is silent on the same one mended; loops that are
+right give nothing."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from aplomb.audit import RULES, audit_source
+
+HEAD = """
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+"""
+
+# rule: (wrong, mended, a piece of the corrected line)
+PROGRAMS = {
+    "code.model-cast": (
+        """
+        model = Net().cuda().half()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        """,
+        """
+        model = Net().cuda()
+        teacher = Net().half()
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        """,
+        "float16",
+    ),
+    "code.clip-before-unscale": (
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(loss_of(model(x), y)).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            scaler.scale(loss_of(model(x), y)).backward()
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+        """,
+        "scaler.unscale_(optimizer)",
+    ),
+    "code.backward-in-autocast": (
+        """
+        for x, y in loader:
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                loss = loss_of(model(x), y)
+                loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        """
+        for x, y in loader:
+            with torch.autocast("cuda", dtype=torch.bfloat16):
+                loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        "loss.backward()",
+    ),
+    "code.scaler-with-bf16": (
+        """
+        scaler = torch.amp.GradScaler("cuda")
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = loss_of(model(x), y)
+        scaler.scale(loss).backward()
+        """,
+        """
+        scaler = torch.amp.GradScaler("cuda", enabled=(dtype == "float16"))
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = loss_of(model(x), y)
+        scaler.scale(loss).backward()
+        """,
+        "loss.backward()",
+    ),
+    "code.deprecated-amp": (
+        """
+        from torch.cuda.amp import autocast
+        with autocast(dtype=torch.float16):
+            y = model(x)
+        """,
+        """
+        with torch.amp.autocast("cuda", dtype=torch.float16):
+            y = model(x)
+        """,
+        'torch.amp.autocast("cuda", dtype=torch.float16)',
+    ),
+    "code.tf32-off": (
+        """
+        torch.backends.cuda.matmul.allow_tf32 = False
+        """,
+        """
+        torch.backends.cuda.matmul.allow_tf32 = True
+        """,
+        "allow_tf32 = True",
+    ),
+    "code.log-softmax": (
+        """
+        probabilities = F.softmax(logits, dim=-1)
+        loss = -(torch.log(probabilities) * targets).sum()
+        """,
+        """
+        loss = -(F.log_softmax(logits, dim=-1) * targets).sum()
+        """,
+        "F.log_softmax(logits, dim=-1)",
+    ),
+    "code.no-epsilon": (
+        """
+        def loss_of(model, x, y):
+            p = torch.sigmoid(model(x))
+            return -(y * torch.log(p) + (1 - y) * torch.log(1 - p)).mean()
+        """,
+        """
+        def loss_of(model, x, y):
+            p = torch.sigmoid(model(x)).clamp(1e-7, 1 - 1e-7)
+            return -(y * torch.log(p) + (1 - y) * torch.log(1 - p + 1e-8)).mean()
+        """,
+        "torch.log(p + 1e-8)",
+    ),
+    "code.softmax-cross-entropy": (
+        """
+        criterion = nn.CrossEntropyLoss()
+        outputs = torch.softmax(model(x), dim=1)
+        loss = criterion(outputs, y)
+        """,
+        """
+        criterion = nn.CrossEntropyLoss()
+        outputs = model(x)
+        loss = criterion(outputs, y)
+        """,
+        "criterion(model(x), y)",
+    ),
+    "code.anomaly-on": (
+        """
+        torch.autograd.set_detect_anomaly(True)
+        loss.backward()
+        """,
+        """
+        torch.autograd.set_detect_anomaly(args.debug)
+        loss.backward()
+        """,
+        "set_detect_anomaly(False)",
+    ),
+    "code.no-zero-grad": (
+        """
+        for x, y in loader:
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+        """,
+        """
+        for x, y in loader:
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+            for p in model.parameters():
+                p.grad = None
+        """,
+        "optimizer.zero_grad(set_to_none=True)",
+    ),
+    "code.eval-keeps-graph": (
+        """
+        def validate(model, loader):
+            model.eval()
+            for x, y in loader:
+                total = accuracy(model(x), y)
+            return total
+        """,
+        """
+        @torch.no_grad()
+        def validate(model, loader):
+            model.eval()
+            for x, y in loader:
+                total = accuracy(model(x), y)
+            return total
+        """,
+        "with torch.no_grad():",
+    ),
+    "code.loss-keeps-graph": (
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss
+        """,
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+        """,
+        "total += loss.detach()",
+    ),
+    "code.sync-each-step": (
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+            print(loss.item())
+        """,
+        """
+        for step, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            optimizer.step()
+            if step % 50 == 0:
+                print(loss.item())
+        """,
+        "if step % 50 == 0:",
+    ),
+    "code.checkpoint-incomplete": (
+        """
+        for epoch in range(10):
+            train(model)
+            loss.backward()
+            torch.save(model.state_dict(), "last.pt")
+        """,
+        """
+        for epoch in range(10):
+            train(model)
+            loss.backward()
+            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "last.pt")
+        """,
+        "optimizer.state_dict()",
+    ),
+    "code.sampler-set-epoch": (
+        """
+        sampler = DistributedSampler(dataset)
+        for epoch in range(10):
+            for x, y in loader:
+                loss_of(model(x), y).backward()
+        """,
+        """
+        sampler = DistributedSampler(dataset)
+        for epoch in range(10):
+            sampler.set_epoch(epoch)
+            for x, y in loader:
+                loss_of(model(x), y).backward()
+        """,
+        "sampler.set_epoch(epoch)",
+    ),
+    "code.scheduler-first": (
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss_of(model(x), y).backward()
+            scheduler.step()
+            optimizer.step()
+        """,
+        """
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss_of(model(x), y).backward()
+            optimizer.step()
+            scheduler.step()
+        """,
+        "optimizer.step()",
+    ),
+}
+
+
+def audited(program):
+    return audit_source(HEAD + textwrap.dedent(program))
+
+
+def test_no_rule_lacks_its_programs():
+    assert set(PROGRAMS) == set(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_fires_with_the_corrected_line_and_is_silent_on_the_mended_program(rule):
+    wrong, mended, corrected = PROGRAMS[rule]
+    found = [each for each in audited(wrong) if each.rule == rule]
+    assert found, f"{rule} is silent"
+    assert corrected in found[0].corrected
+    assert found[0].text and found[0].because and found[0].title
+    lines = (HEAD + textwrap.dedent(wrong)).splitlines()
+    assert lines[found[0].line - 1].strip() == found[0].text
+    assert rule not in {each.rule for each in audited(mended)}
+
+
+def test_finds_that_a_scaler_steps_without_zero_grad():
+    program = """
+        for x, y in loader:
+            scaler.scale(loss_of(model(x), y)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        """
+    found = [each for each in audited(program) if each.rule == "code.no-zero-grad"]
+    assert [each.corrected.splitlines()[-1] for each in found] == ["optimizer.zero_grad(set_to_none=True)"]
+
+
+GOOD_LOOPS = {
+    "accumulation with bf16 and a schedule": """
+        def train(model, loader, optimizer, scheduler, accumulate):
+            model.train()
+            running = 0.0
+            for step, (x, y) in enumerate(loader):
+                with torch.autocast("cuda", dtype=torch.bfloat16):
+                    loss = F.cross_entropy(model(x), y) / accumulate
+                loss.backward()
+                running += loss.detach()
+                if (step + 1) % accumulate == 0:
+                    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                    optimizer.step()
+                    scheduler.step()
+                    optimizer.zero_grad(set_to_none=True)
+                if step % 100 == 0:
+                    print(step, running.item(), norm.item())
+        """,
+    "pretraining with a scaler that may be off": """
+        torch.backends.cuda.matmul.allow_tf32 = True
+        scaler = torch.amp.GradScaler("cuda", enabled=(dtype == "float16"))
+        context = torch.autocast(device_type="cuda", dtype=kind)
+
+        @torch.no_grad()
+        def estimate_loss():
+            model.eval()
+            for k in range(eval_iters):
+                X, Y = get_batch("val")
+                with context:
+                    logits, loss = model(X, Y)
+                losses[k] = loss.item()
+            model.train()
+
+        while True:
+            if iter_num % eval_interval == 0:
+                estimate_loss()
+                torch.save({"model": raw_model.state_dict(), "optimizer": optimizer.state_dict(), "iter": iter_num}, path)
+            for micro_step in range(gradient_accumulation_steps):
+                with context:
+                    logits, loss = model(X, Y)
+                    loss = loss / gradient_accumulation_steps
+                X, Y = get_batch("train")
+                scaler.scale(loss).backward()
+            if grad_clip != 0.0:
+                scaler.unscale_(optimizer)
+                torch.nn.utils.clip_grad_norm_(model.parameters(), grad_clip)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad(set_to_none=True)
+            if iter_num % log_interval == 0:
+                print(loss.item())
+        """,
+    "losses that are added before the backward pass": """
+        for x, y in loader:
+            optimizer.zero_grad()
+            total = 0
+            for head in heads:
+                loss = criterion(head(model(x)), y)
+                total += loss
+            total.backward()
+            optimizer.step()
+        """,
+    "two networks that play against each other": """
+        for real in loader:
+            optimizer_d.zero_grad()
+            loss_d = criterion(discriminator(real), ones) + criterion(discriminator(generator(noise).detach()), zeros)
+            loss_d.backward()
+            optimizer_d.step()
+            optimizer_g.zero_grad()
+            loss_g = criterion(discriminator(generator(noise)), ones)
+            loss_g.backward()
+            optimizer_g.step()
+        """,
+    "evaluation under the caller's no_grad": """
+        def run(model, loader):
+            model.eval()
+            for x in loader:
+                model(x)
+
+        with torch.inference_mode():
+            run(model, loader)
+        """,
+    "inference in half": """
+        model = Net()
+        model.half().eval()
+        with torch.no_grad():
+            print(model(x).softmax(-1))
+        """,
+    "a frozen base under an adapter": """
+        from peft import LoraConfig, get_peft_model
+        model = AutoModelForCausalLM.from_pretrained(name).to(torch.bfloat16)
+        model = get_peft_model(model, LoraConfig(r=8))
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        """,
+    "a learning rate range test and a closure": """
+        def closure():
+            optimizer.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            return loss
+
+        for _ in range(10):
+            optimizer.step(closure)
+        """,
+}
+
+
+@pytest.mark.parametrize("name", GOOD_LOOPS)
+def test_says_nothing_about(name):
+    assert [each for each in audited(GOOD_LOOPS[name]) if each.severity != "note"] == []
+
+
+def test_leads_to_causes_of_the_book():
+    folder = pathlib.Path(__file__).parents[2] / "knowledge" / "causes"
+    causes = set(re.findall(r"^- id: (\S+)", "".join(each.read_text() for each in folder.glob("*.yaml")), re.MULTILINE))
+    assert causes
+    for wrong, _, _ in PROGRAMS.values():
+        for finding in audited(wrong):
+            assert set(finding.leads_to) <= causes, finding.rule
+
+
+def test_prints_json_and_goes_on_after_a_file_that_is_no_python(tmp_path):
+    good = tmp_path / "train.py"
+    good.write_text("import torch\nloss = torch.log(torch.softmax(x, dim=1))\n")
+    bad = tmp_path / "bad.py"
+    bad.write_text("def (:\n")
+    done = subprocess.run([sys.executable, "-m", "aplomb.audit", str(bad), str(good)], capture_output=True, text=True)
+    said = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert [each["path"] for each in said["errors"]] == [str(bad)]
+    assert [(each["path"], each["line"], each["rule"]) for each in said["findings"]] == [(str(good), 2, "code.log-softmax")]
+
+
+def test_executes_nothing(tmp_path):
+    trap = tmp_path / "trap.py"
+    trap.write_text(f"open({str(tmp_path / 'touched')!r}, 'w')\nimport nonexistent_module\n")
+    subprocess.run([sys.executable, "-m", "aplomb.audit", str(trap)], capture_output=True)
+    assert not (tmp_path / "touched").exists()
