@@ -2,34 +2,45 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "api/artifact_lines.h"
 #include "api/check_runs.h"
 #include "preflight/check_report.h"
 #include "preflight/code_audit.h"
+#include "preflight/data_check.h"
 #include "preflight/judge.h"
-#include "sources/file_search.h"
 
 namespace aplomb {
 namespace {
 
-constexpr std::size_t k_most_programs = 2000;  ///< below one folder
+/// What of the configuration the data is held against: the first run's that says it.
+double setting_of(const std::vector<CheckedRun>& runs, std::string_view name) {
+  for (const CheckedRun& each : runs) {
+    const Setting* setting = each.run.setting(name);
+    const double* value = setting == nullptr ? nullptr : as_number(setting->value);
+    if (value != nullptr && *value > 0) return *value;
+  }
+  return 0;
+}
 
-bool is_program(const std::string& path) { return path.ends_with(".py"); }
+constexpr std::uint64_t k_usual_micro = 8;  ///< the Trainer's default
 
-std::vector<std::string> programs_in(const std::vector<std::string>& paths) {
-  std::vector<std::string> programs;
+DataCheck data_of(const std::vector<std::string>& paths, const std::vector<CheckedRun>& runs,
+                  const CheckOptions& options) {
+  const double micro = setting_of(runs, "batch.micro");
+  std::uint64_t all = 0;
   for (const std::string& path : paths) {
     std::error_code no_throw;
-    if (!std::filesystem::is_directory(path, no_throw)) {
-      if (is_program(path)) programs.push_back(path);
-      continue;
-    }
-    for (const FoundFile& file : search_folder(path, 10 * k_most_programs).files) {
-      if (is_program(file.path) && programs.size() < k_most_programs) programs.push_back(file.path);
-    }
+    all += std::filesystem::file_size(path, no_throw);
   }
-  return programs;
+  const auto progress = [&](std::uint64_t done) {
+    if (options.progress) options.progress(done, all);
+  };
+  return check_data(paths,
+                    {setting_of(runs, "model.vocab_size"), setting_of(runs, "data.max_length"),
+                     setting_of(runs, "data.class_count")},
+                    micro > 0 ? static_cast<std::uint64_t>(micro) : k_usual_micro, progress);
 }
 
 /// A program that is no configuration as well becomes an input of its own.
@@ -48,19 +59,24 @@ ReportInput& input_of(Report& report, const std::string& path, const char* kind)
 }  // namespace
 
 Report check(const std::vector<std::string>& paths, const CheckOptions& options) {
+  CheckInputs inputs = sort_inputs(paths);
   std::vector<CheckedRun> runs;
-  for (Run& run : configured_runs(paths, options)) {
+  for (Run& run : configured_runs(inputs, options)) {
     std::vector<Finding> findings = judge_settings(run);
     runs.push_back({std::move(run), std::move(findings)});
   }
-  const std::vector<std::string> programs = programs_in(paths);
-  CodeAudit audit = audit_programs(programs, options.python);
+  DataCheck data = data_of(inputs.data, runs, options);
+  CodeAudit audit = audit_programs(inputs.programs, options.python);
+  std::vector<ReportFinding> others = std::move(data.findings);
+  std::move(audit.findings.begin(), audit.findings.end(), std::back_inserter(others));
   ArtifactLines lines;
-  Report report = check_report(runs, std::move(audit.findings), !programs.empty(),
-                               [&lines](const Source& source, const Origin& origin) {
-                                 return lines.line_at(source, origin);
-                               });
-  for (const std::string& path : programs) input_of(report, path, "python-program");
+  Report report =
+      check_report(runs, std::move(others), !inputs.programs.empty() || !inputs.data.empty(),
+                   [&lines](const Source& source, const Origin& origin) {
+                     return lines.line_at(source, origin);
+                   });
+  for (ReportInput& input : data.inputs) report.inputs.push_back(std::move(input));
+  for (const std::string& path : inputs.programs) input_of(report, path, "python-program");
   for (const CodeAudit::Trouble& each : audit.troubles)
     input_of(report, each.path, "python-program").warnings.push_back(each.text);
   return report;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "knowledge/framework.h"
+#include "preflight/data_check.h"
 #include "sources/assemble.h"
 #include "sources/collect.h"
 #include "sources/derived_settings.h"
@@ -14,7 +15,8 @@
 namespace aplomb {
 namespace {
 
-constexpr std::size_t k_most_files = 20000;
+constexpr std::size_t k_most_files = 20000;    ///< below one folder
+constexpr std::size_t k_most_programs = 2000;  ///< of all
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -87,22 +89,40 @@ void name_card(Run& run, const CheckOptions& options) {
 
 }  // namespace
 
-std::vector<Run> configured_runs(const std::vector<std::string>& paths,
-                                 const CheckOptions& options) {
-  std::vector<Run> named;
-  std::map<std::string, std::vector<Run>> found;
+CheckInputs sort_inputs(const std::vector<std::string>& paths) {
+  CheckInputs inputs;
   for (const std::string& path : paths) {
     std::error_code no_throw;
     if (!std::filesystem::is_directory(path, no_throw)) {
-      if (auto run = read_one(path, options)) named.push_back(*std::move(run));
+      if (is_data(path)) {
+        inputs.data.push_back(path);
+        continue;
+      }
+      if (path.ends_with(".py")) inputs.programs.push_back(path);
+      inputs.named.push_back(path);
       continue;
     }
     for (const FoundFile& file : search_folder(path, k_most_files).files) {
-      if (file.use != FileUse::read) continue;
-      auto run = read_one(file.path, options);
-      // What holds no settings is no configuration; its name in the report would tell nothing.
-      if (run && !run->settings.empty()) found[folder_of(file.path)].push_back(*std::move(run));
+      if (file.path.ends_with(".py") && inputs.programs.size() < k_most_programs) {
+        inputs.programs.push_back(file.path);
+      } else if (file.use == FileUse::read) {
+        (is_data(file.path) ? inputs.data : inputs.found).push_back(file.path);
+      }
     }
+  }
+  return inputs;
+}
+
+std::vector<Run> configured_runs(const CheckInputs& inputs, const CheckOptions& options) {
+  std::vector<Run> named;
+  for (const std::string& path : inputs.named) {
+    if (auto run = read_one(path, options)) named.push_back(*std::move(run));
+  }
+  std::map<std::string, std::vector<Run>> found;
+  for (const std::string& path : inputs.found) {
+    auto run = read_one(path, options);
+    // What holds no settings is no configuration; its name in the report would tell nothing.
+    if (run && !run->settings.empty()) found[folder_of(path)].push_back(*std::move(run));
   }
   std::vector<Run> runs;
   if (!named.empty()) runs = group(std::move(named));
