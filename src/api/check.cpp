@@ -15,9 +15,9 @@ namespace aplomb {
 namespace {
 
 /// What of the configuration the data is held against: the first run's that says it.
-double setting_of(const std::vector<CheckedRun>& runs, std::string_view name) {
-  for (const CheckedRun& each : runs) {
-    const Setting* setting = each.run.setting(name);
+double setting_of(const std::vector<Run>& runs, std::string_view name) {
+  for (const Run& each : runs) {
+    const Setting* setting = each.setting(name);
     const double* value = setting == nullptr ? nullptr : as_number(setting->value);
     if (value != nullptr && *value > 0) return *value;
   }
@@ -26,7 +26,7 @@ double setting_of(const std::vector<CheckedRun>& runs, std::string_view name) {
 
 constexpr std::uint64_t k_usual_micro = 8;  ///< the Trainer's default
 
-DataCheck data_of(const std::vector<std::string>& paths, const std::vector<CheckedRun>& runs,
+DataCheck data_of(const std::vector<std::string>& paths, const std::vector<Run>& runs,
                   const CheckOptions& options) {
   const double micro = setting_of(runs, "batch.micro");
   std::uint64_t all = 0;
@@ -41,6 +41,14 @@ DataCheck data_of(const std::vector<std::string>& paths, const std::vector<Check
                     {setting_of(runs, "model.vocab_size"), setting_of(runs, "data.max_length"),
                      setting_of(runs, "data.class_count")},
                     micro > 0 ? static_cast<std::uint64_t>(micro) : k_usual_micro, progress);
+}
+
+/// The rows that were read are the run's samples, where its configuration does not say how many.
+void count_samples(std::uint64_t rows, Run& run) {
+  if (rows == 0 || run.setting("data.samples") != nullptr) return;
+  const auto nowhere = static_cast<SourceId>(run.sources.size());
+  run.settings.push_back(
+      {"data.samples", static_cast<double>(rows), "rows of the data", {}, {nowhere, 0, 0}});
 }
 
 /// A program that is no configuration as well becomes an input of its own.
@@ -60,12 +68,14 @@ ReportInput& input_of(Report& report, const std::string& path, const char* kind)
 
 Report check(const std::vector<std::string>& paths, const CheckOptions& options) {
   CheckInputs inputs = sort_inputs(paths);
+  std::vector<Run> configured = configured_runs(inputs, options);
+  DataCheck data = data_of(inputs.data, configured, options);
   std::vector<CheckedRun> runs;
-  for (Run& run : configured_runs(inputs, options)) {
+  for (Run& run : configured) {
+    count_samples(data.training_rows, run);
     std::vector<Finding> findings = judge_settings(run);
     runs.push_back({std::move(run), std::move(findings)});
   }
-  DataCheck data = data_of(inputs.data, runs, options);
   CodeAudit audit = audit_programs(inputs.programs, options.python);
   std::vector<ReportFinding> others = std::move(data.findings);
   std::move(audit.findings.begin(), audit.findings.end(), std::back_inserter(others));

@@ -88,6 +88,7 @@ DataCheck check_data(std::vector<std::string> paths, const DataLimits& limits, s
     tally->finish();
     if (!done) input.warnings.push_back(done.error().text);
     input.steps = tally->rows;
+    if (!is_held_out(path)) out.training_rows += tally->rows;
     for (ReportFinding& each : data_findings(*tally, path, limits, micro))
       out.findings.push_back(std::move(each));
     out.inputs.push_back(std::move(input));

@@ -26,6 +26,7 @@ bool is_data(const std::string& path);
 struct DataCheck {
   std::vector<ReportFinding> findings;
   std::vector<ReportInput> inputs;  ///< one a file
+  std::uint64_t training_rows = 0;  ///< of the files that are not held out
 };
 
 /// `micro`: samples that are padded together. Files whose names say that they are held out are

@@ -79,6 +79,35 @@ TEST(CheckCommand, KeepsConfigurationsOfOneFolderApart) {
   }
 }
 
+TEST(CheckCommand, ChecksDataAndCountsItsRowsIntoTheRun) {
+  const Folder folder;
+  std::string rows;
+  for (int i = 0; i < 640; ++i)
+    rows += "{\"prompt\": \"q" + std::to_string(i) + "\", \"completion\": \"" +
+            (i == 99 ? "" : "a") + "\"}\n";
+  const std::string data = folder.write("train.jsonl", rows);
+  const Said said = run_program("% check " + folder.write("train.yml", k_config) + " " + data);
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.out, HasSubstr("train.jsonl:100: {\"prompt\": \"q99\""));
+  const Said json = run_program("% check --json " + (folder / "train.yml") + " " + data);
+  EXPECT_THAT(json.out, HasSubstr("40 steps a pass over 640 samples"));
+}
+
+TEST(CheckCommand, AuditsProgramsAndSaysWhereItCannot) {
+  const Folder folder;
+  const std::string program = folder.write(
+      "train.py", "import torch\nloss = -torch.log(torch.softmax(logits, dim=-1)).mean()\n");
+  const Said said = run_program("% check " + program);
+  if (said.out.find("there is no python3") == std::string::npos) {
+    EXPECT_EQ(said.status, 1);
+    EXPECT_THAT(said.out, HasSubstr("train.py:2: loss ="));
+    EXPECT_THAT(said.out, HasSubstr("F.log_softmax(logits, dim=-1)"));
+  }
+  const Said without = run_program("PATH=/nonexistent % check " + program);
+  EXPECT_EQ(without.status, 0);
+  EXPECT_THAT(without.out, HasSubstr("the code was not audited: there is no python3"));
+}
+
 TEST(CheckCommand, SaysTwoForWhatIsNotThereOrHoldsNothing) {
   EXPECT_EQ(run_program("% check /nonexistent/train.yml").status, 2);
   const Folder folder;
