@@ -19,14 +19,18 @@ from aplomb.guard import Guard, Halt
 from aplomb.report import Cause, Report, Symptom, diagnose
 
 if TYPE_CHECKING:
-    from aplomb.autopsy import Finding, autopsy
+    from aplomb.autopsies import Finding, autopsy
+    from aplomb.softmax import z_loss
 
-__all__ = ["Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "diagnose"]
+__all__ = ["Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "diagnose", "z_loss"]
+
+
+_NEED_TORCH = {"Finding": "aplomb.autopsies", "autopsy": "aplomb.autopsies", "z_loss": "aplomb.softmax"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("Finding", "autopsy"):  # they need torch
-        import importlib
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module 'aplomb' has no attribute {name!r}")
+    import importlib
 
-        return getattr(importlib.import_module("aplomb.autopsy"), name)
-    raise AttributeError(f"module 'aplomb' has no attribute {name!r}")
+    return getattr(importlib.import_module(_NEED_TORCH[name]), name)

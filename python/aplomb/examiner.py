@@ -11,9 +11,11 @@ from typing import Any
 
 import torch
 
-from aplomb.autopsy import Finding, examine, examine_spike, input_sizes, magnitudes_of
+from aplomb.autopsies import Finding, examine, examine_spike, input_sizes, magnitudes_of
+from aplomb.layer_watch import LayerWatch
 from aplomb.replay import CallWatch
 
+NOT_AGAIN = "its output was not finite in the step, and is when the batch is run again: the device, or a race"
 MOST_AUTOPSIES = 3  # a run; the guard tells of every further bad step without one
 # Steps after which the usual size of every module's output is taken: each costs one forward pass.
 USUAL_AT = {10 << i for i in range(40)}
@@ -21,8 +23,9 @@ USUAL_AGE = 16  # steps; younger sizes may be those of the trouble itself (a rol
 
 
 class Examiner:
-    def __init__(self, model: Any, loss_of: Callable[..., Any] | None, folder: str | None) -> None:
+    def __init__(self, model: Any, loss_of: Callable[..., Any] | None, folder: str | None, layers: bool = False) -> None:
         self._model = _innermost(model)
+        self._layers = LayerWatch(self._model) if layers else None
         self._loss_of = loss_of
         self._folder = folder
         self._watch = CallWatch()
@@ -49,6 +52,8 @@ class Examiner:
             except Exception:  # a model that cannot be run twice: no usual sizes then
                 self._broken = True
         self._watch.clear()
+        if self._layers is not None:
+            self._layers.clear()
 
     def note_loss(self, loss: float | None) -> None:
         """Of a step that was taken."""
@@ -70,11 +75,16 @@ class Examiner:
                 )
         except Exception as error:
             finding = Finding("none", why=f"the batch could not be run again ({type(error).__name__}: {error})")
+        first = self._layers.first_bad() if self._layers is not None and finding.phase in ("none", "gradient") else None
+        if first is not None:  # the replay was finite, the step was not
+            finding = Finding("forward", first, type(self._model.get_submodule(first)).__name__, why=NOT_AGAIN)
         self.findings.append((step, finding))
         return finding
 
     def detach(self) -> None:
         self._watch.detach()
+        if self._layers is not None:
+            self._layers.remove()
 
     def _find(self, step: int, calls: list[Any], policy: str, scale: float, shrunk: float) -> Finding:
         finding = examine(self._model, calls, scale)

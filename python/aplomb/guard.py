@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -67,6 +69,8 @@ class Guard:
                 times at most. True, False, or a folder to which the bad batches are saved as well.
     loss_of:    makes the loss of a batch given to saw(); without it the autopsy sees what the model itself was given
                 and gives (a loss made outside the model, and its backward, are then not run again).
+    layers:     add up the output of every block in every step, so that the first that is not finite is known even
+                where the batch is finite when it is run again (a faulty device).
     on_event:   called with the Verdict whenever the guard acts or says something; by default it warns.
 
     Under torch.distributed every rank must call step(); one all_gather of a few numbers makes them
@@ -91,6 +95,7 @@ class Guard:
         most_skips_in_a_row: int = 20,
         record: str | None = None,
         autopsy: bool | str = True,
+        layers: bool = False,
         loss_of: Callable[..., Any] | None = None,
         on_event: Callable[[_core.Verdict], None] | None = None,
         threads: int = 1,
@@ -127,7 +132,7 @@ class Guard:
         if autopsy and model is not None:
             from aplomb.examiner import Examiner
 
-            self._examiner = Examiner(model, loss_of, autopsy if isinstance(autopsy, str) else None)
+            self._examiner = Examiner(model, loss_of, autopsy if isinstance(autopsy, str) else None, layers)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -173,6 +178,8 @@ class Guard:
             for each in self._optimizers:
                 each.zero_grad()
         self.after_step()
+        if verdict is not None and not verdict.takes_step:
+            tell_wandb(self.counts)
         return verdict
 
     def judge(
@@ -354,6 +361,14 @@ def whole(groups: list[tuple[int, float]], norm_before: float | None) -> tuple[f
         return 1.0, groups
     ratio = norm_before / norm
     return ratio, [(nonfinite, squares * ratio * ratio) for nonfinite, squares in groups]
+
+
+def tell_wandb(counts: dict[str, int]) -> None:
+    """Counts beside the next numbers of a W&B run of this process, where one is open."""
+    run = getattr(sys.modules.get("wandb"), "run", None)
+    if run is not None:
+        with contextlib.suppress(Exception):
+            run.log({f"guard/{name}": number for name, number in counts.items() if name != "steps"}, commit=False)
 
 
 class LoweredRates:

@@ -71,6 +71,9 @@ class GuardCallback(pl.Callback):
             return
         if not verdict.takes_step:
             _drop(optimizer)
+            counts = {f"guard/{name}": self.guard.counts[name] for name in ("skipped", "clipped", "rollbacks")}
+            for logger in trainer.loggers:
+                logger.log_metrics(counts, step=trainer.global_step)
         self._rates = LoweredRates([optimizer], verdict.lr_factor)
         self._rates.__enter__()
 

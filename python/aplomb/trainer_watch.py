@@ -66,6 +66,11 @@ class TrainerWatch:
         finally:
             vars(trainer).update(counted)
 
+    def log(self, numbers: dict[str, float]) -> None:
+        """To everything that the Trainer reports to. By the base class: those of TRL empty their averages."""
+        if self._trainer is not None:
+            Trainer.log(self._trainer, numbers)
+
     def meet(self, trainer: Any) -> None:
         if self._trainer is not None or self._callback not in trainer.callback_handler.callbacks:
             return

@@ -26,6 +26,7 @@ class GuardCallback(TrainerCallback):
     def __init__(self, **options: Any) -> None:
         self._options = options
         self._rates: Any = None
+        self._acted = False
         self._clipping = ClipWatch()
         self._watch = TrainerWatch(self, self._note_inputs)
         self.guard: Guard | None = None
@@ -65,6 +66,7 @@ class GuardCallback(TrainerCallback):
             return
         if not verdict.takes_step:
             drop_gradients(optimizer)
+            self._acted = True
         self._rates = LoweredRates([optimizer], verdict.lr_factor)
         self._rates.__enter__()
 
@@ -75,13 +77,13 @@ class GuardCallback(TrainerCallback):
         if self.guard is not None:
             self.guard.after_step()
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        """Counts beside the Trainer's own numbers, once the guard has acted; a healthy run's log stays as it is."""
-        if self.guard is None or not isinstance(logs, dict) or "loss" not in logs:
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Counts to the Trainer's logs after a step on which the guard acted; a healthy run's logs stay as they are."""
+        if self.guard is None or not self._acted:
             return
-        acted = {name: number for name, number in self.guard.counts.items() if name != "steps"}
-        if acted["skipped"] or acted["rollbacks"]:
-            logs.update({f"guard/{name}": number for name, number in acted.items()})
+        self._acted = False
+        counts = self.guard.counts
+        self._watch.log({f"guard/{name}": counts[name] for name in ("skipped", "clipped", "rollbacks")})
 
 
 def inner(optimizer: Any) -> Any:

@@ -3,7 +3,6 @@
 import aplomb
 import pytest
 import torch
-from aplomb.autopsy import autopsy
 from aplomb.clip_watch import ClipWatch
 
 F = torch.nn.functional
@@ -70,7 +69,7 @@ def test_module_operation_and_sample(case, name):
     model, x, y, loss_of = case
     x[5] *= 300
     model.layers[2].fault, phase, op = FAULTS[name]
-    finding = autopsy(model, loss_of, x, y)
+    finding = aplomb.autopsy(model, loss_of, x, y)
     assert (finding.phase, finding.module, finding.op) == (phase, "layers.2", op), str(finding)
     assert name == "where hides" or finding.samples == [5], str(finding)
     assert "not explained" not in str(finding)
@@ -84,9 +83,9 @@ def test_a_causal_mask_is_no_fault(case):
         return scores.softmax(-1) @ y
 
     model.layers[1].fault = attend
-    assert autopsy(model, loss_of, x, y).phase == "none"
+    assert aplomb.autopsy(model, loss_of, x, y).phase == "none"
     model.layers[3].fault = lambda y, x: torch.log(y * 0 - 1)
-    finding = autopsy(model, loss_of, x, y)
+    finding = aplomb.autopsy(model, loss_of, x, y)
     assert (finding.module, finding.op) == ("layers.3", "log")
 
 
@@ -94,14 +93,14 @@ def test_input_weights_and_labels(case):
     model, x, y, loss_of = case
     poisoned = x.clone()
     poisoned[3, 1] = float("inf")
-    finding = autopsy(model, loss_of, poisoned, y)
+    finding = aplomb.autopsy(model, loss_of, poisoned, y)
     assert (finding.phase, finding.samples) == ("input", [3]) and "[3, 1]" in str(finding)
 
-    assert "(ignored)" in str(autopsy(model, loss_of, x, torch.full_like(y, -100)))
+    assert "(ignored)" in str(aplomb.autopsy(model, loss_of, x, torch.full_like(y, -100)))
 
     with torch.no_grad():
         model.layers[1].inner.weight[2, 2] = float("nan")
-    finding = autopsy(model, loss_of, x, y)
+    finding = aplomb.autopsy(model, loss_of, x, y)
     assert (finding.phase, finding.module) == ("weights", "layers.1.inner") and "1 non-finite of 256" in str(finding)
 
 
@@ -109,7 +108,7 @@ def test_half_overflow_is_cured_by_float32(case):
     model, x, y, loss_of = case
     x[6] *= 1e5
     with torch.autocast("cpu", torch.float16):
-        finding = autopsy(model, loss_of, x, y)
+        finding = aplomb.autopsy(model, loss_of, x, y)
     assert (finding.module, finding.dtype, finding.samples, finding.fp32_cures) == ("embed", "float16", [6], True), str(
         finding
     )
@@ -124,7 +123,7 @@ def test_nothing_of_the_training_is_disturbed(case):
     buffers = [b.clone() for b in model.buffers()]
     random = torch.get_rng_state()
     x[2, 2] = float("nan")
-    assert autopsy(model, run, x, y).phase == "input"
+    assert aplomb.autopsy(model, run, x, y).phase == "input"
     assert torch.equal(random, torch.get_rng_state())
     assert all(torch.equal(p.grad, kept) for p, kept in zip(model.parameters(), gradients))
     assert all(torch.equal(b, kept) for b, kept in zip(model.buffers(), buffers))
@@ -168,3 +167,35 @@ def test_the_norm_from_before_a_clip_is_known():
     finally:
         watch.stop()
     assert not hasattr(torch.nn.utils.clip_grad_norm_, "__wrapped__") or watch not in ClipWatch._watches
+
+
+def test_a_layer_that_fails_once_is_known_without_a_replay(case):
+    model, x, y, loss_of = case
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    guard = aplomb.Guard(model, optimizer, layers=True, loss_of=loss_of, on_event=lambda v: None)
+    for step in range(20):
+        optimizer.zero_grad()
+        guard.saw(x, y)
+        if step == 15:  # a device that errs in one pass
+            model.layers[2].fault = lambda h, x: h * float("nan")
+        loss = loss_of(x, y)
+        model.layers[2].fault = None
+        loss.backward()
+        guard.step(loss)
+    assert [(step, f.phase, f.module) for step, f in guard.findings] == [(15, "forward", "layers.2")]
+
+
+def test_z_loss():
+    logits = torch.randn(3, 7, requires_grad=True)
+    labels = torch.tensor([1, -100, 2])
+    z = torch.logsumexp(logits, -1)
+    torch.testing.assert_close(aplomb.z_loss(logits), 1e-4 * z.square().mean())
+    torch.testing.assert_close(aplomb.z_loss(logits, labels), 1e-4 * (z[0] ** 2 + z[2] ** 2) / 2)
+    assert float(aplomb.z_loss(logits.detach(), torch.full((3,), -100))) == 0
+    drifted = torch.nn.Parameter(logits.detach() + 40)
+    optimizer = torch.optim.SGD([drifted], lr=2000.0)
+    for _ in range(200):
+        optimizer.zero_grad()
+        aplomb.z_loss(drifted).backward()
+        optimizer.step()
+    assert float(torch.logsumexp(drifted, -1).abs().max()) < 1

@@ -22,7 +22,7 @@ for step in range(steps):
     loss.backward()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9)
     optimizer.step()
-    print({"loss": round(loss.item(), 4), "grad_norm": round(norm.item(), 4), "learning_rate": float(sys.argv[1]), "step": step})
+    print({"loss": round(loss.item(), 4), "grad_norm": round(norm.item(), 4), "learning_rate": 0.01, "step": step})
     time.sleep(0.01)
 print("saved", file=sys.stderr)
 sys.exit(3)

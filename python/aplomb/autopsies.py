@@ -1,6 +1,6 @@
 """Autopsy: which module, operation and sample made a step non-finite, or a loss jump.
 
-    finding = aplomb.autopsy(model, batch=lambda out: criterion(out, y))
+    finding = aplomb.autopsy(model, lambda x, y: criterion(model(x), y), x, y)
     print(finding)
 
 The failing batch is run once more with everything watched (aplomb.births), then in halves to find the samples that do
