@@ -24,7 +24,7 @@ ALLOWED = {
     "knowledge": ["core", "record"],
     "sources": ["core", "numerics", "scan", "record", "recorder", "checkpoint", "knowledge"],
     "detectors": ["core", "record"],
-    "diagnosis": ["core", "record", "knowledge", "detectors"],
+    "diagnosis": ["core", "record", "knowledge", "detectors", "plan"],
     "guard": ["core", "record", "scan", "detectors"],
     "plan": ["core", "record", "knowledge"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan"],

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> paths;
   bool json = false;
   bool fit = false;
+  std::string html;
   std::string gpu;
   double price = 0;
   std::vector<std::string> set;
@@ -72,6 +73,8 @@ class PlanCommand : public Command {
         ->check(CLI::NonNegativeNumber);
     app_->add_flag("--fit", options_.fit, "the changes that save memory, least disruptive first");
     app_->add_flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
+    app_->add_option("--html", options_.html, "write the plan as one self-contained page")
+        ->type_name("FILE");
     app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->capture_default_str();
@@ -79,7 +82,7 @@ class PlanCommand : public Command {
         "Examples:\n"
         "  aplomb plan Llama-3.1-8B/config.json --gpu H100 --method lora --batch 4\n"
         "  aplomb plan config.json axolotl.yaml --gpu 8xA100 --fit\n"
-        "  aplomb plan config.json training_args.json --gpu T4 --json\n"
+        "  aplomb plan config.json training_args.json --gpu T4 --html plan.html\n"
         "  aplomb plan config.json --gpu 8xH100 --zero 3 --samples 170000 --price 2.5\n"
         "\n"
         "Nothing is run or loaded: sizes come from the configuration (docs/plan.md).\n"
@@ -101,7 +104,8 @@ class PlanCommand : public Command {
       return k_exit_usage;
     }
     PlanView view{std::move(*made), {}, options_.fit, options_.price};
-    if (options_.fit) view.ladder = plan::ladder(known, framework, request, view.plan);
+    if (options_.fit || !options_.html.empty())
+      view.ladder = plan::ladder(known, framework, request, view.plan);
     return write(view);
   }
 
@@ -166,6 +170,12 @@ class PlanCommand : public Command {
     how.width = terminal_width();
     how.colour = wants_colour(options_.colour);
     how.unicode = is_utf8_locale();
+    if (!options_.html.empty()) {
+      if (const auto done = write_file(options_.html, plan_html(view)); !done) {
+        complain(done.error().text);
+        return k_exit_usage;
+      }
+    }
     const auto done = write_out(options_.json ? plan_json(view) : plan_text(view, how));
     if (!done) {
       complain(done.error().text);

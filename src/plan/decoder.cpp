@@ -39,16 +39,16 @@ Tensor Decoder::with_adapter(Tape& tape, const Tensor& x, const Tensor& base,
                              const StoredWeight& weight) const {
   const Weight& shape = weight.weight;
   Adapter& adapter = *weight.adapter;
-  Tensor wide = tape.cast(x, k_adapter_width);
+  Tensor wide = tape.cast(x, training_.adapter);
   if (training_.method == Method::dora) {
     wide = tape.dropout(wide, training_.adapter_dropout);
     const Tensor extra = magnitude(tape, wide, base, weight);
     return tape.cast(tape.add(base, extra), base.width);
   }
   const Tensor a =
-      tape.parameter(adapter.a, shape.in * training_.rank, k_adapter_width, &adapter.of_a);
+      tape.parameter(adapter.a, shape.in * training_.rank, training_.adapter, &adapter.of_a);
   const Tensor b =
-      tape.parameter(adapter.b, shape.out * training_.rank, k_adapter_width, &adapter.of_b);
+      tape.parameter(adapter.b, shape.out * training_.rank, training_.adapter, &adapter.of_b);
   const Tensor low = tape.linear(tape.dropout(wide, training_.adapter_dropout), a, tokens_,
                                  shape.in, training_.rank);
   const Tensor up = tape.scale(tape.linear(low, b, tokens_, training_.rank, shape.out));
@@ -61,23 +61,23 @@ Tensor Decoder::magnitude(Tape& tape, const Tensor& wide, const Tensor& base,
                           const StoredWeight& weight) const {
   const Weight& shape = weight.weight;
   Adapter& adapter = *weight.adapter;
-  const int width = tape.autocast() > 0 ? tape.autocast() : k_adapter_width;
-  const bool casts = width != k_adapter_width;
+  const int width = tape.autocast() > 0 ? tape.autocast() : training_.adapter;
+  const bool casts = width != training_.adapter;
   const double square = shape.in * shape.in;
   const double whole = shape.in * shape.out;
   Ledger& ledger = tape.ledger();
-  const Held eye = hold(ledger, Part::passing, square * (k_adapter_width + (casts ? width : 0)));
+  const Held eye = hold(ledger, Part::passing, square * (training_.adapter + (casts ? width : 0)));
   const Held product = hold(ledger, Part::passing, whole * width);
-  const Held update = hold(ledger, Part::passing, casts ? whole * k_adapter_width : 0);
-  const Held copy = hold(ledger, Part::passing, weight.width == 4 ? 0 : whole * k_adapter_width);
+  const Held update = hold(ledger, Part::passing, casts ? whole * training_.adapter : 0);
+  const Held copy = hold(ledger, Part::passing, weight.width == 4 ? 0 : whole * training_.adapter);
   tape.clock().run(2 * (square + whole) * training_.rank, width, (square + 3 * whole) * 4);
   hold(ledger, Part::passing, 2 * whole * 4);  // W + BA, and its scaled second term
   const Tensor scale =
-      tape.parameter(adapter.magnitude, shape.out, k_adapter_width, &adapter.of_magnitude);
+      tape.parameter(adapter.magnitude, shape.out, training_.adapter, &adapter.of_magnitude);
   const Tensor a =
-      tape.parameter(adapter.a, shape.in * training_.rank, k_adapter_width, &adapter.of_a);
+      tape.parameter(adapter.a, shape.in * training_.rank, training_.adapter, &adapter.of_a);
   const Tensor b =
-      tape.parameter(adapter.b, shape.out * training_.rank, k_adapter_width, &adapter.of_b);
+      tape.parameter(adapter.b, shape.out * training_.rank, training_.adapter, &adapter.of_b);
   const Tensor ratio = tape.scale(scale);
   const Tensor low = tape.linear(wide, a, tokens_, shape.in, training_.rank);
   const Tensor up = tape.linear(low, b, tokens_, training_.rank, shape.out);
@@ -100,6 +100,11 @@ Tensor Decoder::rotate(Tape& tape, const Tensor& x) const {
   return tape.add(left, tape.multiply(turned, cosines));
 }
 
+/// c * tanh(x / c).
+Tensor Decoder::cap(Tape& tape, const Tensor& x) {
+  return tape.scale(tape.saving_result(tape.scale(x)));
+}
+
 Tensor Decoder::eager_attention(Tape& tape, const Tensor& q, const Tensor& k,
                                 const Tensor& v) const {
   const double pairs = tokens_ * training_.length * shape_.heads;
@@ -114,7 +119,8 @@ Tensor Decoder::eager_attention(Tape& tape, const Tensor& q, const Tensor& k,
     const Tensor mask{hold(tape.ledger(), Part::passing, 0), pairs / shape_.heads, training_.stored,
                       -1, nullptr};
     const Tensor scores = tape.scale(tape.matmul(queries, keys, pairs, flops));
-    weights = tape.softmax(tape.add(scores, mask), shape_.rotary ? 4 : 0);
+    const Tensor bent = shape_.capped ? cap(tape, scores) : scores;
+    weights = tape.softmax(tape.add(bent, mask), shape_.rotary ? 4 : 0);
   }
   weights = tape.dropout(tape.cast(weights, q.width), shape_.attention_dropout);
   const Tensor out = tape.matmul(weights, values, q.count, flops);
@@ -220,15 +226,21 @@ Tensor Decoder::experts(Tape& tape, const Tensor& x, std::size_t index) const {
   return tape.add(routed, tape.multiply(opened, shared));
 }
 
+/// Sequence parallel: a reduce-scatter leaves each GPU its share of the tokens (arXiv:2205.05198).
+Tensor Decoder::to_residual(Tape& tape, const Tensor& x) const {
+  return training_.sequence ? tape.mean(x, residual_ * shape_.hidden) : x;
+}
+
 Tensor Decoder::layer(Tape& tape, const Tensor& x, std::size_t index) const {
   const StoredWeight* weight = weights_.find(index, "norm");
   const bool post = shape_.extra_norms > 0;
-  Tensor inner = self_attention(tape, norm(tape, x, weight, residual_), index);
+  Tensor inner = to_residual(tape, self_attention(tape, norm(tape, x, weight, residual_), index));
   if (post) inner = norm(tape, inner, weight, residual_);
   const Tensor middle = tape.add(x, inner);
   const Tensor normal = norm(tape, middle, weight, residual_);
   inner = shape_.experts > 0 ? experts(tape, normal, index)
                              : feed_forward(tape, normal, index, shape_.ffn);
+  inner = to_residual(tape, inner);
   if (post) inner = norm(tape, inner, weight, residual_);
   return tape.add(middle, inner);
 }
@@ -246,7 +258,7 @@ Tensor Decoder::head(Tape& tape, const Tensor& x) const {
   }
   const Tensor logits = tape.linear(scored, use(tape, *weight), kept, shape_.hidden, shape_.vocab);
   logits.storage->become(Part::logits);
-  Tensor loss = tape.cross_entropy(logits);
+  Tensor loss = tape.cross_entropy(shape_.capped ? cap(tape, logits) : logits);
   tape.enter(outside);
   return loss;
 }

@@ -27,8 +27,10 @@ class Decoder {
                       const StoredWeight& weight) const;
   Tensor magnitude(Tape& tape, const Tensor& wide, const Tensor& base,
                    const StoredWeight& weight) const;
+  Tensor to_residual(Tape& tape, const Tensor& x) const;
   Tensor head(Tape& tape, const Tensor& x) const;
   std::vector<Held> shared_by_layers(Tape& tape, int width) const;
+  static Tensor cap(Tape& tape, const Tensor& x);
   static Tensor use(Tape& tape, const StoredWeight& weight);
 
   const ModelShape& shape_;

@@ -57,6 +57,7 @@ SeenMachine machine_of(const Known& known, const std::string& gpu, const Trainin
   out.peak_flops = width >= 4 ? wide : narrow;
   out.machine.rates = {narrow * figure("products"), wide * figure("products"),
                        card.bandwidth_bytes_per_s * figure("bandwidth")};
+  out.machine.host_bytes_per_s = figure("pcie_gb_per_s") * 1e9 * figure("link");
   const double link =
       card.link_bytes_per_s > 0 ? card.link_bytes_per_s : figure("pcie_gb_per_s") * 1e9;
   const double between = figure("node_link_gb_per_s") * 1e9;

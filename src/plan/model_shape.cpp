@@ -13,8 +13,9 @@ namespace {
 
 using simdjson::dom::element;
 
-/// Worst error of the generic description over the architectures of docs/plan.md.
-constexpr double k_generic_error = 0.25;
+/// Worst error found where an architecture that is not listed was taken as Llama-like
+/// (docs/plan.md).
+constexpr double k_generic_error = 0.30;
 
 std::optional<element> family_of(std::string_view type) {
   for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "families")) {
@@ -41,6 +42,7 @@ void take_family(ModelShape& shape, element family) {
   shape.fused_gate_up = knowledge::truth_of(family, "fused_gate_up");
   shape.conv1d = shape.type == "gpt2";
   shape.tied = knowledge::truth_of(family, "tied");
+  shape.capped = knowledge::truth_of(family, "capped");
   shape.qkv_bias = knowledge::truth_of(family, "qkv_bias");
   shape.out_bias = knowledge::truth_of(family, "out_bias");
   shape.mlp_bias = knowledge::truth_of(family, "mlp_bias");
@@ -90,10 +92,11 @@ void take_sizes(ModelShape& shape, const Known& known) {
 }
 
 void take_switches(ModelShape& shape, const Known& known) {
+  const bool only_qkv = shape.qkv_bias && !shape.out_bias;
   shape.tied = known.truth("model.tie_embeddings", shape.tied);
   shape.qkv_bias = known.truth("model.attention_bias", shape.qkv_bias);
   // `attention_bias` of Llama-like models is on all four projections.
-  if (known.has("model.attention_bias")) shape.out_bias = shape.qkv_bias;
+  if (known.has("model.attention_bias") && !only_qkv) shape.out_bias = shape.qkv_bias;
   shape.mlp_bias = known.truth("model.mlp_bias", shape.mlp_bias);
   shape.activation = activation_of(known.word("model.activation"), shape.activation);
   shape.dropout = known.number("model.dropout", shape.dropout);
@@ -148,6 +151,41 @@ std::string ModelShape::matrix(const std::string& role) const {
   const auto own = names.find(role);
   if (own != names.end()) return own->second;
   return role == "out" ? "o_proj" : role + "_proj";
+}
+
+bool take_named_model(Known& known) {
+  std::string name = lower(known.word("model.name"));
+  std::replace(name.begin(), name.end(), '_', '-');
+  std::string longest;
+  element found;
+  for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "models")) {
+    const std::string match = knowledge::text_of(entry, "match");
+    if (match.size() <= longest.size() || name.find(match) == std::string::npos) continue;
+    longest = match;
+    found = entry;
+  }
+  if (longest.empty()) return false;
+  const auto put = [&](const char* setting, Value value) {
+    if (!known.has(setting)) known.put(setting, std::move(value), "known model");
+  };
+  put("model.type", knowledge::text_of(found, "type"));
+  constexpr std::pair<const char*, const char*> k_sizes[] = {
+      {"layers", "model.layers"},
+      {"hidden", "model.hidden"},
+      {"ffn", "model.ffn"},
+      {"heads", "model.heads"},
+      {"kv_heads", "model.kv_heads"},
+      {"vocab", "model.vocab_size"},
+      {"positions", "model.max_positions"},
+      {"experts", "model.experts"},
+      {"experts_per_token", "model.experts_per_token"},
+      {"expert_ffn", "model.expert_ffn"}};
+  for (const auto& [key, setting] : k_sizes) {
+    if (const double size = knowledge::number_of(found, key); size > 0) put(setting, size);
+  }
+  put("model.tie_embeddings",
+      knowledge::truth_of(found, "tied", knowledge::text_of(found, "type") == "gpt2"));
+  return true;
 }
 
 Result<ModelShape> model_shape(const Known& known) {

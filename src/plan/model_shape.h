@@ -34,6 +34,7 @@ struct ModelShape {
   bool fused_gate_up = false;
   bool conv1d = false;  ///< GPT-2's way to write a linear layer
   bool tied = false;
+  bool capped = false;  ///< scores and logits go through a tanh (Gemma 2)
   bool qkv_bias = false, out_bias = false, mlp_bias = false;
   NormPlace qk_norm = NormPlace::none;
   std::string activation = "silu";
@@ -44,6 +45,10 @@ struct ModelShape {
 
   std::string matrix(const std::string& role) const;  ///< its name: `q` -> `q_proj`
 };
+
+/// The sizes of a model that is only named, as settings where `known` is silent; whether it was
+/// found.
+bool take_named_model(Known& known);
 
 /// What is missing is said in the error: the sizes that no family has a default for.
 Result<ModelShape> model_shape(const Known& known);

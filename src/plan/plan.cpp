@@ -11,6 +11,7 @@ constexpr double k_seconds_an_hour = 3600;
 
 std::string bound_of(const Step& step) {
   const double memory = step.memory_s + step.optimizer_s;
+  if (step.host_s > std::max(step.product_s, memory)) return "host";
   if (step.exposed_s > std::max(step.product_s, memory)) return "interconnect";
   return step.product_s >= memory ? "compute" : "memory";
 }
@@ -39,9 +40,14 @@ Result<Plan> make_plan(const Known& stated, std::string_view framework,
   Known known = stated;
   const double named = gpus_named(request.gpu);
   if (named > 0 && !known.has("dist.world_size")) known.put("dist.world_size", named, "gpu");
-  auto shape = model_shape(known);
-  if (!shape) return tl::unexpected(shape.error());
   Plan plan;
+  auto shape = model_shape(known);
+  if (!shape && take_named_model(known)) {
+    shape = model_shape(known);
+    plan.assumed.push_back({"model", "sizes of " + known.word("model.name") +
+                                         " as published: no config.json was given"});
+  }
+  if (!shape) return tl::unexpected(shape.error());
   plan.shape = std::move(*shape);
   plan.training = training_of(known, plan.shape, framework, plan.assumed);
   const SeenMachine seen = machine_of(known, request.gpu, plan.training);

@@ -50,7 +50,7 @@ struct Plan {
   bool fits = true;
   double tokens_per_s = 0;  ///< over all GPUs; 0: unknown
   double mfu = 0;
-  std::string bound;  ///< `compute`, `memory`, `interconnect`
+  std::string bound;  ///< `compute`, `memory`, `interconnect`, `host`
   std::optional<double> epoch_s;
   std::optional<double> epoch_cost;
   std::vector<Assumption> assumed;

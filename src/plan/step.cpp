@@ -144,7 +144,23 @@ class StepRun {
                          2 * weights_.trained_bytes() / shards) /
                         machine_.rates.bytes_per_s;
     exchange();
-    step_.step_s = step_.product_s + step_.memory_s + step_.optimizer_s + step_.exposed_s;
+    host();
+    step_.step_s =
+        step_.product_s + step_.memory_s + step_.optimizer_s + step_.exposed_s + step_.host_s;
+  }
+
+  /// Offloaded state costs the way of its gradients to the host and of the new weights back, once a
+  /// step; offloaded weights cost their own way for forward and for backward. What the host
+  /// computes is not counted.
+  void host() {
+    if (machine_.host_bytes_per_s <= 0) return;
+    double bytes = 0;
+    const double share = 1 / training_.ranks();
+    if (training_.offload_optimizer)
+      bytes += 2 * weights_.trained_bytes() * (training_.zero >= 1 ? share : 1);
+    if (training_.offload_weights)
+      bytes += 2 * weights_.base() * training_.stored * share * training_.accumulation;
+    step_.host_s = bytes / machine_.host_bytes_per_s;
   }
 
   /// Ring collectives move (n - 1) / n of the bytes a pass; an all-reduce makes two

@@ -31,7 +31,8 @@ struct Step {
 
   double flops = 0;        ///< of one micro-batch on this GPU, recomputation included
   double model_flops = 0;  ///< without recomputation (arXiv:2204.02311, appendix B)
-  double product_s = 0, memory_s = 0, optimizer_s = 0, exchange_s = 0, exposed_s = 0, step_s = 0;
+  double product_s = 0, memory_s = 0, optimizer_s = 0, exchange_s = 0, exposed_s = 0, host_s = 0,
+         step_s = 0;
   double tokens = 0;  ///< a step, over all GPUs
 };
 
@@ -39,6 +40,7 @@ struct Step {
 struct Machine {
   Rates rates;
   double link_bytes_per_s = 0;  ///< to the other GPUs, one direction
+  double host_bytes_per_s = 0;  ///< to the host
   double memory_bytes = 0;
 };
 

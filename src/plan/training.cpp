@@ -114,6 +114,7 @@ void read_precision(Training& training, const Known& known, std::vector<Assumpti
   if (training.deepspeed &&
       compute == 2) {  // deepspeed/runtime/bf16_optimizer.py, stage_1_and_2.py
     training.stored = 2;
+    training.adapter = 2;
     training.master = true;
     training.autocast = 0;
   }

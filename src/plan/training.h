@@ -28,6 +28,7 @@ struct Training {
 
   int stored = 4;       ///< bytes a parameter of the base
   int autocast = 0;     ///< bytes that products are cast to; 0: as stored
+  int adapter = 4;      ///< bytes a parameter of an adapter: peft casts them up
   bool master = false;  ///< fp32 copies of 16-bit weights in the optimizer (DeepSpeed, Megatron)
   Optimizer optimizer = Optimizer::adamw;
   Attention attention = Attention::fused;

@@ -62,10 +62,10 @@ void Weights::adapt(StoredWeight& stored) {
   const double shards = training_.zero >= 3 ? training_.ranks() : 1;
   const double share = training_.zero >= 2 ? 1 / training_.ranks() : 1;
   const auto add = [&](Held& held, Gradient& gradient, double in, double out) {
-    held = hold(ledger_, Part::adapter, in * out * k_adapter_width / shards);
+    held = hold(ledger_, Part::adapter, in * out * training_.adapter / shards);
     gradient.share = share;
     adapter_ += in * out;
-    count_trained({"", "", in, out, 1, true}, in * out, k_adapter_width);
+    count_trained({"", "", in, out, 1, true}, in * out, training_.adapter);
   };
   add(made->a, made->of_a, base.in, training_.rank);
   add(made->b, made->of_b, training_.rank, base.out);
@@ -90,10 +90,10 @@ void Weights::complete_gradients() {
   const auto complete = [&](StoredWeight& each) {
     if (each.trains) fill(*each.gradient, each.weight.count() * each.width);
     if (each.adapter == nullptr) return;
-    fill(each.adapter->of_a, each.weight.in * training_.rank * k_adapter_width);
-    fill(each.adapter->of_b, each.weight.out * training_.rank * k_adapter_width);
+    fill(each.adapter->of_a, each.weight.in * training_.rank * training_.adapter);
+    fill(each.adapter->of_b, each.weight.out * training_.rank * training_.adapter);
     if (each.adapter->magnitude != nullptr)
-      fill(each.adapter->of_magnitude, each.weight.out * k_adapter_width);
+      fill(each.adapter->of_magnitude, each.weight.out * training_.adapter);
   };
   for (std::vector<StoredWeight>& layer : layers_)
     for (StoredWeight& each : layer) complete(each);

@@ -29,8 +29,6 @@ struct StoredWeight {
   std::unique_ptr<Adapter> adapter;
 };
 
-inline constexpr int k_adapter_width = 4;
-
 class Weights {
  public:
   /// `local`: the shape as one GPU holds it (tensor and pipeline parallel).

@@ -87,6 +87,7 @@ ordered_json speed_json(const plan::Plan& plan) {
           {"optimizer_s", step.optimizer_s},
           {"exchange_s", step.exchange_s},
           {"exposed_s", step.exposed_s},
+          {"host_s", step.host_s},
           {"flops", step.flops},
           {"figures_verified", plan.rates_verified}};
 }

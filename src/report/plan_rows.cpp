@@ -18,7 +18,7 @@ std::string detail_of(const plan::Plan& plan, Part part) {
   switch (part) {
     case Part::weights:
       return fmt::format("{} parameters{}", show_count(step.parameters),
-                         training.quantised ? fmt::format(", base in {:.0f} bits", training.bits)
+                         training.quantised ? fmt::format(", {:.0f}-bit base", training.bits)
                                             : ", " + width_text(training.stored));
     case Part::adapter:
       return fmt::format("{} parameters, fp32", show_count(step.adapter));

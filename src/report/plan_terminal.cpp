@@ -104,6 +104,10 @@ class PlanPage {
                        "within {:.0f} %",
                        shape.type.empty() ? "its type" : sanitize(shape.type), 100 * shape.error));
     }
+    if (shape.known_family && shape.error > 0.05) {
+      more(Style::warn, fmt::format("memory of `{}` models is planned within {:.0f} %",
+                                    sanitize(shape.type), 100 * shape.error));
+    }
     std::string batch = fmt::format("{:.0f} x {:.0f} tokens", training.micro, training.length);
     if (training.accumulation > 1) batch += fmt::format(" x {:.0f} passes", training.accumulation);
     if (training.gpus > 1) batch += fmt::format(" x {:.0f} ranks", training.ranks());
@@ -189,6 +193,8 @@ class PlanPage {
       shares += fmt::format(", waiting for other GPUs {:.0f} % ({} exchanged, the rest hidden)",
                             100 * step.exposed_s / all, show_time(step.exchange_s));
     }
+    if (step.host_s > 0)
+      shares += fmt::format(", transfers to and from the host {:.0f} %", 100 * step.host_s / all);
     more(Style::dim, shares);
     if (!plan_.epoch_s) return;
     std::string epoch = fmt::format("{} an epoch", show_time(*plan_.epoch_s));

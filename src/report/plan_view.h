@@ -1,5 +1,5 @@
 #pragma once
-/// Views of a Plan: the terminal's and JSON (schema `aplomb.plan/1`).
+/// Views of a Plan: the terminal's, JSON (schema `aplomb.plan/1`) and a page of its own.
 
 #include <string>
 #include <vector>
@@ -18,6 +18,7 @@ struct PlanView {
 
 std::string plan_text(const PlanView& view, const RenderOptions& options);
 std::string plan_json(const PlanView& view);
+std::string plan_html(const PlanView& view);
 
 /// Bytes that are no tensors of the step, as rows beside plan::Part's: what both views list.
 struct PlanRow {

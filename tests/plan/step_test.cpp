@@ -70,6 +70,26 @@ TEST(PlanStep, CountsTheActiveParametersOfAMixture) {
   EXPECT_EQ(active_parameters_of(mixtral.shape), 12879925248.0);
 }
 
+TEST(PlanStep, ModelsThatAreOnlyNamedHaveThePublishedNumberOfParameters) {
+  const std::pair<const char*, double> k_published[] = {
+      {"meta-llama/Llama-2-7b-hf", 6738415616},
+      {"meta-llama/Meta-Llama-3-8B-Instruct", 8030261248},
+      {"unsloth/Llama-3.2-1B", 1235814400},
+      {"meta-llama/Llama-3.2-3B-Instruct", 3212749824},
+      {"meta-llama/Llama-3.1-70B", 70553706496},
+      {"TinyLlama/TinyLlama-1.1B-Chat-v1.0", 1100048384},
+      {"mistralai/Mistral-7B-v0.1", 7241732096},
+      {"Qwen/Qwen2.5-0.5B-Instruct", 494032768},
+      {"Qwen/Qwen2.5-7B", 7615616512},
+      {"Qwen/Qwen3-0.6B", 596049920},
+      {"Qwen/Qwen3-8B", 8190735360},
+      {"Qwen/Qwen3-30B-A3B", 30532122624},
+      {"HuggingFaceTB/SmolLM2-135M", 134515008},
+      {"gpt2-xl", 1557611200}};
+  for (const auto& [name, parameters] : k_published)
+    EXPECT_EQ(plan_of({{"model.name", std::string(name)}}).step.parameters, parameters) << name;
+}
+
 TEST(PlanStep, AdamKeepsTwelveBytesAParameterBesideSixteenBitWeights) {
   const Plan plan = plan_of(llama_8b(), {{"dist.zero_stage", 1.0}});
   EXPECT_NEAR(plan.step.whole[Part::optimizer] / plan.step.parameters, 12, 0.01);
