@@ -13,9 +13,16 @@ inline std::uint64_t load8(const char* p) {
   return word;
 }
 
+inline std::uint32_t load4(const char* p) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, p, sizeof word);
+  return word;
+}
+
 /// memcmp() == 0 for pieces of a few dozen bytes.
 inline bool same_bytes(const char* a, const char* b, std::size_t size) {
   if (size < 8) {
+    if (size >= 4) return load4(a) == load4(b) && load4(a + size - 4) == load4(b + size - 4);
     for (std::size_t i = 0; i < size; ++i) {
       if (a[i] != b[i]) return false;
     }

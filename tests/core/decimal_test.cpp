@@ -64,6 +64,33 @@ TEST(ReadDecimal, RoundsAsTheStandardLibraryWhateverTheForm) {
   }
 }
 
+TEST(ReadDecimal, ReadsTheSameWithinALongText) {
+  // Numbers in the middle of a line are read in wider pieces than those at its ends.
+  std::mt19937_64 random(17);
+  for (int i = 0; i < 200000; ++i) {
+    std::string number;
+    const std::size_t digits = 1 + random() % 40;
+    const std::size_t point = random() % 42;
+    for (std::size_t k = 0; k < digits; ++k) {
+      if (k == point) number += '.';
+      number += static_cast<char>('0' + random() % 10);
+    }
+    if (random() % 4 == 0) number += "e-07";
+    const std::size_t before = random() % 24;
+    std::string line(before, "9.x "[random() % 4]);
+    line += number;
+    line += ":/ ,"[random() % 4];  // `:` and `/` stand beside the digits in ASCII
+    line.append(random() % 24, '7');
+    double inside = 0;
+    const char* const at = line.data() + before;
+    const char* const after = read_unsigned(line.data(), at, line.data() + line.size(), inside);
+    double alone = 0;
+    ASSERT_EQ(read_decimal(number, alone), number.size()) << number;
+    ASSERT_EQ(static_cast<std::size_t>(after - at), number.size()) << line;
+    ASSERT_EQ(inside, alone) << line;
+  }
+}
+
 TEST(ReadDecimal, RoundsAsTheCLibraryNextToTheMiddleOfTwoDoubles) {
   std::mt19937_64 random(13);
   for (int i = 0; i < 20000; ++i) {

@@ -40,7 +40,7 @@ inline const char* read_number(const Text& text, const char* p, double& value) {
   const Scanned found = scan_number(text.first, p, text.end);
   const char* q = p + found.size;
   // `nanms`: the finder takes no unit behind NaN.
-  if (found.size > 0 && q < text.end && is_letter(*q) && !std::isfinite(found.value)) return p;
+  if (!std::isfinite(found.value) && found.size > 0 && q < text.end && is_letter(*q)) return p;
   value = found.value;
   return q;
 }
@@ -59,11 +59,9 @@ const char* ShapeCache::take(const Piece& piece, std::string_view line, const ch
       after = read_number(text, p, ignored);
       break;
     case Slot::epoch_sample:
-      after = read_whole(text, p, record.place.epoch);
-      if (after == p) {
-        after = read_number(text, p, record.place.epoch);
+      after = read_number(text, p, record.place.epoch);
+      if (!std::all_of(p, after, is_digit))
         record.samples.push_back({piece.key, record.place.epoch});
-      }
       break;
     case Slot::digits:
       while (after < text.end && is_digit(*after)) ++after;
@@ -92,6 +90,23 @@ const char* ShapeCache::take(const Piece& piece, std::string_view line, const ch
   return after == p ? nullptr : after;
 }
 
+/// Behind the literal of a piece that stands at p, and the blanks around it; null where it does
+/// not. Mostly it stands there as it was learned, blanks and all.
+inline const char* ShapeCache::literal(const Shape& shape, const Piece& piece, const char* p,
+                                       const char* end) {
+  const char* const text = shape.literals.data();
+  const auto left = static_cast<std::size_t>(end - p);
+  const bool as_learned = left >= piece.size && same_bytes(p, text + piece.begin, piece.size) &&
+                          (left == piece.size || !is_blank(p[piece.size]));
+  if (as_learned) return p + piece.size;
+  p = skip_blanks(p, end);
+  if (static_cast<std::size_t>(end - p) < piece.core_size ||
+      !same_bytes(p, text + piece.core_begin, piece.core_size)) {
+    return nullptr;
+  }
+  return skip_blanks(p + piece.core_size, end);
+}
+
 bool ShapeCache::fits(const Shape& shape, std::string_view line, Record& record) {
   const Text text{line.data(), line.data() + line.size()};
   const char* p = text.first;
@@ -100,12 +115,8 @@ bool ShapeCache::fits(const Shape& shape, std::string_view line, Record& record)
   record.samples.clear();
   record.train_loss = shape.train_loss;
   for (const Piece& piece : shape.pieces) {
-    p = skip_blanks(p, text.end);
-    if (static_cast<std::size_t>(text.end - p) < piece.size ||
-        !same_bytes(p, shape.literals.data() + piece.begin, piece.size)) {
-      return false;
-    }
-    p = skip_blanks(p + piece.size, text.end);
+    p = literal(shape, piece, p, text.end);
+    if (p == nullptr) return false;
     if (piece.slot != Slot::sample) {
       p = take(piece, line, p, record);
       if (p == nullptr) return false;
@@ -198,13 +209,12 @@ std::vector<ShapeCache::Span> ShapeCache::spans_of(const std::vector<Pair>& pair
 
 /// Ends the piece whose literal has been written from `begin` on.
 void ShapeCache::close(Shape& shape, std::uint32_t begin, const Span& span) {
-  std::string& text = shape.literals;
-  while (text.size() > begin && is_blank(text.back())) text.pop_back();
-  const std::size_t lead = text.find_first_not_of(" \t", begin);
-  if (lead != std::string::npos) begin = static_cast<std::uint32_t>(lead);
-  const auto size =
-      static_cast<std::uint32_t>(text.size() - std::min<std::size_t>(begin, text.size()));
-  shape.pieces.push_back({begin, size, span.slot, span.key, span.factor});
+  const std::string_view text = std::string_view(shape.literals).substr(begin);
+  const std::size_t last = text.find_last_not_of(" \t");  // npos + 1: none
+  const std::size_t lead = last == std::string_view::npos ? 0 : text.find_first_not_of(" \t");
+  shape.pieces.push_back(
+      {begin, static_cast<std::uint32_t>(text.size()), begin + static_cast<std::uint32_t>(lead),
+       static_cast<std::uint32_t>(last + 1 - lead), span.slot, span.key, span.factor});
 }
 
 ShapeCache::Shape ShapeCache::build(std::string_view line, const std::vector<Pair>& pairs,

@@ -59,8 +59,10 @@ class ShapeCache {
     digits,  ///< digits of a time or a name
   };
   struct Piece {
-    std::uint32_t begin = 0;  ///< literal before the slot, without the blanks at its ends
+    std::uint32_t begin = 0;  ///< literal before the slot, with the blanks at its ends
     std::uint32_t size = 0;
+    std::uint32_t core_begin = 0;  ///< the same without them
+    std::uint32_t core_size = 0;
     Slot slot = Slot::end;
     KeyId key = KeyTable::k_none;
     double factor = 1;
@@ -84,6 +86,8 @@ class ShapeCache {
   };
 
   static bool fits(const Shape& shape, std::string_view line, Record& record);
+  static const char* literal(const Shape& shape, const Piece& piece, const char* p,
+                             const char* end);
   static const char* take(const Piece& piece, std::string_view line, const char* p, Record& record);
   static Span span_of(const Pair& pair, Place& seen, std::vector<Sample>& left, Slot& total);
   static std::vector<Span> spans_of(const std::vector<Pair>& pairs,
