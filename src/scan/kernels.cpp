@@ -1,4 +1,4 @@
-// The scan of fp32, bf16 and fp16, once for each SIMD target.
+// The scan of fp32, bf16, fp16 and fp8, once for each SIMD target; of fp64: simd_f64-inl.h.
 //
 // Elements are taken in blocks of k_block, small enough that the processor runs ahead into the next
 // block's memory while it counts this one. The first pass over a block reads it from memory: every
@@ -23,6 +23,7 @@
 #include <hwy/highway.h>
 
 #include "scan/element.h"
+#include "scan/simd_f64-inl.h"
 #include "scan/simd_histogram-inl.h"
 #include "scan/simd_read-inl.h"
 
@@ -55,47 +56,6 @@ struct Sums {
   VD x[8];
   VD squares[8];
 };
-
-struct Extremes {
-  int top = 0;     ///< largest exponent byte
-  int bottom = 0;  ///< smallest
-};
-
-/// Lane by lane.
-struct Range {
-  VB most, least;
-};
-
-/// Whether all exponents lie within [low, high].
-HWY_INLINE bool is_within(Range range, int low, int high) {
-  const U8 d;
-  const VB above = hn::SaturatedSub(range.most, hn::Set(d, static_cast<std::uint8_t>(high)));
-  const VB below = hn::SaturatedSub(hn::Set(d, static_cast<std::uint8_t>(low)), range.least);
-  return hn::AllTrue(d, hn::Eq(hn::Or(above, below), hn::Zero(d)));
-}
-
-HWY_INLINE Extremes extremes_of(Range range) {
-  const U8 d;
-  const hn::CappedTag<std::uint8_t, 16> d16;
-  const std::size_t bytes = hn::Lanes(d);
-  HWY_ALIGN std::uint8_t lanes[2 * HWY_MAX_BYTES];
-  hn::Store(range.most, d, lanes);
-  hn::Store(range.least, d, lanes + bytes);
-  auto top = hn::Load(d16, lanes);
-  auto bottom = hn::Load(d16, lanes + bytes);
-  for (std::size_t i = 16; i < bytes; i += 16) {
-    top = hn::Max(top, hn::Load(d16, lanes + i));
-    bottom = hn::Min(bottom, hn::Load(d16, lanes + bytes + i));
-  }
-  hn::Store(top, d16, lanes);
-  hn::Store(bottom, d16, lanes + bytes);
-  Extremes found{lanes[0], lanes[bytes]};
-  for (std::size_t i = 1; i < 16; ++i) {
-    found.top = std::max<int>(found.top, lanes[i]);
-    found.bottom = std::min<int>(found.bottom, lanes[bytes + i]);
-  }
-  return found;
-}
 
 HWY_INLINE void add_vector(const std::uint32_t* bits, VD& x, VD& squares) {
   const hn::Rebind<float, F64> single;
@@ -316,6 +276,12 @@ TensorStats scan_any(TensorView tensor) {
       return scan_blocks<ReadBf16>(tensor);
     case ScalarType::f16:
       return scan_blocks<ReadF16>(tensor);
+    case ScalarType::f8_e4m3:
+      return scan_blocks<ReadE4m3>(tensor);
+    case ScalarType::f8_e5m2:
+      return scan_blocks<ReadE5m2>(tensor);
+    case ScalarType::f64:
+      return scan_f64(tensor);
     default:
       return scan_blocks<ReadF32>(tensor);
   }

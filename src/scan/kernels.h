@@ -1,6 +1,6 @@
 #pragma once
-/// The SIMD kernels behind scan() and difference(): fp32, bf16 and fp16 (kernels.cpp,
-/// difference_kernels.cpp, compiled once for each target of Highway).
+/// The SIMD kernels behind scan() (all floating types) and difference() (fp32, bf16, fp16;
+/// kernels.cpp, difference_kernels.cpp, compiled once for each target of Highway).
 
 #include <string_view>
 

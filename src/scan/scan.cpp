@@ -32,40 +32,6 @@ constexpr std::array<TypeSpec, 12> k_types = {{{"F64", 8},
                                                {"U8", 1},
                                                {"BOOL", 1}}};
 
-/// fp8 has 256 values: count each, then every statistic follows from the counts.
-TensorStats scan_fp8(TensorView tensor, Format format) {
-  std::array<std::array<std::uint64_t, 256>, 4>
-      counts{};  // four tables: no store waits for the one before it
-  const auto* bytes = static_cast<const unsigned char*>(tensor.data);
-  for (std::uint64_t i = 0; i < tensor.count; ++i) ++counts[i & 3U][bytes[i]];
-  TensorStats stats;
-  stats.count = tensor.count;
-  std::array<bool, 256> nonfinite{};
-  for (std::size_t code = 0; code < 256; ++code) {
-    const std::uint64_t times =
-        counts[0][code] + counts[1][code] + counts[2][code] + counts[3][code];
-    const double value = decode(format, code);
-    nonfinite[code] = !std::isfinite(value);
-    if (times == 0) continue;
-    TensorStats one;
-    scan_detail::add_element(one, 0, value);
-    stats.nan += one.nan * times;
-    stats.inf += one.inf * times;
-    stats.zeros += one.zeros * times;
-    stats.sum += one.sum * static_cast<double>(times);
-    stats.sum_squares += one.sum_squares * static_cast<double>(times);
-    stats.max_abs = std::max(stats.max_abs, one.max_abs);
-    stats.min_abs = std::min(stats.min_abs, one.min_abs);
-    for (std::size_t bin = 0; bin < 256; ++bin) stats.exponents[bin] += one.exponents[bin] * times;
-  }
-  if (stats.nan + stats.inf > 0) {
-    const auto* first = std::find_if(bytes, bytes + tensor.count,
-                                     [&](unsigned char code) { return nonfinite[code]; });
-    stats.first_nonfinite = first - bytes;
-  }
-  return stats;
-}
-
 TensorView part_of(TensorView tensor, std::uint64_t from, std::uint64_t count) {
   return {static_cast<const char*>(tensor.data) + from * size_of(tensor.type), count, tensor.type};
 }
@@ -180,14 +146,13 @@ TensorStats scan_reference(TensorView tensor) {
 
 TensorStats scan(TensorView tensor) {
   switch (tensor.type) {
+    case ScalarType::f64:
     case ScalarType::f32:
     case ScalarType::bf16:
     case ScalarType::f16:
-      return scan_detail::scan_simd(tensor);
     case ScalarType::f8_e4m3:
-      return scan_fp8(tensor, Format::fp8_e4m3);
     case ScalarType::f8_e5m2:
-      return scan_fp8(tensor, Format::fp8_e5m2);
+      return scan_detail::scan_simd(tensor);
     default:
       return scan_reference(tensor);
   }

@@ -26,6 +26,47 @@ namespace aplomb::scan_detail {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
+struct Extremes {
+  int top = 0;     ///< largest exponent byte
+  int bottom = 0;  ///< smallest
+};
+
+/// Lane by lane.
+struct Range {
+  VB most, least;
+};
+
+/// Whether all exponents lie within [low, high].
+HWY_INLINE bool is_within(Range range, int low, int high) {
+  const U8 d;
+  const VB above = hn::SaturatedSub(range.most, hn::Set(d, static_cast<std::uint8_t>(high)));
+  const VB below = hn::SaturatedSub(hn::Set(d, static_cast<std::uint8_t>(low)), range.least);
+  return hn::AllTrue(d, hn::Eq(hn::Or(above, below), hn::Zero(d)));
+}
+
+HWY_INLINE Extremes extremes_of(Range range) {
+  const U8 d;
+  const hn::CappedTag<std::uint8_t, 16> d16;
+  const std::size_t bytes = hn::Lanes(d);
+  HWY_ALIGN std::uint8_t lanes[2 * HWY_MAX_BYTES];
+  hn::Store(range.most, d, lanes);
+  hn::Store(range.least, d, lanes + bytes);
+  auto top = hn::Load(d16, lanes);
+  auto bottom = hn::Load(d16, lanes + bytes);
+  for (std::size_t i = 16; i < bytes; i += 16) {
+    top = hn::Max(top, hn::Load(d16, lanes + i));
+    bottom = hn::Min(bottom, hn::Load(d16, lanes + bytes + i));
+  }
+  hn::Store(top, d16, lanes);
+  hn::Store(bottom, d16, lanes + bytes);
+  Extremes found{lanes[0], lanes[bytes]};
+  for (std::size_t i = 1; i < 16; ++i) {
+    found.top = std::max<int>(found.top, lanes[i]);
+    found.bottom = std::min<int>(found.bottom, lanes[bytes + i]);
+  }
+  return found;
+}
+
 /// high, low <- the two bits of low + a + b, for every bit.
 HWY_INLINE void carry(VB& high, VB& low, VB a, VB b) {
 #if HWY_TARGET <= HWY_AVX3

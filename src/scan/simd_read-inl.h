@@ -88,6 +88,44 @@ struct ReadF16 {
   }
 };
 
+/// fp8: the magnitude's bits in fp32's place are the value times a power of two, subnormals
+/// included; what is not finite gets fp32's highest exponent.
+template <int shift, int scale_exponent, std::uint32_t largest_finite>
+struct ReadFp8 {
+  static constexpr std::size_t k_bytes = 1;
+  static HWY_INLINE const std::uint32_t* block(const void* data, std::size_t from,
+                                               std::size_t count, std::uint32_t* buffer) {
+    const U32 d;
+    const auto* bytes = static_cast<const std::uint8_t*>(data) + from;
+    for (std::size_t i = 0; i < count; i += hn::Lanes(d)) hn::Store(bits(bytes + i), d, buffer + i);
+    return buffer;
+  }
+
+ private:
+  static HWY_INLINE VU bits(const std::uint8_t* bytes) {
+    const U32 d;
+    const hn::Rebind<float, U32> df;
+    const hn::Rebind<std::uint8_t, U32> narrow;
+    const VU code = hn::PromoteTo(d, hn::LoadU(narrow, bytes));
+    const VU magnitude = hn::And(code, hn::Set(d, 0x7FU));
+    // 2^(127 - bias) as fp32 bits: its exponent field is 254 - bias.
+    const auto scale =
+        hn::BitCast(df, hn::Set(d, static_cast<std::uint32_t>(scale_exponent) << 23U));
+    const auto value = hn::Mul(hn::BitCast(df, hn::ShiftLeft<shift>(magnitude)), scale);
+    const VU sign = hn::ShiftLeft<24>(hn::And(code, hn::Set(d, 0x80U)));
+    const VU special = hn::VecFromMask(d, hn::Gt(magnitude, hn::Set(d, largest_finite)));
+    return hn::Or(hn::Or(hn::BitCast(d, value), sign), hn::And(special, infinite(code)));
+  }
+  /// Of a code that is not finite: Inf for e5m2's 0x7C, NaN for all others.
+  static HWY_INLINE VU infinite(VU code) {
+    const U32 d;
+    const VU mantissa = hn::And(code, hn::Set(d, 0x3U));
+    return hn::Or(hn::Set(d, 0x7F800000U), hn::ShiftLeft<20>(mantissa));
+  }
+};
+using ReadE4m3 = ReadFp8<20, 254 - 7, 0x7E>;
+using ReadE5m2 = ReadFp8<21, 254 - 15, 0x7B>;
+
 /// Biased exponents of Lanes(U8) elements, in any order, from their fp32 bits.
 HWY_INLINE VB exponents_of(const std::uint32_t* bits) {
   const U32 d;

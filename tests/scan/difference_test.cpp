@@ -1,6 +1,7 @@
 #include "scan/difference.h"
 
 #include <gtest/gtest.h>
+#define HWY_WANT_AVX3_DL  // as kernels.cpp: else its target is not among those that are tested
 #include <hwy/targets.h>
 
 #include <cmath>

@@ -1,6 +1,7 @@
 #include "scan/scan.h"
 
 #include <gtest/gtest.h>
+#define HWY_WANT_AVX3_DL  // as kernels.cpp: else its target is not among those that are tested
 #include <hwy/targets.h>
 
 #include <cmath>
@@ -44,6 +45,32 @@ TEST_P(EveryTarget, EqualsTheReferenceOverLengthsMisalignmentsAndKindsOfData) {
       }
     }
   }
+}
+
+TEST_P(EveryTarget, EveryCodeOfFp8IsReadAsItsValue) {
+  for (const ScalarType type : {ScalarType::f8_e4m3, ScalarType::f8_e5m2}) {
+    for (unsigned code = 0; code < 256; ++code) {
+      Buffer buffer{std::vector<unsigned char>(600, static_cast<unsigned char>(code)), type};
+      expect_same(scan(buffer.view()), scan_reference(buffer.view()),
+                  std::string(name(type)) + " code " + std::to_string(code));
+    }
+  }
+}
+
+TEST_P(EveryTarget, Fp64BeyondWhatFp32HoldsIsCountedInTheOuterBins) {
+  Buffer buffer{{}, ScalarType::f64};
+  for (int i = 0; i < 2048; ++i) buffer.push(std::ldexp(1.0 + i / 4096.0, i % 512 - 256));
+  for (int i = 0; i < 2048; ++i) buffer.push(std::ldexp(-1.0, i % 200 - 100));
+  const double edges[] = {0x1p127, 0x1p128, -0x1p-126, 0x1p-127, 0x1p1023, 5e-324, -INFINITY, NAN};
+  for (const double each : edges) buffer.push(each);
+  // Squares that overflow are the caller's own: both give Inf.
+  const TensorStats found = scan(buffer.view());
+  const TensorStats want = scan_reference(buffer.view());
+  EXPECT_EQ(found.exponents, want.exponents);
+  EXPECT_EQ(found.max_abs, want.max_abs);
+  EXPECT_EQ(found.min_abs, want.min_abs);
+  EXPECT_EQ(found.first_nonfinite, want.first_nonfinite);
+  EXPECT_EQ(found.nan + found.inf, 2U);
 }
 
 TEST_P(EveryTarget, AllZerosOneOutlierAndConstantsAreExact) {
