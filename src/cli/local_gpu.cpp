@@ -1,16 +1,21 @@
 #include "cli/local_gpu.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <vector>
 
 #include "core/text.h"
 
 namespace aplomb {
+namespace {
 
-std::string local_gpu() {
-  namespace fs = std::filesystem;
+namespace fs = std::filesystem;
+
+std::string by_driver() {
   std::error_code none;
   std::vector<fs::path> cards;
   for (const auto& card : fs::directory_iterator("/proc/driver/nvidia/gpus", none))
@@ -23,6 +28,27 @@ std::string local_gpu() {
     }
   }
   return {};
+}
+
+/// Under WSL and in some containers the driver's files are missing and only the tool answers.
+std::string by_tool() {
+  struct Close {
+    void operator()(std::FILE* pipe) const { ::pclose(pipe); }
+  };
+  const std::unique_ptr<std::FILE, Close> pipe(
+      ::popen("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", "r"));
+  std::array<char, 256> line{};
+  if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return {};
+  return std::string(trim(line.data()));
+}
+
+}  // namespace
+
+std::string local_gpu() {
+  if (std::string name = by_driver(); !name.empty()) return name;
+  std::error_code none;
+  const bool there = fs::exists("/dev/nvidia0", none) || fs::exists("/dev/dxg", none);
+  return there ? by_tool() : std::string();
 }
 
 }  // namespace aplomb

@@ -4,7 +4,7 @@
 namespace aplomb {
 
 /// The first NVIDIA card of this machine by name, as the driver says under /proc (where nvidia-smi
-/// has it from, without starting a program); empty where there is none.
+/// has it from, without starting it), else as nvidia-smi says; empty where there is none.
 std::string local_gpu();
 
 }  // namespace aplomb

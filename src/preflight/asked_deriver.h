@@ -25,6 +25,7 @@ class Asked {
   void all() {
     trainer();
     method();
+    size();
     batch();
     length();
     schedule();
@@ -74,6 +75,7 @@ class Asked {
 
   void trainer();
   void method();
+  void size();
   void batch();
   void length();
   void schedule();

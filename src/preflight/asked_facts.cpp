@@ -35,6 +35,20 @@ void Asked::method() {
   set("asked.adam", adam, optimizer.empty() ? "no other optimizer said" : optimizer);
 }
 
+/// A model that is made to try something out: by its weights, counted as in lr_facts.cpp.
+void Asked::size() {
+  constexpr double k_toy = 10e6;
+  const auto layers = positive("model.layers");
+  const auto hidden = positive("model.hidden");
+  double weights = positive("model.params").value_or(0);
+  if (weights <= 0 && layers && hidden) {
+    weights = 12 * *layers * *hidden * *hidden + *hidden * positive("model.vocab_size").value_or(0);
+  }
+  if (weights > 0)
+    set("asked.toy", weights < k_toy, "about " + show_number(weights, 2) + " weights",
+        {"model.params", "model.hidden", "model.layers"});
+}
+
 /// Data-parallel ranks, where they are said.
 std::optional<double> Asked::ranks() const {
   if (const auto world = positive("batch.world")) return world;
