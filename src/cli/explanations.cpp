@@ -12,6 +12,7 @@
 #include "diagnosis/cause_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
+#include "preflight/rule_book.h"
 #include "sources/reader.h"
 #include "sources/signature_table.h"
 
@@ -120,6 +121,30 @@ Parts explain_cause(std::string_view slug) {
   return parts;
 }
 
+Parts explain_check(std::string_view slug) {
+  Parts parts;
+  for (const CheckRule& rule : rule_book().rules) {
+    if (rule.id != slug) continue;
+    std::vector<std::string> remedies;
+    std::vector<std::string> versions;
+    for (const RemedyRule& each : rule.remedies) remedies.push_back(shown(each.remedy));
+    for (const VersionRange& range : rule.versions) {
+      std::string text = range.package;
+      for (const auto& [relation, version] : range.bounds) text += " " + relation + " " + version;
+      versions.push_back(std::move(text));
+    }
+    add(parts, "Finds", rule.title);
+    add(parts, "Why that is bad", rule.because);
+    add(parts, "How bad", std::string(name(rule.severity)));
+    add(parts, "Said when", rule.when.front().text());
+    add(parts, "With versions", "", versions);
+    add(parts, "What to change", "", remedies);
+    add(parts, "Leads to", "", rule.leads_to);
+    add(parts, "References", "", rule.references);
+  }
+  return parts;
+}
+
 Parts explain_framework(std::string_view slug) {
   Parts parts;
   const knowledge::Framework* framework = knowledge::find_framework(slug);
@@ -219,6 +244,7 @@ std::vector<TopicPart> explain_topic(const Topic& topic) {
   if (topic.kind == "detectors") return explain_detector(topic.slug);
   if (topic.kind == "checkpoints") return explain_checkpoint_symptom(topic.slug);
   if (topic.kind == "causes") return explain_cause(topic.slug);
+  if (topic.kind == "checks") return explain_check(topic.slug);
   if (topic.kind == "frameworks") return explain_framework(topic.slug);
   if (topic.kind == "settings") return explain_setting(topic.slug);
   return explain_error(topic.slug);

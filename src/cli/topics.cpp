@@ -9,6 +9,7 @@
 #include "diagnosis/cause_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
+#include "preflight/rule_book.h"
 #include "sources/reader.h"
 #include "sources/signature_table.h"
 
@@ -38,6 +39,11 @@ void add_causes(std::vector<Topic>& out) {
   for (const Cause& cause : cause_book().causes) {
     out.push_back({"causes", cause.id, cause.title, {}});
   }
+}
+
+void add_checks(std::vector<Topic>& out) {
+  for (const CheckRule& rule : rule_book().rules)
+    out.push_back({"checks", rule.id, rule.title, {}});
 }
 
 void add_frameworks(std::vector<Topic>& out) {
@@ -78,6 +84,7 @@ const std::vector<TopicKind>& topic_kinds() {
       {"detectors", "detector", "what is looked for in the metrics"},
       {"checkpoints", "checkpoint symptom", "what is looked for in weights and their files"},
       {"causes", "cause", "what may have gone wrong, with remedies"},
+      {"checks", "check", "what is looked for in a configuration before it runs"},
       {"frameworks", "framework", "whose log fields and configuration keys are known"},
       {"settings", "setting", "configuration values, by the one name that remedies use"},
       {"errors", "error", "messages that are recognised in logs"}};
@@ -91,6 +98,7 @@ std::vector<Topic> topics(std::string_view kind) {
   if (wanted("detectors")) add_detectors(out);
   if (wanted("checkpoints")) add_checkpoint_symptoms(out);
   if (wanted("causes")) add_causes(out);
+  if (wanted("checks")) add_checks(out);
   if (wanted("frameworks")) add_frameworks(out);
   if (wanted("settings")) add_settings(out);
   if (wanted("errors")) add_errors(out);

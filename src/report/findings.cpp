@@ -167,6 +167,8 @@ class Listing {
     if (const std::string framework = summary_text(report_, "framework"); !framework.empty())
       read += ", " + framework;
     if (const std::string card = summary_text(report_, "card"); !card.empty()) read += ", " + card;
+    if (!report_.findings.empty() && !options_.verbose)
+      read += ". More: --verbose (with the rules' names, for aplomb explain), --html FILE";
     for (const std::string& each : wrap(read, width_)) line(paint_(Style::dim, each));
   }
 
