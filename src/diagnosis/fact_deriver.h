@@ -74,6 +74,7 @@ class FactDeriver {
   void learning_rate();
   void onset();
   void progress();
+  void generalisation();
   void climbs_from_start(double drop);
   void magnitude();
   void schedule();

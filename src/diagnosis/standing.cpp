@@ -101,8 +101,22 @@ bool explains_what_matters(const RankedCause& cause) {
   constexpr std::string_view k_said = "explains error.";
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
     return std::string_view(reason.when).substr(0, k_said.size()) == k_said ||
+           reason.when == "explains eval.gap_wide" ||
            reason.when == "explains loss.never_learned" || reason.when == "explains loss.plateau";
   });
+}
+
+}  // namespace
+
+namespace {
+
+/// How likely it is that the cause is of the first one's family, whichever of them.
+double share_of_first_family(const Ranking& ranking) {
+  double share = 0;
+  for (const RankedCause& cause : ranking.causes) {
+    if (cause.family == ranking.causes.front().family) share += cause.probability;
+  }
+  return share;
 }
 
 }  // namespace
@@ -110,8 +124,13 @@ bool explains_what_matters(const RankedCause& cause) {
 Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
                         const Ranking& ranking) {
   const Severity worst = worst_of(run, symptoms);
-  const bool likely = !ranking.causes.empty() && ranking.causes.front().probability >= k_likely;
   const std::uint64_t samples = telling_samples(run);
+  // Metrics that show what is wrong are not in order because two causes of it are as likely.
+  const bool one_of_a_family = samples > 0 && !ranking.causes.empty() &&
+                               explains_what_matters(ranking.causes.front()) &&
+                               share_of_first_family(ranking) >= k_likely;
+  const bool likely = one_of_a_family ||
+                      (!ranking.causes.empty() && ranking.causes.front().probability >= k_likely);
   if (worst == Severity::note && likely) {
     const RankedCause& first = ranking.causes.front();
     const bool doubtful = samples >= k_plenty_samples && !explains_what_matters(first);

@@ -57,6 +57,25 @@ class FactsOfARun : public testing::Test {
   SourceId source_ = build_.open("train.log", "text-log", 0);
 };
 
+TEST_F(FactsOfARun, AccuraciesFarApartAreAWideGap) {
+  series("loss", Role::loss, {1.2, 1.1, 1.0, 0.9});
+  series("accuracy", Role::accuracy, {0.70, 0.78, 0.80, 0.82});
+  series("eval_accuracy", Role::eval_accuracy, {0.58, 0.59, 0.58, 0.59});
+  const FactTable far = facts();
+  EXPECT_NEAR(number(far, "eval.accuracy_gap"), 0.23, 0.011);
+  EXPECT_EQ(far.find("eval.gap_wide")->value, Value(true));
+  const Diagnosis judged = diagnose_run(run_, {});
+  ASSERT_FALSE(judged.causes.empty());
+  EXPECT_EQ(judged.causes.front().family, "overfit");
+  EXPECT_NE(judged.standing, Standing::healthy) << "the loss falls, and the model memorises";
+}
+
+TEST_F(FactsOfARun, AccuraciesInPercentAndCloseAreInOrder) {
+  series("accuracy", Role::accuracy, {70, 90, 93});
+  series("eval_accuracy", Role::eval_accuracy, {68, 88, 90});
+  EXPECT_EQ(facts().find("eval.gap_wide")->value, Value(false));
+}
+
 TEST_F(FactsOfARun, ALaterSettingOfTheSameNameWins) {
   setting("optim.lr", 1e-3);
   setting("optim.lr", 2e-5);
