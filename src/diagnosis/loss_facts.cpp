@@ -55,7 +55,7 @@ void FactDeriver::progress() {
 void FactDeriver::generalisation() {
   const auto level = [&](Role role) -> std::optional<double> {
     const Series* series = run_.primary(role);
-    if (series == nullptr || series->size() < 3) return std::nullopt;
+    if (series == nullptr || series->size() == 0) return std::nullopt;
     return finite_median(*series, series->size() / 2, series->size());
   };
   const auto share = [](double value) { return value > 1 && value <= 100 ? value / 100 : value; };
