@@ -166,7 +166,8 @@ class Blocks {
     HWY_ALIGN std::uint8_t exponents[k_block];
     const Range range = add_sums(bits, count, sums_[now_], sums_[1 - now_], exponents);
     if (is_within(range, regular_low_, regular_high_)) {
-      histogram_.add_regular(exponents, count);
+      const bool upper_half = is_within(range, histogram_.high_half(), 0xFF);
+      histogram_.add_regular(exponents, count, upper_half);
     } else if (!add_irregular(bits, count, extremes_of(range), exponents)) {
       return false;
     }
