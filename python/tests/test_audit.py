@@ -309,6 +309,22 @@ def test_finds_that_a_scaler_steps_without_zero_grad():
     assert [each.corrected.splitlines()[-1] for each in found] == ["optimizer.zero_grad(set_to_none=True)"]
 
 
+def test_finds_an_evaluation_with_a_graph_beside_the_training_loop():
+    program = """
+        for epoch in range(3):
+            model.train()
+            for x, y in loader:
+                optimizer.zero_grad()
+                loss_of(model(x), y).backward()
+                optimizer.step()
+            model.eval()
+            for x, y in held_out:
+                total = total + accuracy(model(x), y)
+        """
+    found = [each for each in audited(program) if each.rule == "code.eval-keeps-graph"]
+    assert [each.text for each in found] == ["total = total + accuracy(model(x), y)"]
+
+
 GOOD_LOOPS = {
     "accumulation with bf16 and a schedule": """
         def train(model, loader, optimizer, scheduler, accumulate):
@@ -381,6 +397,15 @@ GOOD_LOOPS = {
             loss_g = criterion(discriminator(generator(noise)), ones)
             loss_g.backward()
             optimizer_g.step()
+        """,
+    "a discriminator that is kept still": """
+        for noise in loader:
+            optimizer_g.zero_grad()
+            discriminator.eval()
+            loss = criterion(discriminator(generator(noise)), ones)
+            loss.backward()
+            optimizer_g.step()
+            discriminator.train()
         """,
     "evaluation under the caller's no_grad": """
         def run(model, loader):

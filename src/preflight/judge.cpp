@@ -1,6 +1,10 @@
 #include "preflight/judge.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "diagnosis/weigh.h"
 #include "preflight/asked_facts.h"
@@ -38,17 +42,31 @@ std::vector<Origin> places(const CheckRule& rule, const FactTable& facts) {
   return found;
 }
 
+/// The same facts for sentences: whole numbers in full (an id of 32000, not 3.2e+04).
+FactTable spelled_out(const FactTable& facts) {
+  constexpr double k_most = 1e15;
+  FactTable out;
+  for (Fact fact : facts.all()) {
+    const double* number = as_number(fact.value);
+    if (number != nullptr && *number == std::floor(*number) && std::fabs(*number) < k_most)
+      fact.value = fmt::format("{:.0f}", *number);
+    out.set(std::move(fact));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<Finding> judge_settings(const Run& run) {
   const Run whole = with_defaults(without_evaluation(run));
   FactTable facts = gather_facts(whole, {});
   add_asked_facts(whole, facts);
+  const FactTable words = spelled_out(facts);
   std::vector<Finding> findings;
   for (const CheckRule& rule : rule_book().rules) {
     if (rule.when.front().holds(facts) != Truth::yes || !versions_hold(rule, facts)) continue;
-    findings.push_back({rule.id, rule.severity, fill_in(rule.title, facts),
-                        fill_in(rule.because, facts), places(rule, facts),
+    findings.push_back({rule.id, rule.severity, fill_in(rule.title, words),
+                        fill_in(rule.because, words), places(rule, facts),
                         applying(rule.remedies, facts), rule.leads_to, rule.references});
   }
   std::stable_sort(findings.begin(), findings.end(),

@@ -78,6 +78,16 @@ TEST(RuleBook, PointsAtASettingOfTheExample) {
   }
 }
 
+TEST(RuleBook, WritesWholeNumbersOut) {
+  const std::vector<Finding> findings =
+      judge_settings(test::run_of({{"tokenizer.pad_id", 32000.0}, {"model.vocab_size", 32000.0}}));
+  const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.id == "tokenizer.pad-outside";
+  });
+  ASSERT_NE(found, findings.end());
+  EXPECT_THAT(found->because, ::testing::HasSubstr("Id 32000 in a vocabulary of 32000"));
+}
+
 TEST(RuleBook, AsksOnlyForFactsThatAreDeclared) {
   std::vector<std::string> declared = declared_facts();
   declared.insert(declared.end(), rule_book().facts.begin(), rule_book().facts.end());

@@ -62,6 +62,8 @@ def evaluates_with_graph(program: Program) -> Iterator[Finding]:
             if mode != "eval" or turns_gradients_off(program, function):
                 continue
             end = min((each for each, other, _ in modes if other == "train" and each > line), default=10**9)
+            if wants_gradients(program, function, line, end):
+                continue
             finding = forward_with_graph(program, function, holder, line, end)
             if finding is not None:
                 yield finding
@@ -72,10 +74,14 @@ def own_calls(program: Program, function: ast.AST) -> list[ast.Call]:
     return [each for each in program.own_nodes(function) if isinstance(each, ast.Call)]
 
 
+def wants_gradients(program: Program, function: ast.AST, begin: int, end: int) -> bool:
+    """A backward pass between these lines: of a discriminator that is kept still, of an attribution."""
+    wanted = ("backward", "grad", "requires_grad_", "step")
+    return any(method_of(each) in wanted and begin < each.lineno < end for each in program.calls_in(function))
+
+
 def turns_gradients_off(program: Program, function: ast.AST) -> bool:
-    """By a decorator, by a call, or because each caller does; or it wants them: there is a backward pass."""
-    if any(method_of(each) in ("backward", "grad", "requires_grad_") for each in program.calls_in(function)):
-        return True
+    """By a decorator, by a call, or because a caller does."""
     if any(method_of(each) == "set_grad_enabled" for each in program.calls):
         return True
     if isinstance(function, Function):
