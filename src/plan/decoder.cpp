@@ -271,8 +271,9 @@ std::vector<Held> Decoder::shared_by_layers(Tape& tape, int width) const {
   if (shape_.rotary)
     shared.push_back(hold(tape.ledger(), Part::activations, 2 * length * shape_.head_dim * width));
   if (training_.attention == Attention::eager) {
-    shared.push_back(hold(tape.ledger(), Part::activations,
-                          training_.micro * length * training_.length * width));
+    shared.push_back(
+        hold(tape.ledger(), Part::activations,
+             training_.micro * training_.sequences * length * training_.length * width));
   }
   return shared;
 }

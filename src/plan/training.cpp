@@ -14,6 +14,26 @@ namespace {
 
 using simdjson::dom::element;
 
+/// A rank without a method is LoRA's (torchtune names the method in a component only).
+std::string method_of(const Known& known) {
+  return known.word("peft.method", known.has("peft.rank") ? "lora" : "full");
+}
+
+bool trains_adapter(const Known& known) {
+  const std::string method = method_of(known);
+  return method != "full" && method != "freeze" && method != "galore" && method != "badam" &&
+         method != "llamapro";
+}
+
+/// Bits of a base that is published quantised, as its name says; 0 where it says nothing.
+double bits_named(const Known& known) {
+  const std::string name = lower(known.word("model.name"));
+  for (const char* each : {"gptq", "awq", "4bit", "int4"}) {
+    if (name.find(each) != std::string::npos) return 4;
+  }
+  return 0;
+}
+
 /// Puts the defaults of a framework (and then of `any`) where nothing was stated.
 class Defaults {
  public:
@@ -22,6 +42,7 @@ class Defaults {
   void take(std::string_view framework) {
     for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "defaults")) {
       if (knowledge::text_of(entry, "framework") != framework) continue;
+      if (knowledge::truth_of(entry, "adapter") && !trains_adapter(known_)) continue;
       simdjson::dom::object set;
       if (entry["set"].get(set) != simdjson::SUCCESS) continue;
       for (const auto& each : set) put(std::string(each.key), each.value, framework);
@@ -82,14 +103,13 @@ Optimizer optimizer_of(const std::string& word) {
 }
 
 void read_method(Training& training, const Known& known) {
-  const std::string method = known.word("peft.method", "full");
-  const bool adapter = method != "full" && method != "freeze" && method != "galore" &&
-                       method != "badam" && method != "llamapro";
+  const bool adapter = trains_adapter(known);
   training.method = adapter ? Method::lora : Method::full;
+  const std::string method = method_of(known);
   if (adapter && (method == "dora" || known.truth("peft.dora"))) training.method = Method::dora;
-  const auto bits = known.number("quant.bits");
-  training.quantised = adapter && (method == "qlora" || (bits && *bits <= 8));
-  training.bits = bits.value_or(4);
+  const double bits = known.number("quant.bits", bits_named(known));
+  training.quantised = adapter && (method == "qlora" || (bits > 0 && bits <= 8));
+  training.bits = bits > 0 ? bits : 4;
   training.double_quantised = known.truth("quant.double");
   training.rank = known.size("peft.rank", 8);
   training.adapter_dropout = known.number("peft.dropout", 0);
@@ -176,6 +196,11 @@ void read_distribution(Training& training, const Known& known) {
 void read_generation(Training& training, const Known& known) {
   const std::string method = known.word("train.method");
   training.grpo = method == "grpo" || method == "rloo";
+  // trl/trainer/dpo_trainer.py: the chosen and the rejected answer go through together, and the
+  // reference is another model where no adapter can be put off.
+  const bool pairs = method == "dpo" || method == "orpo" || method == "reward_model";
+  training.sequences = pairs ? 2 : 1;
+  if (method == "dpo") training.reference = training.method == Method::full;
   if (!training.grpo) return;
   training.generations = known.size("rl.num_generations", 8);
   training.completion = known.size("rl.max_completion_length", 256);

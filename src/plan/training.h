@@ -39,7 +39,8 @@ struct Training {
   bool fused_layers = false;  ///< Liger kernels
   bool cpu = false;
 
-  double micro = 1;  ///< sequences a GPU and pass
+  double micro = 1;      ///< sequences a GPU and pass
+  double sequences = 1;  ///< a sample: 2 where pairs are compared (DPO)
   double accumulation = 1;
   double length = 2048;  ///< tokens a sequence
   double gpus = 1;       ///< data-parallel ranks x the ways below
@@ -65,7 +66,7 @@ struct Training {
   double generation_batch = 0;
 
   double ranks() const;  ///< data-parallel ranks: shards of ZeRO and FSDP
-  double tokens() const { return micro * length / context; }
+  double tokens() const { return micro * sequences * length / context; }
 };
 
 /// One thing that no input stated.

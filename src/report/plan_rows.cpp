@@ -28,13 +28,13 @@ std::string detail_of(const plan::Plan& plan, Part part) {
       return fmt::format("{}{}", plan::name(training.optimizer),
                          training.master ? " and fp32 master weights" : "");
     case Part::activations:
-      return fmt::format("{:.0f} x {:.0f} tokens{}", training.micro,
+      return fmt::format("{:.0f} x {:.0f} tokens{}", training.micro * training.sequences,
                          training.length / training.context,
                          training.checkpointing ? ", checkpointed" : "");
     case Part::scores:
       return training.attention_name + " attention stores them";
     case Part::logits:
-      return fmt::format("{:.0f} x {:.0f} x {:.0f}", training.micro,
+      return fmt::format("{:.0f} x {:.0f} x {:.0f}", training.micro * training.sequences,
                          training.grpo ? training.completion + 1 : training.length,
                          plan.shape.vocab);
     case Part::cache:

@@ -112,6 +112,24 @@ TEST(PlanGrpo, AReferenceIsAnotherCopyOfTheWeights) {
                    plan_of({}).step.whole[Part::weights]);
 }
 
+TEST(PlanDpo, APairGoesThroughTogetherBesideAReference) {
+  const Plan one = plan_of({});
+  const Plan pair = plan_of({{"train.method", std::string("dpo")}});
+  EXPECT_NEAR(pair.step.kept[Part::activations] / one.step.kept[Part::activations], 2, 0.01);
+  EXPECT_DOUBLE_EQ(pair.step.kept[Part::weights], 2 * one.step.kept[Part::weights]);
+}
+
+TEST(PlanTraining, ARankWithoutAMethodIsLora) {
+  EXPECT_EQ(plan_of({{"peft.rank", 16.0}}).training.method, Method::lora);
+  EXPECT_EQ(plan_of({}).training.method, Method::full);
+}
+
+TEST(PlanTraining, ABasePublishedInFourBitsIsQuantised) {
+  const Plan plan = plan_of({{"peft.method", std::string("lora")},
+                             {"model.name", std::string("unsloth/llama-3.2-1b-bnb-4bit")}});
+  EXPECT_TRUE(plan.training.quantised);
+}
+
 TEST(PlanQuantised, NinePartsInSixteenOfAByteAWeightAndTheRestInFp32) {
   const Plan plan = plan_of({{"peft.method", std::string("qlora")}, {"quant.bits", 4.0}});
   const double outer = count_of(outer_weights(plan.shape)) + 16.0 * 2 * 2048;
