@@ -65,6 +65,7 @@ void Topics::add_group(const std::vector<std::string>& phrases, std::uint32_t gr
 
 std::vector<std::string> Topics::ids() const {
   std::vector<std::string> ids;
+  ids.reserve(topics_.size());
   for (const Topic& topic : topics_) ids.push_back(topic.id);
   return ids;
 }
