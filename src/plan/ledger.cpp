@@ -21,7 +21,7 @@ std::string_view meaning(Part part) {
                                                                 "attention scores",
                                                                 "logits and loss",
                                                                 "tensors in passing",
-                                                                "gathered from other ranks",
+                                                                "weights and gradients in transit",
                                                                 "keys and values of generation"};
   return k_meanings[static_cast<std::size_t>(part)];
 }

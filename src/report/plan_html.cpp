@@ -50,7 +50,7 @@ constexpr const char* k_plan_style =
     ".plan th{font-weight:600;color:var(--soft);font-size:.82rem}"
     ".key{display:inline-block;width:.8rem;height:.8rem;border-radius:3px;margin-right:.5rem;"
     "vertical-align:-.08rem}"
-    ".plan code{white-space:nowrap}.wide{overflow-x:auto}"
+    ".plan code{white-space:nowrap}.wide{overflow-x:auto}.wide td:first-child{min-width:14rem}"
     ".fits td{font-weight:650}";
 
 std::string head(const PlanView& view) {

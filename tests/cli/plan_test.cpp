@@ -45,6 +45,32 @@ TEST(Plan, AnswersInJson) {
   EXPECT_NEAR(sum / plan["memory"]["needed_bytes"].get<double>(), 1, 1e-6);
 }
 
+TEST(Plan, WritesAPageThatLoadsNothing) {
+  const Folder folder;
+  const std::string page = folder / "plan.html";
+  const Said said = run_program("% plan " + folder.write("config.json", k_config) +
+                                " --gpu T4 --batch 8 --set 'model.name=<b>x</b>' --html " + page);
+  EXPECT_EQ(said.status, 1) << said.error;
+  const std::string text = content(page);
+  EXPECT_NE(text.find("class=\"stack\""), std::string::npos);
+  EXPECT_NE(text.find("What would save memory"), std::string::npos);
+  EXPECT_EQ(text.find("<b>x</b>"), std::string::npos);
+  EXPECT_EQ(text.find("http"), text.find("http-equiv"));
+  EXPECT_EQ(text.find("<script"), std::string::npos);
+}
+
+TEST(Plan, AModelThatIsOnlyNamedIsKnownByName) {
+  const Folder folder;
+  const Said said =
+      run_program("% plan --gpu A100 " +
+                  folder.write("axolotl.yaml",
+                               "base_model: Qwen/Qwen2.5-0.5B\nsequence_len: 512\n"
+                               "micro_batch_size: 1\nsample_packing: true\nbf16: true\n"));
+  EXPECT_EQ(said.status, 0) << said.error;
+  EXPECT_NE(said.out.find("494 M parameters"), std::string::npos) << said.out;
+  EXPECT_NE(said.out.find("as published"), std::string::npos) << said.out;
+}
+
 TEST(Plan, ReadsTheTrainersConfigurationAndFlagsHaveTheLastWord) {
   const Folder folder;
   const std::string files =
