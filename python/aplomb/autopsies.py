@@ -194,7 +194,7 @@ def _beside_the_model(model: torch.nn.Module) -> Finding:
 def magnitudes_of(model: torch.nn.Module, call: Call) -> dict[str, float]:
     """Largest output of each module for this call."""
     with undisturbed(model, call.device), Births(model) as births:
-        run_call(call)
+        run_call(call, graph=False)
         return dict(births.magnitudes)
 
 

@@ -25,15 +25,15 @@ USUAL_AGE = 16  # steps; younger sizes may be those of the trouble itself (a rol
 class Examiner:
     def __init__(self, model: Any, loss_of: Callable[..., Any] | None, folder: str | None, layers: bool = False) -> None:
         self._model = _innermost(model)
-        self._layers = LayerWatch(self._model) if layers else None
+        self._watched = _seen_from_outside(model)
+        self._layers = LayerWatch(self._model) if layers and self._watched is self._model else None
         self._loss_of = loss_of
         self._folder = folder
         self._watch = CallWatch()
-        if loss_of is None:
-            self._watch.attach(self._model)
+        self._attach()
         self._usual: list[tuple[int, dict[str, float]]] = []  # the last two
         self._losses: collections.deque[float] = collections.deque(maxlen=64)
-        self._broken = False
+        self._broken = _meets_others(self._model)
         self.findings: list[tuple[int, Finding]] = []
 
     @property
@@ -106,8 +106,11 @@ class Examiner:
             return work()
         finally:
             self._watch.calls = calls
-            if self._loss_of is None:
-                self._watch.attach(self._model)
+            self._attach()
+
+    def _attach(self) -> None:
+        if self._loss_of is None and self._watched is not None:
+            self._watch.attach(self._watched, self._model)
 
 
 def _innermost(model: Any) -> Any:
@@ -119,3 +122,19 @@ def _innermost(model: Any) -> Any:
             model = model._orig_mod
         else:
             return model
+
+
+def _seen_from_outside(model: Any) -> Any:
+    """The module whose hooks run outside of compiled code, which they would break up; None where there is none."""
+    while isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
+    return None if getattr(model, "_compiled_call_impl", None) is not None else model
+
+
+def _meets_others(model: Any) -> bool:
+    """Whether a forward pass takes part in collectives: ranks replay less or more often and would wait for each other."""
+    distributed = torch.distributed
+    if not (distributed.is_available() and distributed.is_initialized()) or distributed.get_world_size() == 1:
+        return False
+    synced = any(isinstance(each, torch.nn.SyncBatchNorm) for each in model.modules())
+    return synced or any(type(each) is not torch.nn.Parameter for each in model.parameters())

@@ -33,8 +33,6 @@ class Call:
     random: list[torch.Tensor]
     autocast: tuple[bool, torch.dtype]
     device: str
-    loss: Any = None  # what the model gave, where it gave one
-    summed: bool = False  # its loss is a share of the step's, to be added to that of the other calls
 
     def named_inputs(self) -> dict[str, Any]:
         return {**{f"#{i}": each for i, each in enumerate(self.args)}, **self.kwargs}
@@ -74,11 +72,12 @@ class CallWatch:
         self.calls: list[Call] = []
         self._hooks: list[Any] = []
         self._bytes = 0
+        self._run: Any = None
 
-    def attach(self, model: torch.nn.Module) -> None:
-        """Notes every call of the model in training."""
+    def attach(self, model: torch.nn.Module, run: Callable[..., Any]) -> None:
+        """Notes every call of the model in training, to be made again by `run`."""
+        self._run = run
         self._hooks.append(model.register_forward_pre_hook(self._before, with_kwargs=True))
-        self._hooks.append(model.register_forward_hook(self._after))
 
     def detach(self) -> None:
         for each in self._hooks:
@@ -97,13 +96,7 @@ class CallWatch:
 
     def _before(self, model: torch.nn.Module, args: Any, kwargs: Any) -> None:
         if model.training and torch.is_grad_enabled():
-            self.note(model, args, kwargs)
-            self.calls[-1].summed = kwargs.get("num_items_in_batch") is not None
-
-    def _after(self, model: torch.nn.Module, args: Any, output: Any) -> None:
-        if self.calls and model.training and torch.is_grad_enabled():
-            loss = loss_in(output)
-            self.calls[-1].loss = None if loss is None else loss.detach()
+            self.note(self._run, args, kwargs)
 
 
 def loss_in(output: Any) -> torch.Tensor | None:
@@ -114,11 +107,11 @@ def loss_in(output: Any) -> torch.Tensor | None:
     return loss if isinstance(loss, torch.Tensor) else None
 
 
-def run_call(call: Call, autocast: bool = True) -> tuple[Any, Any]:
-    """(output, loss or None) of the call. Use inside undisturbed()."""
+def run_call(call: Call, autocast: bool = True, graph: bool = True) -> tuple[Any, Any]:
+    """(output, loss or None) of the call; without `graph` nothing is kept for a backward. Use inside undisturbed()."""
     _set_random_state(call.device, call.random)
     on, dtype = call.autocast
-    with torch.enable_grad(), torch.autocast(call.device, dtype, enabled=on and autocast):
+    with torch.set_grad_enabled(graph), torch.autocast(call.device, dtype, enabled=on and autocast):
         output = call.run(*call.args, **call.kwargs)
         loss = loss_in(output)
     return output, loss

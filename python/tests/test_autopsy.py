@@ -199,3 +199,20 @@ def test_z_loss():
         aplomb.z_loss(drifted).backward()
         optimizer.step()
     assert float(torch.logsumexp(drifted, -1).abs().max()) < 1
+
+
+def test_compiled_code_stays_whole_and_its_batches_are_examined(case):
+    model, x, y, _ = case
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    guard = aplomb.Guard(compiled, optimizer, on_event=lambda v: None)
+    for step in range(15):
+        batch = x.clone()
+        if step == 12:
+            batch[6, 0] = float("nan")
+        optimizer.zero_grad()
+        loss = F.cross_entropy(compiled(batch), y)
+        loss.backward()
+        guard.step(loss)
+    assert guard.counts["steps"] == 15 and guard.counts["skipped"] == 1
+    assert [(step, f.phase, f.samples) for step, f in guard.findings] == [(12, "input", [6])]
