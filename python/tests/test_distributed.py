@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from two_ranks import run
+from faults import faults_in
+from two_ranks import FAULTS, outcome, run, twin
 
 
 def same(a, b):
@@ -20,3 +21,9 @@ def test_a_fault_of_one_rank_is_seen_by_all(fault):
     assert [action for action, _ in first[2]] == ["skip"]
     assert first[2] == second[2]
     assert all(torch.equal(a, b) for a, b in zip(first[1], second[1])), "the ranks drifted apart"
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_help(fault):
+    said = faults_in(fault, twin(fault), outcome(fault, True), outcome(fault, False))
+    assert not said, said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import tempfile
@@ -73,5 +74,10 @@ FAULTS = [
 ]
 
 
-def twin(fault: Fault) -> Outcome:
+@functools.lru_cache(None)
+def _twin() -> Outcome:
     return outcome(None, False)
+
+
+def twin(fault: Fault) -> Outcome:
+    return _twin()

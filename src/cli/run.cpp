@@ -38,8 +38,7 @@ Result<std::string> make_folder(const std::string& wanted) {
   std::strftime(stamp, sizeof stamp, "%Y-%m-%d-%H%M%S", &local);
   fs::create_directories("aplomb-run", why);
   for (int i = 1; i < 100 && !why; ++i) {
-    const std::string path =
-        fmt::format("aplomb-run/{}{}", stamp, i == 1 ? "" : fmt::format("-{}", i));
+    std::string path = fmt::format("aplomb-run/{}{}", stamp, i == 1 ? "" : fmt::format("-{}", i));
     if (fs::create_directory(path, why)) return path;
   }
   return fail(ErrorCode::not_writable, "[run] aplomb-run: " + why.message());

@@ -98,6 +98,7 @@ Result<Child> start_child(const std::vector<std::string>& command) {
   if (!told) return tl::unexpected(told.error());
 
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const int childs_error = one_terminal ? out->childs.get() : error->childs.get();

@@ -78,6 +78,7 @@ std::string output_of(const std::vector<std::string>& command) {
   Handle ours(ends[0]);
   Handle childs(ends[1]);
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const pid_t pid = ::fork();
