@@ -152,6 +152,13 @@ bool is_nonfinite(std::string_view cell) {
   return iequals(cell, "nan") || iequals(cell, "inf") || iequals(cell, "infinity");
 }
 
+std::uint32_t label_faults(std::string_view cell, const DataLimits& limits) {
+  if (cell.empty()) return k_row_empty;
+  const auto label = parse_number(cell);
+  const bool outside = label && limits.classes > 0 && (*label < 0 || *label >= limits.classes);
+  return outside ? k_row_out_of_range : 0U;
+}
+
 Row row_of(const std::vector<std::string_view>& fields, const std::vector<ColumnUse>& columns,
            const DataLimits& limits) {
   Row row;
@@ -162,10 +169,7 @@ Row row_of(const std::vector<std::string_view>& fields, const std::vector<Column
     if (is_nonfinite(cell)) row.faults |= k_row_nonfinite;
     if (columns[i] == ColumnUse::other) continue;
     if (columns[i] == ColumnUse::labels) {
-      const auto label = parse_number(cell);
-      if (label && limits.classes > 0 && (*label < 0 || *label >= limits.classes))
-        row.faults |= k_row_out_of_range;
-      if (cell.empty()) row.faults |= k_row_empty;
+      row.faults |= label_faults(cell, limits);
       continue;
     }
     row.length += cell.size();

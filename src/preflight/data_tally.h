@@ -36,7 +36,7 @@ class LengthCounts {
 
  private:
   static std::size_t bucket_of(std::uint64_t length);
-  std::array<std::uint64_t, 64U * 4U> counts_{};
+  std::array<std::uint64_t, 256> counts_{};  ///< 4 of each octave
   std::uint64_t all_ = 0;
 };
 
