@@ -78,6 +78,31 @@ NodeId Machine::make_object(NodeId callable, NodeId arguments) {
   return pop();
 }
 
+/// func, type, args, state: a tensor subclass.
+std::optional<NodeId> Machine::rebuilt_from_type(const std::vector<NodeId>& arguments) {
+  const GlobalKind kind = arguments.empty() ? GlobalKind::opaque : kind_of(arguments[0]);
+  if (arguments.size() < 3 || kind == GlobalKind::rebuild_from_type) {
+    return std::nullopt;  // nesting them would recurse without end
+  }
+  if (kind == GlobalKind::rebuild_wrapper && arguments.size() > 3) {
+    const NodeId wrapper = make_object(arguments[1], arguments[2]);
+    node(wrapper).items[2] = arguments[3];
+    return wrapper;
+  }
+  return known_call(kind, arguments[0], arguments_of(arguments[2]));
+}
+
+/// OrderedDict([[k, v], ...]) of protocols 0 and 1.
+bool Machine::take_pairs(const PickleNode* list, std::vector<NodeId>& items) {
+  if (list == nullptr || list->kind != PickleKind::list) return true;
+  if (!charge(list->items.size())) return false;
+  for (const NodeId pair : list->items) {
+    const PickleNode& both = node(pair);
+    if (both.items.size() == 2) items.insert(items.end(), both.items.begin(), both.items.end());
+  }
+  return true;
+}
+
 std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
                                           const std::vector<NodeId>& arguments) {
   const auto first = [&]() -> const PickleNode* {
@@ -88,16 +113,7 @@ std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
     case GlobalKind::mapping:
       made.kind = PickleKind::dict;
       made.text = node(callable).text;
-      if (first() != nullptr && first()->kind == PickleKind::list) {
-        if (!charge(first()->items.size())) return std::nullopt;
-        for (const NodeId pair : first()->items) {  // protocol 0 and 1: OrderedDict([[k, v], ...])
-          const PickleNode& both = node(pair);
-          if (both.items.size() == 2) {
-            made.items.push_back(both.items[0]);
-            made.items.push_back(both.items[1]);
-          }
-        }
-      }
+      if (!take_pairs(first(), made.items)) return std::nullopt;
       break;
     case GlobalKind::sequence:
     case GlobalKind::collection:
@@ -114,15 +130,7 @@ std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
       document_.tensors[static_cast<std::size_t>(first()->number)].is_parameter = true;
       return arguments[0];
     case GlobalKind::rebuild_from_type:
-      if (arguments.size() < 3 || kind_of(arguments[0]) == GlobalKind::rebuild_from_type) {
-        return std::nullopt;  // nesting them would recurse without end
-      }
-      if (kind_of(arguments[0]) == GlobalKind::rebuild_wrapper && arguments.size() > 3) {
-        const NodeId wrapper = make_object(arguments[1], arguments[2]);
-        node(wrapper).items[2] = arguments[3];
-        return wrapper;
-      }
-      return known_call(kind_of(arguments[0]), arguments[0], arguments_of(arguments[2]));
+      return rebuilt_from_type(arguments);
     case GlobalKind::numpy_buffer:
       if (arguments.size() < 3 || first()->kind != PickleKind::bytes) return std::nullopt;
       return numpy_array(node(arguments[1]), node(arguments[2]), first()->text,

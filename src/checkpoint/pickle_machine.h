@@ -64,6 +64,8 @@ class Machine {
   std::optional<NodeId> tensor_from(const std::vector<NodeId>& arguments);
   std::optional<NodeId> known_call(GlobalKind kind, NodeId callable,
                                    const std::vector<NodeId>& arguments);
+  std::optional<NodeId> rebuilt_from_type(const std::vector<NodeId>& arguments);
+  bool take_pairs(const PickleNode* list, std::vector<NodeId>& items);
   std::optional<NodeId> numpy_scalar(const std::vector<NodeId>& arguments);
   std::optional<NodeId> numpy_array(const PickleNode& dtype, const PickleNode& shape,
                                     std::string_view raw, bool fortran);

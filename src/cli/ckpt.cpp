@@ -132,14 +132,14 @@ class CkptCommand : public Command {
     return k_exit_usage;
   }
 
-  int scan(CheckpointFindings& findings) {
+  int scan(CheckpointFindings findings) {
     const Survey seen = look(*findings.checkpoint);
     findings.survey = &seen;
     if (ranks_ && ranks_->rank() > 0) return k_exit_healthy;
     return finish(findings, survey_table(*findings.checkpoint, seen, options_.most));
   }
 
-  int diff(CheckpointFindings& findings) {
+  int diff(CheckpointFindings findings) {
     auto later = open_newest_checkpoint(options_.other);
     if (!later) return refuse(later.error());
     keep_tensors(*later, options_.filter);
@@ -153,7 +153,7 @@ class CkptCommand : public Command {
     return finish(findings, diff_table(moved, options_.most));
   }
 
-  int precision(CheckpointFindings& findings) {
+  int precision(CheckpointFindings findings) {
     const Checkpoint& checkpoint = *findings.checkpoint;
     const auto as = options_.as.empty() ? std::nullopt : format_of(options_.as);
     Precision own = predict_precision(checkpoint, {as, options_.steps});
