@@ -99,8 +99,8 @@ struct ReportExperiment {
   std::string reads;                   ///< how to read the outcome
 };
 
-/// Something in a configuration, a data set or a program that `aplomb check` would change before the
-/// run starts, or wants said (`note`).
+/// Something in a configuration, a data set or a program that `aplomb check` would change before
+/// the run starts, or wants said (`note`).
 struct ReportFinding {
   std::string id;        ///< `precision.bf16-unsupported`, `data.duplicates`, `code.log-softmax`
   std::string severity;  ///< note | warning | unstable | failed: what the run would become
@@ -108,7 +108,8 @@ struct ReportFinding {
   std::string because;
   std::vector<Evidence> evidence;  ///< the lines that say it; the first is where to change it
   std::vector<ReportRemedy> remedies;
-  std::vector<std::string> leads_to;  ///< ids of the causes that a broken run would be diagnosed with
+  std::vector<std::string>
+      leads_to;  ///< ids of the causes that a broken run would be diagnosed with
   std::vector<std::string> references;
 };
 
@@ -136,7 +137,7 @@ struct Report {
       0;  ///< what is left for causes that the knowledge base does not hold
   std::vector<ReportExperiment> experiments;
   std::vector<ReportFinding> findings;  ///< of `aplomb check`: most severe first
-  std::vector<ReportRun> runs;  ///< worst first; one where the inputs hold one run
+  std::vector<ReportRun> runs;          ///< worst first; one where the inputs hold one run
   std::map<std::string, ReportValue> settings;
   /// `headline` (what went wrong, one sentence), `seen` (the same without a word about the cause;
   /// missing where nothing is wrong), `first_action` (what to do about it), `bring` (of
