@@ -1,0 +1,128 @@
+#include "compare/compare.h"
+
+#include <filesystem>
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "core/text.h"
+#include "report/compare_view.h"
+#include "sources/collect.h"
+
+namespace aplomb {
+namespace {
+
+struct Options {
+  std::string a;
+  std::string b;
+  std::vector<std::string> noise;
+  std::string by = "steps";
+  bool json = false;
+  bool verbose = false;
+  std::string colour = "auto";
+};
+
+class CompareCommand : public Command {
+ public:
+  CLI::App* declare(CLI::App& program) override {
+    app_ = program.add_subcommand(
+        "compare", "Say whether two runs differ by more than noise, from where, and in what");
+    app_->add_option("A", options_.a, "the baseline: a file or folder that the run left")
+        ->required();
+    app_->add_option("B", options_.b, "the run to judge against it")->required();
+    app_->add_option("--noise", options_.noise,
+                     "runs of A's configuration with other seeds: how far such runs lie apart")
+        ->type_name("RUN...");
+    app_->add_option("--by", options_.by, "what samples are paired by")
+        ->check(CLI::IsMember({"steps", "tokens"}))
+        ->capture_default_str();
+    app_->add_flag("--json", options_.json, "print as JSON (schema aplomb.compare/1)");
+    app_->add_flag("--verbose,-v", options_.verbose, "show every metric and setting");
+    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->capture_default_str();
+    app_->footer(
+        "Examples:\n"
+        "  aplomb compare runs/baseline runs/new\n"
+        "  aplomb compare runs/seed1 runs/new --noise runs/seed2 runs/seed3 runs/seed4\n"
+        "  aplomb compare old.log new.log --by tokens --json | jq .verdict\n"
+        "\n"
+        "Exit status: 0 no difference beyond noise, 1 a difference (or too few samples to\n"
+        "tell), 2 usage or input that cannot be compared.");
+    return app_;
+  }
+
+  bool wanted() const override { return app_->parsed(); }
+
+  int run() override {
+    std::vector<std::string> notes;
+    std::vector<std::string> paths = {options_.a, options_.b};
+    paths.insert(paths.end(), options_.noise.begin(), options_.noise.end());
+    std::vector<Run> runs;
+    for (const std::string& path : paths) {
+      if (!read(path, runs, notes)) return k_exit_usage;
+    }
+    const Run a = std::move(runs[0]);
+    const Run b = std::move(runs[1]);
+    runs.erase(runs.begin(), runs.begin() + 2);
+    auto made = compare::compare_runs(
+        a, b, runs, options_.by == "tokens" ? compare::Axis::tokens : compare::Axis::step);
+    if (!made) {
+      complain(sanitize(made.error().text));
+      return k_exit_usage;
+    }
+    made->notes.insert(made->notes.end(), notes.begin(), notes.end());
+    return write(*made);
+  }
+
+ private:
+  static bool read(const std::string& path, std::vector<Run>& runs,
+                   std::vector<std::string>& notes) {
+    std::error_code why;
+    if (!std::filesystem::exists(path, why)) {
+      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
+      return false;
+    }
+    Progress progress(is_terminal_error());
+    CollectOptions how;
+    how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+    std::vector<Run> found = collect({path}, how);
+    progress.clear();
+    std::string note;
+    Result<Run> chosen = compare::chosen_run(std::move(found), path, note);
+    if (!chosen) {
+      complain(sanitize(chosen.error().text));
+      return false;
+    }
+    if (!note.empty()) notes.push_back(note);
+    chosen->name = path.size() > 1 && path.ends_with('/') ? path.substr(0, path.size() - 1) : path;
+    runs.push_back(std::move(*chosen));
+    return true;
+  }
+
+  int write(const compare::Comparison& comparison) const {
+    RenderOptions how;
+    how.width = terminal_width();
+    how.colour = wants_colour(options_.colour);
+    how.unicode = is_utf8_locale();
+    how.verbose = options_.verbose;
+    const auto done =
+        write_out(options_.json ? compare_json(comparison) : compare_text(comparison, how));
+    if (!done) {
+      complain(done.error().text);
+      return k_exit_usage;
+    }
+    const bool fine = comparison.verdict == compare::Judgement::identical ||
+                      comparison.verdict == compare::Judgement::same;
+    return fine ? k_exit_healthy : k_exit_found;
+  }
+
+  CLI::App* app_ = nullptr;
+  Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compare_command() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace aplomb

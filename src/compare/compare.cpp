@@ -1,0 +1,342 @@
+#include "compare/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "compare/metrics.h"
+#include "core/robust_window.h"
+
+namespace aplomb::compare {
+namespace {
+
+const Series* longest(const Run& run) {
+  const Series* best = nullptr;
+  for (const Series& each : run.series) {
+    if (best == nullptr || each.count > best->count) best = &each;
+  }
+  return best;
+}
+
+/// The series over the axis that was asked for.
+class Placer {
+ public:
+  Placer(const Run& run, Axis axis) {
+    if (axis == Axis::tokens) clock_ = TokenClock::of(run);
+  }
+  bool has_clock() const { return clock_.has_value(); }
+  Curve operator()(const Series& series, StepKind kind) const {
+    Curve curve = curve_of(series, kind);
+    return clock_ ? clock_->over_tokens(curve) : curve;
+  }
+
+ private:
+  std::optional<TokenClock> clock_;
+};
+
+Level::Side side_of(const Series& series) {
+  std::vector<double> values;
+  std::copy_if(series.value.begin(), series.value.end(), std::back_inserter(values),
+               [](double each) { return std::isfinite(each); });
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(
+        std::lround(share * static_cast<double>(values.size() - 1)))];
+  };
+  return {at(0.25), at(0.5), at(0.75), values.back()};
+}
+
+std::vector<Level> levels_of(const Run& a, const Run& b) {
+  std::vector<Level> out;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Role::count_); ++i) {
+    const auto role = static_cast<Role>(i);
+    if (!is_level(role)) continue;
+    const Series* of_a = a.primary(role);
+    const Series* of_b = b.primary(role);
+    if (of_a == nullptr || of_b == nullptr || std::isnan(of_a->max) || std::isnan(of_b->max))
+      continue;
+    out.push_back({std::string(aplomb::name(role)), role, side_of(*of_a), side_of(*of_b)});
+  }
+  return out;
+}
+
+/// Builds one Comparison, part by part.
+class Builder {
+ public:
+  Builder(const Run& a, const Run& b, const std::vector<Run>& seeds, Axis axis)
+      : a_(a), b_(b), seeds_(seeds), place_a_(a, axis), place_b_(b, axis) {
+    out_.axis = axis;
+    for (const Run& each : seeds) place_seeds_.emplace_back(each, axis);
+  }
+
+  Result<Comparison> make() {
+    if (auto fine = check_input(); !fine) return tl::unexpected(fine.error());
+    metrics();
+    if (out_.metrics.empty()) return fail(ErrorCode::bad_usage, nothing_common());
+    judge();
+    equality();
+    verdict();
+    out_.settings = settings_diff(a_, b_);
+    out_.levels = levels_of(a_, b_);
+    notes();
+    return std::move(out_);
+  }
+
+ private:
+  Result<void> check_input() const {
+    for (const auto& [run, letter] : {std::pair(&a_, 'A'), std::pair(&b_, 'B')}) {
+      if (longest(*run) != nullptr) continue;
+      return fail(ErrorCode::bad_usage,
+                  fmt::format("[compare] {} ({}) holds no metrics; give the log, "
+                              "trainer_state.json or event files of the run",
+                              letter, run->name));
+    }
+    if (out_.axis == Axis::step) return {};
+    for (const auto& [placer, letter] : {std::pair(&place_a_, 'A'), std::pair(&place_b_, 'B')}) {
+      if (placer->has_clock()) continue;
+      return fail(ErrorCode::bad_usage,
+                  fmt::format("[compare] {} does not tell its tokens: it logs no running count "
+                              "(num_tokens, num_input_tokens_seen) and states no tokens per step; "
+                              "leave --by tokens out",
+                              letter));
+    }
+    return {};
+  }
+
+  void metrics() {
+    for (const Common& common : common_metrics(a_, b_)) {
+      Metric metric;
+      metric.name = common.a->name;
+      metric.role = common.a->role;
+      metric.better = better_of(metric.role);
+      if (common.refusal.empty()) metric.pairs = pairs_of(common);
+      if (common.refusal.empty() && metric.pairs.size() > 0) {
+        kinds_.push_back(common.kind);
+        by_order_ = by_order_ || common.a->step_kind != common.b->step_kind;
+        out_.metrics.push_back(std::move(metric));
+      } else {
+        out_.refused.push_back({metric.name, metric.role,
+                                common.refusal.empty() ? no_overlap(common) : common.refusal});
+      }
+    }
+  }
+
+  Pairs pairs_of(const Common& common) const {
+    return pair(place_a_(*common.a, common.kind), place_b_(*common.b, common.kind));
+  }
+
+  static std::string no_overlap(const Common& common) {
+    return fmt::format("no steps in common: A has {} to {}, B {} to {}", common.a->step.front(),
+                       common.a->step.back(), common.b->step.front(), common.b->step.back());
+  }
+
+  std::string nothing_common() const {
+    if (!out_.refused.empty())
+      return fmt::format("[compare] nothing can be compared: {}: {}", out_.refused[0].name,
+                         out_.refused[0].why);
+    const auto names = [](const Run& run) {
+      std::string all;
+      for (std::size_t i = 0; i < std::min<std::size_t>(run.series.size(), 6); ++i)
+        all += (i > 0 ? ", " : "") + run.series[i].name;
+      return run.series.size() > 6 ? all + ", ..." : all;
+    };
+    return fmt::format("[compare] the two runs have no metric in common: A has {}; B has {}",
+                       names(a_), names(b_));
+  }
+
+  /// The seeds' values of a metric at the places of its pairs.
+  std::vector<std::vector<double>> seeds_of(const Metric& metric, StepKind kind) const {
+    std::vector<std::vector<double>> values;
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      const Series* series = seeds_[i].find(metric.name);
+      if (series == nullptr) continue;
+      values.push_back(values_at(place_seeds_[i](*series, kind), metric.pairs.at));
+      // The very same numbers are the same run again and would make the noise look small.
+      if (likeness_of({metric.pairs.at, metric.pairs.a, values.back(), false}).bits ==
+              metric.pairs.size() &&
+          metric.outcome) {
+        copies_ = true;
+        values.pop_back();
+      }
+    }
+    return values;
+  }
+
+  void judge() {
+    const bool has_reward = a_.primary(Role::reward) != nullptr;
+    for (std::size_t i = 0; i < out_.metrics.size(); ++i) {
+      Metric& metric = out_.metrics[i];
+      metric.outcome = is_outcome(metric.role, has_reward);
+      const auto seeds = seeds_of(metric, kinds_[i]);
+      metric.likeness = likeness_of(metric.pairs);
+      metric.broken = first_broken(metric.pairs);
+      metric.parted =
+          seeds.empty() ? parting_of(metric.pairs) : parting_from_seeds(metric.pairs, seeds);
+      metric.ending = ending_of(metric.pairs, seeds);
+      if (metric.outcome && metric.ending.basis != Basis::none) ++out_.outcomes;
+    }
+    for (Metric& each : out_.metrics)
+      each.beyond = each.ending.beyond_noise(each.outcome ? out_.outcomes : 1);
+    std::stable_sort(out_.metrics.begin(), out_.metrics.end(), [](const auto& x, const auto& y) {
+      return std::pair(!x.outcome, order_of(x.role)) < std::pair(!y.outcome, order_of(y.role));
+    });
+  }
+
+  void equality() {
+    out_.bits = equal_to([](const Metric& each) { return each.likeness.bits; });
+    out_.digits = equal_to([](const Metric& each) { return each.likeness.digits; });
+  }
+
+  template <class FirstDifference>
+  EqualTo equal_to(FirstDifference first_difference) const {
+    EqualTo out;
+    for (const Metric& each : out_.metrics) {
+      if (each.role == Role::other || each.pairs.between) continue;
+      const std::size_t first = first_difference(each);
+      if (first == each.pairs.size()) continue;
+      if (out.difference && *out.difference <= each.pairs.at[first]) continue;
+      out.difference = each.pairs.at[first];
+      out.metric = each.name;
+    }
+    for (const Metric& each : out_.metrics) {
+      if (each.role == Role::other || each.pairs.between) continue;
+      for (const double at : each.pairs.at) {
+        if (out.difference && at >= *out.difference) break;
+        out.last = std::max(out.last.value_or(at), at);
+      }
+    }
+    return out;
+  }
+
+  void verdict() {
+    const auto first = [&](auto holds) -> std::optional<std::size_t> {
+      for (std::size_t i = 0; i < out_.metrics.size(); ++i) {
+        if (holds(out_.metrics[i])) return i;
+      }
+      return std::nullopt;
+    };
+    const auto beyond = first([](const Metric& each) { return each.outcome && each.beyond; });
+    const auto judged =
+        first([](const Metric& each) { return each.outcome && each.ending.basis != Basis::none; });
+    if (out_.digits.last && !out_.digits.difference) {
+      out_.verdict = Judgement::identical;
+    } else if (beyond) {
+      out_.verdict = Judgement::differ;
+      out_.lead = *beyond;
+    } else if (judged) {
+      out_.verdict = Judgement::same;
+      out_.lead = *judged;
+    }
+  }
+
+  RunBrief brief_of(const Run& run, const Placer& placer) const {
+    const Series* series = longest(run);
+    for (const Role role : {Role::loss, Role::reward, Role::eval_loss}) {
+      if (const Series* known = run.primary(role)) {
+        series = known;
+        break;
+      }
+    }
+    const Curve curve = placer(*series, series->step_kind);
+    if (curve.size() == 0) return {run.name, series->count, 0, 0, run.settings.size()};
+    return {run.name, series->count, curve.at.front(), curve.at.back(), run.settings.size()};
+  }
+
+  void notes() {
+    out_.a = brief_of(a_, place_a_);
+    out_.b = brief_of(b_, place_b_);
+    for (std::size_t i = 0; i < seeds_.size(); ++i) {
+      if (longest(seeds_[i]) != nullptr) out_.seeds.push_back(brief_of(seeds_[i], place_seeds_[i]));
+    }
+    const auto note = [&](std::string text) { out_.notes.push_back(std::move(text)); };
+    const Metric& lead = out_.leading();
+    if (out_.a.last != out_.b.last) {
+      const bool longer_a = out_.a.last > out_.b.last;
+      note(fmt::format("{} goes on to {:.0f}, {} ends at {:.0f}: compared as far as both go",
+                       longer_a ? "A" : "B", std::max(out_.a.last, out_.b.last),
+                       longer_a ? "B" : "A", std::min(out_.a.last, out_.b.last)));
+    }
+    if (by_order_) note("one of the two states no steps: samples are paired in their order");
+    if (lead.pairs.between && out_.axis == Axis::step)
+      note("the two log at different steps: A is read between its samples");
+    if (copies_)
+      note(
+          "a run given with --noise has the very numbers of A: it tells nothing of noise and was "
+          "left out");
+  }
+
+  const Run& a_;
+  const Run& b_;
+  const std::vector<Run>& seeds_;
+  Placer place_a_;
+  Placer place_b_;
+  std::vector<Placer> place_seeds_;
+  std::vector<StepKind> kinds_;  // of out_.metrics while they are in the order of reading
+  bool by_order_ = false;
+  mutable bool copies_ = false;
+  Comparison out_;
+};
+
+}  // namespace
+
+std::string_view name(Judgement judgement) {
+  switch (judgement) {
+    case Judgement::identical:
+      return "identical";
+    case Judgement::same:
+      return "same";
+    case Judgement::differ:
+      return "differ";
+    case Judgement::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+std::optional<std::size_t> Metric::apart() const {
+  if (broken && parted) return std::min(*broken, *parted);
+  return broken ? broken : parted;
+}
+
+double Level::ratio() const {
+  const bool memory = role == Role::memory_bytes || role == Role::host_memory_bytes;
+  const double of_a = memory ? a.most : a.median;
+  const double of_b = memory ? b.most : b.median;
+  return of_a != 0 ? of_b / of_a : std::numeric_limits<double>::quiet_NaN();
+}
+
+Result<Comparison> compare_runs(const Run& a, const Run& b, const std::vector<Run>& seeds,
+                                Axis axis) {
+  return Builder(a, b, seeds, axis).make();
+}
+
+Result<Run> chosen_run(std::vector<Run> runs, const std::string& path, std::string& note) {
+  Run* best = nullptr;
+  std::size_t with_series = 0;
+  for (Run& each : runs) {
+    const Series* of_each = longest(each);
+    if (of_each == nullptr) continue;
+    ++with_series;
+    if (best == nullptr || of_each->count > longest(*best)->count) best = &each;
+  }
+  if (best == nullptr) {
+    std::string why;
+    for (const Run& each : runs) {
+      for (const Defect& defect : each.defects)
+        if (why.empty()) why = " (" + defect.text + ")";
+    }
+    return fail(ErrorCode::bad_usage,
+                fmt::format("[compare] {} holds no metrics{}; give the log, trainer_state.json or "
+                            "event files of the run",
+                            path, why));
+  }
+  if (with_series > 1)
+    note = fmt::format("{} holds {} runs: {} is taken, it has the most samples", path, with_series,
+                       best->name);
+  return std::move(*best);
+}
+
+}  // namespace aplomb::compare

@@ -1,0 +1,114 @@
+#pragma once
+/// compare_runs(): two Runs side by side. Pure: reads nothing but the Runs, prints nothing.
+///
+///     auto made = compare::compare_runs(a, b, {c1, c2}, Axis::step);   // c: other seeds of A
+///     if (!made) ...                     // nothing in common to compare; the text says why
+///     made->verdict ...
+///
+/// Cost: linear in the samples of the metrics that both have, about 1 us each.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/curve.h"
+#include "compare/ending.h"
+#include "compare/parting.h"
+#include "compare/settings_diff.h"
+#include "core/result.h"
+#include "record/run.h"
+
+namespace aplomb::compare {
+
+enum class Judgement {
+  identical,  ///< every pair is equal, to the last bit or to the digits written
+  same,       ///< no outcome differs by more than noise
+  differ,     ///< one does, or only one run ended in NaN
+  unknown,    ///< too few samples of any outcome to tell noise from difference
+};
+std::string_view name(Judgement judgement);
+
+/// One metric that both runs have.
+struct Metric {
+  std::string name;
+  Role role = Role::other;
+  bool outcome = false;  ///< what training is for (loss, evaluation, reward): enters the verdict
+  int better = 0;        ///< 1: higher is better, -1: lower, 0: not known
+  Pairs pairs;
+  Likeness likeness;
+  std::optional<std::size_t> broken;  ///< pair at which only one of the two is finite
+  std::optional<std::size_t> parted;  ///< pair from which they lie apart by more than noise
+  Ending ending;
+  bool beyond = false;  ///< the difference at the end exceeds the noise
+
+  /// Where they stop being one run: the earlier of `broken` and `parted`.
+  std::optional<std::size_t> apart() const;
+};
+
+/// A metric that both have under one name and that was not compared.
+struct Refused {
+  std::string name;
+  Role role = Role::other;
+  std::string why;
+};
+
+/// How far from the start all metrics of a known meaning are equal.
+struct EqualTo {
+  std::optional<double> last;        ///< the last place before the first difference
+  std::optional<double> difference;  ///< the first difference; nothing where there is none
+  std::string metric;                ///< in which it is
+};
+
+/// Speed and memory: they do not enter the verdict (machines differ from hour to hour).
+struct Level {
+  struct Side {
+    double low = 0;  ///< first quartile
+    double median = 0;
+    double high = 0;  ///< third quartile
+    double most = 0;
+  };
+  std::string name;
+  Role role = Role::other;
+  Side a;
+  Side b;
+  /// B to A: of the largest values for memory, else of the medians. NaN where A's is 0.
+  double ratio() const;
+  /// The middle halves of the two do not overlap.
+  bool clear() const { return a.high < b.low || b.high < a.low; }
+};
+
+struct RunBrief {
+  std::string name;
+  std::uint64_t samples = 0;  ///< of its longest series
+  double first = 0;           ///< on the axis
+  double last = 0;
+  std::size_t settings = 0;  ///< that were read of it
+};
+
+struct Comparison {
+  Axis axis = Axis::step;
+  RunBrief a;
+  RunBrief b;
+  std::vector<RunBrief> seeds;
+  Judgement verdict = Judgement::unknown;
+  std::vector<Metric> metrics;  ///< outcomes first, those of unknown meaning last
+  std::size_t lead = 0;         ///< the metric that the verdict names
+  std::size_t outcomes = 0;     ///< tested for the verdict; they share the accepted error
+  EqualTo bits;
+  EqualTo digits;
+  std::vector<SettingDifference> settings;
+  std::vector<Level> levels;
+  std::vector<Refused> refused;
+  std::vector<std::string> notes;
+
+  const Metric& leading() const { return metrics[lead]; }
+};
+
+Result<Comparison> compare_runs(const Run& a, const Run& b, const std::vector<Run>& seeds,
+                                Axis axis);
+
+/// Of the Runs that a path gave: the one with the longest series; which one, where there were
+/// several, goes into `note`. An error where none has a series.
+Result<Run> chosen_run(std::vector<Run> runs, const std::string& path, std::string& note);
+
+}  // namespace aplomb::compare

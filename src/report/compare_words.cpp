@@ -1,0 +1,220 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "report/compare_view.h"
+#include "report/plan_view.h"
+
+namespace aplomb {
+namespace {
+
+using compare::Basis;
+using compare::Comparison;
+using compare::Judgement;
+using compare::Metric;
+using compare::Reach;
+using compare::SettingDifference;
+
+std::string show_p(double p) { return p < 1e-4 ? "p < 0.0001" : fmt::format("p = {:.2g}", p); }
+
+std::string signed_number(double value) { return (value > 0 ? "+" : "") + show_number(value, 3); }
+
+std::string both_at_the_end(const Metric& metric) {
+  return fmt::format("{} {} against {}", sanitize(metric.name), show_number(metric.ending.b),
+                     show_number(metric.ending.a));
+}
+
+/// Where the metric parts; where it has too few samples to say: where the next outcome that differs
+/// does.
+std::string apart_from(const Comparison& comparison, const Metric& metric) {
+  const auto place = [&](const Metric& of) {
+    return show_place(comparison.axis, of.pairs.at[*of.apart()]);
+  };
+  if (metric.apart()) return "; apart from " + place(metric);
+  for (const Metric& each : comparison.metrics) {
+    if (each.outcome && each.beyond && each.apart())
+      return fmt::format("; {} apart from {}", sanitize(each.name), place(each));
+  }
+  return {};
+}
+
+std::string identical_text(const Comparison& comparison) {
+  std::size_t samples = 0;
+  std::size_t metrics = 0;
+  for (const Metric& each : comparison.metrics) {
+    if (each.role == Role::other || each.pairs.between) continue;
+    samples += each.pairs.size();
+    ++metrics;
+  }
+  const std::string what = fmt::format("to {}: {} samples of {} metric{}",
+                                       show_place(comparison.axis, *comparison.digits.last),
+                                       samples, metrics, metrics == 1 ? "" : "s");
+  if (!comparison.bits.difference) return "equal to the last bit " + what;
+  return fmt::format("equal but for rounding {}; the first differing digits are those of {} at {}",
+                     what, sanitize(comparison.bits.metric),
+                     show_place(comparison.axis, *comparison.bits.difference));
+}
+
+std::string differ_text(const Comparison& comparison) {
+  const Metric& lead = comparison.leading();
+  const compare::Ending& end = lead.ending;
+  if (std::isnan(end.a) != std::isnan(end.b)) {
+    const bool b_broke = std::isnan(end.b);
+    return fmt::format("{} breaks: {} ends in NaN or Inf, where {} ends at {}{}",
+                       b_broke ? "B" : "A", sanitize(lead.name), b_broke ? "A" : "B",
+                       show_number(b_broke ? end.a : end.b), apart_from(comparison, lead));
+  }
+  if ((end.a == 0) != (end.b == 0) && lead.better < 0) {
+    const bool b_is_zero = end.b == 0;
+    return fmt::format("{} trains nothing: its {} is exactly 0 at the end, where {} ends at {}{}",
+                       b_is_zero ? "B" : "A", sanitize(lead.name), b_is_zero ? "A" : "B",
+                       show_number(b_is_zero ? end.a : end.b), apart_from(comparison, lead));
+  }
+  const bool better = (end.difference() > 0) == (lead.better > 0);
+  const double times = std::fabs(end.difference()) / end.noise;
+  const std::string size =
+      end.noise > 0 && times < 1e4 ? fmt::format(", {:.3g} x its noise", times) : "";
+  return fmt::format("B is {}: {} at the end ({}{}){}", better ? "better" : "worse",
+                     both_at_the_end(lead), signed_number(end.difference()), size,
+                     apart_from(comparison, lead));
+}
+
+/// `optim.lr (0.003 in A, 10 in B)`
+std::string sides_of(const SettingDifference& difference) {
+  const auto value = [](const auto& side) {
+    return side ? shorten(sanitize(show(side->value)), 40) : std::string("not stated");
+  };
+  return fmt::format("{} ({} in A, {} in B)", difference.name, value(difference.a),
+                     value(difference.b));
+}
+
+const SettingDifference* first_of(const Comparison& comparison, Reach reach) {
+  const auto& all = comparison.settings;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.reach == reach; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::size_t count_of(const Comparison& comparison, Reach reach) {
+  return static_cast<std::size_t>(
+      std::count_if(comparison.settings.begin(), comparison.settings.end(),
+                    [&](const auto& each) { return each.reach == reach; }));
+}
+
+std::string suspect_text(const Comparison& comparison) {
+  if (const SettingDifference* first = first_of(comparison, Reach::training)) {
+    const std::size_t all = count_of(comparison, Reach::training);
+    std::string text = "look first at " + sides_of(*first);
+    if (all > 1) text += fmt::format(", the first of {} differences that change training", all);
+    return text + "; make it equal and run again";
+  }
+  if (comparison.a.settings == 0 || comparison.b.settings == 0) {
+    return fmt::format(
+        "no configuration of {} was read: give the run folder, or a file that holds "
+        "the settings beside the log",
+        comparison.a.settings > 0   ? "B"
+        : comparison.b.settings > 0 ? "A"
+                                    : "either");
+  }
+  for (const Reach reach : {Reach::environment, Reach::execution}) {
+    if (const SettingDifference* first = first_of(comparison, reach))
+      return "no setting that changes training differs; look at " + sides_of(*first);
+  }
+  if (comparison.bits.difference && comparison.bits.last) {
+    return fmt::format(
+        "no setting differs: look at what happens between {} and {} (a restart, a batch, kernels "
+        "that are not deterministic), then at code and data order",
+        show_place(comparison.axis, *comparison.bits.last),
+        show_place(comparison.axis, *comparison.bits.difference));
+  }
+  return "no setting differs, and yet the runs do from the start: compare code, data and first "
+         "weights";
+}
+
+std::string differ_advice(const Comparison& comparison) {
+  const compare::Ending& end = comparison.leading().ending;
+  if (end.basis == Basis::within && count_of(comparison, Reach::training) == 0 &&
+      first_of(comparison, Reach::seed) != nullptr) {
+    return "only the seed differs: give runs of A with further seeds (--noise RUN...) before this "
+           "counts as a difference";
+  }
+  std::string suspect = suspect_text(comparison);
+  if (std::isnan(end.a) == std::isnan(end.b)) return suspect;
+  return fmt::format("{}; `aplomb diagnose` on {} says why it broke", suspect,
+                     std::isnan(end.b) ? "B" : "A");
+}
+
+}  // namespace
+
+std::string show_place(compare::Axis axis, double at) {
+  return axis == compare::Axis::step ? fmt::format("step {:.0f}", at) : show_count(at) + " tokens";
+}
+
+std::string compare_headline(const Comparison& comparison) {
+  const Metric& lead = comparison.leading();
+  switch (comparison.verdict) {
+    case Judgement::identical:
+      return identical_text(comparison);
+    case Judgement::differ:
+      return differ_text(comparison);
+    case Judgement::same:
+      return fmt::format("no difference beyond noise: {} at the end ({}, {})",
+                         both_at_the_end(lead), signed_number(lead.ending.difference()),
+                         show_p(lead.ending.p));
+    case Judgement::unknown:
+      break;
+  }
+  if (!lead.outcome)
+    return "the runs have no loss, evaluation or reward in common: whether one is better cannot be "
+           "said";
+  return fmt::format("too few samples in common to tell a difference from noise: {} at the end",
+                     both_at_the_end(lead));
+}
+
+std::string compare_advice(const Comparison& comparison) {
+  const bool seeds = comparison.leading().ending.basis == Basis::seeds;
+  switch (comparison.verdict) {
+    case Judgement::identical:
+      if (const SettingDifference* first = first_of(comparison, Reach::training);
+          first != nullptr && first->a && first->b)
+        return fmt::format("nothing; but {}, which should show: see that it is what really ran",
+                           sides_of(*first));
+      return "nothing: what differs between the two has no effect on training";
+    case Judgement::differ:
+      return differ_advice(comparison);
+    case Judgement::same:
+      return seeds ? "nothing: B is what a further seed of A could be"
+                   : "nothing; to see smaller differences give 3 or more runs of A with other "
+                     "seeds (--noise RUN...)";
+    case Judgement::unknown:
+      break;
+  }
+  if (!comparison.leading().outcome) return "compare runs that measure the same thing";
+  return "log more often, or give runs of A with other seeds (--noise RUN...)";
+}
+
+std::string compare_noise(const Comparison& comparison) {
+  const compare::Ending& end = comparison.leading().ending;
+  if (comparison.verdict == Judgement::identical) return {};
+  if (end.basis == Basis::seeds) {
+    const double runs = end.freedom + 1;
+    std::string text = fmt::format(
+        "{:.0f} runs of A's configuration: B is judged as a further one (Student's t, {:.0f} "
+        "degree{} of freedom, {:.0f} % error over {} outcome{})",
+        runs, end.freedom, end.freedom == 1 ? "" : "s", 100 * compare::k_level_seeds,
+        comparison.outcomes, comparison.outcomes == 1 ? "" : "s");
+    if (runs < 4) text += "; so few see large differences only, 3 further seeds see far more";
+    return text;
+  }
+  if (end.basis == Basis::within)
+    return fmt::format(
+        "the scatter inside the two runs (Student's t on the paired differences of the last {} "
+        "samples, {:.0f} % error). It cannot tell how far two seeds of one configuration end "
+        "apart: a difference may be a seed's. --noise with other seeds of A tells",
+        end.samples, 100 * compare::k_level_within);
+  return {};
+}
+
+}  // namespace aplomb

@@ -1,0 +1,170 @@
+#include "compare/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compare/made_run.h"
+
+namespace aplomb::compare {
+namespace {
+
+using test::add_series;
+using test::falling_loss;
+using test::run_with_loss;
+using ::testing::HasSubstr;
+
+constexpr std::size_t k_size = 200;
+
+Comparison compared(const aplomb::Run& a, const aplomb::Run& b,
+                    const std::vector<aplomb::Run>& seeds = {}) {
+  auto made = compare_runs(a, b, seeds, Axis::step);
+  EXPECT_TRUE(made) << (made ? "" : made.error().text);
+  return made ? std::move(*made) : Comparison{};
+}
+
+std::string refused(const aplomb::Run& a, const aplomb::Run& b, Axis axis = Axis::step) {
+  const auto made = compare_runs(a, b, {}, axis);
+  return made ? "" : made.error().text;
+}
+
+TEST(Compare, TheSameRunTwiceIsIdentical) {
+  const Comparison made = compared(run_with_loss("a", falling_loss(1, k_size)),
+                                   run_with_loss("b", falling_loss(1, k_size)));
+  EXPECT_EQ(made.verdict, Judgement::identical);
+  EXPECT_EQ(made.bits.last, 200.0);
+  EXPECT_FALSE(made.bits.difference);
+}
+
+TEST(Compare, EqualToAStepAndThenNot) {
+  std::vector<double> b = falling_loss(1, k_size);
+  for (std::size_t i = 50; i < k_size; ++i) b[i] += 0.5;
+  const Comparison made =
+      compared(run_with_loss("a", falling_loss(1, k_size)), run_with_loss("b", b));
+  EXPECT_EQ(made.verdict, Judgement::differ);
+  EXPECT_EQ(made.bits.last, 50.0);
+  EXPECT_EQ(made.bits.difference, 51.0);
+  EXPECT_EQ(made.bits.metric, "loss");
+  const Metric& loss = made.leading();
+  ASSERT_TRUE(loss.apart());
+  EXPECT_DOUBLE_EQ(loss.pairs.at[*loss.apart()], 51);
+}
+
+TEST(Compare, AnotherSeedIsTheSame) {
+  const Comparison made = compared(run_with_loss("a", falling_loss(1, k_size)),
+                                   run_with_loss("b", falling_loss(2, k_size)));
+  EXPECT_EQ(made.verdict, Judgement::same);
+  EXPECT_EQ(made.leading().ending.basis, Basis::within);
+}
+
+TEST(Compare, HeldOutDataLeads) {
+  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::Run b = run_with_loss("b", falling_loss(2, k_size));
+  for (double worse : {0.0, 0.5}) {
+    std::vector<double> eval = falling_loss(worse > 0 ? 3 : 4, 40, 0.01);
+    for (double& each : eval) each += worse;
+    add_series(worse > 0 ? b : a, "eval_loss", Role::eval_loss, eval, 5);
+  }
+  const Comparison made = compared(a, b);
+  EXPECT_EQ(made.verdict, Judgement::differ);
+  EXPECT_EQ(made.leading().name, "eval_loss");
+  EXPECT_EQ(made.outcomes, 2U);
+}
+
+TEST(Compare, TheLossOfReinforcementLearningIsNoOutcome) {
+  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  std::vector<double> other = falling_loss(2, k_size);
+  for (double& each : other) each += 3;
+  aplomb::Run b = run_with_loss("b", other);
+  add_series(a, "reward", Role::reward, falling_loss(5, k_size));
+  add_series(b, "reward", Role::reward, falling_loss(6, k_size));
+  const Comparison made = compared(a, b);
+  EXPECT_EQ(made.verdict, Judgement::same);
+  EXPECT_EQ(made.leading().name, "reward");
+}
+
+TEST(Compare, TheRunThatEndsInNanDiffers) {
+  std::vector<double> b = falling_loss(1, k_size);
+  for (std::size_t i = 100; i < k_size; ++i) b[i] = std::numeric_limits<double>::quiet_NaN();
+  const Comparison made =
+      compared(run_with_loss("a", falling_loss(1, k_size)), run_with_loss("b", b));
+  EXPECT_EQ(made.verdict, Judgement::differ);
+  EXPECT_DOUBLE_EQ(made.leading().pairs.at[*made.leading().apart()], 101);
+}
+
+TEST(Compare, ACopyOfTheBaselineIsNoNoise) {
+  const aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  const Comparison made = compared(a, run_with_loss("b", falling_loss(2, k_size)),
+                                   {run_with_loss("c", falling_loss(1, k_size))});
+  EXPECT_EQ(made.leading().ending.basis, Basis::within);
+  ASSERT_FALSE(made.notes.empty());
+  EXPECT_THAT(made.notes.back(), HasSubstr("very numbers of A"));
+}
+
+TEST(Compare, RunsOfOtherLengthAreComparedAsFarAsBothGo) {
+  const Comparison made =
+      compared(run_with_loss("a", falling_loss(1, 300)), run_with_loss("b", falling_loss(2, 100)));
+  EXPECT_EQ(made.leading().pairs.size(), 100U);
+  ASSERT_FALSE(made.notes.empty());
+  EXPECT_THAT(made.notes[0], HasSubstr("compared as far as both go"));
+}
+
+TEST(Compare, AFewSamplesAreNotJudged) {
+  const Comparison made = compared(run_with_loss("a", {3, 2, 1}), run_with_loss("b", {3, 2, 1.5}));
+  EXPECT_EQ(made.verdict, Judgement::unknown);
+}
+
+TEST(Compare, SpeedAndMemoryStandBesideTheVerdict) {
+  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::Run b = run_with_loss("b", falling_loss(1, k_size));
+  add_series(a, "step_time_s", Role::step_time_s, {1.0, 1.0, 1.1, 0.9, 1.0});
+  add_series(b, "step_time_s", Role::step_time_s, {2.0, 2.1, 2.0, 1.9, 9.0});
+  add_series(a, "memory_bytes", Role::memory_bytes, {100, 200, 150});
+  add_series(b, "memory_bytes", Role::memory_bytes, {100, 300, 150});
+  const Comparison made = compared(a, b);
+  EXPECT_EQ(made.verdict, Judgement::identical);
+  ASSERT_EQ(made.levels.size(), 2U);
+  EXPECT_DOUBLE_EQ(made.levels[0].ratio(), 2);
+  EXPECT_TRUE(made.levels[0].clear());
+  EXPECT_DOUBLE_EQ(made.levels[1].ratio(), 1.5);
+}
+
+TEST(Compare, SaysWhyItCannotCompare) {
+  const aplomb::Run full = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::Run empty;
+  empty.name = "empty";
+  EXPECT_THAT(refused(full, empty), HasSubstr("B (empty) holds no metrics"));
+  aplomb::Run other;
+  add_series(other, "reward", Role::reward, {1, 2, 3});
+  EXPECT_THAT(refused(full, other), HasSubstr("no metric in common: A has loss; B has reward"));
+  aplomb::Run epochs;
+  add_series(epochs, "loss", Role::loss, {3, 2, 1}, 1, StepKind::epoch);
+  EXPECT_THAT(refused(full, epochs), HasSubstr("A is logged by step, B by epoch"));
+  EXPECT_THAT(refused(full, full, Axis::tokens), HasSubstr("does not tell its tokens"));
+}
+
+TEST(Compare, PerCentAndSharesAreDifferentUnits) {
+  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::Run b = run_with_loss("b", falling_loss(2, k_size));
+  add_series(a, "accuracy", Role::accuracy, {0.1, 0.5, 0.9});
+  add_series(b, "accuracy", Role::accuracy, {10, 50, 90});
+  const Comparison made = compared(a, b);
+  ASSERT_EQ(made.refused.size(), 1U);
+  EXPECT_THAT(made.refused[0].why, HasSubstr("different units: A is a share, B in per cent"));
+}
+
+TEST(ChosenRun, IsTheOneWithTheMostSamplesAndIsNamed) {
+  std::vector<aplomb::Run> runs;
+  runs.push_back(run_with_loss("short", falling_loss(1, 10)));
+  runs.push_back(run_with_loss("long", falling_loss(1, 20)));
+  std::string note;
+  const auto chosen = chosen_run(std::move(runs), "folder", note);
+  ASSERT_TRUE(chosen);
+  EXPECT_EQ(chosen->name, "long");
+  EXPECT_THAT(note, HasSubstr("folder holds 2 runs: long is taken"));
+  EXPECT_FALSE(chosen_run({}, "nothing", note));
+}
+
+}  // namespace
+}  // namespace aplomb::compare

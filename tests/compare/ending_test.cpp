@@ -1,0 +1,97 @@
+#include "compare/ending.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "compare/made_run.h"
+
+namespace aplomb::compare {
+namespace {
+
+using test::falling_loss;
+
+constexpr std::size_t k_size = 300;
+
+Pairs pairs_of(std::vector<double> a, std::vector<double> b) {
+  Pairs pairs;
+  for (std::size_t i = 0; i < a.size(); ++i) pairs.at.push_back(static_cast<double>(i + 1));
+  pairs.a = std::move(a);
+  pairs.b = std::move(b);
+  return pairs;
+}
+
+TEST(Ending, AveragesTheLastTenth) {
+  const Ending ending = ending_of(pairs_of(falling_loss(1, k_size), falling_loss(2, k_size)), {});
+  EXPECT_EQ(ending.samples, 30U);
+  EXPECT_NEAR(ending.a, 2, 0.05);
+  EXPECT_EQ(ending.basis, Basis::within);
+  EXPECT_NEAR(ending.noise, 0.05 * std::sqrt(2.0 / 30), 0.006);
+}
+
+TEST(Ending, EqualRunsSeldomDifferAndOthersDo) {
+  int alarms = 0;
+  int found = 0;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    const std::vector<double> a = falling_loss(2 * draw, k_size);
+    std::vector<double> b = falling_loss(2 * draw + 1, k_size);
+    alarms += ending_of(pairs_of(a, b), {}).beyond_noise(1) ? 1 : 0;
+    for (double& each : b) each += 0.1;
+    found += ending_of(pairs_of(a, b), {}).beyond_noise(1) ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 6);  // 1 % accepted
+  EXPECT_GE(found, 198);
+}
+
+TEST(Ending, SeedsSayWhatIsNoise) {
+  int blind = 0;
+  int alarms = 0;
+  int found = 0;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    const auto run = [&](std::uint64_t which) {
+      return falling_loss(10 * draw + which, k_size, 0.05, 0.1);
+    };
+    const std::vector<std::vector<double>> seeds = {run(2), run(3), run(4)};
+    std::vector<double> b = run(1);
+    blind += ending_of(pairs_of(run(0), b), {}).beyond_noise(1) ? 1 : 0;
+    alarms += ending_of(pairs_of(run(0), b), seeds).beyond_noise(1) ? 1 : 0;
+    for (double& each : b) each += 1;
+    found += ending_of(pairs_of(run(0), b), seeds).beyond_noise(1) ? 1 : 0;
+  }
+  EXPECT_GT(blind, 100);
+  EXPECT_LE(alarms, 18);  // 10 expected at 5 %; more than 18 have a chance of 0.6 %
+  EXPECT_GE(found, 195);
+}
+
+TEST(Ending, OneSeedSeesOnlyTheVeryLarge) {
+  const auto run = [](std::uint64_t seed) { return falling_loss(seed, k_size, 0.05, 0.1); };
+  const Ending ending = ending_of(pairs_of(run(1), run(2)), {run(3)});
+  EXPECT_DOUBLE_EQ(ending.freedom, 1);
+  EXPECT_FALSE(ending.beyond_noise(1));
+}
+
+TEST(Ending, SharingTheLevelAsksForMore) {
+  Ending ending;
+  ending.basis = Basis::within;
+  ending.p = 0.004;
+  EXPECT_TRUE(ending.beyond_noise(2));
+  EXPECT_FALSE(ending.beyond_noise(3));
+}
+
+TEST(Ending, OnlyOneInNanIsADifference) {
+  const std::vector<double> a = falling_loss(1, 40);
+  std::vector<double> b = falling_loss(2, 40);
+  for (std::size_t i = 20; i < 40; ++i) b[i] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(ending_of(pairs_of(a, b), {}).beyond_noise(1));
+  EXPECT_FALSE(ending_of(pairs_of(b, b), {}).beyond_noise(1));
+}
+
+TEST(Ending, AFewSamplesHaveNoNoise) {
+  const Ending ending = ending_of(pairs_of({3, 2, 1}, {3, 2, 2}), {});
+  EXPECT_EQ(ending.basis, Basis::none);
+  EXPECT_FALSE(ending.beyond_noise(1));
+}
+
+}  // namespace
+}  // namespace aplomb::compare
