@@ -175,7 +175,9 @@ class Builder {
       metric.broken = first_broken(metric.pairs);
       metric.parted =
           seeds.empty() ? parting_of(metric.pairs) : parting_from_seeds(metric.pairs, seeds);
-      metric.ending = ending_of(metric.pairs, seeds);
+      metric.ending =
+          ending_of(metric.pairs, seeds,
+                    is_held_out(metric.role) ? Measured::on_held_out : Measured::on_batches);
       if (metric.outcome && metric.ending.basis != Basis::none) ++out_.outcomes;
     }
     for (Metric& each : out_.metrics)

@@ -104,6 +104,11 @@ std::vector<double> values_at(const Curve& curve, const std::vector<double>& pla
   return out;
 }
 
+bool is_usable(double a, double b) {
+  constexpr double k_most = 1e150;
+  return std::fabs(a) < k_most && std::fabs(b) < k_most;
+}
+
 Pairs pair(const Curve& a, const Curve& b) {
   Pairs exact;
   for (std::size_t i = 0, k = 0; i < a.size() && k < b.size();) {

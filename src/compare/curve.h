@@ -46,6 +46,10 @@ struct Pairs {
   std::size_t size() const { return at.size(); }
 };
 
+/// Whether statistics may be made of the two: both finite, and so far from the largest double that
+/// no sum or square of their differences overflows.
+bool is_usable(double a, double b);
+
 /// At equal places; where those are fewer than half of what the shorter curve has in the common
 /// range, at B's places in it.
 Pairs pair(const Curve& a, const Curve& b);

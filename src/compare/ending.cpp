@@ -16,12 +16,12 @@ std::size_t window_of(std::size_t size) {
   return std::max<std::size_t>(1, std::max(size / 10, std::min<std::size_t>(8, size / 2)));
 }
 
-/// The mean of the last `count`; NaN where half of them or more are not finite.
+/// The mean of the last `count`; NaN where half of them or more are not finite (or as good as).
 double mean_of_last(const std::vector<double>& values, std::size_t count) {
   double sum = 0;
   std::size_t finite = 0;
   for (std::size_t i = values.size() - count; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) continue;
+    if (!is_usable(values[i], values[i])) continue;
     sum += values[i];
     ++finite;
   }
@@ -30,11 +30,10 @@ double mean_of_last(const std::vector<double>& values, std::size_t count) {
 }
 
 /// Student's t on the differences of the last `count` pairs.
-void judge_within(Ending& ending, const Pairs& pairs) {
+void judge_within(Ending& ending, const Pairs& pairs, Measured measured) {
   std::vector<double> difference;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (std::isfinite(pairs.a[i]) && std::isfinite(pairs.b[i]))
-      difference.push_back(pairs.b[i] - pairs.a[i]);
+    if (is_usable(pairs.a[i], pairs.b[i])) difference.push_back(pairs.b[i] - pairs.a[i]);
   }
   const std::size_t count = std::min(ending.samples, difference.size());
   if (count < k_least_window) return;
@@ -43,15 +42,17 @@ void judge_within(Ending& ending, const Pairs& pairs) {
   for (auto it = last; it != difference.end(); ++it) mean += *it / static_cast<double>(count);
   double square = 0;
   for (auto it = last; it != difference.end(); ++it) square += (*it - mean) * (*it - mean);
-  const double inflation = noise_of(difference).inflation();
+  const Noise noise = noise_of(difference);
   const auto number = static_cast<double>(count);
-  // Correlated samples are worth fewer independent ones: n / inflation^2.
-  const double freedom = std::max(1.0, number / (inflation * inflation) - 1);
+  // The scatter of the window, but never less than that of the samples around: few are close
+  // together by chance.
+  const double sigma = std::max(std::sqrt(square / (number - 1)), noise.sigma.back());
   ending.basis = Basis::within;
-  ending.freedom = freedom;
-  ending.noise = std::sqrt(square / (number - 1) / number) * inflation;
+  ending.freedom = noise.freedom();
+  ending.noise =
+      measured == Measured::on_held_out ? sigma : sigma / std::sqrt(number) * noise.inflation();
   const double off = std::fabs(ending.difference());
-  ending.p = off == 0 ? 1.0 : two_sided_p(off / ending.noise, freedom);
+  ending.p = off == 0 ? 1.0 : two_sided_p(off / ending.noise, ending.freedom);
 }
 
 void judge_by_seeds(Ending& ending, const std::vector<std::vector<double>>& seeds) {
@@ -85,7 +86,8 @@ bool Ending::beyond_noise(std::size_t shares) const {
   return p < level / static_cast<double>(std::max<std::size_t>(1, shares));
 }
 
-Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& seeds) {
+Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& seeds,
+                 Measured measured) {
   Ending ending;
   if (pairs.size() == 0) return ending;
   ending.samples = window_of(pairs.size());
@@ -93,7 +95,7 @@ Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& see
   ending.b = mean_of_last(pairs.b, ending.samples);
   if (!std::isfinite(ending.a) || !std::isfinite(ending.b)) return ending;
   const std::vector<double> rounding = rounding_of(pairs.b);
-  judge_within(ending, pairs);
+  judge_within(ending, pairs, measured);
   if (!seeds.empty()) judge_by_seeds(ending, seeds);
   if (std::fabs(ending.difference()) <= 2 * rounding.back()) ending.p = 1;
   return ending;

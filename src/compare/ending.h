@@ -33,10 +33,18 @@ struct Ending {
   bool beyond_noise(std::size_t shares) const;
 };
 
+/// What the samples of a metric are measured on.
+enum class Measured {
+  on_batches,   ///< new data each time: the noise of a mean falls with the samples
+  on_held_out,  ///< the same data each time: what varies is the run's own wandering, and no number
+                ///< of samples averages that out
+};
+
 /// Without seeds: Student's t on the paired differences of the last samples, their correlation
 /// allowed for. With `seeds` (each like `pairs.a`; NaN where one has nothing): whether B's final
 /// value is one that a further seed of A would have (t of the prediction interval over A and the
 /// seeds, whose noise is never taken to be less than that within the runs).
-Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& seeds);
+Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& seeds,
+                 Measured measured = Measured::on_batches);
 
 }  // namespace aplomb::compare

@@ -83,6 +83,11 @@ bool is_outcome(Role role, bool has_reward) {
   return std::find(k_order.begin(), k_order.end(), role) != k_order.end();
 }
 
+bool is_held_out(Role role) {
+  return role == Role::eval_loss || role == Role::eval_accuracy || role == Role::eval_metric ||
+         role == Role::eval_component;
+}
+
 int order_of(Role role) {
   const auto* const at = std::find(k_order.begin(), k_order.end(), role);
   return static_cast<int>(at - k_order.begin()) +

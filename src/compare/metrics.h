@@ -31,6 +31,8 @@ int better_of(Role role);
 /// where the loss is a surrogate whose level says nothing.
 bool is_outcome(Role role, bool has_reward);
 
+bool is_held_out(Role role);
+
 /// Lower leads: held-out data before training data, losses before scores.
 int order_of(Role role);
 

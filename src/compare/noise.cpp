@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t k_trend_half = 16;     // of the running median: 33 samples
 constexpr std::size_t k_spread_window = 65;  // residuals whose spread is sigma: 10 % exact
 constexpr double k_mad_to_sigma = 1.4826;    // of Gaussian noise: 1 / 0.6745
-constexpr double k_most_correlation = 0.95;
+constexpr double k_most_correlation = 0.9;   // an average over some twenty samples: more is trend
 
 double median_of(std::vector<double> some) {
   const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
@@ -82,6 +82,12 @@ std::vector<double> running_median(const std::vector<double>& values, std::size_
     }
   }
   return out;
+}
+
+double Noise::freedom() const {
+  const double square = correlation * correlation;
+  const auto looked_at = static_cast<double>(std::min(sigma.size(), k_spread_window));
+  return std::max(2.0, looked_at * (1 - square) / (1 + square) - 1);
 }
 
 double Noise::inflation() const { return std::sqrt((1 + correlation) / (1 - correlation)); }

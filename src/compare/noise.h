@@ -13,11 +13,14 @@ struct Noise {
   /// Sigma of Gaussian noise with the residuals' median absolute deviation, around each sample.
   /// Larger where the noise grows nearby.
   std::vector<double> sigma;
-  /// Correlation of neighbouring residuals, 0 (none, or less) to 0.95.
+  /// Correlation of neighbouring residuals, 0 (none, or less) to 0.9.
   double correlation = 0;
   /// By how much the spread of a mean exceeds that of as many independent samples:
   /// sqrt((1 + r) / (1 - r)), exact for first-order autoregressive noise.
   double inflation() const;
+  /// Degrees of freedom of a sigma: of the 65 residuals (or as many as there are) so many as count
+  /// for a variance when neighbours correlate, (1 - r^2) / (1 + r^2) of them; at least 2.
+  double freedom() const;
 };
 
 /// The residuals are what a running median over 33 samples leaves. Finite input. All sigmas are 0

@@ -38,7 +38,7 @@ FinitePairs finite_of(const Pairs& pairs) {
   const std::vector<double> round_b = rounding_of(pairs.b);
   FinitePairs out;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (!std::isfinite(pairs.a[i]) || !std::isfinite(pairs.b[i])) continue;
+    if (!is_usable(pairs.a[i], pairs.b[i])) continue;
     out.index.push_back(i);
     out.difference.push_back(pairs.b[i] - pairs.a[i]);
     out.rounding.push_back(round_a[i] + round_b[i]);
@@ -149,8 +149,8 @@ std::optional<std::size_t> parting_from_seeds(const Pairs& pairs,
   constexpr std::size_t k_in_a_row = 8;  // about as many as are smoothed over: not one of them
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    bool whole = std::isfinite(pairs.a[i]) && std::isfinite(pairs.b[i]);
-    for (const auto& seed : seeds) whole = whole && std::isfinite(seed[i]);
+    bool whole = is_usable(pairs.a[i], pairs.b[i]);
+    for (const auto& seed : seeds) whole = whole && is_usable(seed[i], seed[i]);
     if (whole) places.push_back(i);
   }
   if (places.size() < k_least_pairs) return std::nullopt;

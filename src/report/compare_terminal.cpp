@@ -99,17 +99,18 @@ class ComparePage {
     if (!comparison_.bits.last && !comparison_.bits.difference)
       return "not known: the runs log at different places";
     const auto upto = [&](const compare::EqualTo& equal) {
-      if (!equal.difference) return show_place(comparison_.axis, *equal.last) + ", the last";
-      return (equal.last ? show_place(comparison_.axis, *equal.last) : "none") +
+      if (!equal.difference)
+        return "up to " + show_place(comparison_.axis, *equal.last) + ", the last";
+      return (equal.last ? "up to " + show_place(comparison_.axis, *equal.last) : "nowhere") +
              fmt::format(" ({} differs at {})", sanitize(equal.metric),
                          show_place(comparison_.axis, *equal.difference));
     };
+    if (!comparison_.bits.last && !comparison_.digits.last)
+      return "nowhere: " + sanitize(comparison_.digits.metric) + " differs from the first sample";
     const std::string bits = upto(comparison_.bits);
     const std::string digits = upto(comparison_.digits);
-    if (bits == digits && !comparison_.bits.last)
-      return "nowhere: " + sanitize(comparison_.bits.metric) + " differs from the first sample";
-    if (bits == digits) return "to the last bit up to " + bits;
-    return "to the last bit up to " + bits + "; but for rounding up to " + digits;
+    if (bits == digits) return "to the last bit " + bits;
+    return "to the last bit " + bits + "; but for rounding " + digits;
   }
 
   void table() {
@@ -143,15 +144,28 @@ class ComparePage {
     line(paint_(metric.beyond ? Style::bold : Style::plain, fit(text, width_)));
   }
 
+  /// Means of equal groups, about one a dot: a lasting difference shows where single samples are a
+  /// band of noise. A group with a NaN or Inf is one.
+  std::vector<ChartPoint> differences(const Metric& metric) const {
+    const std::size_t size = metric.pairs.size();
+    const std::size_t group = std::max<std::size_t>(1, size / (2 * width_));
+    std::vector<ChartPoint> points;
+    points.reserve(size / group + 1);
+    for (std::size_t i = 0; i < size; i += group) {
+      const std::size_t end = std::min(i + group, size);
+      double sum = 0;
+      for (std::size_t k = i; k < end; ++k) sum += metric.pairs.b[k] - metric.pairs.a[k];
+      points.push_back({static_cast<std::int64_t>(std::llround(metric.pairs.at[i])),
+                        sum / static_cast<double>(end - i)});
+    }
+    return points;
+  }
+
   /// B - A of the leading metric, with the place at which they part.
   void chart() {
     if (comparison_.verdict == Judgement::identical) return;
     const Metric& lead = comparison_.leading();
-    std::vector<ChartPoint> points;
-    points.reserve(lead.pairs.size());
-    for (std::size_t i = 0; i < lead.pairs.size(); ++i)
-      points.push_back({static_cast<std::int64_t>(std::llround(lead.pairs.at[i])),
-                        lead.pairs.b[i] - lead.pairs.a[i]});
+    const std::vector<ChartPoint> points = differences(lead);
     TextChartOptions how;
     how.width = width_;
     how.unicode = options_.unicode;

@@ -57,6 +57,20 @@ std::string identical_text(const Comparison& comparison) {
                      show_place(comparison.axis, *comparison.bits.difference));
 }
 
+/// An outcome whose difference points the other way: a training loss that fell because the model
+/// learnt its data by heart is no success.
+std::string against_it(const Comparison& comparison, bool better) {
+  for (const Metric& each : comparison.metrics) {
+    const double difference = each.ending.difference();
+    const bool large = each.ending.p < compare::k_level_seeds ||
+                       std::fabs(difference) >= std::fabs(comparison.leading().ending.difference());
+    if (!each.outcome || !large || difference == 0 || std::isnan(difference)) continue;
+    if (((difference > 0) == (each.better > 0)) != better)
+      return fmt::format(", but {}", both_at_the_end(each));
+  }
+  return {};
+}
+
 std::string differ_text(const Comparison& comparison) {
   const Metric& lead = comparison.leading();
   const compare::Ending& end = lead.ending;
@@ -76,9 +90,9 @@ std::string differ_text(const Comparison& comparison) {
   const double times = std::fabs(end.difference()) / end.noise;
   const std::string size =
       end.noise > 0 && times < 1e4 ? fmt::format(", {:.3g} x its noise", times) : "";
-  return fmt::format("B is {}: {} at the end ({}{}){}", better ? "better" : "worse",
+  return fmt::format("B is {}: {} at the end ({}{}){}{}", better ? "better" : "worse",
                      both_at_the_end(lead), signed_number(end.difference()), size,
-                     apart_from(comparison, lead));
+                     against_it(comparison, better), apart_from(comparison, lead));
 }
 
 /// `optim.lr (0.003 in A, 10 in B)`
@@ -146,6 +160,26 @@ std::string differ_advice(const Comparison& comparison) {
                      std::isnan(end.b) ? "B" : "A");
 }
 
+/// What is no outcome and differs all the same: the collapse that the reward does not show yet.
+std::string signals_beyond(const Comparison& comparison) {
+  std::string names;
+  for (const Metric& each : comparison.metrics) {
+    if (each.outcome || !each.beyond || each.role == Role::other || each.role == Role::lr) continue;
+    names += (names.empty() ? "" : ", ") + sanitize(each.name);
+  }
+  return names;
+}
+
+std::string same_advice(const Comparison& comparison) {
+  const std::string signals = signals_beyond(comparison);
+  if (!signals.empty())
+    return fmt::format("before B replaces A look at what differs beside the outcome: {}", signals);
+  if (comparison.leading().ending.basis == Basis::seeds)
+    return "nothing: B is what a further seed of A could be";
+  return "nothing; to see smaller differences give 3 or more runs of A with other seeds (--noise "
+         "RUN...)";
+}
+
 }  // namespace
 
 std::string show_place(compare::Axis axis, double at) {
@@ -174,7 +208,6 @@ std::string compare_headline(const Comparison& comparison) {
 }
 
 std::string compare_advice(const Comparison& comparison) {
-  const bool seeds = comparison.leading().ending.basis == Basis::seeds;
   switch (comparison.verdict) {
     case Judgement::identical:
       if (const SettingDifference* first = first_of(comparison, Reach::training);
@@ -185,9 +218,7 @@ std::string compare_advice(const Comparison& comparison) {
     case Judgement::differ:
       return differ_advice(comparison);
     case Judgement::same:
-      return seeds ? "nothing: B is what a further seed of A could be"
-                   : "nothing; to see smaller differences give 3 or more runs of A with other "
-                     "seeds (--noise RUN...)";
+      return same_advice(comparison);
     case Judgement::unknown:
       break;
   }

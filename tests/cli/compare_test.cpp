@@ -83,6 +83,13 @@ TEST(CompareCommand, ALossOfExactlyZeroIsNoSuccess) {
   EXPECT_THAT(said.out, HasSubstr("B trains nothing"));
 }
 
+TEST(CompareCommand, ARunThatLearntItsDataByHeartIsWorse) {
+  const Said said = run_program("% compare " + example("healthy") + " " + example("overfitting"));
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.out, StartsWith("DIFFERS   B is worse: eval_loss"));
+  EXPECT_THAT(said.out, HasSubstr("but loss 0.0"));
+}
+
 TEST(CompareCommand, FindsTheStepAtWhichTheDataWentBad) {
   for (const std::string& noise :
        {std::string(), " --noise " + made("seed1") + " " + made("seed2") + " " + made("seed3") +

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "compare/made_run.h"
@@ -91,6 +92,15 @@ TEST(Compare, TheRunThatEndsInNanDiffers) {
       compared(run_with_loss("a", falling_loss(1, k_size)), run_with_loss("b", b));
   EXPECT_EQ(made.verdict, Judgement::differ);
   EXPECT_DOUBLE_EQ(made.leading().pairs.at[*made.leading().apart()], 101);
+}
+
+TEST(Compare, TheLargestNumbersAreTakenAsBroken) {
+  std::vector<double> b = falling_loss(1, k_size);
+  for (std::size_t i = 20; i < k_size; ++i) b[i] = i % 2 == 0 ? 1.7e308 : -1.7e308;
+  const Comparison made =
+      compared(run_with_loss("a", falling_loss(1, k_size)), run_with_loss("b", b));
+  EXPECT_EQ(made.verdict, Judgement::differ);
+  EXPECT_TRUE(std::isnan(made.leading().ending.b));
 }
 
 TEST(Compare, ACopyOfTheBaselineIsNoNoise) {

@@ -44,6 +44,38 @@ TEST(Ending, EqualRunsSeldomDifferAndOthersDo) {
   EXPECT_GE(found, 198);
 }
 
+TEST(Ending, ACurveThatStillRisesDiffersFromOneThatFell) {
+  const std::vector<double> a = falling_loss(1, 100);
+  test::Gauss gauss(2);
+  std::vector<double> b = falling_loss(3, 100);
+  for (std::size_t i = 40; i < 100; ++i) {  // a trend and slow swings: neighbours are alike
+    const auto since = static_cast<double>(i - 40);
+    b[i] += 0.12 * since + 0.4 * std::sin(since / 4) + 0.1 * gauss();
+  }
+  EXPECT_TRUE(ending_of(pairs_of(a, b), {}).beyond_noise(2));
+}
+
+TEST(Ending, HeldOutDataDoesNotAverageOut) {
+  const Pairs pairs = pairs_of(falling_loss(1, k_size), falling_loss(2, k_size));
+  const double batches = ending_of(pairs, {}, Measured::on_batches).noise;
+  const double held_out = ending_of(pairs, {}, Measured::on_held_out).noise;
+  EXPECT_NEAR(held_out / batches, std::sqrt(30.0), 1);
+}
+
+TEST(Ending, SmoothedLogsSeldomDiffer) {
+  int alarms = 0;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    std::vector<std::vector<double>> runs;
+    for (const std::uint64_t seed : {2 * draw, 2 * draw + 1}) {
+      runs.push_back(falling_loss(seed, k_size, 0.2));
+      for (std::size_t i = 1; i < k_size; ++i)
+        runs.back()[i] = 0.5 * (runs.back()[i - 1] + runs.back()[i]);
+    }
+    alarms += ending_of(pairs_of(runs[0], runs[1]), {}).beyond_noise(1) ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 6);
+}
+
 TEST(Ending, SeedsSayWhatIsNoise) {
   int blind = 0;
   int alarms = 0;
