@@ -214,22 +214,25 @@ GlobalMeaning numpy_global(std::string_view module, std::string_view name) {
   return {GlobalKind::opaque};
 }
 
+/// Whether a dotted name reaches through attributes to something that runs code: `torch` +
+/// `serialization.os.system`.
+bool reaches_danger(std::string_view name) {
+  if (name.find('.') == std::string_view::npos) return false;
+  while (true) {
+    const std::string_view part = name.substr(0, name.find('.'));
+    if (among(k_dangerous, part) || part.starts_with("__")) return true;
+    if (part.size() == name.size()) return false;
+    name.remove_prefix(part.size() + 1);
+  }
+}
+
 }  // namespace
 
 GlobalMeaning meaning_of(std::string_view module, std::string_view name) {
   const std::string full = std::string(module) + "." + std::string(name);
-  // A dotted name reaches through attributes: `torch` + `serialization.os.system`.
-  const bool reaches = name.find('.') != std::string_view::npos && module != "__torch__";
   if (is_dangerous(module, full)) return {GlobalKind::suspicious};
   if (module == "builtins" || module == "__builtin__") return builtin(name);
-  if (reaches) {
-    for (std::size_t at = 0; at != std::string_view::npos;) {
-      const std::size_t end = name.find('.', at);
-      const std::string_view part = name.substr(at, end == std::string_view::npos ? end : end - at);
-      if (among(k_dangerous, part) || part.starts_with("__")) return {GlobalKind::suspicious};
-      at = end == std::string_view::npos ? end : end + 1;
-    }
-  }
+  if (module != "__torch__" && reaches_danger(name)) return {GlobalKind::suspicious};
   if (module == "_codecs") {
     return {name == "encode" ? GlobalKind::encode : GlobalKind::suspicious};
   }
