@@ -107,11 +107,11 @@ class FileReader {
       return read_pickled(path, role, file, std::move(owner), index);
     }
     if (looks_like_safetensors(file.bytes()) || path.ends_with(".safetensors")) {
-      return read_safe(path, file, std::move(owner), index);
+      return read_safe(path, file, owner, index);
     }
     if (file.text().starts_with("\x89HDF"))
       return refuse(path, "is HDF5 (Keras), which is not read");
-    if (looks_like_gguf(file.bytes())) return read_blocks(path, file, std::move(owner), index);
+    if (looks_like_gguf(file.bytes())) return read_blocks(path, file, owner, index);
     if (file.text().starts_with("version https://git-lfs")) {
       return refuse(path, "is a Git LFS pointer, not the file itself; run git lfs pull");
     }
@@ -140,8 +140,8 @@ class FileReader {
   }
 
   std::string read_safe(const std::string& path, const MappedFile& file,
-                        std::shared_ptr<const void> owner, std::size_t index) {
-    auto read = read_safetensors(file.bytes(), std::move(owner), path);
+                        const std::shared_ptr<const void>& owner, std::size_t index) {
+    auto read = read_safetensors(file.bytes(), owner, path);
     if (!read) {
       opening_.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
       return {};

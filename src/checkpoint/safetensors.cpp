@@ -126,7 +126,7 @@ class HeaderReader {
     return document.current_location().error() == simdjson::OUT_OF_BOUNDS;
   }
 
-  void finish(std::shared_ptr<const void> owner, std::uint64_t data_at) {
+  void finish(const std::shared_ptr<const void>& owner, std::uint64_t data_at) {
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.begin < b.begin; });
     std::uint64_t reached = 0;
@@ -262,7 +262,7 @@ bool looks_like_safetensors(std::span<const std::byte> bytes) {
 }
 
 Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
-                                         std::shared_ptr<const void> owner,
+                                         const std::shared_ptr<const void>& owner,
                                          const std::string& path) {
   if (bytes.size() < k_prefix) {
     return fail(ErrorCode::bad_format,
@@ -288,7 +288,7 @@ Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
   HeaderReader reader(bytes.subspan(k_prefix + length), file);
   const bool whole =
       reader.read({reinterpret_cast<const char*>(head.data()), head.size()});  // NOLINT: as text
-  reader.finish(std::move(owner), k_prefix + length);
+  reader.finish(owner, k_prefix + length);
   const auto sharding = file.metadata.find("DCP_SHARDING_INFO");
   if (sharding != file.metadata.end()) take_shards(sharding->second, file.tensors);
   if (!whole && file.tensors.empty()) {

@@ -31,7 +31,7 @@ bool looks_like_safetensors(std::span<const std::byte> bytes);
 
 /// Errors: bad_format (no header that could be read at all), too_large.
 Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
-                                         std::shared_ptr<const void> owner,
+                                         const std::shared_ptr<const void>& owner,
                                          const std::string& path);
 
 /// Whether a file's name in an index of shards would lead out of its folder, or is none.
