@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/exit_of.h"
 #include "cli/fix_file.h"
 #include "cli/local_gpu.h"
 #include "cli/output.h"
@@ -23,18 +24,6 @@ struct Options {
   bool verbose = false;
   std::string colour = "auto";
 };
-
-bool read_something(const Report& report) {
-  for (const ReportInput& input : report.inputs) {
-    if (input.kind != "unknown") return true;
-  }
-  return false;
-}
-
-int exit_of(const Report& report) {
-  if (!read_something(report)) return k_exit_usage;
-  return report.verdict == Verdict::healthy ? k_exit_healthy : k_exit_found;
-}
 
 class CheckCommand : public Command {
  public:

@@ -11,16 +11,6 @@ namespace {
 
 using simdjson::dom::element;
 
-Value value_of(element item) {
-  bool flag = false;
-  double number = 0;
-  std::string_view text;
-  if (item.get(flag) == simdjson::SUCCESS) return flag;
-  if (item.get(number) == simdjson::SUCCESS) return number;
-  if (item.get(text) == simdjson::SUCCESS) return std::string(text);
-  return std::string();
-}
-
 /// Reads one entry after another and keeps what was wrong with them.
 class BookReader {
  public:
@@ -65,7 +55,8 @@ class BookReader {
                                                        : knowledge::text_of(entry, "note");
     simdjson::dom::object set;
     if (entry.at_key("set").get(set) == simdjson::SUCCESS) {
-      for (const auto& field : set) remedy.set.emplace_back(field.key, value_of(field.value));
+      for (const auto& field : set)
+        remedy.set.emplace_back(field.key, knowledge::value_of(field.value));
     }
     return remedy;
   }

@@ -87,4 +87,14 @@ std::vector<std::string> texts_of(simdjson::dom::element object, std::string_vie
   return texts;
 }
 
+Value value_of(simdjson::dom::element item) {
+  bool flag = false;
+  double number = 0;
+  std::string_view text;
+  if (item.get(flag) == simdjson::SUCCESS) return flag;
+  if (item.get(number) == simdjson::SUCCESS) return number;
+  if (item.get(text) == simdjson::SUCCESS) return std::string(text);
+  return std::string();
+}
+
 }  // namespace aplomb::knowledge

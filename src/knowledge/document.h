@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/value.h"
+
 namespace aplomb::knowledge {
 
 /// The parsed file, e.g. `file("errors.yaml")`; an empty optional-like null element where there is
@@ -29,6 +31,8 @@ double number_of(simdjson::dom::element object, std::string_view key, double oth
 bool truth_of(simdjson::dom::element object, std::string_view key, bool otherwise = false);
 std::vector<std::string> texts_of(simdjson::dom::element object,
                                   std::string_view key);  ///< a text or a list of texts
+/// A truth, a number or a text; an empty text for anything else.
+Value value_of(simdjson::dom::element item);
 /// The member as a list; empty where it is missing.
 simdjson::dom::array list_of(simdjson::dom::element object, std::string_view key);
 

@@ -14,21 +14,11 @@ namespace {
 
 using simdjson::dom::element;
 
-Value value_of(element item) {
-  bool flag = false;
-  double number = 0;
-  std::string_view text;
-  if (item.get(flag) == simdjson::SUCCESS) return flag;
-  if (item.get(number) == simdjson::SUCCESS) return number;
-  if (item.get(text) == simdjson::SUCCESS) return std::string(text);
-  return std::string();
-}
-
 std::vector<std::pair<std::string, Value>> values_of(element object) {
   std::vector<std::pair<std::string, Value>> values;
   simdjson::dom::object fields;
   if (object.get(fields) != simdjson::SUCCESS) return values;
-  for (const auto& field : fields) values.emplace_back(field.key, value_of(field.value));
+  for (const auto& field : fields) values.emplace_back(field.key, knowledge::value_of(field.value));
   return values;
 }
 

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 #include "report/compare_view.h"
-#include "report/terminal_text.h"
+#include "report/terminal_page.h"
 #include "report/text_chart.h"
 #include "report/view.h"
 
@@ -19,17 +19,13 @@ using compare::Metric;
 using compare::Reach;
 using compare::SettingDifference;
 
-constexpr std::size_t k_gutter = 10;  // columns of the labels at the left
 constexpr std::size_t k_most_rows = 14;
 constexpr std::size_t k_most_one_sided = 4;  // settings that only one run states
 
-class ComparePage {
+class ComparePage : private TerminalPage {
  public:
   ComparePage(const Comparison& comparison, const RenderOptions& options)
-      : comparison_(comparison),
-        options_(options),
-        paint_(options.colour),
-        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 200))) {}
+      : TerminalPage(options), comparison_(comparison), options_(options) {}
 
   std::string text() {
     verdict();
@@ -45,22 +41,6 @@ class ComparePage {
   }
 
  private:
-  void line(std::string_view text) {
-    out_ += text;
-    out_ += '\n';
-  }
-  void gap() {
-    if (!out_.ends_with("\n\n")) out_ += '\n';
-  }
-  void row(Style label_style, std::string_view label, Style style, std::string_view text) {
-    const std::vector<std::string> lines = wrap(text, width_ - k_gutter);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const std::string_view left = i == 0 ? label : "";
-      line(paint_(label_style, left) + std::string(k_gutter - left.size(), ' ') +
-           paint_(style, lines[i]));
-    }
-  }
-
   void verdict() {
     const auto [style, label] = [&]() -> std::pair<Style, const char*> {
       switch (comparison_.verdict) {
@@ -266,9 +246,6 @@ class ComparePage {
 
   const Comparison& comparison_;
   const RenderOptions& options_;
-  Paint paint_;
-  std::size_t width_;
-  std::string out_;
 };
 
 }  // namespace

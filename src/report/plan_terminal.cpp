@@ -5,12 +5,11 @@
 
 #include "core/text.h"
 #include "report/plan_view.h"
-#include "report/terminal_text.h"
+#include "report/terminal_page.h"
 
 namespace aplomb {
 namespace {
 
-constexpr std::size_t k_gutter = 10;  // columns of the labels at the left
 constexpr double k_gib = 1024.0 * 1024 * 1024;
 
 /// The letter that stands for a row in the bar, one a row name.
@@ -33,14 +32,10 @@ std::string show_time(double seconds) {
   return fmt::format("{:.3g} h", seconds / 3600);
 }
 
-class PlanPage {
+class PlanPage : private TerminalPage {
  public:
   PlanPage(const PlanView& view, const RenderOptions& options)
-      : view_(view),
-        plan_(view.plan),
-        paint_(options.colour),
-        width_(static_cast<std::size_t>(std::clamp(options.width, 40, 200))),
-        rows_(plan_rows(plan_)) {}
+      : TerminalPage(options), view_(view), plan_(view.plan), rows_(plan_rows(plan_)) {}
 
   std::string text() {
     verdict();
@@ -56,22 +51,6 @@ class PlanPage {
   }
 
  private:
-  void line(std::string_view text) {
-    out_ += text;
-    out_ += '\n';
-  }
-  void gap() {
-    if (!out_.ends_with("\n\n")) out_ += '\n';
-  }
-  void row(Style label_style, std::string_view label, Style style, std::string_view text) {
-    const std::vector<std::string> lines = wrap(text, width_ - k_gutter);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const std::string_view left = i == 0 ? label : "";
-      line(paint_(label_style, left) + std::string(k_gutter - left.size(), ' ') +
-           paint_(style, lines[i]));
-    }
-  }
-
   void verdict() {
     const std::string peak =
         plan_.step.peak_at == "optimizer step" ? "the optimizer step" : plan_.step.peak_at;
@@ -242,10 +221,7 @@ class PlanPage {
 
   const PlanView& view_;
   const plan::Plan& plan_;
-  Paint paint_;
-  std::size_t width_;
   std::vector<PlanRow> rows_;
-  std::string out_;
 };
 
 }  // namespace
