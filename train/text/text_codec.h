@@ -1,0 +1,48 @@
+#pragma once
+/// TextCodec: all that a model folder says about text: its tokenizer, which of the tokens begin,
+/// end and pad a sequence, and its chat template.
+///
+/// Reads tokenizer.json, tokenizer_config.json, special_tokens_map.json, generation_config.json and
+/// chat_template.jinja (all but the first may be missing).
+///
+/// The padding token. A row that is shorter than its batch is filled with it, so it must be a token
+/// of its own: padding with EOS teaches a model (where labels are made from ids) that the end never
+/// counts, and padding with an ordinary word ("!" is id 0 of Llama-3) is the accident behind losses
+/// of exactly 0. So: the declared pad token, if it is a special token and neither EOS nor BOS nor
+/// UNK; else a special token that is named for it (`<|finetune_right_pad_id|>`, `<|pad|>`...);
+/// else `<|pad|>` is added with the next free id. `notices` says which.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "train/text/tokenizer.h"
+
+namespace aplomb::train {
+
+struct TextCodec {
+  static Result<TextCodec> open(const std::filesystem::path& folder);
+
+  /// For a model of `embedding_rows`: nothing where every id has a row. A padding token that was
+  /// added here may need one more row: `rows_needed` tells, and resizing is the model's part.
+  /// Error: the tokenizer is not this model's.
+  Result<void> fits(std::int64_t embedding_rows) const;
+  /// Rows that an embedding needs for this tokenizer, the added padding token included.
+  std::int64_t rows_needed() const { return tokenizer.vocabulary(); }
+
+  Tokenizer tokenizer;
+  std::optional<std::int32_t> bos;
+  std::optional<std::int32_t> eos;
+  std::int32_t pad = 0;
+  bool pad_added = false;  ///< by us: not in the files of the folder
+  std::string bos_token;   ///< as templates want them; empty where there is none
+  std::string eos_token;
+  std::string chat_template;  ///< Jinja; empty where the folder has none
+  std::string folder;
+  std::vector<std::string> notices;  ///< for people: what was decided, and why
+};
+
+}  // namespace aplomb::train
