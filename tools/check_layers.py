@@ -3,8 +3,8 @@
 
 usage: check_layers.py [ROOT]
 
-Also checked: the public headers (at most 12, each compiles alone), rosters without duplicates, and that no private
-header is included through a relative path. Exit status 1, one line a fault, where something is off.
+Also checked: the parts of train/ likewise, and that torch is included nowhere else; the public headers (at most 12,
+each compiles alone), rosters without duplicates, and that no private header is included through a relative path. Exit status 1, one line a fault, where something is off.
 """
 
 import pathlib
@@ -35,6 +35,12 @@ ALLOWED = {
     "api": None,  # joins the flow for the CLI and Python
     "cli": None,
 }
+# The trainer's parts likewise: what each may include of the others, of src/, and whether of torch.
+TRAIN_ALLOWED = {
+    "text": ([], ["core"], False),
+    "model": (["text"], ["core", "numerics", "scan", "record", "checkpoint"], True),
+    "loop": (["text", "model"], None, True),  # None: all of src/
+}
 PUBLIC_HEADERS_MOST = 12
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
@@ -56,6 +62,37 @@ def check_includes(root: pathlib.Path) -> list[str]:
             there = name.split("/")[0]
             if "/" in name and allowed is not None and there != here and there in ALLOWED and there not in allowed:
                 faults.append(f"{path.relative_to(root)}: {here} may not include {there} (\"{name}\")")
+    return faults
+
+
+def is_torch(name: str) -> bool:
+    return name.split("/")[0] in {"torch", "ATen", "c10", "at"}
+
+
+def train_faults_of(here: str, text: str) -> list[str]:
+    parts, layers, torch = TRAIN_ALLOWED[here]
+    faults = []
+    for name in re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', text, re.MULTILINE):
+        folders = name.split("/")
+        if folders[0] == "train" and folders[1] != here and folders[1] not in parts:
+            faults.append(f"train/{here} may not include train/{folders[1]} (\"{name}\")")
+        elif folders[0] in ALLOWED and layers is not None and folders[0] not in layers:
+            faults.append(f"train/{here} may not include {folders[0]} (\"{name}\")")
+        elif is_torch(name) and not torch:
+            faults.append(f"train/{here} may not include torch (<{name}>)")
+    return faults
+
+
+def check_train(root: pathlib.Path) -> list[str]:
+    """train/ is held to its own order, and torch stays inside it."""
+    faults = []
+    for path in sorted((root / "train").rglob("*")):
+        here = path.relative_to(root / "train").parts[0]
+        if path.suffix in {".h", ".cpp"} and here in TRAIN_ALLOWED:
+            faults += [f"{path.relative_to(root)}: {fault}" for fault in train_faults_of(here, path.read_text())]
+    for path in sorted((root / "src").rglob("*")):
+        if path.suffix in {".h", ".cpp"} and re.search(r"^\s*#\s*include\s+<(torch|ATen|c10)/", path.read_text(errors="replace"), re.MULTILINE):
+            faults.append(f"{path.relative_to(root)}: only train/ may include torch")
     return faults
 
 
@@ -87,7 +124,7 @@ def check_public_headers(root: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    faults = check_includes(root) + check_rosters(root) + check_public_headers(root)
+    faults = check_includes(root) + check_train(root) + check_rosters(root) + check_public_headers(root)
     print("\n".join(faults) if faults else "layers, rosters and public headers are in order")
     return 1 if faults else 0
 
