@@ -4,7 +4,8 @@
 usage: check_layers.py [ROOT]
 
 Also checked: the parts of train/ likewise, and that torch is included nowhere else; the public headers (at most 12,
-each compiles alone), rosters without duplicates, and that no private header is included through a relative path. Exit status 1, one line a fault, where something is off.
+each compiles alone), rosters without duplicates, and that no private header is included through a relative path.
+Exit status 1, one line a fault, where something is off.
 """
 
 import pathlib
@@ -43,6 +44,7 @@ TRAIN_ALLOWED = {
 }
 PUBLIC_HEADERS_MOST = 12
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+INCLUDE_TORCH = re.compile(r'^\s*#\s*include\s+[<"](torch|ATen|c10)/', re.MULTILINE)
 
 
 def check_includes(root: pathlib.Path) -> list[str]:
@@ -91,7 +93,7 @@ def check_train(root: pathlib.Path) -> list[str]:
         if path.suffix in {".h", ".cpp"} and here in TRAIN_ALLOWED:
             faults += [f"{path.relative_to(root)}: {fault}" for fault in train_faults_of(here, path.read_text())]
     for path in sorted((root / "src").rglob("*")):
-        if path.suffix in {".h", ".cpp"} and re.search(r"^\s*#\s*include\s+<(torch|ATen|c10)/", path.read_text(errors="replace"), re.MULTILINE):
+        if path.suffix in {".h", ".cpp"} and INCLUDE_TORCH.search(path.read_text(errors="replace")):
             faults.append(f"{path.relative_to(root)}: only train/ may include torch")
     return faults
 
