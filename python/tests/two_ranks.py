@@ -5,7 +5,11 @@ from __future__ import annotations
 import functools
 import os
 import pickle
+import signal
+import subprocess
+import sys
 import tempfile
+import warnings
 
 import aplomb
 import torch
@@ -15,7 +19,7 @@ from training import batches, loss_of, network
 STEPS = 150
 
 
-def _rank(rank, folder, guarded, fault):
+def _rank(folder: str, rank: int, guarded: bool, fault: float) -> None:
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
@@ -38,19 +42,52 @@ def _rank(rank, folder, guarded, fault):
         else:
             optimizer.step()
     aside = guard is not None and guard.counts["steps"] != STEPS
-    with open(f"{folder}/{guarded}{rank}", "wb") as out:
+    with open(f"{folder}/{rank}", "wb") as out:
         pickle.dump((losses, [p.detach().clone() for p in inner.parameters()], verdicts, aside), out)
+    # Neither rank may close its connections while the other still sends.
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
 
-def run(guarded, fault=0.0):
+def _both_ranks(guarded: bool, fault: float) -> tuple[list | None, str]:
+    """What the two ranks left, or nothing and what they said as one of them was ended by a signal."""
     with tempfile.TemporaryDirectory() as folder:
-        torch.multiprocessing.spawn(_rank, (folder, guarded, fault), nprocs=2)
+        ranks = []
+        for rank in range(2):
+            said = open(f"{folder}/said{rank}", "wb")  # noqa: SIM115
+            command = [sys.executable, __file__, folder, str(rank), str(int(guarded)), repr(fault)]
+            ranks.append((subprocess.Popen(command, stdout=said, stderr=said), said))
+        try:
+            codes = [process.wait(timeout=300) for process, _ in ranks]
+        finally:
+            for process, said in ranks:
+                process.kill()
+                said.close()
+        text = ""
+        for rank, code in enumerate(codes):
+            with open(f"{folder}/said{rank}", errors="replace") as file:
+                text += f"rank {rank} ended with {code}:\n{file.read()[-3000:]}\n"
+        if any(code == -signal.SIGABRT for code in codes):
+            return None, text
+        assert codes == [0, 0], text
         out = []
         for rank in range(2):
-            with open(f"{folder}/{guarded}{rank}", "rb") as file:
+            with open(f"{folder}/{rank}", "rb") as file:
                 out.append(pickle.load(file))
-        return out
+        return out, text
+
+
+def run(guarded: bool, fault: float = 0.0) -> list:
+    """Losses, final weights, verdicts and "steps were counted wrongly" of each rank.
+
+    gloo's own thread aborts the process when a connection breaks while it is being made or closed, which
+    a busy machine may do; once that may happen, and is said."""
+    out, text = _both_ranks(guarded, fault)
+    if out is None:
+        warnings.warn(f"aborted, tried once more: {text}", stacklevel=2)
+        out, text = _both_ranks(guarded, fault)
+    assert out is not None, text
+    return out
 
 
 def _final(weights):
@@ -81,3 +118,7 @@ def _twin() -> Outcome:
 
 def twin(fault: Fault) -> Outcome:
     return _twin()
+
+
+if __name__ == "__main__":
+    _rank(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1", float(sys.argv[4]))
