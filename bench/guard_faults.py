@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The table of docs/guard.md: injected faults, and how the run ends with and without the guard.
 
-usage: guard_faults.py [plain|ranks|trainer|trl|lightning]...     (with the aplomb package, torch and the trainers)
+usage: guard_faults.py [plain|ranks|sharded|trainer|trl|lightning]...     (with the aplomb package, torch and the trainers)
 
 One line a fault; the last column says what of its promises does not hold (python/tests/faults.py).
 """
@@ -23,6 +23,7 @@ from faults import Outcome, faults_in  # noqa: E402
 LOOPS = {
     "plain": ("plain loop", "plain_faults", "FAULTS"),
     "ranks": ("2 ranks, gloo", "two_ranks", "FAULTS"),
+    "sharded": ("2 ranks, FSDP2", "sharded_ranks", "FAULTS"),
     "trainer": ("Trainer + PEFT", "trainer_faults", "FAULTS"),
     "trl": ("TRL SFT", "trainer_faults", "SFT_FAULTS"),
     "lightning": ("Lightning", "lightning_faults", "FAULTS"),

@@ -298,8 +298,8 @@ def _outliers(call: Call, usual_loss: float | None) -> Finding | None:
         if loss is None:
             return None
         losses.append(float(loss.detach()))
-    _, together = run_call(call)
-    if abs(sum(losses) - float(together)) < abs(sum(losses) / size - float(together)):
+    together = float(run_call(call)[1].detach())
+    if abs(sum(losses) - together) < abs(sum(losses) / size - together):
         losses = [each * size for each in losses]  # they were shares of the batch's loss
     order = sorted(range(size), key=lambda i: losses[i])
     middle = losses[order[size // 2]]

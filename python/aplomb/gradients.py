@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from aplomb import _core
+from aplomb.sharding import copies_of, is_sharded, local_part, without_sums_to_come
 
 if TYPE_CHECKING:
     import torch
 
+Group = tuple[int, float]  # non-finite elements, sum of squares over the finite ones
+
+
+@dataclasses.dataclass
+class Measured:
+    """Of each group: the statistics of gradients that this rank holds whole, and its share of those of which each rank
+    holds a part."""
+
+    whole: list[Group]
+    shares: list[Group]
+
 
 class Gradients:
-    """The gradients of all parameters that the optimizers hold, group by group; a tied parameter
-    counts once, a frozen or unused one (grad is None) not at all."""
+    """The gradients of all parameters that the optimizers hold, group by group; a tied parameter counts once, a frozen
+    or unused one (grad is None) not at all. A group is a parameter group, or with `modules_of` a module: the one that
+    the parameter is a member of."""
 
-    def __init__(self, optimizers: list[Any], threads: int) -> None:
+    def __init__(self, optimizers: list[Any], threads: int, modules_of: Any = None) -> None:
         self._optimizers = optimizers
         self._threads = threads
+        self._module: dict[int, int] = {}  # by id of the parameter: its module's number
+        self.names: list[str] = []  # of the modules
+        if modules_of is not None:
+            for name, module in modules_of.named_modules():
+                own = [each for each in module.parameters(recurse=False) if id(each) not in self._module]
+                self._module.update({id(each): len(self.names) for each in own})
+                self.names += [name] if own else []
+
+    @property
+    def _count(self) -> int:
+        if self._module:
+            return len(self.names) + 1  # the last: parameters that are no part of the model
+        return sum(len(optimizer.param_groups) for optimizer in self._optimizers)
 
     def _each(self) -> list[tuple[int, torch.Tensor]]:
         found = []
@@ -27,21 +54,39 @@ class Gradients:
                 for parameter in group["params"]:
                     if parameter.grad is not None and id(parameter) not in seen:
                         seen.add(id(parameter))
-                        found.append((group_number, parameter.grad))
+                        number = self._module.get(id(parameter), len(self.names)) if self._module else group_number
+                        found.append((number, parameter.grad))
                 group_number += 1
         return found
 
-    def measure(self) -> list[tuple[int, float]]:
-        """(non-finite elements, sum of squares over the finite ones), a parameter group each."""
+    def measure(self) -> Measured:
         import torch
 
-        count = sum(len(optimizer.param_groups) for optimizer in self._optimizers)
+        plain = (torch.Tensor, torch.nn.Parameter)
+        whole: list[tuple[int, torch.Tensor]] = []
+        parts: dict[int, list[tuple[int, torch.Tensor]]] = {}  # by the number of ranks that hold the same
+        with torch.no_grad():
+            for number, gradient in self._each():
+                if type(gradient) in plain:
+                    whole.append((number, gradient))
+                elif is_sharded(gradient):
+                    summed = without_sums_to_come(gradient)
+                    parts.setdefault(copies_of(summed), []).append((number, local_part(summed)))
+                else:
+                    raise TypeError(f"gradients of type {type(gradient).__name__} are not supported")
+            shares = [(0, 0.0)] * self._count
+            for copies, held in parts.items():
+                shares = [
+                    (nonfinite + count, squares + more / copies)
+                    for (nonfinite, squares), (count, more) in zip(shares, self._scan(held))
+                ]
+            return Measured(self._scan(whole), shares)
+
+    def _scan(self, gradients: list[tuple[int, torch.Tensor]]) -> list[Group]:
         address, size, dtype, group = [], [], [], []
         kept = []  # alive until they were read
         elsewhere: list[tuple[int, torch.Tensor]] = []
-        for number, gradient in self._each():
-            if type(gradient) not in (torch.Tensor, torch.nn.Parameter):
-                raise TypeError(f"gradients of type {type(gradient).__name__} are not supported")
+        for number, gradient in gradients:
             if gradient.is_sparse:
                 gradient = gradient.coalesce().values()
             if gradient.device.type != "cpu":
@@ -53,18 +98,18 @@ class Gradients:
             size.append(gradient.numel())
             dtype.append(str(gradient.dtype)[6:])
             group.append(number)
-        groups = _core.measure(address, size, dtype, group, count, self._threads)
+        groups = _core.measure(address, size, dtype, group, self._count, self._threads)
         return _with_others(groups, elsewhere) if elsewhere else groups
 
     def scale(self, factor: float, group_factors: list[float]) -> None:
         import torch
 
         by_factor: dict[float, list[torch.Tensor]] = {}
-        for number, gradient in self._each():
-            whole = factor * (group_factors[number] if group_factors else 1.0)
-            if whole != 1.0:
-                by_factor.setdefault(whole, []).append(gradient)
         with torch.no_grad():
+            for number, gradient in self._each():
+                whole = factor * (group_factors[number] if group_factors else 1.0)
+                if whole != 1.0:
+                    by_factor.setdefault(whole, []).append(local_part(gradient))
             for whole, gradients in by_factor.items():
                 dense = [each for each in gradients if not each.is_sparse]
                 if dense:
@@ -74,7 +119,7 @@ class Gradients:
                         each.mul_(whole)
 
 
-def _with_others(groups: list[tuple[int, float]], elsewhere: list[Any]) -> list[tuple[int, float]]:
+def _with_others(groups: list[Group], elsewhere: list[Any]) -> list[Group]:
     """Adds gradients that lie on another device: by torch, with one transfer for all."""
     import torch
 
@@ -89,19 +134,21 @@ def _with_others(groups: list[tuple[int, float]], elsewhere: list[Any]) -> list[
     return groups
 
 
-def reduced(
-    loss: float | None, groups: list[tuple[int, float]], flag: bool = False
-) -> tuple[float | None, list[tuple[int, float]], bool]:
-    """The same numbers on every rank: the mean loss, of the statistics (which whole gradients
-    have in common) the largest, so that a fault of one rank is seen by all, and whether one has the flag."""
+def _sum(first: list[Group], second: list[Group]) -> list[Group]:
+    return [(a + c, b + d) for (a, b), (c, d) in zip(first, second)]
+
+
+def reduced(loss: float | None, measured: Measured, flag: bool = False) -> tuple[float | None, list[Group], bool]:
+    """The same numbers on every rank: the mean loss; of the statistics of whole gradients (which ranks have in common)
+    the largest, so that a fault of one rank is seen by all; of the shares the sum; and whether one has the flag."""
     import torch
 
     distributed = torch.distributed
     if not (distributed.is_available() and distributed.is_initialized()) or distributed.get_world_size() == 1:
-        return loss, groups, flag
+        return loss, _sum(measured.whole, measured.shares), flag
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
     mine = [float("nan") if loss is None else loss, float(flag)]
-    for nonfinite, squares in groups:
+    for nonfinite, squares in [*measured.whole, *measured.shares]:
         mine += [float(nonfinite), squares]
     row = torch.tensor(mine, dtype=torch.float64, device=device)
     rows = [torch.empty_like(row) for _ in range(distributed.get_world_size())]
@@ -109,8 +156,8 @@ def reduced(
     table = [each.tolist() for each in rows]
     if loss is not None:
         loss = sum(each[0] for each in table) / len(table)
-    out = []
-    for i in range(len(groups)):
-        nonfinite = max(each[2 + 2 * i] for each in table)
-        out.append((int(nonfinite), max(each[3 + 2 * i] for each in table)))
-    return loss, out, any(each[1] > 0 for each in table)
+    columns = list(zip(*table))[2:]  # every rank adds them up in the same order
+    half = 2 * len(measured.whole)
+    whole = [(int(max(columns[i])), max(columns[i + 1])) for i in range(0, half, 2)]
+    shares = [(int(sum(columns[i])), sum(columns[i + 1])) for i in range(half, len(columns), 2)]
+    return loss, _sum(whole, shares), any(each[1] > 0 for each in table)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
-import dataclasses
-import math
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -16,6 +12,7 @@ from aplomb import _core
 from aplomb.gradients import Gradients, reduced
 from aplomb.snapshots import Snapshots
 from aplomb.stale import StaleGradients
+from aplomb.stepping import STALE, LoweredRates, OwnVerdict, reset_momentum, tell_wandb, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,30 +26,6 @@ class Halt(RuntimeError):
     """The guard has nothing left that could help; its text says why."""
 
 
-@dataclasses.dataclass
-class OwnVerdict:
-    """A verdict about what the core does not see, with the fields of _core.Verdict."""
-
-    policy: str
-    reason: str
-    action: str = "skip"
-    takes_step: bool = False
-    scale: float = 1.0
-    group_scales: list[float] = dataclasses.field(default_factory=list)
-    grad_norm: float = float("nan")
-    lr_factor: float = 1.0
-    reset_momentum: bool = False
-    aside: bool = False
-    rollback_step: int = -1
-    skip_steps: int = 0
-
-
-STALE = (
-    "the gradients of the step before were still there and this step's were added to them: zero_grad() was not called; "
-    "the guard clears them after every step from now on"
-)
-
-
 class Guard:
     """Judges every optimizer step before it is taken.
 
@@ -60,6 +33,7 @@ class Guard:
     optimizer:  one optimizer or several, which are judged together and stepped one after the other.
     max_norm:   clip the global gradient norm, as torch.nn.utils.clip_grad_norm_; 0: do not.
     max_group_norm: likewise each parameter group by itself.
+    max_module_norm: likewise each module by itself (the one that the parameters are members of); in place of it.
     scaler:     the torch.amp.GradScaler of the loop: the guard unscales, steps and updates with it.
     policy_loss: the loss has no level (GRPO, PPO): judge the gradients alone.
     snapshot_every: keep weights and optimizer state in host memory every so many steps (two copies)
@@ -73,9 +47,8 @@ class Guard:
                 where the batch is finite when it is run again (a faulty device).
     on_event:   called with the Verdict whenever the guard acts or says something; by default it warns.
 
-    Under torch.distributed every rank must call step(); one all_gather of a few numbers makes them
-    decide alike. Gradients must be whole on each rank (DDP; sharded ones are not supported, and make
-    the guard step aside).
+    Under torch.distributed every rank must call step(); one all_gather of a few numbers makes them decide alike.
+    Gradients may be whole on each rank (DDP) or sharded (FSDP2, DTensors): each rank looks at what it holds.
     """
 
     def __init__(
@@ -85,6 +58,7 @@ class Guard:
         *,
         max_norm: float = 0.0,
         max_group_norm: float = 0.0,
+        max_module_norm: float = 0.0,
         scaler: Any = None,
         spikes: bool = True,
         lower_lr: bool = True,
@@ -105,9 +79,11 @@ class Guard:
         self._scaler = scaler
         self._on_event = on_event
         self._max_norm = max_norm
+        if max_module_norm > 0 and (max_group_norm > 0 or model is None):
+            raise ValueError("[aplomb] max_module_norm needs the model, and stands in place of max_group_norm")
         options = _core.GuardOptions()
         options.max_norm = max_norm
-        options.max_group_norm = max_group_norm
+        options.max_group_norm = max_module_norm or max_group_norm
         options.spikes = spikes
         options.lower_lr = lower_lr
         options.reset_momentum = reset_momentum
@@ -115,7 +91,7 @@ class Guard:
         options.rollback_retries = rollback_retries if snapshot_every > 0 else 0
         options.most_skips_in_a_row = most_skips_in_a_row
         self._core = _core.GuardCore(options)
-        self._gradients = Gradients(self._optimizers, threads)
+        self._gradients = Gradients(self._optimizers, threads, model if max_module_norm > 0 else None)
         self._snapshot_every = snapshot_every
         self._snapshots = Snapshots(model, self._optimizers)
         self._stale = StaleGradients(self._optimizers)
@@ -273,7 +249,7 @@ class Guard:
             factor = verdict.scale * self._regrown
             self._gradients.scale(min(factor, 1.0) if self._regrown > 1.0 else factor, verdict.group_scales)
         if verdict.reset_momentum:
-            _reset_momentum(self._optimizers)
+            reset_momentum(self._optimizers)
         if verdict.action == "rollback":
             self._snapshots.restore(verdict.rollback_step)
 
@@ -344,46 +320,3 @@ def _needs_closure(optimizer: torch.optim.Optimizer) -> bool:
     import torch
 
     return isinstance(optimizer, torch.optim.LBFGS)
-
-
-def _reset_momentum(optimizers: list[Any]) -> None:
-    for each in optimizers:
-        for state in each.state.values():
-            for name in ("exp_avg", "momentum_buffer"):
-                if state.get(name) is not None:
-                    state[name].zero_()
-
-
-def whole(groups: list[tuple[int, float]], norm_before: float | None) -> tuple[float, list[tuple[int, float]]]:
-    """The statistics as they were before somebody clipped them from the norm `norm_before`, and by how much."""
-    norm = math.sqrt(sum(squares for _, squares in groups))
-    if norm_before is None or not math.isfinite(norm_before) or not norm > 0 or norm_before <= norm * (1 + 1e-3):
-        return 1.0, groups
-    ratio = norm_before / norm
-    return ratio, [(nonfinite, squares * ratio * ratio) for nonfinite, squares in groups]
-
-
-def tell_wandb(counts: dict[str, int]) -> None:
-    """Counts beside the next numbers of a W&B run of this process, where one is open."""
-    run = getattr(sys.modules.get("wandb"), "run", None)
-    if run is not None:
-        with contextlib.suppress(Exception):
-            run.log({f"guard/{name}": number for name, number in counts.items() if name != "steps"}, commit=False)
-
-
-class LoweredRates:
-    """The learning rates times a factor, for one step; untouched where the factor is 1."""
-
-    def __init__(self, optimizers: list[Any], factor: float) -> None:
-        self._groups = [g for each in optimizers for g in each.param_groups if "lr" in g] if factor != 1.0 else []
-        self._factor = factor
-        self._rates: list[Any] = []
-
-    def __enter__(self) -> None:
-        self._rates = [group["lr"] for group in self._groups]
-        for group in self._groups:
-            group["lr"] = group["lr"] * self._factor
-
-    def __exit__(self, *_: object) -> None:
-        for group, rate in zip(self._groups, self._rates):
-            group["lr"] = rate

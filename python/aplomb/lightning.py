@@ -16,8 +16,9 @@ except ImportError:
 
 import torch
 
-from aplomb.guard import Guard, Halt, LoweredRates
+from aplomb.guard import Guard, Halt
 from aplomb.replay import loss_in
+from aplomb.stepping import LoweredRates
 
 __all__ = ["GuardCallback"]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from aplomb.sharding import is_sharded
+
 
 class StaleGradients:
     """Keeps a copy of the smallest gradient as it is after a step. Where the next backward still finds it there, bit
@@ -38,6 +40,8 @@ class StaleGradients:
             for group in optimizer.param_groups
             for each in group["params"]
             if each.grad is not None and each.requires_grad and each.is_leaf and not each.grad.is_sparse
+            # A sharded parameter gets its gradient beside autograd, where no hook sees it come.
+            and not is_sharded(each)
         ]
         if not found or self._parameter is not None:
             return

@@ -14,7 +14,8 @@ from typing import Any
 from transformers import TrainerCallback
 
 from aplomb.clip_watch import ClipWatch
-from aplomb.guard import Guard, Halt, LoweredRates
+from aplomb.guard import Guard, Halt
+from aplomb.stepping import LoweredRates
 from aplomb.trainer_watch import TrainerWatch
 
 __all__ = ["GuardCallback"]

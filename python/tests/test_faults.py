@@ -25,7 +25,7 @@ def _faults():
             yield pytest.param(lab, fault, id=f"{loop}: {fault.name}")
 
 
-@pytest.mark.parametrize(("lab", "fault"), _faults())
+@pytest.mark.parametrize(("lab", "fault"), list(_faults()))
 def test_help(lab, fault):
     from faults import faults_in
 

@@ -1,28 +1,27 @@
-"""A training by two processes with gloo, one of which may have a fault."""
+"""Trainings by two processes with gloo (DDP), one of which may have a fault. All of them run in one pair of processes:
+starting a process costs more than training in it."""
 
 from __future__ import annotations
 
 import functools
-import os
-import pickle
-import signal
-import subprocess
-import sys
-import tempfile
-import warnings
+from typing import Any
 
 import aplomb
 import torch
 from faults import Fault, Outcome
+from ranks import as_rank, both_ranks
 from training import batches, loss_of, network
 
 STEPS = 150
+FAULTS = [
+    Fault("NaN in the gradients of one rank", task={"value": float("nan")}),
+    Fault("a gradient of 1e6 in one rank", task={"value": 1e6}),
+]
 
 
-def _rank(folder: str, rank: int, guarded: bool, fault: float) -> None:
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
-    torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
+def _train(guarded: bool, fault: float) -> tuple[Any, ...]:
+    """Losses, final weights, verdicts and "steps were counted wrongly" of this rank."""
+    rank = torch.distributed.get_rank()
     inner = network(1)
     model = torch.nn.parallel.DistributedDataParallel(inner)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
@@ -42,52 +41,22 @@ def _rank(folder: str, rank: int, guarded: bool, fault: float) -> None:
         else:
             optimizer.step()
     aside = guard is not None and guard.counts["steps"] != STEPS
-    with open(f"{folder}/{rank}", "wb") as out:
-        pickle.dump((losses, [p.detach().clone() for p in inner.parameters()], verdicts, aside), out)
-    # Neither rank may close its connections while the other still sends.
-    torch.distributed.barrier()
-    torch.distributed.destroy_process_group()
+    return losses, [p.detach().clone() for p in inner.parameters()], verdicts, aside
 
 
-def _both_ranks(guarded: bool, fault: float) -> tuple[list | None, str]:
-    """What the two ranks left, or nothing and what they said as one of them was ended by a signal."""
-    with tempfile.TemporaryDirectory() as folder:
-        ranks = []
-        for rank in range(2):
-            said = open(f"{folder}/said{rank}", "wb")  # noqa: SIM115
-            command = [sys.executable, __file__, folder, str(rank), str(int(guarded)), repr(fault)]
-            ranks.append((subprocess.Popen(command, stdout=said, stderr=said), said))
-        try:
-            codes = [process.wait(timeout=300) for process, _ in ranks]
-        finally:
-            for process, said in ranks:
-                process.kill()
-                said.close()
-        text = ""
-        for rank, code in enumerate(codes):
-            with open(f"{folder}/said{rank}", errors="replace") as file:
-                text += f"rank {rank} ended with {code}:\n{file.read()[-3000:]}\n"
-        if any(code == -signal.SIGABRT for code in codes):
-            return None, text
-        assert codes == [0, 0], text
-        out = []
-        for rank in range(2):
-            with open(f"{folder}/{rank}", "rb") as file:
-                out.append(pickle.load(file))
-        return out, text
+def _work() -> dict[tuple[bool, str], Any]:
+    """By whether it was guarded and the fault's name."""
+    named = {"": 0.0, **{fault.name: fault.task["value"] for fault in FAULTS}}
+    return {(guarded, name): _train(guarded, value) for guarded in (False, True) for name, value in named.items()}
 
 
-def run(guarded: bool, fault: float = 0.0) -> list:
-    """Losses, final weights, verdicts and "steps were counted wrongly" of each rank.
+@functools.lru_cache(None)
+def _all() -> list[dict[tuple[bool, str], Any]]:
+    return both_ranks(__file__)
 
-    gloo's own thread aborts the process when a connection breaks while it is being made or closed, which
-    a busy machine may do; once that may happen, and is said."""
-    out, text = _both_ranks(guarded, fault)
-    if out is None:
-        warnings.warn(f"aborted, tried once more: {text}", stacklevel=2)
-        out, text = _both_ranks(guarded, fault)
-    assert out is not None, text
-    return out
+
+def run(guarded: bool, fault: str = "") -> list[Any]:
+    return [answers[guarded, fault] for answers in _all()]
 
 
 def _final(weights):
@@ -100,25 +69,14 @@ def _final(weights):
 
 
 def outcome(fault: Fault | None, guarded: bool) -> Outcome:
-    first = run(guarded, fault.task["value"] if fault is not None else 0.0)[0]
+    first = run(guarded, fault.name if fault is not None else "")[0]
     counts = {"skipped": sum(action == "skip" for action, _ in first[2])}
     return Outcome(_final(first[1]), first[2], [], counts)
 
 
-FAULTS = [
-    Fault("NaN in the gradients of one rank", task={"value": float("nan")}),
-    Fault("a gradient of 1e6 in one rank", task={"value": 1e6}),
-]
-
-
-@functools.lru_cache(None)
-def _twin() -> Outcome:
+def twin(fault: Fault) -> Outcome:
     return outcome(None, False)
 
 
-def twin(fault: Fault) -> Outcome:
-    return _twin()
-
-
 if __name__ == "__main__":
-    _rank(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "1", float(sys.argv[4]))
+    as_rank(_work)
