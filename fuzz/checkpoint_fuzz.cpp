@@ -17,6 +17,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gguf.h"
 #include "checkpoint/optimizer_state.h"
+#include "checkpoint/pickle_walk.h"
 #include "checkpoint/precision.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/torch_file.h"

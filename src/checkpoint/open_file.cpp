@@ -8,6 +8,7 @@
 #include "checkpoint/gguf.h"
 #include "checkpoint/mapped_file.h"
 #include "checkpoint/optimizer_state.h"
+#include "checkpoint/pickle_walk.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"

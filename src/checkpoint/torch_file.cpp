@@ -1,11 +1,8 @@
 #include "checkpoint/torch_file.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "checkpoint/tensor_shard.h"
 #include "checkpoint/zip_archive.h"
@@ -16,7 +13,6 @@ namespace {
 
 constexpr std::uint64_t k_most_pickle_bytes = 256U << 20U;
 constexpr std::uint64_t k_most_inflated = 1U << 30U;  // of one file, all entries together
-constexpr std::size_t k_most_depth = 64;
 /// torch/serialization.py: MAGIC_NUMBER 0x1950a86a20f9469cfc6c, as pickle's LONG1 holds it.
 constexpr std::string_view k_legacy_magic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
 
@@ -351,73 +347,6 @@ Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<c
   file.owner = std::move(owner);
   make_tensors(file, {});
   return file;
-}
-
-namespace {
-
-/// One step of the way to a node: names are put together only for tensors, so that a hostile tree
-/// cannot fill the memory with them.
-struct Step {
-  NodeId node = 0;
-  std::uint32_t parent = 0;  ///< index of the step before; the root is its own
-  NodeId key = 0;            ///< of a dict; 0 where `position` is meant
-  std::uint32_t position = 0;
-  std::uint32_t depth = 0;
-  bool silent = false;  ///< adds nothing to the name: the root, the state of an object
-};
-
-std::string name_of(const PickleDocument& document, const std::vector<Step>& steps,
-                    std::uint32_t at) {
-  constexpr std::size_t k_most_key = 400;
-  std::vector<std::string> parts;
-  for (; steps[at].depth > 0; at = steps[at].parent) {
-    const Step& step = steps[at];
-    if (step.silent) continue;
-    const PickleNode& key = document.at(step.key);
-    parts.push_back(step.key == 0                  ? std::to_string(step.position)
-                    : key.kind == PickleKind::text ? sanitize(key.text.substr(0, k_most_key))
-                                                   : std::to_string(key.number));
-  }
-  std::reverse(parts.begin(), parts.end());
-  return fmt::format("{}", fmt::join(parts, "."));
-}
-
-}  // namespace
-
-void visit_tensors(const PickleDocument& document, NodeId from,
-                   const std::function<void(const std::string& name, std::size_t tensor)>& visit) {
-  std::vector<bool> seen(document.nodes.size(), false);
-  std::vector<Step> steps{{from, 0, 0, 0, 0, true}};
-  std::vector<std::uint32_t> open{0};
-  while (!open.empty()) {
-    const std::uint32_t at = open.back();
-    open.pop_back();
-    const Step here = steps[at];
-    if (seen[here.node]) continue;
-    seen[here.node] = true;
-    const PickleNode& node = document.at(here.node);
-    if (node.kind == PickleKind::tensor) {
-      visit(name_of(document, steps, at), static_cast<std::size_t>(node.number));
-      continue;
-    }
-    if (here.depth >= k_most_depth) continue;
-    if (const auto local = local_tensor(document, node)) {
-      steps.push_back({*local, at, 0, 0, here.depth + 1, true});
-      open.push_back(static_cast<std::uint32_t>(steps.size() - 1));
-      continue;
-    }
-    // Pushed from the last, so that they are visited in their order.
-    const std::size_t width = node.kind == PickleKind::dict ? 2 : 1;
-    for (std::size_t i = node.items.size() / width; i-- > 0;) {
-      const NodeId child = node.items[i * width + width - 1];
-      const PickleKind kind = document.at(child).kind;
-      if (kind < PickleKind::list || kind == PickleKind::global || seen[child]) continue;
-      const bool state = node.kind == PickleKind::object && i == 2;
-      steps.push_back({child, at, width == 2 ? node.items[i * 2] : 0, static_cast<std::uint32_t>(i),
-                       here.depth + 1, state});
-      open.push_back(static_cast<std::uint32_t>(steps.size() - 1));
-    }
-  }
 }
 
 }  // namespace aplomb

@@ -4,7 +4,6 @@
 ///
 ///     archive/data.pkl, archive/data/0, archive/data/1 ..., archive/byteorder, archive/version
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,11 +33,5 @@ bool looks_like_torch(std::span<const std::byte> bytes);
 /// pickle and members up to 64 KiB are.
 Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                              const std::string& path, bool verify = false);
-
-/// Walks the tree from the root and calls `visit(name, tensor index)` for each tensor once, under
-/// the first name that leads to it: dict keys joined by dots, positions of lists. Bounded in depth;
-/// a node that was seen is not entered again. Of a DTensor or ShardedTensor it is the local tensor.
-void visit_tensors(const PickleDocument& document, NodeId from,
-                   const std::function<void(const std::string& name, std::size_t tensor)>& visit);
 
 }  // namespace aplomb

@@ -10,6 +10,7 @@
 
 #include "checkpoint/named_optimizer.h"
 #include "checkpoint/optimizer_state.h"
+#include "checkpoint/pickle_walk.h"
 #include "checkpoint/tensor_pieces.h"
 #include "checkpoint/zero_layout.h"
 #include "core/text.h"

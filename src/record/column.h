@@ -66,16 +66,58 @@ class SpreadAllocator {
   static constexpr std::size_t k_most_bytes = std::numeric_limits<std::size_t>::max() / 2;
 };
 
+/// A vector of plain numbers whose appending is one comparison and one store.
 template <class Number>
-using SpreadVector = std::vector<Number, SpreadAllocator<Number>>;
+class SpreadBuffer {
+ public:
+  SpreadBuffer() = default;
+  SpreadBuffer(const SpreadBuffer& other) {
+    reserve(other.size());
+    for (std::size_t i = 0; i < other.size(); ++i) append(other[i]);
+  }
+  SpreadBuffer(SpreadBuffer&& other) noexcept { swap(other); }
+  SpreadBuffer& operator=(SpreadBuffer other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~SpreadBuffer() {
+    if (begin_ != nullptr) allocator().deallocate(begin_, capacity());
+  }
 
-/// Grows in steps of four instead of two: a third of the copying, and pages that are never touched
-/// cost nothing.
-template <class Vector>
-[[gnu::noinline]] void grow(Vector& numbers) {
-  constexpr std::size_t k_least = 16;
-  numbers.reserve(std::max(k_least, 4 * numbers.size()));
-}
+  std::size_t size() const { return static_cast<std::size_t>(next_ - begin_); }
+  bool empty() const { return next_ == begin_; }
+  bool full() const { return next_ == end_; }  ///< also before the first number
+  Number operator[](std::size_t index) const { return begin_[index]; }
+  Number& operator[](std::size_t index) { return begin_[index]; }
+  /// The buffer must not be full.
+  void append(Number number) { *next_++ = number; }
+  void cut(std::size_t size) { next_ = begin_ + size; }
+  void reserve(std::size_t count) {
+    if (count <= capacity()) return;
+    Number* const block = allocator().allocate(count);
+    const std::size_t used = size();
+    if (begin_ != nullptr) {
+      std::memcpy(block, begin_, used * sizeof(Number));
+      allocator().deallocate(begin_, capacity());
+    }
+    begin_ = block;
+    next_ = block + used;
+    end_ = block + count;
+  }
+
+ private:
+  static SpreadAllocator<Number> allocator() { return {}; }
+  std::size_t capacity() const { return static_cast<std::size_t>(end_ - begin_); }
+  void swap(SpreadBuffer& other) noexcept {
+    std::swap(begin_, other.begin_);
+    std::swap(next_, other.next_);
+    std::swap(end_, other.end_);
+  }
+
+  Number* begin_ = nullptr;
+  Number* next_ = nullptr;
+  Number* end_ = nullptr;
+};
 
 /// Reads a column front to back or anywhere, by index.
 template <class Column>
@@ -146,7 +188,7 @@ class ReadableColumn {  // NOLINT(bugprone-crtp*)
 template <class Number>
 class PackedColumn : public ReadableColumn<PackedColumn<Number>, Number> {
  public:
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return zeros_ + low_.size(); }
 
   /// O(1) up to the first change of base, then O(log of the bases).
   Number operator[](std::size_t index) const {
@@ -156,32 +198,34 @@ class PackedColumn : public ReadableColumn<PackedColumn<Number>, Number> {
 
   void push_back(Number number) {
     const std::uint64_t low = static_cast<std::uint64_t>(number) - base_;
-    if ((low | low_.size()) == 0) {
-      ++size_;  // zeros only, so far
-      return;
-    }
-    if (low > k_most || low_.size() != size_ || low_.size() == low_.capacity()) {
+    if (low <= k_most && !low_.full()) {
+      low_.append(static_cast<std::uint32_t>(low));
+    } else if (low == 0 && low_.empty()) {
+      ++zeros_;
+    } else {
       push_slowly(number);
-      return;
     }
-    low_.push_back(static_cast<std::uint32_t>(low));
-    ++size_;
   }
 
   /// Keeps the numbers at these places (rising), drops the others.
   void keep(const std::vector<std::uint32_t>& places) {
-    size_ = places.size();
-    if (low_.empty()) return;
+    if (low_.empty()) {
+      zeros_ = places.size();
+      return;
+    }
     if (bases_.empty()) {
       for (std::size_t i = 0; i < places.size(); ++i) low_[i] = low_[places[i]];
     } else {
       keep_with_bases(places);
     }
-    low_.resize(size_);
+    low_.cut(places.size());
   }
 
  private:
   static constexpr std::uint64_t k_most = 0xFFFFFFFFU;
+  static constexpr std::size_t k_least_room = 16;
+  /// Four, not two: a third of the copying, and pages that are never touched cost nothing.
+  static constexpr std::size_t k_growth = 4;
   struct Base {
     std::size_t first = 0;  ///< the number from which on it counts
     std::uint64_t at = 0;
@@ -197,15 +241,17 @@ class PackedColumn : public ReadableColumn<PackedColumn<Number>, Number> {
 
   /// The first number after zeros, one that needs a base of its own, or more memory.
   [[gnu::noinline]] void push_slowly(Number number) {
-    low_.resize(size_, 0);
+    if (low_.empty()) {
+      low_.reserve(zeros_ + 1);
+      for (; zeros_ > 0; --zeros_) low_.append(0);
+    }
     const auto whole = static_cast<std::uint64_t>(number);
     if (whole - base_ > k_most) {
       base_ = whole;
-      bases_.push_back({size_, base_});
+      bases_.push_back({low_.size(), base_});
     }
-    if (low_.size() == low_.capacity()) grow(low_);
-    low_.push_back(static_cast<std::uint32_t>(whole - base_));
-    ++size_;
+    if (low_.full()) low_.reserve(std::max(k_least_room, k_growth * low_.size()));
+    low_.append(static_cast<std::uint32_t>(whole - base_));
   }
 
   void keep_with_bases(const std::vector<std::uint32_t>& places) {
@@ -221,10 +267,10 @@ class PackedColumn : public ReadableColumn<PackedColumn<Number>, Number> {
     }
   }
 
-  SpreadVector<std::uint32_t> low_;  ///< empty while all are zero
+  SpreadBuffer<std::uint32_t> low_;  ///< empty while all are zero
   std::vector<Base> bases_;          ///< none: counted from 0
   std::uint64_t base_ = 0;           ///< the last of them
-  std::size_t size_ = 0;
+  std::size_t zeros_ = 0;            ///< so many, while low_ is empty
 };
 
 template <class Number>
@@ -241,7 +287,7 @@ class RunColumn : public ReadableColumn<RunColumn<Number>, Number> {
   }
 
   void push_back(Number number) {
-    if (runs_.empty() || runs_.back().value != number) runs_.push_back({size_, number});
+    if (size_ == 0 || last_ != number) begin_run(number);
     ++size_;
   }
 
@@ -256,8 +302,14 @@ class RunColumn : public ReadableColumn<RunColumn<Number>, Number> {
     std::size_t first = 0;
     Number value = 0;
   };
+  [[gnu::noinline]] void begin_run(Number number) {
+    runs_.push_back({size_, number});
+    last_ = number;
+  }
+
   std::vector<Run> runs_;
   std::size_t size_ = 0;
+  Number last_ = 0;
 };
 
 }  // namespace aplomb

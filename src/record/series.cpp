@@ -29,7 +29,6 @@ void Series::go_on_with(const Series& later) {
     continuations.push_back({shifted(each.first_segment), each.source});
   }
   for (std::size_t i = 0; i < later.size(); ++i) {
-    if (value.size() >= k_max_points) thin();
     keep(later.step[i], later.value[i], shifted(later.segment[i]), later.line[i], later.offset[i]);
   }
   count += later.count;
@@ -37,6 +36,16 @@ void Series::go_on_with(const Series& later) {
   thinned = std::max(thinned, later.thinned);
   min = std::fmin(min, later.min);  // fmin and fmax leave out a NaN on one side
   max = std::fmax(max, later.max);
+}
+
+void Series::make_room() {
+  constexpr std::size_t k_least = 16;
+  constexpr std::size_t k_growth = 4;  // as the columns
+  if (value.size() >= k_max_points) {
+    thin();
+  } else {
+    value.reserve(std::clamp(k_growth * value.size(), k_least, k_max_points));
+  }
 }
 
 void Series::thin() {

@@ -94,20 +94,21 @@ struct Series {
     // Between kept samples only a non-finite one is let through: the first NaN must not be thinned
     // away. `thinned` is a power of two.
     if (thinned > 1 && (++skip_ & (thinned - 1U)) != 0 && (finite || nonfinite_count > 64)) return;
-    if (value.size() >= k_max_points) thin();
     keep(at_step, sample, at_segment, at_line, at_offset);
   }
 
  private:
   void keep(std::int64_t at_step, double sample, std::uint16_t at_segment, std::uint64_t at_line,
             std::uint64_t at_offset) {
-    if (value.size() == value.capacity()) grow(value);
+    if (value.size() == value.capacity()) make_room();
     value.push_back(sample);
     step.push_back(at_step);
     segment.push_back(at_segment);
     line.push_back(at_line);
     offset.push_back(at_offset);
   }
+  /// More memory, or beyond k_max_points fewer samples.
+  void make_room();
   void thin();
 
   std::uint64_t skip_ = 0;

@@ -4,7 +4,8 @@
 usage: make_zero.py FOLDER
 
 FOLDER gets zero1/, zero2/ and zero3/, each of two ranks after three steps of AdamW, and expected.json in the form of
-make_fixtures.py: the fp32 weights by DeepSpeed's own zero_to_fp32, the moments by the same function, with the moments put where the weights were.
+make_fixtures.py: the fp32 weights by DeepSpeed's own zero_to_fp32, the moments by the same function, with the moments
+put where the weights were.
 The model has two parameter groups, a frozen layer, a buffer, and sizes that do not divide by two.
 """
 
@@ -14,6 +15,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent))
@@ -21,8 +23,6 @@ sys.path.insert(0, str(HERE.parent))
 
 def moments(checkpoint, key):
     """Adam's moments, put together by DeepSpeed: its function takes them for the weights."""
-    import tempfile
-
     import torch
     from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 
@@ -38,16 +38,8 @@ def moments(checkpoint, key):
         return get_fp32_state_dict_from_zero_checkpoint(copy)
 
 
-def work(folder, stage, rank):
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(29700 + stage), RANK=str(rank), LOCAL_RANK=str(rank),
-                      WORLD_SIZE="2", DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1")
-    import deepspeed
+def tiny():
     import torch
-    from make_fixtures import expected
-
-    sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # would compile C++; gloo does without
-    deepspeed.init_distributed("gloo")
-    torch.manual_seed(3)
 
     class Tiny(torch.nn.Module):
         def __init__(self):
@@ -62,7 +54,15 @@ def work(folder, stage, rank):
         def forward(self, x):
             return self.last(self.frozen(self.norm(self.first(x))))
 
-    model = Tiny()
+    torch.manual_seed(3)
+    return Tiny()
+
+
+def train(out, stage, rank):
+    import deepspeed
+    import torch
+
+    model = tiny()
     decay = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
     rest = [p for p in model.parameters() if p.requires_grad and p.dim() == 1]
     optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}], lr=1e-3)
@@ -74,28 +74,51 @@ def work(folder, stage, rank):
         torch.manual_seed(10 * step + rank)
         engine.backward(engine(torch.randn(2, 7).bfloat16()).float().square().mean())
         engine.step()
-    out = pathlib.Path(folder) / f"zero{stage}"
     engine.save_checkpoint(str(out), tag="global_step3")
-    if rank == 0:
-        from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 
-        weights = get_fp32_state_dict_from_zero_checkpoint(str(out))
-        states = {f"{name}.{key}": expected(tensor) for key in ("exp_avg", "exp_avg_sq")
-                  for name, tensor in moments(out, key).items() if "frozen" not in name and name != "steps"}
-        said = {"weights": {name: expected(tensor) for name, tensor in weights.items()}, "states": states}
-        (out / "expected.json").write_text(json.dumps(said))
-        for extra in ("zero_to_fp32.py", "zero_to_torch.py"):
-            (out / extra).unlink(missing_ok=True)
+
+def describe(out):
+    """expected.json of a checkpoint; DeepSpeed's scripts beside it are taken away."""
+    from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
+    from make_fixtures import expected
+
+    weights = get_fp32_state_dict_from_zero_checkpoint(str(out))
+    states = {f"{name}.{key}": expected(tensor) for key in ("exp_avg", "exp_avg_sq")
+              for name, tensor in moments(out, key).items() if "frozen" not in name and name != "steps"}
+    said = {"weights": {name: expected(tensor) for name, tensor in weights.items()}, "states": states}
+    (out / "expected.json").write_text(json.dumps(said))
+    for extra in ("zero_to_fp32.py", "zero_to_torch.py"):
+        (out / extra).unlink(missing_ok=True)
+
+
+def work(folder, meet, rank):
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", DS_ACCELERATOR="cpu", OMP_NUM_THREADS="1",
+                      GLOO_SOCKET_IFNAME="lo")
+    import deepspeed
+    import torch
+
+    torch.distributed.init_process_group("gloo", init_method=f"file://{meet}", rank=rank, world_size=2)
+    sys.modules["deepspeed.comm.torch"].build_shm_op = lambda: None  # would compile C++; gloo does without
+    deepspeed.init_distributed("gloo")
+    for stage in (1, 2, 3):
+        out = pathlib.Path(folder) / f"zero{stage}"
+        train(out, stage, rank)
+        torch.distributed.barrier()
+        if rank == 0:
+            describe(out)
+    torch.distributed.barrier()
 
 
 def main() -> None:
     if len(sys.argv) == 4:
-        return work(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+        return work(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     for stage in (1, 2, 3):
         shutil.rmtree(pathlib.Path(sys.argv[1]) / f"zero{stage}", ignore_errors=True)
-        ranks = [subprocess.Popen([sys.executable, str(HERE), sys.argv[1], str(stage), str(rank)]) for rank in (0, 1)]
-        if any(each.wait() for each in ranks):
-            sys.exit(f"stage {stage} failed")
+    with tempfile.TemporaryDirectory() as meet:
+        arguments = [sys.executable, str(HERE), sys.argv[1], meet + "/meet"]
+        ranks = [subprocess.Popen([*arguments, str(rank)]) for rank in (0, 1)]
+        if any([each.wait() for each in ranks]):
+            sys.exit("a rank failed")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "checkpoint/pickle_walk.h"
 #include "checkpoint/torch_file.h"
 #include "made_checkpoints.h"
 

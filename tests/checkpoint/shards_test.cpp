@@ -13,6 +13,7 @@
 #include "checkpoint/tensor_pieces.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
+#include "with_python.h"
 
 namespace aplomb {
 namespace {
@@ -26,10 +27,8 @@ using test::json_of;
 
 const fs::path k_data = APLOMB_SOURCE_DIR "/tests/checkpoint/data";
 
-class ZeroStages : public ::testing::TestWithParam<int> {};
-
-TEST_P(ZeroStages, GiveEveryWeightAndMomentAsDeepSpeedItselfDoes) {
-  const fs::path folder = k_data / fmt::format("zero{}", GetParam());
+/// What DeepSpeed left below FOLDER (make_zero.py) is read as its own zero_to_fp32 reads it.
+void expect_as_deepspeed(const fs::path& folder) {
   const auto checkpoint = open_checkpoint(folder.string());
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
   expect_whole(*checkpoint, json_of(folder / "expected.json"));
@@ -42,7 +41,27 @@ TEST_P(ZeroStages, GiveEveryWeightAndMomentAsDeepSpeedItselfDoes) {
   EXPECT_EQ(precision.tensors.size(), 5U);
   EXPECT_EQ(precision.frozen(), 0U);
 }
+
+class ZeroStages : public ::testing::TestWithParam<int> {};
+
+TEST_P(ZeroStages, GiveEveryWeightAndMomentAsDeepSpeedItselfDoes) {
+  expect_as_deepspeed(k_data / fmt::format("zero{}", GetParam()));
+}
 INSTANTIATE_TEST_SUITE_P(Shards, ZeroStages, ::testing::Values(1, 2, 3));
+
+// One test, so that two ranks write once: CTest runs every test in a process of its own.
+TEST(Shards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
+  const std::string python = test::python_with("torch, deepspeed, numpy");
+  if (python.empty()) GTEST_SKIP() << "no Python with deepspeed here";
+  const test::TempFolder folder;
+  const std::string made = folder / "made";
+  fs::create_directory(made);
+  ASSERT_TRUE(test::run_script(python, "make_zero.py", made)) << made << ".said";
+  for (const int stage : {1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    expect_as_deepspeed(fs::path(made) / fmt::format("zero{}", stage));
+  }
+}
 
 TEST(Shards, ARankOfZeroThatIsMissingIsSaid) {
   const test::TempFolder folder;
