@@ -38,7 +38,7 @@ ALLOWED = {
 }
 # The trainer's parts likewise: what each may include of the others, of src/, and whether of torch.
 TRAIN_ALLOWED = {
-    "text": ([], ["core"], False),
+    "text": ([], ["core", "checkpoint"], False),
     "model": (["text"], ["core", "numerics", "scan", "record", "checkpoint"], True),
     "loop": (["text", "model"], None, True),  # None: all of src/
 }
