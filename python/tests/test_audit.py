@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 import pytest
-from aplomb.audit import RULES, audit_source
+from aplomb.audit import RULES, Program, audit_program, audit_source
 
 HEAD = """
 import torch
@@ -30,6 +30,20 @@ PROGRAMS = {
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
         """,
         "float16",
+    ),
+    "code.clip-in-half": (
+        """
+        import clip
+        model, preprocess = clip.load("ViT-B/32", device="cuda")
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-5)
+        """,
+        """
+        import clip
+        features, preprocess = clip.load("ViT-B/32", device="cuda")
+        head = nn.Linear(512, 10)
+        optimizer = torch.optim.Adam(head.parameters(), lr=1e-3)
+        """,
+        "model.float()",
     ),
     "code.clip-before-unscale": (
         """
@@ -275,6 +289,50 @@ PROGRAMS = {
         """,
         "optimizer.step()",
     ),
+    "code.scheduler-not-restored": (
+        """
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lr_lambda=cosine)
+        scheduler.last_epoch = start_epoch - 1
+        """,
+        """
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lr_lambda=cosine)
+        optimizer.load_state_dict(checkpoint["optimizer"])
+        """,
+        "scheduler.load_state_dict",
+    ),
+    "code.adapter-frozen": (
+        """
+        model = PeftModel.from_pretrained(base, "adapter")
+        trainer = SFTTrainer(model=model, train_dataset=data)
+        trainer.train()
+        """,
+        """
+        model = PeftModel.from_pretrained(base, "adapter", is_trainable=True)
+        trainer = SFTTrainer(model=model, train_dataset=data)
+        trainer.train()
+        """,
+        "is_trainable=True",
+    ),
+    "code.reward-by-containment": (
+        """
+        def accuracy_reward(answer, truth):
+            reward = 0.0
+            if truth in answer or answer in truth:
+                reward = 1.0
+            return reward
+        """,
+        """
+        def accuracy_reward(answer, truth):
+            reward = 0.0
+            if answer and (truth in answer or answer in truth):
+                reward = 1.0
+            return reward
+        """,
+        "answer.strip()",
+    ),
 }
 
 
@@ -296,6 +354,85 @@ def test_fires_with_the_corrected_line_and_is_silent_on_the_mended_program(rule)
     lines = (HEAD + textwrap.dedent(wrong)).splitlines()
     assert lines[found[0].line - 1].strip() == found[0].text
     assert rule not in {each.rule for each in audited(mended)}
+
+
+ADAPTERS = {
+    "frozen by the preparation that came late": (
+        "model = get_peft_model(model, config)\nmodel = prepare_model_for_kbit_training(model)",
+        True,
+    ),
+    "prepared in time": (
+        "model = prepare_model_for_kbit_training(model)\nmodel = get_peft_model(model, config)",
+        False,
+    ),
+    "loaded to answer with": ("model = PeftModel.from_pretrained(base, path)\nmodel.generate(**inputs)", False),
+    "merged, and the base trains": (
+        "model = PeftModel.from_pretrained(base, path)\nmodel = model.merge_and_unload()\nloss(model(x)).backward()",
+        False,
+    ),
+    "switched on by hand": (
+        "model = PeftModel.from_pretrained(base, path)\n"
+        "for p in model.parameters():\n    p.requires_grad = True\nloss(model(x)).backward()",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_tells_whether_an_adapter_trains(name):
+    program, frozen = ADAPTERS[name]
+    assert ("code.adapter-frozen" in {each.rule for each in audit_source(program)}) == frozen
+
+
+CONTAINMENT = {
+    "asked before": "def score(a, b):\n    if not a:\n        return 0\n    if a in b or b in a:\n        return 1\n",
+    "not of a reward": "def same_path(a, b):\n    if a in b or b in a:\n        return True\n",
+    "one way only": "def score(a, b):\n    if b in a:\n        return 1\n",
+}
+
+
+@pytest.mark.parametrize("name", CONTAINMENT)
+def test_finds_no_reward_by_containment(name):
+    assert audit_source(CONTAINMENT[name]) == []
+
+
+def test_knows_what_was_imported_under_another_name():
+    program = "from torch.cuda.amp import autocast as half_precision\nwith half_precision():\n    pass\n"
+    assert [each.rule for each in audit_source(program)] == ["code.deprecated-amp"]
+
+
+def test_takes_time_in_proportion_to_the_lines():
+    """Counted in nodes looked at, not in seconds: a walk of the whole tree for each loop would be quadratic."""
+
+    def looked_at(loops):
+        source = HEAD + "".join(textwrap.dedent(LOOP_TO_REPEAT).format(number) for number in range(loops))
+        program = Program(source)
+        count = 0
+
+        def counted(frame, event, _):
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(counted)
+        try:
+            audit_program(program)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert looked_at(80) < 2.5 * looked_at(40)
+
+
+LOOP_TO_REPEAT = """
+def train_{0}(model, loader, optimizer, scaler):
+    for x, y in loader:
+        scaler.scale(loss_of(model(x), y)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+    model.eval()
+    for x, y in loader:
+        print(model(x).log())
+"""
 
 
 def test_finds_that_a_scaler_steps_without_zero_grad():

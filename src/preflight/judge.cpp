@@ -17,7 +17,7 @@ bool versions_hold(const CheckRule& rule, const FactTable& facts) {
   return std::all_of(rule.versions.begin(), rule.versions.end(), [&](const VersionRange& range) {
     const Fact* fact = facts.find("env." + range.package);
     const std::string* version = fact == nullptr ? nullptr : as_text(fact->value);
-    return version != nullptr && range.holds(*version);
+    return version == nullptr ? range.or_unknown : range.holds(*version);
   });
 }
 

@@ -87,7 +87,11 @@ class BookReader {
   }
 
   VersionRange range(std::string_view package, std::string_view text) {
-    VersionRange range{std::string(package), {}};
+    VersionRange range{std::string(package), {}, false};
+    if (text.starts_with("? ")) {
+      range.or_unknown = true;
+      text.remove_prefix(2);
+    }
     while (!text.empty()) {
       const std::size_t blank = std::min(text.find(' '), text.size());
       const std::string_view bound = text.substr(0, blank);

@@ -5,7 +5,8 @@
 ///     - id: precision.bf16-unsupported     # topic.slug; the topic is the file's name
 ///       title: The card has no bf16 matrix units
 ///       when: "precision.compute == bf16 && hardware.bf16 == false"   # as in causes (condition.h)
-///       versions: {torch: "<2.0", transformers: ">=4.30 <4.46"}      # optional: all must hold
+///       versions: {torch: "<2.0", transformers: ">=4.30 <4.46"}      # optional: all must hold;
+///                                          # `? <5`: or the version is not known
 ///       severity: warning                  # what the run would become; note: only said
 ///       because: one paragraph; `{fact}` is replaced, a sentence with an unknown fact is left out
 ///       remedies: [{set: {precision.compute: fp16}, note: ...}]      # as in causes (remedy.h)
@@ -28,7 +29,7 @@
 
 namespace aplomb {
 
-/// Bounds on one package: `>=4.30 <4.46`.
+/// Bounds on one package: `>=4.30 <4.46`. `? <5` holds as well where the version is not known.
 struct VersionRange {
   struct Bound {
     std::string relation;  ///< `<` `<=` `>` `>=` `==`
@@ -36,6 +37,7 @@ struct VersionRange {
   };
   std::string package;
   std::vector<Bound> bounds;
+  bool or_unknown = false;
 
   bool holds(std::string_view version) const;
 };

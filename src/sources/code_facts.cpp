@@ -13,6 +13,8 @@ namespace code {
 namespace {
 
 constexpr std::size_t k_reach = 24;
+/// A statement of more is data, not code; the rest of its line is not looked at.
+constexpr std::size_t k_most_tokens = 2000;
 
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -88,7 +90,7 @@ bool matches_from(const std::vector<std::string>& pattern, std::size_t word,
 }  // namespace
 
 int add_tokens(std::string_view line, int depth, std::vector<std::string>& tokens) {
-  for (std::size_t at = 0; at < line.size();) {
+  for (std::size_t at = 0; at < line.size() && tokens.size() <= code::k_most_tokens;) {
     const char c = line[at];
     if (c == '#') break;
     std::size_t end = at;
@@ -189,7 +191,6 @@ bool any_matches(const std::vector<Pattern>& patterns, const std::vector<std::st
 }
 
 constexpr std::size_t k_then_reach = 3;  // statements
-constexpr std::size_t k_most_tokens = 2000;
 constexpr std::size_t k_most_quote = 160;
 
 }  // namespace
@@ -217,7 +218,8 @@ void CodeReader::line(std::string_view line, std::uint64_t number, std::uint64_t
   }
   depth_ = code::add_tokens(body, depth_, open_.tokens);
   ++open_lines_;
-  const bool endless = open_lines_ >= k_most_statement_lines || open_.tokens.size() > k_most_tokens;
+  const bool endless =
+      open_lines_ >= k_most_statement_lines || open_.tokens.size() > code::k_most_tokens;
   // A bracket that a sentence leaves open is no statement that goes on.
   if (depth_ == 0 || endless || reads_like_prose(body, false)) close();
 }

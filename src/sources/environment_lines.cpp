@@ -97,8 +97,8 @@ bool EnvironmentLines::smi(std::string_view line, std::uint64_t number, std::uin
   return told;
 }
 
-/// `torch==2.1.0`, `[pip3] torch==2.1.0+cu118`, and in a list that people pasted `torch   2.1.0
-/// pypi_0  pypi`.
+/// `torch==2.1.0`, `[pip3] torch==2.1.0+cu118`, conda's `cudatoolkit=10.1.243`, and in a list that
+/// people pasted `torch   2.1.0 pypi_0  pypi`.
 bool EnvironmentLines::package(std::string_view line, bool declared, std::uint64_t number,
                                std::uint64_t offset, SettingSink& sink) {
   const auto is_name = [](char c) {
@@ -114,11 +114,11 @@ bool EnvironmentLines::package(std::string_view line, bool declared, std::uint64
     while (end < rest.size() && is_name(rest[end])) ++end;
     const std::string_view name = rest.substr(0, end);
     std::string_view tail = rest.substr(end);
-    const bool pinned = tail.starts_with("==");
+    const bool pinned = tail.starts_with("=");
     const bool column = !pinned && (tagged || declared) && tail.starts_with(" ");
-    if (pinned) tail.remove_prefix(2);
+    if (pinned) tail.remove_prefix(tail.starts_with("==") ? 2 : 1);
     tail = pinned ? tail : trim(tail);
-    const std::string_view version = tail.substr(0, tail.find_first_of(" ,;|'\"`\t)"));
+    const std::string_view version = tail.substr(0, tail.find_first_of(" ,;|=*'\"`\t)"));
     if (!name.empty() && (pinned || column) && is_version(version)) {
       const auto place = static_cast<std::uint64_t>(version.data() - line.data());
       ConfigEntry entry{"pip." + std::string(name),

@@ -136,7 +136,7 @@ TEST(Versions, CompareByTheirNumbers) {
 }
 
 TEST(Versions, AllBoundsOfARangeMustHold) {
-  const VersionRange range{"torch", {{">=", "2.5"}, {"<", "2.5.1"}}};
+  const VersionRange range{"torch", {{">=", "2.5"}, {"<", "2.5.1"}}, false};
   EXPECT_TRUE(range.holds("2.5.0+cu121"));
   EXPECT_FALSE(range.holds("2.5.1"));
   EXPECT_FALSE(range.holds("2.4.1"));

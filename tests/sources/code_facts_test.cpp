@@ -106,6 +106,12 @@ TEST(CodeFacts, PatternsReachAcrossTokens) {
   EXPECT_EQ(code::add_tokens("])", 2, tokens), 0);
 }
 
+TEST(CodeFacts, LeavesALineOfDataAlone) {
+  std::vector<std::string> tokens;
+  (void)code::add_tokens(std::string(1U << 20U, '('), 0, tokens);
+  EXPECT_LT(tokens.size(), 1U << 12U);
+}
+
 TEST(CodeFacts, AnOpenBracketOfASentenceSwallowsNothing) {
   const std::string text =
       "I tried it (and it did not help at all\nloss = torch.log(torch.softmax(z))\n";

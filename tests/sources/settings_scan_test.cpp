@@ -28,6 +28,16 @@ std::map<std::string, std::string> scan(std::string_view text, TextKind kind = T
 
 using Found = std::map<std::string, std::string>;
 
+TEST(SettingScanner, ReadsVersionsThatCondaPins) {
+  const Found found = scan(
+      "conda install -c nvidia pytorch=1.12.1=py3.9_cuda11.3 cudatoolkit=10.1.243\n"
+      "  - numpy=1.26\n",
+      TextKind::declared);
+  EXPECT_EQ(found.at("env.cuda"), "10.1.243");
+  EXPECT_EQ(found.at("env.torch"), "1.12.1");
+  EXPECT_EQ(found.at("env.numpy"), "1.26");
+}
+
 TEST(SettingScanner, ReadsVersionsAndCardsOfAnEnvironmentReport) {
   const Found found = scan(
       "PyTorch version: 2.4.1+cu121\n"

@@ -39,9 +39,9 @@ def stepped_by(program: Program, call: ast.Call) -> str:
 def clears_gradients(program: Program, node: ast.AST) -> bool:
     """zero_grad() in the node or in a function of this file that it calls; `.grad = None` counts too."""
     called = {method_of(call) for call in program.calls_in(node)}
-    helpers = [each for each in program.functions if each.name in called]
+    helpers = [each for name in called for each in program.functions_by_name.get(name, [])]
     for place in [node, *helpers]:
-        for each in ast.walk(place):
+        for each in program.nodes.below(place):
             if isinstance(each, ast.Call) and "zero_grad" in method_of(each):
                 return True
             if isinstance(each, ast.Attribute) and each.attr == "grad" and isinstance(each.ctx, ast.Store):
@@ -52,6 +52,8 @@ def clears_gradients(program: Program, node: ast.AST) -> bool:
 
 
 def evaluates_with_graph(program: Program) -> Iterator[Finding]:
+    if "eval" not in program.names_called:
+        return
     for function in [program.tree, *program.functions]:
         modes = [
             (call.lineno, method_of(call), source_of(call.func.value))
@@ -82,13 +84,12 @@ def wants_gradients(program: Program, function: ast.AST, begin: int, end: int) -
 
 def turns_gradients_off(program: Program, function: ast.AST) -> bool:
     """By a decorator, by a call, or because a caller does."""
-    if any(method_of(each) == "set_grad_enabled" for each in program.calls):
+    if "set_grad_enabled" in program.names_called:
         return True
     if isinstance(function, Function):
         if any(is_no_grad(program, each) for each in function.decorator_list):
             return True
-        callers = [call for call in program.calls if method_of(call) == function.name]
-        return any(under_no_grad(program, call) for call in callers)
+        return any(under_no_grad(program, call) for call in program.calls_to(function.name))
     return False
 
 
@@ -138,12 +139,15 @@ def keeps_graph(program: Program) -> Iterator[Finding]:
 def backward_sources(program: Program, loop: ast.AST) -> set[str]:
     """Names that go into a backward pass, directly or through other names."""
     names = {name for call, _ in program.backward_calls(loop) for name in names_in(call)}
+    given = []  # by each assignment: to which names, from which
+    for node in program.own_nodes(loop):
+        if isinstance(node, (ast.Assign, ast.AugAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            given.append((set().union(*map(names_in, targets)), names_in(node.value)))
     for _ in range(4):
-        for node in program.own_nodes(loop):
-            if isinstance(node, (ast.Assign, ast.AugAssign)):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                if any(names_in(target) & names for target in targets):
-                    names |= names_in(node.value)
+        for targets, values in given:
+            if targets & names:
+                names |= values
     return names
 
 
@@ -233,7 +237,7 @@ def syncs_each_step(program: Program) -> Iterator[Finding]:
 
 
 def checkpoint_incomplete(program: Program) -> Iterator[Finding]:
-    saves = [call for call in program.calls if program.name_of(call.func) == "torch.save" and call.args]
+    saves = [call for call in program.calls_to("save") if program.name_of(call.func) == "torch.save" and call.args]
     if not program.trains or not saves:
         return
     texts = [source_of(seen_dict(program, call.args[0])).lower() for call in saves]
@@ -277,15 +281,15 @@ def sampler_without_epoch(program: Program) -> Iterator[Finding]:
     # Frameworks that wrap the loader call it themselves.
     if program.names_called & {"Trainer", "Accelerator", "Fabric"} or not program.trains:
         return
-    for call in program.calls:
-        if method_of(call) != "DistributedSampler" or is_constant(keyword_of(call, "shuffle"), False):
+    for call in program.calls_to("DistributedSampler"):
+        if is_constant(keyword_of(call, "shuffle"), False):
             continue
         owner = program.statement_of(call)
         names = [program.last_name(each) for each in getattr(owner, "targets", [])]
         if any(word in name.lower() for name in names for word in ("val", "test", "eval")):
             continue
         sampler = names[0] if names and names[0] else "sampler"
-        loop = next((each for each in ast.walk(program.tree) if isinstance(each, ast.For) and is_epoch_loop(each)), None)
+        loop = next((each for each in program.nodes.of_kind(ast.For) if is_epoch_loop(each)), None)
         if loop is None:
             continue
         yield Finding(

@@ -10,6 +10,8 @@ from .program import Program, is_constant, keyword_of, method_of, names_in, sour
 
 GUARDS = ("clamp", "clamp_min", "clamp_", "clip", "maximum", "nan_to_num", "where", "logsumexp", "relu_eps")
 SQUASHERS = ("softmax", "sigmoid")
+LOGARITHMS = ("log", "log2", "log10")
+SPREADS = ("norm", "std", "var")
 PLAIN_REDUCTIONS = ("sum", "norm", "std", "var", "max", "amax", "abs")
 
 
@@ -34,7 +36,7 @@ def assigned_once(program: Program, name: str, near: ast.AST) -> ast.AST | None:
 
 def log_argument(program: Program, call: ast.Call) -> ast.AST | None:
     """What the logarithm of a tensor is taken of: `torch.log(x)`, `x.log()`."""
-    if method_of(call) not in ("log", "log2", "log10") or not isinstance(call.func, ast.Attribute):
+    if method_of(call) not in LOGARITHMS or not isinstance(call.func, ast.Attribute):
         return None
     if program.name_of(call.func) in ("torch.log", "torch.log2", "torch.log10"):
         return call.args[0] if call.args else None
@@ -50,7 +52,7 @@ def seen_through(program: Program, node: ast.AST) -> ast.AST:
 
 
 def log_softmax(program: Program) -> Iterator[Finding]:
-    for call in program.calls:
+    for call in program.calls_to(*LOGARITHMS):
         argument = log_argument(program, call)
         if argument is None:
             continue
@@ -97,6 +99,8 @@ def is_guarded(node: ast.AST) -> bool:
 
 def unguarded(program: Program) -> Iterator[Finding]:
     """log, sqrt and division on outputs of a model without an epsilon."""
+    if not program.names_called & {*LOGARITHMS, *SPREADS, "sqrt"}:
+        return
     for function in [program.tree, *program.functions]:
         outputs = model_outputs(program, function)
         if not outputs:
@@ -154,7 +158,7 @@ def unguarded_division(program: Program, node: ast.AST, outputs: set[str]) -> Fi
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
         return None
     divisor = node.right
-    if not isinstance(divisor, ast.Call) or method_of(divisor) not in ("norm", "std", "var"):
+    if not isinstance(divisor, ast.Call) or method_of(divisor) not in SPREADS:
         return None
     if not isinstance(divisor.func, ast.Attribute):
         return None
@@ -174,8 +178,8 @@ def unguarded_division(program: Program, node: ast.AST, outputs: set[str]) -> Fi
 
 def softmax_into_cross_entropy(program: Program) -> Iterator[Finding]:
     criteria = cross_entropy_names(program)
-    for call in program.calls:
-        named = program.is_from_torch(call, "cross_entropy") and method_of(call) == "cross_entropy"
+    for call in program.calls_to("cross_entropy", *(criteria - {"cross_entropy"})):
+        named = program.is_from_torch(call, "cross_entropy")
         if not named and program.last_name(call.func) not in criteria or not call.args:
             continue
         first = call.args[0]
@@ -198,10 +202,10 @@ def softmax_into_cross_entropy(program: Program) -> Iterator[Finding]:
 def cross_entropy_names(program: Program) -> set[str]:
     """Names that hold nn.CrossEntropyLoss()."""
     names = set()
-    for node in ast.walk(program.tree):
-        made = node.value if isinstance(node, ast.Assign) else None
-        if isinstance(made, ast.Call) and method_of(made) == "CrossEntropyLoss":
-            names |= {program.last_name(target) for target in node.targets}
+    for call in program.calls_to("CrossEntropyLoss"):
+        holder = program.nodes.parents[call]
+        if isinstance(holder, ast.Assign):
+            names |= {program.last_name(target) for target in holder.targets}
     names.discard("")
     return names
 
@@ -209,7 +213,7 @@ def cross_entropy_names(program: Program) -> set[str]:
 def anomaly_on(program: Program) -> Iterator[Finding]:
     if not program.trains:
         return
-    for call in program.calls:
+    for call in program.calls_to("set_detect_anomaly"):
         if program.name_of(call.func).endswith("autograd.set_detect_anomaly"):
             on = call.args[0] if call.args else keyword_of(call, "mode")
             if is_constant(on, True):

@@ -31,14 +31,12 @@ def full_name(form: str) -> str:
 def optimized_names(program: Program) -> set[str]:
     """Names whose `.parameters()` an optimizer of this program takes, or that a Trainer trains."""
     names = set()
-    for call in program.calls:
-        made = program.name_of(call.func).rsplit(".", 1)[-1]
-        if made.endswith("Trainer"):
-            value = keyword_of(call, "model") or (call.args[0] if call.args else None)
-            names.add(program.last_name(value) if value is not None else "")
-        if method_of(call) in ("parameters", "named_parameters") and isinstance(call.func, ast.Attribute):
-            holders = [program.parents.get(call)]
-            holders += list(program.enclosing(call))[1:6]
+    for call in [each for name in program.names_called if name.endswith("Trainer") for each in program.calls_to(name)]:
+        value = keyword_of(call, "model") or (call.args[0] if call.args else None)
+        names.add(program.last_name(value) if value is not None else "")
+    for call in program.calls_to("parameters", "named_parameters"):
+        if isinstance(call.func, ast.Attribute):
+            holders = list(program.enclosing(call))[:6]
             made_by = [program.name_of(each.func) for each in holders if isinstance(each, ast.Call)]
             if any(is_optimizer_class(name) for name in made_by):
                 names.add(program.last_name(call.func.value))
@@ -55,7 +53,7 @@ def model_cast(program: Program) -> Iterator[Finding]:
     if program.names_called & {"get_peft_model", "LoraConfig", "prepare_model_for_kbit_training"}:
         return  # the base is frozen and may be stored in half; PEFT keeps the adapter in fp32
     optimized = optimized_names(program)
-    for call in program.calls:
+    for call in program.calls_to("half", "bfloat16", "to"):
         form = half_format(program, call)
         if not form or not isinstance(call.func, ast.Attribute):
             continue
@@ -75,6 +73,31 @@ def model_cast(program: Program) -> Iterator[Finding]:
             "weights do not move at all at usual learning rates. Keep the weights in fp32 and let autocast compute in bf16.",
             f'{plain}.float()  # and: with torch.autocast("cuda", dtype=torch.{full_name(form)}): ...',
             leads_to=["nan.pure-half-optimizer"] if form == "fp16" else ["stall.bf16-update-underflow"],
+        )
+
+
+def clip_in_half(program: Program) -> Iterator[Finding]:
+    """`clip.load()` of OpenAI's package gives fp16 weights on a GPU; what is said to be on the CPU, or cast, is fp32."""
+    if program.names_called & {"float", "convert_weights", "convert_models_to_fp32"}:
+        return
+    optimized = optimized_names(program)
+    for call in program.calls_to("load"):
+        holder = program.nodes.parents.get(call)
+        if program.name_of(call.func) != "clip.load" or not isinstance(holder, ast.Assign):
+            continue
+        device = keyword_of(call, "device") or (call.args[1] if len(call.args) > 1 else None)
+        first = holder.targets[0].elts[0] if isinstance(holder.targets[0], ast.Tuple) else holder.targets[0]
+        if program.last_name(first) not in optimized or isinstance(device, ast.Constant) and device.value == "cpu":
+            continue
+        yield Finding(
+            "",
+            "unstable",
+            call.lineno,
+            "clip.load() gives the optimizer fp16 weights",
+            "It converts the weights on a GPU. Adam's epsilon of 1e-8 is 0 in fp16: the first update divides by zero and "
+            "every output after it is NaN.",
+            f"{program.line_text(call.lineno)}\n{source_of(first)}.float()",
+            leads_to=["nan.pure-half-optimizer"],
         )
 
 
@@ -99,6 +122,7 @@ def cast_names(program: Program, call: ast.Call) -> set[str]:
 def clip_before_unscale(program: Program) -> Iterator[Finding]:
     if "clip_grad_norm_" not in program.names_called and "clip_grad_value_" not in program.names_called:
         return
+    unscalers = program.functions_that_call("unscale_")
     for function in functions_of(program):
         nodes = [each for each in program.own_nodes(function) if isinstance(each, ast.Call)]
         scaled = [each for each in nodes if method_of(each) == "scale" and on_scaler(program, each)]
@@ -112,8 +136,8 @@ def clip_before_unscale(program: Program) -> Iterator[Finding]:
             after = [each for each in steps if each.lineno > clip.lineno]
             if not before or not after or any(line <= clip.lineno for line in unscales):
                 continue
-            if delegated_unscale(program, nodes, clip.lineno):
-                continue
+            if any(method_of(each) in unscalers and each.lineno <= clip.lineno for each in nodes):
+                continue  # by a function of this file
             scaler = source_of(after[0].func.value)
             optimizer = source_of(after[0].args[0]) if after[0].args else "optimizer"
             yield Finding(
@@ -130,16 +154,6 @@ def clip_before_unscale(program: Program) -> Iterator[Finding]:
 
 def on_scaler(program: Program, call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and program.is_scaler(call.func.value)
-
-
-def delegated_unscale(program: Program, calls: list[ast.Call], line: int) -> bool:
-    """A function of this file that unscales is called before the clip."""
-    helpers = {
-        node.name
-        for node in functions_of(program)
-        if not isinstance(node, ast.Module) and any(method_of(each) == "unscale_" for each in program.calls_in(node))
-    }
-    return any(method_of(each) in helpers and each.lineno <= line for each in calls)
 
 
 def functions_of(program: Program) -> list[ast.AST]:
@@ -171,16 +185,12 @@ def backward_in_autocast(program: Program) -> Iterator[Finding]:
 
 def scaler_with_bf16(program: Program) -> Iterator[Finding]:
     formats = set()
-    for call in program.calls:
-        if not is_autocast(program, call):
-            continue
+    for call in program.calls_to("autocast", "auto_cast"):
         value = keyword_of(call, "dtype") or (call.args[1] if len(call.args) > 1 else None)
         formats.add(HALF.get(program.name_of(value), "?") if value is not None else "fp16")
     if formats != {"bf16"}:
         return
-    for call in program.calls:
-        if method_of(call) != "GradScaler":
-            continue
+    for call in program.calls_to("GradScaler"):
         enabled = keyword_of(call, "enabled")
         if enabled is None or is_constant(enabled, True):
             yield Finding(
@@ -194,7 +204,7 @@ def scaler_with_bf16(program: Program) -> Iterator[Finding]:
 
 
 def deprecated_amp(program: Program) -> Iterator[Finding]:
-    for call in program.calls:
+    for call in program.calls_to("autocast", "GradScaler"):
         name = program.name_of(call.func)
         for device in ("cuda", "cpu"):
             for part in ("autocast", "GradScaler"):
@@ -212,13 +222,13 @@ def deprecated_amp(program: Program) -> Iterator[Finding]:
 
 
 def tf32_off(program: Program) -> Iterator[Finding]:
-    for node in ast.walk(program.tree):
-        if not isinstance(node, ast.Assign) or not is_constant(node.value, False):
+    for node in program.nodes.of_kind(ast.Assign):
+        if not is_constant(node.value, False):
             continue
         if any(program.name_of(target).endswith("matmul.allow_tf32") for target in node.targets):
             yield tf32_finding(node.lineno, source_of(node.targets[0]) + " = True")
-    for call in program.calls:
-        asked = call.args[0] if method_of(call) == "set_float32_matmul_precision" and call.args else None
+    for call in program.calls_to("set_float32_matmul_precision"):
+        asked = call.args[0] if call.args else None
         if isinstance(asked, ast.Constant) and asked.value == "highest":
             yield tf32_finding(call.lineno, 'torch.set_float32_matmul_precision("high")')
     yield from tf32_left_off(program)
@@ -238,13 +248,13 @@ def tf32_finding(line: int, corrected: str) -> Finding:
 
 def tf32_left_off(program: Program) -> Iterator[Finding]:
     """A plain fp32 loop on a GPU that never says anything about formats."""
-    text = {each for each in ast.walk(program.tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
-    on_gpu = "cuda" in program.names_called or any(str(each.value).startswith("cuda") for each in text)
-    attributes = {each.attr for each in ast.walk(program.tree) if isinstance(each, ast.Attribute)}
     quiet = {"autocast", "GradScaler", "set_float32_matmul_precision", "half", "bfloat16", "Accelerator", "Fabric"}
-    if not program.trains or not on_gpu or program.names_called & quiet:
+    if not program.trains or program.names_called & quiet:
         return
-    if attributes & {"allow_tf32", "float16", "bfloat16"}:
+    texts = (each.value for each in program.nodes.of_kind(ast.Constant) if isinstance(each.value, str))
+    if "cuda" not in program.names_called and not any(each.startswith("cuda") for each in texts):
+        return
+    if any(each.attr in ("allow_tf32", "float16", "bfloat16") for each in program.nodes.of_kind(ast.Attribute)):
         return
     first = next((call for call, _ in program.backward_calls(program.tree) if program.loops_of(call)), None)
     if first is not None:
@@ -253,6 +263,7 @@ def tf32_left_off(program: Program) -> Iterator[Finding]:
 
 PRECISION_RULES = {
     "code.model-cast": model_cast,
+    "code.clip-in-half": clip_in_half,
     "code.clip-before-unscale": clip_before_unscale,
     "code.backward-in-autocast": backward_in_autocast,
     "code.scaler-with-bf16": scaler_with_bf16,

@@ -7,9 +7,10 @@ Everything is decided inside one file. What a file does not show is taken to be 
 from __future__ import annotations
 
 import ast
-from collections import deque
 from collections.abc import Iterator
 from functools import cached_property
+
+from .tree import Tree
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Loop = (ast.For, ast.While, ast.AsyncFor)
@@ -21,28 +22,52 @@ class Program:
     def __init__(self, source: str, path: str = "<source>"):
         self.path = path
         self.lines = source.splitlines()
-        self.tree = ast.parse(source, filename=path)
-        self.parents: dict[ast.AST, ast.AST] = {}
-        for parent in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(parent):
-                self.parents[child] = parent
+        self.nodes = Tree(source, path)
+        self.tree = self.nodes.root
         self.aliases = self._aliases()
-        self.calls = [node for node in ast.walk(self.tree) if isinstance(node, ast.Call)]
-        self.names_called = {method_of(call) for call in self.calls}
-        self.functions = [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+        self.calls = self.nodes.of_kind(ast.Call)
+        self._calls_by_name = self._called()
+        self.names_called = self._calls_by_name.keys()
+        self.functions = self.nodes.of_kind(*Function)
+
+    def _called(self) -> dict[str, list[ast.Call]]:
+        """Calls by the name that is called last; what was imported under another name stands under both."""
+        found: dict[str, list[ast.Call]] = {}
+        for call in self.calls:
+            name = method_of(call)
+            found.setdefault(name, []).append(call)
+            imported = last(self.aliases.get(name, name)) if isinstance(call.func, ast.Name) else name
+            if imported != name:
+                found.setdefault(imported, []).append(call)
+        return found
+
+    def calls_to(self, *names: str) -> list[ast.Call]:
+        """Calls of functions and methods of one of these last names, in the order of the text."""
+        found = [call for name in names for call in self._calls_by_name.get(name, [])]
+        return found if len(names) == 1 else self.nodes.in_order(found)
+
+    def functions_that_call(self, name: str) -> set[str]:
+        """Names of the functions of this file in which a call of that name stands."""
+        return {each.name for call in self.calls_to(name) for each in self.enclosing(call) if isinstance(each, Function)}
+
+    @cached_property
+    def functions_by_name(self) -> dict[str, list[ast.AST]]:
+        found: dict[str, list[ast.AST]] = {}
+        for function in self.functions:
+            found.setdefault(function.name, []).append(function)
+        return found
 
     # --- names
 
     def _aliases(self) -> dict[str, str]:
         aliases = {}
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                for item in node.names:
-                    if item.asname:
-                        aliases[item.asname] = item.name
-            elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-                for item in node.names:
-                    aliases[item.asname or item.name] = f"{node.module}.{item.name}"
+        for node in self.nodes.of_kind(ast.Import, ast.ImportFrom):
+            for item in node.names:
+                if isinstance(node, ast.ImportFrom):
+                    if node.module and node.level == 0:
+                        aliases[item.asname or item.name] = f"{node.module}.{item.name}"
+                elif item.asname:
+                    aliases[item.asname] = item.name
         return aliases
 
     def name_of(self, node: ast.AST) -> str:
@@ -68,8 +93,9 @@ class Program:
 
     def enclosing(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parents, the nearest first."""
-        while node in self.parents:
-            node = self.parents[node]
+        parents = self.nodes.parents
+        while node in parents:
+            node = parents[node]
             yield node
 
     def function_of(self, node: ast.AST) -> ast.AST:
@@ -99,21 +125,17 @@ class Program:
         return False
 
     def statement_of(self, node: ast.AST) -> ast.AST:
-        while not isinstance(node, ast.stmt) and node in self.parents:
-            node = self.parents[node]
+        parents = self.nodes.parents
+        while not isinstance(node, ast.stmt) and node in parents:
+            node = parents[node]
         return node
 
     def calls_in(self, node: ast.AST) -> list[ast.Call]:
-        return [each for each in ast.walk(node) if isinstance(each, ast.Call)]
+        return [each for each in self.nodes.below(node) if isinstance(each, ast.Call)]
 
     def own_nodes(self, function: ast.AST) -> Iterator[ast.AST]:
         """Nodes of a function without those of the functions defined in it."""
-        waiting = deque(ast.iter_child_nodes(function))
-        while waiting:
-            node = waiting.popleft()
-            yield node
-            if not isinstance(node, (*Function, ast.Lambda, ast.ClassDef)):
-                waiting.extend(ast.iter_child_nodes(node))
+        return self.nodes.own(function)
 
     # --- what the program is
 
@@ -137,12 +159,12 @@ class Program:
         """Names that a module of this file, or a pretrained model, is assigned to; in lower case."""
         classes = {
             node.name
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.ClassDef) and any(last(self.name_of(base)) == "Module" for base in node.bases)
+            for node in self.nodes.of_kind(ast.ClassDef)
+            if any(last(self.name_of(base)) == "Module" for base in node.bases)
         }
         names: set[str] = set()
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+        for node in self.nodes.of_kind(ast.Assign):
+            if isinstance(node.value, ast.Call):
                 made = last(self.name_of(node.value.func))
                 if made in classes or (made == "from_pretrained" and "Model" in self.name_of(node.value.func)):
                     names |= {self.last_name(target).lower() for target in node.targets}
@@ -166,8 +188,8 @@ class Program:
         """Backward passes in a node, each with the name of the loss: `loss.backward()`,
         `scaler.scale(loss / n).backward()`, `accelerator.backward(loss)`."""
         found = []
-        for call in self.calls_in(node):
-            if method_of(call) != "backward" or not isinstance(call.func, ast.Attribute):
+        for call in self.nodes.within(node, self.calls_to("backward")):
+            if not isinstance(call.func, ast.Attribute):
                 continue
             holder = call.func.value
             source = call.args[0] if call.args else holder

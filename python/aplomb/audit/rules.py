@@ -7,8 +7,9 @@ from .loop_rules import LOOP_RULES
 from .numeric_rules import NUMERIC_RULES
 from .precision_rules import PRECISION_RULES
 from .program import Program
+from .restore_rules import RESTORE_RULES
 
-RULES = {**PRECISION_RULES, **NUMERIC_RULES, **LOOP_RULES}
+RULES = {**PRECISION_RULES, **NUMERIC_RULES, **LOOP_RULES, **RESTORE_RULES}
 
 
 def audit_program(program: Program) -> list[Finding]:
