@@ -61,7 +61,7 @@ TEST(Check, NamesTheCauseWhereTheConfigurationShowsIt) {
              });
     });
   }
-  EXPECT_GE(named, 10U);
+  EXPECT_GE(named, 14U);
 }
 
 TEST(Check, FixableHoldsTheFirstRemedyOfEachFindingTheWorstFirst) {
