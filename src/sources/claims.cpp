@@ -17,6 +17,9 @@ using claims::Claim;
 constexpr std::size_t k_most_evidence = 4;
 constexpr std::size_t k_most_quote = 160;
 constexpr std::size_t k_longest_line = 4096;  // longer ones are dumps
+constexpr std::size_t k_wrapped = 60;         // editors and mail wrap at 72 or more
+constexpr std::size_t k_last_words = 24;      // what may stand alone on a paragraph's last line
+constexpr std::size_t k_longest_paragraph = 2048;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
@@ -40,6 +43,21 @@ bool is_command(std::string_view line) {
   for (std::size_t at = line.find(" -"); at != std::string_view::npos; at = line.find(" -", at + 1))
     flags += at + 2 < line.size() && is_letter(line[at + 2]) ? 1 : 0;
   return flags >= 2;
+}
+
+/// Flags like `--resume` in the line.
+std::size_t flags_in(std::string_view line) {
+  std::size_t flags = 0;
+  for (std::size_t at = line.find(" --"); at != std::string_view::npos;
+       at = line.find(" --", at + 1))
+    flags += at + 3 < line.size() && is_letter(line[at + 3]) ? 1 : 0;
+  return flags;
+}
+
+bool ends_a_sentence(std::string_view text) {
+  constexpr std::string_view k_full_stop = "。";
+  return text.empty() || std::string_view(".!?:;").find(text.back()) != std::string_view::npos ||
+         text.ends_with(k_full_stop);
 }
 
 /// The facts of one text. The first claim of a name gives the value, later ones add evidence.
@@ -98,8 +116,7 @@ bool reads_like_prose(std::string_view line, bool in_log) {
   line = trim(line);
   if (line.size() < 4 || line.size() > k_longest_line) return false;
   if (in_log && looks_logged(line)) return false;
-  if (line.find(" --") != std::string_view::npos || line.starts_with("--")) return false;
-  if (is_command(line)) return false;
+  if (line.starts_with("--") || is_command(line)) return false;
   if (line.find(" | ") != std::string_view::npos) return false;  // a table
   for (const std::string_view piece : {"+=", "==", "self.", "import ", "def "}) {
     if (line.find(piece) != std::string_view::npos && line.find(". ") == std::string_view::npos)
@@ -114,6 +131,8 @@ bool reads_like_prose(std::string_view line, bool in_log) {
     if (static_cast<unsigned char>(c) >= 0xE3) ++wide;
     if (std::string_view("=(){}[]<>|_*#$^").find(c) != std::string_view::npos) ++signs;
   }
+  constexpr std::size_t k_words_a_flag = 6;  // `when I use --resume it starts at epoch 0`
+  if (words < k_words_a_flag * flags_in(line)) return false;
   // Prose holds a sign in some five words; in code, keyword lists and tables every word has one.
   constexpr std::size_t k_words_a_sign = 2;
   // `weight_decay = 1e-4`
@@ -125,17 +144,45 @@ bool reads_like_prose(std::string_view line, bool in_log) {
 void ClaimReader::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
   lines_ = std::max(lines_, number);
   if (lines_ > k_account_lines || heard_.size() >= k_most_claims) return;
-  line.remove_prefix(std::min(line.find_first_not_of("-*=#> \t"), line.size()));  // `---- no mAP`
-  if (!reads_like_prose(line, text_ == Text::log)) return;
-  const std::string quote = shorten(sanitize(trim(line)), k_most_quote);
-  for (Claim& claim : grammar_.line(line)) {
-    if (heard_.size() < k_most_claims) heard_.push_back({std::move(claim), quote, number, offset});
+  constexpr std::string_view k_rule = "-*=#> \t\r";  // `---- no mAP yet ----`
+  const bool item = line.find_first_not_of(" \t") != line.find_first_not_of(k_rule);
+  line.remove_prefix(std::min(line.find_first_not_of(k_rule), line.size()));
+  line.remove_suffix(line.size() - (line.find_last_not_of(k_rule) + 1));
+  if (!item && goes_on(line, number)) {
+    open_.text.append(" ").append(line);
+  } else {
+    hear();
+    if (!reads_like_prose(line, text_ == Text::log)) return;
+    open_.text = line;
+    open_.line = number;
+    open_.offset = offset;
+  }
+  open_.last_size = line.size();
+  open_.last_line = number;
+}
+
+bool ClaimReader::goes_on(std::string_view line, std::uint64_t number) const {
+  if (open_.last_size < k_wrapped || number != open_.last_line + 1 || line.empty()) return false;
+  if (ends_a_sentence(open_.text) || open_.text.size() + line.size() > k_longest_paragraph)
+    return false;
+  if (!is_letter(line.front()) && (line.front() < '0' || line.front() > '9')) return false;
+  return reads_like_prose(line, text_ == Text::log) ||
+         (line.size() <= k_last_words && ends_a_sentence(line));
+}
+
+void ClaimReader::hear() {
+  if (open_.text.empty()) return;
+  const std::string quote = shorten(sanitize(trim(open_.text)), k_most_quote);
+  for (Claim& claim : grammar_.line(open_.text)) {
+    if (heard_.size() < k_most_claims)
+      heard_.push_back({std::move(claim), quote, open_.line, open_.offset});
   }
   for (const std::string& condition : grammar_.mentioned()) {
     if (heard_.size() >= k_most_claims) break;
-    heard_.push_back({{}, quote, number, offset});
+    heard_.push_back({{}, quote, open_.line, open_.offset});
     heard_.back().claim.conditions = {condition};
   }
+  open_ = {};
 }
 
 /// Turns what was heard into facts.
@@ -255,6 +302,11 @@ class ClaimFacts {
     difference("said.accuracy_gap", "said.eval_error_rate.value", {"said.train_error_rate.value"});
     difference("said.field_gap", "said.eval_accuracy.value", {"said.field_accuracy.value"});
     difference("said.field_gap", "said.accuracy.value", {"said.field_accuracy.value"});
+    const auto train = facts_.number("said.loss.value");
+    const auto held_out = facts_.number("said.eval_loss.value");
+    if (train && held_out && *train > 0)
+      facts_.follow("said.loss_ratio", *held_out / *train, "said.eval_loss.value",
+                    "said.loss.value");
   }
 
   void difference(const char* name, const char* from,
@@ -291,6 +343,8 @@ class ClaimFacts {
 };
 
 void ClaimReader::finish(RunBuilder& build, SourceId source) {
+  if (lines_ <= k_account_lines && heard_.size() < k_most_claims) hear();
+  open_ = {};
   if (lines_ <= k_account_lines && !heard_.empty()) {
     ClaimFacts facts(build, source);
     facts.remember_settings(heard_);

@@ -14,8 +14,8 @@
 ///     said.asks_normal                        the text asks whether what it sees is normal
 ///
 /// Only texts of at most k_account_lines lines count (docs/design/0004-what-people-write.md), and
-/// in them only lines that read like prose. Cost: nothing after that many lines; before, a few
-/// microseconds a line. Memory: at most k_most_claims.
+/// in them only lines that read like prose; those that an editor wrapped are read as one. Cost:
+/// nothing after that many lines; before, a few microseconds a line. Memory: at most k_most_claims.
 
 #include <cstdint>
 #include <string>
@@ -50,10 +50,20 @@ class ClaimReader {
     std::uint64_t offset = 0;
   };
   friend class ClaimFacts;
+  /// The lines of one paragraph, joined: `the loss does not\ndecrease` is one sentence.
+  struct Paragraph {
+    std::string text;
+    std::size_t last_size = 0;  ///< bytes of its last line
+    std::uint64_t line = 0, last_line = 0;
+    std::uint64_t offset = 0;  ///< of its first line
+  };
+  bool goes_on(std::string_view line, std::uint64_t number) const;
+  void hear();  ///< what stands in the open paragraph
 
   Text text_;
   claims::ClaimGrammar grammar_;
   std::vector<Heard> heard_;
+  Paragraph open_;
   std::uint64_t lines_ = 0;
 };
 

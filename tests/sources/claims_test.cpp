@@ -115,6 +115,35 @@ TEST(Claims, ValuesInARowAreATrend) {
   EXPECT_FALSE(wavering.holds("reward.rises")) << wavering.all();
 }
 
+TEST(Claims, WrappedLinesAreOneSentence) {
+  const Said said(
+      "We have trained the classifier for two weeks on eight machines, and by now the loss\n"
+      "increases from one epoch to the next");
+  EXPECT_TRUE(said.holds("loss.rises")) << said.all();
+  EXPECT_EQ(said.fact("loss.rises")->evidence.front().line, 1U) << "where the sentence begins";
+  const Said apart(
+      "The accuracy on the held-out part of our images is what is looked at here.\nIt "
+      "rises.");
+  EXPECT_TRUE(apart.holds("eval_accuracy.rises")) << "a sentence that ended: " << apart.all();
+  const Said items(
+      "- the learning rate that the others use for this kind of network and data\n"
+      "- increases of the loss");
+  EXPECT_FALSE(items.holds("learning_rate.rises")) << "items of a list: " << items.all();
+}
+
+TEST(Claims, AFlagInASentenceIsProseAndACommandIsNot) {
+  EXPECT_TRUE(
+      Said("When I use --resume the loss of the first steps is NaN.").holds("loss.nonfinite"));
+  EXPECT_FALSE(Said("--loss nan --grad inf").holds("loss.nonfinite"));
+  EXPECT_TRUE(reads_like_prose("It stopped -- the loss no longer decreases", false));
+  EXPECT_FALSE(reads_like_prose("train --loss mse --epochs 3", false));
+}
+
+TEST(Claims, HeldOutLossOverTrainingLoss) {
+  const Said said("The training loss is 0.05. The validation loss is 1.6.");
+  EXPECT_NEAR(said.number("loss_ratio"), 32, 1e-6) << said.all();
+}
+
 TEST(Claims, HearsOneThingInManyWordings) {
   const std::vector<Heard> heard = {
       {"The loss becomes NaN after a few hundred steps.", "loss.nonfinite"},
