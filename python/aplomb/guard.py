@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import time
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,14 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["Guard", "Halt"]
+
+
+_guarded: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def is_guarded(optimizer: Any) -> bool:
+    """Whether some Guard of this process judges its steps."""
+    return optimizer in _guarded
 
 
 class Halt(RuntimeError):
@@ -75,6 +84,7 @@ class Guard:
         threads: int = 1,
     ) -> None:
         self._optimizers = [optimizer] if hasattr(optimizer, "param_groups") else list(optimizer)  # type: ignore[arg-type]
+        _guarded.update(self._optimizers)
         self._model = model
         self._scaler = scaler
         self._on_event = on_event

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -13,6 +14,7 @@
 #include "cli/output.h"
 #include "core/text.h"
 #include "report/renderer.h"
+#include "watch/attach.h"
 #include "watch/wrapped.h"
 
 namespace aplomb {
@@ -94,6 +96,11 @@ class RunCommand : public Command {
     app_->add_option("--stop-on", stop_on_,
                      "end the program when it is seen to have failed, to be unstable, or to hang")
         ->check(CLI::IsMember({"failed", "unstable", "hang"}));
+    app_->add_flag(
+        "--record", record_,
+        "of PyTorch programs also record every optimizer step, without a change to them");
+    app_->add_flag("--guard", guard_,
+                   "and leave out steps with NaN, Inf or a leaping gradient norm (one process)");
     app_->add_option("--hang-factor", options_.hang_factor,
                      "silence of so many times the median time between records is a hang")
         ->check(CLI::Range(2.0, 1e6))
@@ -109,6 +116,7 @@ class RunCommand : public Command {
     app_->footer(
         "Examples:\n"
         "  aplomb run -- python train.py --lr 2e-5\n"
+        "  aplomb run --guard -- python train.py\n"
         "  aplomb run --stop-on failed --stop-on hang -- torchrun --nproc-per-node 8 train.py\n"
         "\n"
         "The program's output passes through unchanged, its exit status is that of this command, "
@@ -135,6 +143,11 @@ class RunCommand : public Command {
       if (each == "unstable") options_.stop_on = Severity::unstable;
     }
     ::setenv("PYTHONUNBUFFERED", "1", 0);
+    if (folder && (record_ || guard_)) {
+      const auto attached = attach_python(*folder, guard_ ? Attach::guard : Attach::record);
+      if (!attached) tell(attached.error().text);
+      older_ = attached_records(*folder);
+    }
     const Result<Ended> ended = run_wrapped(options_);
     if (!ended) {
       complain(sanitize(ended.error().text));
@@ -152,7 +165,14 @@ class RunCommand : public Command {
 
   void report(const std::string& folder, const Ended& ended) const {
     try {
-      const Report report = diagnose({folder + "/output.log"}, {});
+      std::vector<std::string> left = attached_records(folder);
+      std::erase_if(left, [this](const std::string& path) {
+        return std::find(older_.begin(), older_.end(), path) != older_.end();
+      });
+      if (left.empty() && (record_ || guard_))
+        tell("no optimizer step was seen: nothing was recorded");
+      left.insert(left.begin(), folder + "/output.log");
+      const Report report = diagnose(left, {});
       RenderOptions how;
       for (const char* view : {"json", "html"}) {
         const Renderer* renderer = find_renderer(view);
@@ -185,6 +205,9 @@ class RunCommand : public Command {
   std::vector<std::string> words_;
   std::vector<std::string> stop_on_;
   std::string folder_;
+  std::vector<std::string> older_;  ///< records that the folder held before
+  bool record_ = false;
+  bool guard_ = false;
   int hang_after_ = 300;
   int grace_ = 30;
   bool quiet_ = false;

@@ -51,6 +51,18 @@ TEST(RunCommand, EndsAsTheProgramEnds) {
   EXPECT_EQ(run_program("% run").status, 2);
 }
 
+TEST(RunCommand, AttachesByTheEnvironmentWhereItIsAsked) {
+  const std::string tell = R"(sh -c 'echo "$PYTHONPATH|$APLOMB_ATTACH"')";
+  EXPECT_THAT(Wrapped("-q", tell).said.out, Not(HasSubstr("attach")));
+  const Wrapped run("--guard", tell);
+  EXPECT_THAT(run.said.out, HasSubstr("/out/attach"));
+  EXPECT_THAT(run.said.out, Not(HasSubstr(":|"))) << "the working folder would be on the path";
+  EXPECT_THAT(run.said.out, HasSubstr("|guard:/"));
+  EXPECT_THAT(run.file("attach/sitecustomize.py"), HasSubstr("from aplomb import attach"));
+  EXPECT_THAT(run.said.error, HasSubstr("no optimizer step was seen"));
+  EXPECT_THAT(Wrapped("-q --record", tell).said.out, HasSubstr("|record:/"));
+}
+
 TEST(RunCommand, SendsSignalsOn) {
   const Said said = run_program(
       "% run -q --out $(mktemp -d) -- sh -c 'trap \"echo got it; exit 5\" TERM; echo ready; "

@@ -1,0 +1,143 @@
+"""`aplomb run --guard`: attached to a program that knows nothing of it. One program does several trainings, for starting
+it costs more than they do."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import aplomb
+import pytest
+from aplomb.report import _program
+
+SCRIPT = """
+import hashlib, sys, torch
+from torch.nn.utils import clip_grad_norm_
+torch.set_num_threads(1)
+
+def train(fault, loop):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.GELU(), torch.nn.Linear(64, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.003)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step / 100))
+
+    def backward(step):
+        optimizer.zero_grad()
+        x = torch.randn(64, 16)
+        loss = (model(x)[:, 0] - x.sum(1)).square().mean()
+        bad = {"nan": float("nan"), "spike": 1e4, "none": 1.0}[fault] if step in (60, 61) else 1.0
+        (loss * bad).backward()
+        if loop == "clip":
+            clip_grad_norm_(model.parameters(), 1.0)
+        return loss
+
+    for step in range(120):
+        if loop == "closure":
+            loss = optimizer.step(lambda: backward(step))
+        else:
+            loss = backward(step)
+            optimizer.step()
+        assert all(p.grad is not None for p in model.parameters()), "the program's gradients are gone"
+        schedule.step()
+        print(f"step {step} loss {loss.item():.6f}")
+    digest = hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()
+    finite = "finite" if all(torch.isfinite(p).all() for p in model.parameters()) else "lost"
+    print("end", fault, loop, finite, digest)
+
+for case in sys.argv[1:]:
+    print("begin", case, file=sys.stderr)
+    train(*case.split("-"))
+sys.exit(4)
+"""
+HEALTHY = ("none-plain", "none-clip", "none-closure")
+BAD = ("nan-plain", "nan-clip", "spike-clip", "spike-closure")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def needs_attach():
+    told = subprocess.run([_program(), "run", "--help"], capture_output=True, check=False).stdout
+    if b"--guard" not in told:
+        pytest.skip("this program has no `run --guard`")
+
+
+def run(folder, cases, *options, code=SCRIPT, **environment):
+    script = os.path.join(folder, "train.py")
+    with open(script, "w") as file:
+        file.write(code)
+    command = [sys.executable, script, *cases]
+    if options:
+        command = [_program(), "run", "--out", os.path.join(folder, "out"), *options, "--", *command]
+    environment = {**os.environ, **environment}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
+    assert done.returncode == 4, done.stderr
+    return done
+
+
+@functools.lru_cache(None)
+def all_cases(*options):
+    """What the program says, and for each of its cases what it and aplomb say on standard error."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(folder, (*HEALTHY, *BAD), *options)
+    parts = [each.split("\n", 1) for each in done.stderr.split("begin ")[1:]]
+    return done.stdout, {name: text for name, text in parts}
+
+
+def ends(output):
+    return {"-".join(line.split()[1:3]): line.split()[3:] for line in output.splitlines() if line.startswith("end ")}
+
+
+@pytest.mark.parametrize("case", HEALTHY)
+def test_a_healthy_training_is_left_as_it_is(case):
+    (plain, _), (guarded, said) = all_cases(), all_cases("--guard")
+    assert ends(plain)[case] == ends(guarded)[case]
+    assert "aplomb: step" not in said[case]
+    first = len(plain.split("end none closure")[0])
+    assert plain[:first] == guarded[:first], "losses of the healthy trainings"
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_steps_are_left_out(case):
+    (plain, _), (guarded, said) = all_cases(), all_cases("--guard")
+    assert said[case].count(": skip: ") == 2 and "aplomb: step 60: skip: " in said[case], said[case]
+    assert ends(guarded)[case][0] == "finite"
+    assert ends(plain)[case] != ends(guarded)[case]
+    if case.startswith("nan"):
+        assert ends(plain)[case][0] == "lost", "the fault does no harm"
+
+
+def test_a_recorder_changes_nothing_and_the_report_joins_record_and_log(tmp_path):
+    recorded = run(tmp_path, ["nan-plain"], "--record")
+    assert ends(recorded.stdout)["nan-plain"] == ends(all_cases()[0])["nan-plain"]
+    assert "skip" not in recorded.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    points = {each["name"]: each["points"] for each in report["series"]}
+    assert points["loss"] == points["grad_norm"] == points["lr"] == 120
+    alone = aplomb.diagnose(tmp_path / "out" / "steps.aplomb")
+    assert any(each.id == "grad_norm.nonfinite" and each.first_step == 60 for each in alone.symptoms)
+
+
+def test_another_sitecustomize_and_a_guard_of_the_programs_own_are_respected(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "sitecustomize.py").write_text("import builtins\nbuiltins.was_here = True\n")
+    own = "    import aplomb\n    guard = aplomb.Guard(model, optimizer)\n\n    def backward"
+    code = SCRIPT.replace("import hashlib", "assert was_here\nimport hashlib").replace("    def backward", own)
+    path = os.pathsep.join([str(tmp_path / "mine"), os.environ["PYTHONPATH"]])
+    guarded = run(tmp_path, ["nan-plain"], "--guard", code=code, PYTHONPATH=path)
+    assert "skip" not in guarded.stderr, "two guards on one optimizer"
+
+
+def test_what_fails_inside_is_told_once_and_the_program_goes_on(tmp_path):
+    broken = "import aplomb.attach\naplomb.attach.Steps.judge = lambda *_: 1 / 0\nimport hashlib"
+    attached = run(tmp_path, ["none-plain"], "--guard", code=SCRIPT.replace("import hashlib", broken, 1))
+    assert ends(attached.stdout)["none-plain"] == ends(all_cases()[0])["none-plain"]
+    assert attached.stderr.count("steps aside") == 1
+
+
+def test_a_python_without_the_package_runs_as_ever(tmp_path):
+    script = "import sys, torch.optim\nprint('here')\nsys.exit(4)"
+    attached = run(tmp_path, [], "--guard", code=script, PYTHONPATH="")
+    if "no aplomb package" not in attached.stderr:
+        pytest.skip("the package is installed in this Python")
+    assert attached.stdout == "here\n" and attached.stderr.count("aplomb package") == 1
