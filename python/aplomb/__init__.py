@@ -10,6 +10,8 @@
     report = aplomb.diagnose("out/")  # whatever the run left
     print(report.causes[0].title)
 
+Diagnostic runs with a verdict are in aplomb.experiments.
+
 Importing this module imports no torch.
 """
 
@@ -19,18 +21,21 @@ from aplomb.guard import Guard, Halt
 from aplomb.report import Cause, Report, Symptom, diagnose
 
 if TYPE_CHECKING:
+    from aplomb import experiments
     from aplomb.autopsies import Finding, autopsy
     from aplomb.softmax import z_loss
 
-__all__ = ["Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "diagnose", "z_loss"]
+__all__ = ["Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "diagnose", "experiments", "z_loss"]
 
 
 _NEED_TORCH = {"Finding": "aplomb.autopsies", "autopsy": "aplomb.autopsies", "z_loss": "aplomb.softmax"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _NEED_TORCH:
-        raise AttributeError(f"module 'aplomb' has no attribute {name!r}")
     import importlib
 
+    if name == "experiments":
+        return importlib.import_module("aplomb.experiments")
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module 'aplomb' has no attribute {name!r}")
     return getattr(importlib.import_module(_NEED_TORCH[name]), name)

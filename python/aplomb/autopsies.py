@@ -267,11 +267,13 @@ def _grown(model: torch.nn.Module, call: Call, usual: dict[str, float]) -> Findi
         return None
     trail: list[tuple[str, float]] = []
     for name, size in now.items():
+        if name not in types:  # logits
+            continue
         before = usual.get(name, 0.0)
         trail.append((name, size))
         if before > 0 and size > GROWN * before:
             why = f"its output is up to {size:.4g}, {size / before:.0f} times that of before; its inputs have not grown"
-            return Finding("module", name, types.get(name, ""), "", why, trail=trail[-12:])
+            return Finding("module", name, types[name], "", why, trail=trail[-12:])
     return None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from aplomb.logits import note_logits
 from aplomb.origins import explain_backward, explain_forward, operand_note
 
 # What writes -inf on purpose: masks and constants.
@@ -157,6 +158,7 @@ class Births(TorchFunctionMode):
         result = func(*args, **kwargs)
         self._busy = True
         try:
+            note_logits(self.magnitudes, self._here()[0], name, args, kwargs)
             self._watch(name, args, kwargs, result)
         finally:
             self._busy = False

@@ -23,7 +23,7 @@ USUAL_AGE = 16  # steps; younger sizes may be those of the trouble itself (a rol
 
 
 class Examiner:
-    def __init__(self, model: Any, loss_of: Callable[..., Any] | None, folder: str | None, layers: bool = False) -> None:
+    def __init__(self, model: Any, loss_of: Callable[..., Any] | None, folder: str | None, layers: bool = True) -> None:
         self._model = _innermost(model)
         self._watched = _seen_from_outside(model)
         self._layers = LayerWatch(self._model) if layers and self._watched is self._model else None
@@ -55,14 +55,29 @@ class Examiner:
         if self._layers is not None:
             self._layers.clear()
 
+    def sizes_of(self, step: int) -> dict[str, float]:
+        """Of module outputs and logits, where they were looked at behind this very step."""
+        return self._usual[-1][1] if self._usual and self._usual[-1][0] == step else {}
+
     def note_loss(self, loss: float | None) -> None:
         """Of a step that was taken."""
         if loss is not None and math.isfinite(loss):
             self._losses.append(loss)
 
     def examine(self, step: int, policy: str, scale: float, shrunk: float) -> Finding | None:
-        if len(self.findings) >= MOST_AUTOPSIES or self._broken or not self._watch.calls:
+        if len(self.findings) >= MOST_AUTOPSIES:
             return None
+        finding = self._replayed(step, policy, scale, shrunk) if self._watch.calls and not self._broken else None
+        if finding is None or finding.phase in ("none", "gradient"):
+            first = self._layers.first_bad() if self._layers is not None else None
+            if first is not None:
+                why = NOT_AGAIN if finding is not None else "its output was not finite, and no block's before it"
+                finding = Finding("forward", first, type(self._model.get_submodule(first)).__name__, why=why)
+        if finding is not None:
+            self.findings.append((step, finding))
+        return finding
+
+    def _replayed(self, step: int, policy: str, scale: float, shrunk: float) -> Finding:
         calls = list(self._watch.calls)
         try:
             finding = self._quietly(lambda: self._find(step, calls, policy, scale, shrunk))
@@ -73,13 +88,9 @@ class Examiner:
                     {"args": bad.args, "kwargs": bad.kwargs, "finding": str(finding)},
                     f"{self._folder}/autopsy-step-{step}.pt",
                 )
+            return finding
         except Exception as error:
-            finding = Finding("none", why=f"the batch could not be run again ({type(error).__name__}: {error})")
-        first = self._layers.first_bad() if self._layers is not None and finding.phase in ("none", "gradient") else None
-        if first is not None:  # the replay was finite, the step was not
-            finding = Finding("forward", first, type(self._model.get_submodule(first)).__name__, why=NOT_AGAIN)
-        self.findings.append((step, finding))
-        return finding
+            return Finding("none", why=f"the batch could not be run again ({type(error).__name__}: {error})")
 
     def detach(self) -> None:
         self._watch.detach()

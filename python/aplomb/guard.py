@@ -13,7 +13,7 @@ from aplomb import _core
 from aplomb.gradients import Gradients, reduced
 from aplomb.snapshots import Snapshots
 from aplomb.stale import StaleGradients
-from aplomb.stepping import STALE, LoweredRates, OwnVerdict, reset_momentum, tell_wandb, whole
+from aplomb.stepping import STALE, LoweredRates, OwnVerdict, reset_momentum, tell_loggers, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,8 +53,12 @@ class Guard:
     loss_of:    makes the loss of a batch given to saw(); without it the autopsy sees what the model itself was given
                 and gives (a loss made outside the model, and its backward, are then not run again).
     layers:     add up the output of every block in every step, so that the first that is not finite is known even
-                where the batch is finite when it is run again (a faulty device).
+                where the batch is finite when it is run again (a faulty device), or cannot be (FSDP).
+    inspections: at steps 10, 20, 40, ... look for 16-bit weights that no update moves, parameters that no gradient has
+                reached, logits that have grown and rows of zeros before FP8; each is told once.
     on_event:   called with the Verdict whenever the guard acts or says something; by default it warns.
+    writer:     a SummaryWriter (TensorBoard) that the loop writes to: gets the counts after a step that was not taken.
+                A W&B run that is open gets them by itself.
 
     Under torch.distributed every rank must call step(); one all_gather of a few numbers makes them decide alike.
     Gradients may be whole on each rank (DDP) or sharded (FSDP2, DTensors): each rank looks at what it holds.
@@ -78,9 +82,11 @@ class Guard:
         most_skips_in_a_row: int = 20,
         record: str | None = None,
         autopsy: bool | str = True,
-        layers: bool = False,
+        layers: bool = True,
+        inspections: bool = True,
         loss_of: Callable[..., Any] | None = None,
         on_event: Callable[[_core.Verdict], None] | None = None,
+        writer: Any = None,
         threads: int = 1,
     ) -> None:
         self._optimizers = [optimizer] if hasattr(optimizer, "param_groups") else list(optimizer)  # type: ignore[arg-type]
@@ -88,6 +94,7 @@ class Guard:
         self._model = model
         self._scaler = scaler
         self._on_event = on_event
+        self._writer = writer
         self._max_norm = max_norm
         if max_module_norm > 0 and (max_group_norm > 0 or model is None):
             raise ValueError("[aplomb] max_module_norm needs the model, and stands in place of max_group_norm")
@@ -115,6 +122,11 @@ class Guard:
         self._recorder = _core.Recorder.open(record, _rank()) if record else None
         self._names: dict[str, int] = {}
         self._examiner: Any = None
+        self._inspections: Any = None
+        if inspections:
+            from aplomb.inspections import Inspections
+
+            self._inspections = Inspections(model, self._optimizers)
         if autopsy and model is not None:
             from aplomb.examiner import Examiner
 
@@ -165,7 +177,7 @@ class Guard:
                 each.zero_grad()
         self.after_step()
         if verdict is not None and not verdict.takes_step:
-            tell_wandb(self.counts)
+            tell_loggers(self.counts, self._step - 1, self._writer)
         return verdict
 
     def judge(
@@ -197,14 +209,36 @@ class Guard:
             self._stale.after_step()
             if self._examiner is not None:
                 self._examiner.after_step(self._step)
+            self._inspect()
             if self._snapshot_every > 0 and self._step % self._snapshot_every == 0:
                 self._snapshots.take(self._step - 1)
                 self._core.note_snapshot(self._step - 1)
         except Exception as error:
             self._step_aside(error)
 
+    def _inspect(self) -> None:
+        """What is seen inside the model now and then; one that fails is left out from then on."""
+        if self._inspections is None:
+            return
+        sizes = self._examiner.sizes_of(self._step) if self._examiner is not None else {}
+        try:
+            found = self._inspections.after_step(self._step, sizes)
+        except Exception as error:
+            self._inspections = None
+            warnings.warn(f"aplomb: no more inspections ({type(error).__name__}: {error})", stacklevel=4)
+            return
+        for kind, text in found:
+            if self._recorder is not None:
+                self._recorder.note(self._step - 1, time.monotonic() - self._begin, f"inspection.{kind}", text)
+            if self._on_event is None:
+                warnings.warn(f"aplomb: step {self._step - 1}: {text}", stacklevel=4)
+            else:
+                self._on_event(OwnVerdict(f"inspection.{kind}", text, "proceed", True))
+
     def detach(self) -> None:
         """Takes the guard's hooks from the model; the training is over."""
+        if self._inspections is not None:
+            self._inspections.detach()
         if self._examiner is not None:
             self._examiner.detach()
 
@@ -262,6 +296,8 @@ class Guard:
             reset_momentum(self._optimizers)
         if verdict.action == "rollback":
             self._snapshots.restore(verdict.rollback_step)
+            if self._inspections is not None:
+                self._inspections.forget()
 
     def _tell(self, verdict: _core.Verdict | OwnVerdict) -> None:
         if verdict.aside:

@@ -11,25 +11,16 @@ from aplomb.replay import is_replay
 
 
 class LayerWatch:
-    """Adds up the output of each block (the members of ModuleLists; else the model's children), on its own device; one
-    transfer of a number a block, and only when somebody asks. A sum is not finite where an element is not (or where
-    it overflows float32, which no healthy layer comes near)."""
+    """Adds up the output of each block, on its own device; one transfer of a number a block, and only when somebody asks.
+    A sum is not finite where an element is not (or where it overflows float32, which no healthy layer comes near)."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        lists = [
-            (name, each)
-            for name, each in model.named_modules()
-            if isinstance(each, (torch.nn.ModuleList, torch.nn.Sequential))
-        ]
-        blocks = [(f"{name}.{key}".lstrip("."), block) for name, each in lists for key, block in each.named_children()]
         self._sums: dict[str, torch.Tensor] = {}
-        self._hooks = [
-            block.register_forward_hook(self._note(name)) for name, block in blocks or list(model.named_children())
-        ]
+        self._hooks = [block.register_forward_hook(self._note(name)) for name, block in _blocks(model)]
 
     def _note(self, name: str) -> Any:
         def note(module: torch.nn.Module, inputs: Any, output: Any) -> None:
-            if not module.training or is_replay():
+            if torch.compiler.is_compiling() or not module.training or is_replay():
                 return
             first = next((each for each in tensors_in(output) if each.is_floating_point()), None)
             if first is not None:
@@ -52,3 +43,18 @@ class LayerWatch:
     def remove(self) -> None:
         for each in self._hooks:
             each.remove()
+
+
+def _blocks(model: torch.nn.Module) -> list[tuple[str, torch.nn.Module]]:
+    """The members of the outermost ModuleLists; where there is none, those of the outermost Sequentials, else the model's
+    children. Lists within a block are not looked into: one sum a block is what the check may cost."""
+    for kind in (torch.nn.ModuleList, torch.nn.Sequential):
+        found: list[tuple[str, torch.nn.Module]] = []
+        inside: list[str] = []
+        for name, each in model.named_modules():
+            if isinstance(each, kind) and not any(name.startswith(outer) for outer in inside):
+                inside.append(f"{name}." if name else "")
+                found += [(f"{name}.{key}".lstrip("."), block) for key, block in each.named_children()]
+        if found:
+            return found
+    return list(model.named_children())

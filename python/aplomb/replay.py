@@ -95,7 +95,7 @@ class CallWatch:
         self.calls.append(call_of(run, args, kwargs))
 
     def _before(self, model: torch.nn.Module, args: Any, kwargs: Any) -> None:
-        if model.training and torch.is_grad_enabled():
+        if not torch.compiler.is_compiling() and model.training and torch.is_grad_enabled():
             self.note(self._run, args, kwargs)
 
 

@@ -59,6 +59,12 @@ class Report:
     def healthy(self) -> bool:
         return self.verdict == "healthy"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from aplomb.notebook import page_of
+
+        return page_of(self)
+
     def __repr__(self) -> str:
         return f"<Report {self.verdict}: {self.causes[0] if self.causes else 'no cause'}>"
 

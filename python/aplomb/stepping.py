@@ -53,12 +53,16 @@ def whole(groups: list[Group], norm_before: float | None) -> tuple[float, list[G
     return ratio, [(nonfinite, squares * ratio * ratio) for nonfinite, squares in groups]
 
 
-def tell_wandb(counts: dict[str, int]) -> None:
-    """Counts beside the next numbers of a W&B run of this process, where one is open."""
+def tell_loggers(counts: dict[str, int], step: int, writer: Any) -> None:
+    """Counts beside the next numbers of a W&B run of this process, where one is open, and to the loop's SummaryWriter."""
+    numbers = {f"guard/{name}": number for name, number in counts.items() if name != "steps"}
     run = getattr(sys.modules.get("wandb"), "run", None)
-    if run is not None:
-        with contextlib.suppress(Exception):
-            run.log({f"guard/{name}": number for name, number in counts.items() if name != "steps"}, commit=False)
+    with contextlib.suppress(Exception):
+        if run is not None:
+            run.log(numbers, commit=False)
+    with contextlib.suppress(Exception):
+        for name, number in numbers.items() if writer is not None else ():
+            writer.add_scalar(name, number, step)
 
 
 class LoweredRates:

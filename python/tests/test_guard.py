@@ -56,6 +56,73 @@ def test_sparse_gradients():
     assert float(model.weight.grad.coalesce().to_dense().norm()) == pytest.approx(0.5, rel=1e-5)
 
 
+def test_modules_are_clipped_one_by_one():
+    model = network(1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    guard = aplomb.Guard(model, optimizer, max_module_norm=0.05)
+    x, y = batches(1)[0]
+    loss_of(model, x, y).backward()
+    model[2].weight.grad.mul_(1e-3)
+    model[2].bias.grad.mul_(1e-3)
+
+    def norms():
+        return [math.sqrt(sum(float(p.grad.double().square().sum()) for p in model[i].parameters())) for i in (0, 2, 3)]
+
+    before = norms()
+    assert guard.step(2.3).action == "clip" and before[1] < 0.05 < min(before[0], before[2])
+    assert norms() == pytest.approx([0.05, before[1], 0.05], rel=1e-4)
+    with pytest.raises(ValueError, match="max_module_norm"):
+        aplomb.Guard(None, optimizer, max_module_norm=1.0)
+
+
+@pytest.mark.parametrize("guard_first", [False, True])
+def test_a_compiled_model_learns_what_it_learns_without_the_guard(guard_first):
+    def learn(guarded):
+        model = torch.nn.ModuleDict({"layers": network(1)})
+        model.forward = lambda x: model["layers"](x)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+        guard = aplomb.Guard(model, optimizer) if guarded and guard_first else None
+        compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
+        if guarded and not guard_first:
+            guard = aplomb.Guard(compiled, optimizer)
+        losses = []
+        for x, y in batches(50):
+            optimizer.zero_grad()
+            loss = loss_of(compiled, x, y)
+            loss.backward()
+            losses.append(float(loss.detach()))
+            if guard is not None:
+                guard.step(loss)
+            else:
+                optimizer.step()
+        assert guard is None or guard.counts == {"steps": 50, "clipped": 0, "skipped": 0, "rollbacks": 0}
+        return losses, [p.detach().clone() for p in model.parameters()]
+
+    (plain, weights), (guarded, same) = learn(False), learn(True)
+    assert plain == guarded and all(torch.equal(a, b) for a, b in zip(weights, same))
+
+
+def test_counts_go_to_the_loops_own_summary_writer():
+    class Writer:
+        def __init__(self):
+            self.seen = []
+
+        def add_scalar(self, name, value, step):
+            self.seen.append((name, value, step))
+
+    writer = Writer()
+    train(guarded=True, steps=40, after_backward=poison_at(30), writer=writer)
+    assert writer.seen == [("guard/clipped", 0, 30), ("guard/skipped", 1, 30), ("guard/rollbacks", 0, 30)]
+
+
+def poison_at(when):
+    def poison(step, model, optimizer):
+        if step == when:
+            model[0].weight.grad[0, 0] = float("nan")
+
+    return poison
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 def test_dtypes_and_layouts(dtype):
     weight = torch.nn.Parameter(torch.zeros(7, 5, dtype=dtype))

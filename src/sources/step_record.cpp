@@ -54,7 +54,9 @@ Happening happening_of(std::uint8_t action) {
   }
 }
 
-constexpr std::string_view k_autopsy = "autopsy.";
+// Policies that are no policies: `autopsy.input`, what the replay of a batch found;
+// `inspection.unmoved`, what a look inside the model found.
+constexpr std::string_view k_findings[] = {"autopsy", "inspection"};
 
 class RecordFile {
  public:
@@ -198,9 +200,10 @@ class RecordFile {
     const std::string policy = text_of(kept.slot.policy);
     event.text = fmt::format("step {}: the guard{} {}", kept.slot.step,
                              policy.empty() ? "" : " (" + policy + ")", what.verb);
-    if (policy.starts_with(k_autopsy)) {  // `autopsy.input`: what the replay of the batch found
-      event.kind = "autopsy-" + policy.substr(k_autopsy.size());
-      event.text = fmt::format("step {}: autopsy", kept.slot.step);
+    for (const std::string_view each : k_findings) {
+      if (!policy.starts_with(each) || policy.substr(each.size(), 1) != ".") continue;
+      event.kind = fmt::format("{}-{}", each, policy.substr(each.size() + 1));
+      event.text = fmt::format("step {}: {}", kept.slot.step, each);
     }
     if (kept.slot.reason != 0) event.text += ": " + text_of(kept.slot.reason);
     event.origin = {source_, 0, kept.offset};

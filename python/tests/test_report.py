@@ -1,0 +1,60 @@
+"""Report objects, and what a notebook shows of them."""
+
+from html.parser import HTMLParser
+
+import aplomb
+import pytest
+from aplomb.notebook import COLOURS
+
+DATA = {
+    "verdict": "failed",
+    "inputs": [{"path": "out/<log>.txt"}],
+    "causes": [
+        {
+            "id": "nan.lr-too-high",
+            "title": "A rate <script>alert(1)</script>",
+            "probability": 0.83,
+            "because": "5 > 3 & so on",
+            "evidence": [{"text": "{'loss': '<nan>'}"}],
+            "remedies": [{"text": "set learning_rate: 1e-5"}],
+        }
+    ],
+    "symptoms": [
+        {"id": f"seen.{i}", "severity": "failed", "summary": "a <b>", "first_step": i, "last_step": i + 1} for i in range(15)
+    ],
+}
+
+
+class Tags(HTMLParser):
+    """Every tag that is opened is closed, in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), ""
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_notebook_shows_causes_and_symptoms_and_runs_nothing():
+    page = Tags()
+    page.feed(aplomb.Report(DATA)._repr_html_())
+    assert not page.open and "script" not in page.seen
+    assert page.seen <= {"div", "p", "b", "span", "details", "summary", "code", "ul", "li", "table", "tr", "th", "td"}
+    for text in ("failed", "83%", "<script>alert(1)</script>", "5 > 3 & so on", "set learning_rate: 1e-5", "3 more"):
+        assert text in page.text
+    assert "0 to 1" in page.text and "seen.12" not in page.text
+
+
+@pytest.mark.parametrize("verdict", [*COLOURS, "insufficient-evidence"])
+def test_every_verdict_has_a_page(verdict):
+    page = Tags()
+    page.feed(aplomb.Report({"verdict": verdict})._repr_html_())
+    assert not page.open and verdict in page.text
