@@ -6,12 +6,15 @@ usage: guard_step.py          (with the aplomb package and torch installed)
 
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 
 import aplomb
 import torch
 from aplomb import _core
+from aplomb.layer_watch import LayerWatch
 
 ROUNDS = 9
 
@@ -82,6 +85,40 @@ def step_of_a_model() -> None:
     print(f"  in clip_grad_norm_ {of_clip:.1f} ms, {100 * of_clip / clip:.2f} % of its step")
 
 
+def blocks() -> None:
+    """The sums over every block's output that are always on, as their own time within forward and backward."""
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(1024, 16, 4096, batch_first=True, dropout=0.0)
+    model = torch.nn.TransformerEncoder(layer, 8, enable_nested_tensor=False)
+    x = torch.randn(4, 256, 1024)
+    watch = LayerWatch(model)
+    inside: list[float] = []
+    for block in model.layers:
+        for key, hook in list(block._forward_hooks.items()):
+
+            def timed(module, inputs, output, hook=hook):
+                begin = time.process_time()
+                hook(module, inputs, output)
+                inside[-1] += time.process_time() - begin
+
+            block._forward_hooks[key] = timed
+    shares = []
+    for _ in range(5):
+        inside.append(0.0)
+        begin = time.process_time()
+        model(x).square().mean().backward()
+        watch.clear()
+        shares.append(inside[-1] / (time.process_time() - begin))
+    print(f"sums of {len(model.layers)} blocks: {100 * statistics.median(shares):.3f} % of forward and backward")
+
+
+def importing() -> None:
+    """Of the package alone, in a Python of its own, without what its start takes."""
+    code = "import time; begin = time.process_time(); import aplomb; print(time.process_time() - begin)"
+    took = [float(subprocess.run([sys.executable, "-c", code], capture_output=True).stdout) for _ in range(ROUNDS)]
+    print(f"import aplomb: {1e3 * statistics.median(took):.0f} ms")
+
+
 def record() -> None:
     with tempfile.TemporaryDirectory() as folder:
         recorder = _core.Recorder.open(os.path.join(folder, "steps"))
@@ -101,5 +138,7 @@ if __name__ == "__main__":
     compare("100 x 1 M float32", parameters(100, 1_000_000, torch.float32))
     compare("100 x 1 M bfloat16", parameters(100, 1_000_000, torch.bfloat16))
     compare("2,000 x 512 float32", parameters(2000, 512, torch.float32))
-    step_of_a_model()
     record()
+    importing()
+    blocks()
+    step_of_a_model()

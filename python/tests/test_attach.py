@@ -10,7 +10,10 @@ import tempfile
 
 import aplomb
 import pytest
+import torch
+from aplomb import attach
 from aplomb.report import _program
+from training import batches, loss_of, network, train
 
 SCRIPT = """
 import hashlib, sys, torch
@@ -118,26 +121,83 @@ def test_a_recorder_changes_nothing_and_the_report_joins_record_and_log(tmp_path
     assert any(each.id == "grad_norm.nonfinite" and each.first_step == 60 for each in alone.symptoms)
 
 
-def test_another_sitecustomize_and_a_guard_of_the_programs_own_are_respected(tmp_path):
+@pytest.fixture
+def stub(tmp_path):
+    """A torch without torch: the two modules that are waited for, which start in no time."""
+    for name in ("torch", "torch/optim", "torch/nn", "torch/nn/utils"):
+        (tmp_path / "stub" / name).mkdir(parents=True)
+        (tmp_path / "stub" / name / "__init__.py").write_text("")
+    hooks = "hooks = []\nregister_optimizer_step_pre_hook = register_optimizer_step_post_hook = hooks.append\n"
+    (tmp_path / "stub/torch/optim/optimizer.py").write_text(hooks)
+    (tmp_path / "stub/torch/nn/utils/clip_grad.py").write_text("def clip_grad_norm_(): pass\n")
+    return str(tmp_path / "stub")
+
+
+WITH_STUB = """
+import sys, torch.nn.utils.clip_grad, torch.optim.optimizer
+print(len(torch.optim.optimizer.hooks), hasattr(torch.nn.utils.clip_grad.clip_grad_norm_, "__wrapped__"))
+sys.exit(4)
+"""
+
+
+def test_another_sitecustomize_runs_as_ever(tmp_path, stub):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "sitecustomize.py").write_text("import builtins\nbuiltins.was_here = True\n")
-    own = "    import aplomb\n    guard = aplomb.Guard(model, optimizer)\n\n    def backward"
-    code = SCRIPT.replace("import hashlib", "assert was_here\nimport hashlib").replace("    def backward", own)
-    path = os.pathsep.join([str(tmp_path / "mine"), os.environ["PYTHONPATH"]])
-    guarded = run(tmp_path, ["nan-plain"], "--guard", code=code, PYTHONPATH=path)
-    assert "skip" not in guarded.stderr, "two guards on one optimizer"
+    path = os.pathsep.join([str(tmp_path / "mine"), stub, os.environ["PYTHONPATH"]])
+    attached = run(tmp_path, [], "--guard", code="assert was_here" + WITH_STUB, PYTHONPATH=path)
+    assert attached.stdout == "2 True\n"
 
 
-def test_what_fails_inside_is_told_once_and_the_program_goes_on(tmp_path):
-    broken = "import aplomb.attach\naplomb.attach.Steps.judge = lambda *_: 1 / 0\nimport hashlib"
-    attached = run(tmp_path, ["none-plain"], "--guard", code=SCRIPT.replace("import hashlib", broken, 1))
-    assert ends(attached.stdout)["none-plain"] == ends(all_cases()[0])["none-plain"]
-    assert attached.stderr.count("steps aside") == 1
-
-
-def test_a_python_without_the_package_runs_as_ever(tmp_path):
-    script = "import sys, torch.optim\nprint('here')\nsys.exit(4)"
-    attached = run(tmp_path, [], "--guard", code=script, PYTHONPATH="")
+def test_a_python_without_the_package_runs_as_ever(tmp_path, stub):
+    attached = run(tmp_path, [], "--guard", code=WITH_STUB, PYTHONPATH=stub)
     if "no aplomb package" not in attached.stderr:
         pytest.skip("the package is installed in this Python")
-    assert attached.stdout == "here\n" and attached.stderr.count("aplomb package") == 1
+    assert attached.stdout == "0 False\n" and attached.stderr.count("aplomb package") == 1
+
+
+def hooked(attached, steps, optimizer=None, model=None, poisoned=()):
+    """Steps of a training in this process whose optimizer has the hooks as its own."""
+    model = network(1) if model is None else model
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3) if optimizer is None else optimizer
+    optimizer.register_step_pre_hook(attached.before)
+    optimizer.register_step_post_hook(attached.after)
+    for step, (x, y) in enumerate(batches(steps)):
+        optimizer.zero_grad()
+        loss_of(model, x, y).backward()
+        if step in poisoned:
+            model[0].weight.grad[0, 0] = float("nan")
+        optimizer.step()
+    return [p.detach().clone() for p in model.parameters()]
+
+
+def test_what_fails_inside_is_told_once_and_the_training_goes_on(tmp_path, monkeypatch, capfd):
+    plain = train(guarded=False, steps=30)
+    monkeypatch.setattr(attach.Steps, "judge", lambda *_: 1 / 0)
+    weights = hooked(attach.Attached(str(tmp_path), True), 30)
+    assert all(torch.equal(a, b) for a, b in zip(plain.weights, weights))
+    assert capfd.readouterr().err.count("steps aside") == 1
+
+
+def test_an_optimizer_with_a_guard_of_its_own_is_left_to_it(tmp_path, capfd):
+    model = network(1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    guard = aplomb.Guard(model, optimizer)
+    hooked(attach.Attached(str(tmp_path), True), 5, optimizer=optimizer, model=model, poisoned=(3,))
+    assert "skip" not in capfd.readouterr().err and guard.counts["steps"] == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_optimizer_that_nobody_knows_is_only_recorded(tmp_path, capfd):
+    class Demanding(torch.optim.SGD):
+        def step(self, closure=None):
+            assert all(p.grad is not None for group in self.param_groups for p in group["params"])
+            return super().step(closure)
+
+    torch.optim.SGD(network(1).parameters(), lr=0.1)  # its step has the hooks too: a step within a step
+    model = network(1)
+    optimizer = Demanding(model.parameters(), lr=0.1)
+    hooked(attach.Attached(str(tmp_path), True), 5, optimizer=optimizer, model=model, poisoned=(3,))
+    said = capfd.readouterr().err
+    assert "Demanding is not known" in said and "skip" not in said
+    (norm,) = [each for each in aplomb.diagnose(tmp_path / "steps.aplomb").data["series"] if each["name"] == "grad_norm"]
+    assert norm["points"] == 5

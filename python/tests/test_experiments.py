@@ -117,6 +117,8 @@ def test_overfit_tells_the_rate_from_the_task():
     high = overfit(model, torch.optim.SGD(model.parameters(), lr=300.0))
     assert not high and high.cause == "diverge.lr-too-high"
     assert overfit(model, adamw(model, 0.0)).cause == "stall.lr-schedule-zero"
+    slow = overfit(model, adamw(model), steps=12)
+    assert not slow and slow.cause is None and "still falls" in slow.verdict
     contradictory = overfit(model, adamw(model), batch=(torch.zeros_like(X), Y))
     assert not contradictory and contradictory.cause is None and "contradict" in contradictory.verdict
 

@@ -5,6 +5,7 @@ import torch
 
 transformers = pytest.importorskip("transformers")
 
+from aplomb import experiments  # noqa: E402
 from aplomb.transformers import GuardCallback  # noqa: E402
 
 
@@ -33,7 +34,7 @@ class Tiny(torch.nn.Module):
         return {"loss": out.loss * weight.mean(), "logits": out.logits}
 
 
-def run(folder, callbacks, poisoned=(), accumulation=1):
+def run(folder, callbacks, poisoned=(), accumulation=1, look=None):
     transformers.set_seed(11)
     model = Tiny()
     arguments = transformers.TrainingArguments(
@@ -42,6 +43,8 @@ def run(folder, callbacks, poisoned=(), accumulation=1):
         remove_unused_columns=False,
     )
     trainer = transformers.Trainer(model, arguments, train_dataset=Texts(poisoned), callbacks=callbacks)
+    if look is not None:
+        look(trainer)
     trainer.train()
     return [p.detach().clone() for p in model.parameters()]
 
@@ -62,3 +65,19 @@ def test_a_poisoned_sample_costs_its_batch(tmp_path):
     assert [e.action for e in events] == ["skip"]
     assert all(torch.isfinite(p).all() for p in weights)
     assert not all(torch.isfinite(p).all() for p in run(tmp_path, [], poisoned=[17]))
+
+
+def test_experiments_before_a_training_change_nothing_in_it(tmp_path):
+    results = []
+
+    def look(trainer):
+        parts = experiments.parts_of(trainer)
+        batch = next(iter(parts.batches))
+        results.append(experiments.gradient_flow(parts.model, parts.optimizer, parts.loss_of, batch))
+        results.append(experiments.overfit_one_batch(parts.model, parts.optimizer, parts.loss_of, batch))
+        transformers.set_seed(5)
+
+    looked = run(tmp_path, [], look=look)
+    plain = run(tmp_path, [], look=lambda trainer: (trainer.create_optimizer(), transformers.set_seed(5)))
+    assert all(results), results
+    assert all(torch.equal(a, b) for a, b in zip(plain, looked))

@@ -15,6 +15,7 @@ from aplomb.experiments.result import ExperimentResult, again, loss_from, optimi
 NAME = "overfit_one_batch"
 PLAIN_RATE = 1e-3  # of the AdamW that tells the user's optimizer from the task: torch's own default
 GROWN = 2.0  # times the first loss: it blows up
+FALLS = 0.9  # over a quarter of the steps: it would get there with more of them
 LOW = (torch.bfloat16, torch.float16)
 
 
@@ -32,6 +33,11 @@ class Descent:
 
     def fell_to(self, target: float) -> bool:
         return self.lowest <= target * self.losses[0]
+
+    @property
+    def falls(self) -> bool:
+        """Still, over the last quarter."""
+        return self.losses[-1] < FALLS * self.losses[3 * len(self.losses) // 4]
 
     @property
     def grew(self) -> bool:
@@ -120,6 +126,8 @@ def _judged(
     if plain is not None and plain.fell_to(target):
         beside = f"{went}; AdamW at {PLAIN_RATE:g} brings it to {plain.lowest:.4g}"
         return (beside, "diverge.lr-too-high") if own.grew else (beside, "stall.lr-too-low")
+    if own.falls and not own.grew:
+        return f"{went} and still falls: it needs more steps (steps=), or a larger rate", None
     also = f", and AdamW at {PLAIN_RATE:g} brings it to {plain.lowest:.4g} only" if plain is not None else ""
     frozen = sum(not p.requires_grad for p in model.parameters())
     if frozen > len(list(model.parameters())) / 2:
