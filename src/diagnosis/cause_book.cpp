@@ -112,7 +112,9 @@ Calibration read_calibration(element entry) {
           number("explains_warning", usual.explains_warning),
           number("explains_note", usual.explains_note),
           number("explains_unseen", usual.explains_unseen),
-          number("explains_none", usual.explains_none)};
+          number("explains_none", usual.explains_none),
+          number("specific_slope", usual.specific_slope),
+          number("specific_offset", usual.specific_offset)};
 }
 
 CauseBook read_book() {

@@ -77,6 +77,8 @@ struct Calibration {
   double explains_note = 0.3;
   double explains_unseen = -1;  ///< added when nothing that the cause explains has been seen
   double explains_none = -2;    ///< added when all of it was looked for and is absent
+  double specific_slope = 1;    ///< of the told odds on the share's (diagnosis/temper.h)
+  double specific_offset = 0;
 };
 
 struct CauseBook {

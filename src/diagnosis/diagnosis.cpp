@@ -7,6 +7,7 @@
 #include "diagnosis/experiments.h"
 #include "diagnosis/said_facts.h"
 #include "diagnosis/standing.h"
+#include "diagnosis/temper.h"
 #include "diagnosis/weigh.h"
 
 namespace aplomb {
@@ -36,6 +37,7 @@ Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
   Ranking ranking =
       weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
   diagnosis.standing = judge_standing(run, symptoms, ranking);
+  if (diagnosis.standing != Standing::healthy) temper(ranking, book.calibration);
   diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
   const bool suspected =
       diagnosis.standing == Standing::warning && worst_of(run, symptoms) == Severity::note;
