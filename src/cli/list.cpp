@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/topics.h"
+#include "diagnosis/cause_book.h"
 #include "report/terminal_text.h"
 
 namespace aplomb {
@@ -57,7 +58,20 @@ class ListCommand : public Command {
       out += std::string(kind.name) + std::string(12 - kind.name.size(), ' ');
       out += std::string(kind.meaning) + "\n";
     }
-    return out + "\naplomb list KIND names them, aplomb explain NAME explains one.\n";
+    return out + "\nBeside them " + heard() +
+           "\naplomb list KIND names them, aplomb explain NAME explains one.\n";
+  }
+
+  /// Of sentences and fragments of code: subject times predicate, so nobody lists them.
+  static std::string heard() {
+    std::size_t said = 0;
+    std::size_t code = 0;
+    for (const std::string& fact : declared_facts()) {
+      said += fact.starts_with("said.") ? 1 : 0;
+      code += fact.starts_with("code.") ? 1 : 0;
+    }
+    return std::to_string(said) + " facts (said.*) can be heard in sentences and " +
+           std::to_string(code) + " (code.*) seen in Python code.\n";
   }
 
   std::string table() const {

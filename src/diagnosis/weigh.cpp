@@ -197,6 +197,20 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   return ranking;
 }
 
+namespace {
+
+/// A value as a sentence writes it: 32000 and not 3.2e+04, compute capability 7.0 and not 7.
+std::string show_in_text(const Fact& fact) {
+  const double* number = as_number(fact.value);
+  if (number == nullptr) return show(fact.value);
+  if (fact.name.ends_with("compute_capability")) return fmt::format("{:.1f}", *number);
+  constexpr double k_written_out = 1e7;  // further digits nobody reads
+  const bool whole = std::fabs(*number) < k_written_out && *number == std::round(*number);
+  return whole ? fmt::format("{:.0f}", *number) : show_number(*number);
+}
+
+}  // namespace
+
 std::string fill_in(std::string_view text, const FactTable& facts) {
   std::string out;
   std::size_t sentence = 0;  // where the sentence in the making starts in `out`
@@ -208,10 +222,7 @@ std::string fill_in(std::string_view text, const FactTable& facts) {
     } else {
       const Fact* fact = facts.find(text.substr(at + 1, end - at - 1));
       missing = missing || fact == nullptr;
-      if (fact != nullptr) {
-        const double* number = as_number(fact->value);
-        out += number != nullptr ? show_number(*number) : show(fact->value);
-      }
+      if (fact != nullptr) out += show_in_text(*fact);
       at = end;
     }
     const bool ends =

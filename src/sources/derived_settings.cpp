@@ -1,5 +1,7 @@
 #include "sources/derived_settings.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <string>
 
@@ -40,7 +42,7 @@ void card_facts(Run& run) {
       card.name + (card.fp8 ? " computes" : " does not compute") + " in fp8", origin);
   if (card.compute_capability > 0) {
     add(run, "hardware.compute_capability", card.compute_capability,
-        card.name + ": compute capability " + show_number(card.compute_capability), origin);
+        fmt::format("{}: compute capability {:.1f}", card.name, card.compute_capability), origin);
   }
   if (!seen->is_lesser) rate_facts(run, card, origin);
   const Setting* stated = run.setting("env.gpu_memory_bytes");

@@ -102,6 +102,17 @@ TEST(Weigh, ReasonsCarryTheFactsWordsAndOrigins) {
   EXPECT_EQ(why.evidence[0].line, 7U);
 }
 
+TEST(FillIn, NumbersStandAsPeopleWriteThem) {
+  const FactTable facts = facts_of({{"model.vocab_size", 128256.0, "", {}},
+                                    {"hardware.compute_capability", 7.0, "", {}},
+                                    {"lr.peak", 0.00002, "", {}},
+                                    {"hardware.memory_bytes", 25769803776.0, "", {}}});
+  EXPECT_EQ(fill_in("{model.vocab_size} words", facts), "128256 words");
+  EXPECT_EQ(fill_in("capability {hardware.compute_capability}.", facts), "capability 7.0.");
+  EXPECT_EQ(fill_in("at {lr.peak}", facts), "at 2e-05");
+  EXPECT_EQ(fill_in("{hardware.memory_bytes} bytes", facts), "2.577e+10 bytes");
+}
+
 TEST(FillIn, ReplacesFactsAndDropsSentencesAboutUnknownOnes) {
   const FactTable facts =
       facts_of({{"lr.peak", 2e-4, "", {}}, {"optim.name", std::string("adamw"), "", {}}});
