@@ -69,7 +69,25 @@ std::optional<std::string> why_normal(const FactTable& facts, bool suspected) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Some sentence says what something does or how large it is: a question has a subject.
+bool says_something(const FactTable& facts) {
+  constexpr std::string_view k_head = "said.";
+  constexpr std::string_view k_topic = "said.about.";
+  constexpr std::string_view k_question = "said.asks";
+  const std::vector<Fact>& all = facts.all();
+  return std::any_of(all.begin(), all.end(), [&](const Fact& fact) {
+    return fact.name.starts_with(k_head) && !fact.name.starts_with(k_topic) &&
+           !fact.name.starts_with(k_question);
+  });
+}
+
+}  // namespace
+
 void add_said_facts(FactTable& facts) {
+  if (says_something(facts))
+    facts.set({"said.something", true, "a sentence says how something is", {}});
   for (const SaidRule& rule : rules()) {
     const bool holds = rule.when.holds(facts) == Truth::yes;
     const Fact* known = facts.find(rule.fact);
