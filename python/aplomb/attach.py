@@ -74,6 +74,8 @@ class Steps:
 
     def judge(self, norm_before: float | None) -> None:
         optimizer = self._optimizer()
+        if optimizer is None:
+            return
         gradients = Gradients([optimizer], 1)
         measured = gradients.measure()
         shrunk, groups = whole([(a + c, b + d) for (a, b), (c, d) in zip(measured.whole, measured.shares)], norm_before)

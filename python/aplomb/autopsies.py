@@ -236,7 +236,7 @@ def _altered(model: torch.nn.Module, calls: list[Call], shrunk: float) -> Findin
             for total, each in zip(again, torch.autograd.grad(loss, [p for _, p in named], allow_unused=True)):
                 if each is not None:
                     total += each
-    there = [float(each.grad.double().norm()) * shrunk for _, each in named]
+    there = [float(each.grad.double().norm()) * shrunk for _, each in named if each.grad is not None]
     new = [float(each.double().norm()) for each in again]
     most = max(range(len(named)), key=lambda i: there[i] - new[i], default=None)
     if most is None or sum(each * each for each in there) < ALTERED**2 * sum(each * each for each in new):

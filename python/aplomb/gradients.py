@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aplomb import _core
 from aplomb.sharding import copies_of, is_sharded, local_part, without_sums_to_come
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 Group = tuple[int, float]  # non-finite elements, sum of squares over the finite ones
 
 
-@dataclasses.dataclass
-class Measured:
+class Measured(NamedTuple):
     """Of each group: the statistics of gradients that this rank holds whole, and its share of those of which each rank
     holds a part."""
 

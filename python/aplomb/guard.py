@@ -85,11 +85,11 @@ class Guard:
         layers: bool = True,
         inspections: bool = True,
         loss_of: Callable[..., Any] | None = None,
-        on_event: Callable[[_core.Verdict], None] | None = None,
+        on_event: Callable[[Any], None] | None = None,
         writer: Any = None,
         threads: int = 1,
     ) -> None:
-        self._optimizers = [optimizer] if hasattr(optimizer, "param_groups") else list(optimizer)  # type: ignore[arg-type]
+        self._optimizers: list[Any] = [optimizer] if hasattr(optimizer, "param_groups") else list(optimizer)  # type: ignore[arg-type]
         _guarded.update(self._optimizers)
         self._model = model
         self._scaler = scaler
@@ -152,7 +152,7 @@ class Guard:
 
     def step(
         self, loss: torch.Tensor | float | None = None, closure: Callable[[], Any] | None = None
-    ) -> _core.Verdict | None:
+    ) -> _core.Verdict | OwnVerdict | None:
         """Judges the gradients and takes the step, or not. The caller zeroes the gradients, as ever.
 
         loss: of the whole (accumulated) batch, not multiplied by a loss scale. closure: as for

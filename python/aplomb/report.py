@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
-import sysconfig
 from typing import Any
 
 __all__ = ["Cause", "Report", "Symptom", "diagnose"]
@@ -70,6 +66,9 @@ class Report:
 
 
 def _program() -> str:
+    import shutil
+    import sysconfig
+
     named = os.environ.get("APLOMB_CLI")
     beside = os.path.join(sysconfig.get_path("scripts"), "aplomb")
     program = named or (beside if os.path.exists(beside) else shutil.which("aplomb"))
@@ -80,7 +79,10 @@ def _program() -> str:
 
 def diagnose(*paths: str | os.PathLike[str]) -> Report:
     """Diagnoses files and folders. Raises ValueError where nothing in them could be read."""
-    command = [_program(), "diagnose", "--json", *map(os.fspath, paths)]
+    import json  # here: `import aplomb` stays short
+    import subprocess
+
+    command = [_program(), "diagnose", "--json", *(os.fspath(each) for each in paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):  # 2: usage, or unreadable input
         raise ValueError(done.stderr.strip() or f"[aplomb] exit status {done.returncode}")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from aplomb.sharding import is_sharded, like, local_part
 
 
-@dataclasses.dataclass
-class Kept:
+class Kept(NamedTuple):
     """A copy of what this rank holds of a tensor."""
 
     part: Any

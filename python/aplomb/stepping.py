@@ -4,7 +4,6 @@ rates, momentum that is reset, counts for W&B."""
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 import sys
 from typing import Any
@@ -12,22 +11,23 @@ from typing import Any
 from aplomb.gradients import Group
 
 
-@dataclasses.dataclass
 class OwnVerdict:
     """A verdict about what the core does not see, with the fields of _core.Verdict."""
 
-    policy: str
-    reason: str
-    action: str = "skip"
-    takes_step: bool = False
-    scale: float = 1.0
-    group_scales: list[float] = dataclasses.field(default_factory=list)
-    grad_norm: float = float("nan")
-    lr_factor: float = 1.0
-    reset_momentum: bool = False
-    aside: bool = False
-    rollback_step: int = -1
-    skip_steps: int = 0
+    scale = 1.0
+    group_scales: tuple[float, ...] = ()
+    grad_norm = float("nan")
+    lr_factor = 1.0
+    reset_momentum = False
+    aside = False
+    rollback_step = -1
+    skip_steps = 0
+
+    def __init__(self, policy: str, reason: str, action: str = "skip", takes_step: bool = False) -> None:
+        self.policy = policy
+        self.reason = reason
+        self.action = action
+        self.takes_step = takes_step
 
 
 STALE = (

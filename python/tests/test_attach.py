@@ -143,7 +143,7 @@ sys.exit(4)
 def test_another_sitecustomize_runs_as_ever(tmp_path, stub):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "sitecustomize.py").write_text("import builtins\nbuiltins.was_here = True\n")
-    path = os.pathsep.join([str(tmp_path / "mine"), stub, os.environ["PYTHONPATH"]])
+    path = os.pathsep.join([str(tmp_path / "mine"), stub, os.environ.get("PYTHONPATH", "")])
     attached = run(tmp_path, [], "--guard", code="assert was_here" + WITH_STUB, PYTHONPATH=path)
     assert attached.stdout == "2 True\n"
 

@@ -31,9 +31,9 @@ def gradient_flow(
         loss = loss_from(loss_of(*batch, **named))
         if not loss.requires_grad:
             why = "the loss does not depend on any parameter that is trained"
-            frozen = not any(each.requires_grad for each in model.parameters())
-            cause = "stall.frozen-params" if frozen else "stall.detached-graph"
-            return ExperimentResult(NAME, False, why, cause, {"loss": float(loss.detach())})
+            trained = any(each.requires_grad for each in model.parameters())
+            cut = "stall.detached-graph" if trained else "stall.frozen-params"
+            return ExperimentResult(NAME, False, why, cut, {"loss": float(loss.detach())})
         loss.backward()
         norms = {name: _size(p) for name, p in model.named_parameters() if p.requires_grad}
         sizes = {name: max(1, p.numel()) for name, p in model.named_parameters()}
