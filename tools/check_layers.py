@@ -30,7 +30,7 @@ ALLOWED = {
     "plan": ["core", "record", "knowledge"],
     "compare": ["core", "record"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan", "compare"],
-    "preflight": ["core", "record", "knowledge", "sources", "detectors", "diagnosis", "report"],
+    "preflight": ["core", "record", "checkpoint", "knowledge", "sources", "detectors", "diagnosis", "report"],
     "serve": ["core", "report"],
     "watch": ["core", "record", "knowledge", "sources", "detectors"],
     "api": None,  # joins the flow for the CLI and Python

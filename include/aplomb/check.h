@@ -22,7 +22,7 @@ struct CheckOptions {
   /// The card of this machine, empty where it has none.
   std::string local_gpu;
   /// Reads the programs (`.py`): an interpreter of 3.9 or later, which parses and runs nothing of
-  /// them.
+  /// them, and whose pyarrow decodes Parquet and Arrow files.
   std::string python = "python3";
   /// Called now and then with bytes read and bytes known of; empty: no progress.
   std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress;

@@ -24,8 +24,6 @@ double setting_of(const std::vector<Run>& runs, std::string_view name) {
   return 0;
 }
 
-constexpr std::uint64_t k_usual_micro = 8;  ///< the Trainer's default
-
 DataCheck data_of(const std::vector<std::string>& paths, const std::vector<Run>& runs,
                   const CheckOptions& options) {
   const double micro = setting_of(runs, "batch.micro");
@@ -34,13 +32,15 @@ DataCheck data_of(const std::vector<std::string>& paths, const std::vector<Run>&
     std::error_code no_throw;
     all += std::filesystem::file_size(path, no_throw);
   }
-  const auto progress = [&](std::uint64_t done) {
+  DataOptions how;
+  how.limits = {setting_of(runs, "model.vocab_size"), setting_of(runs, "data.max_length"),
+                setting_of(runs, "data.class_count")};
+  if (micro >= 1) how.micro = static_cast<std::uint64_t>(micro);
+  how.python = options.python;
+  how.progress = [&](std::uint64_t done) {
     if (options.progress) options.progress(done, all);
   };
-  return check_data(paths,
-                    {setting_of(runs, "model.vocab_size"), setting_of(runs, "data.max_length"),
-                     setting_of(runs, "data.class_count")},
-                    micro > 0 ? static_cast<std::uint64_t>(micro) : k_usual_micro, progress);
+  return check_data(paths, how);
 }
 
 /// The rows that were read are the run's samples, where its configuration does not say how many.
@@ -49,6 +49,14 @@ void count_samples(std::uint64_t rows, Run& run) {
   const auto nowhere = static_cast<SourceId>(run.sources.size());
   run.settings.push_back(
       {"data.samples", static_cast<double>(rows), "rows of the data", {}, {nowhere, 0, 0}});
+}
+
+/// Whether there is a data set or a program about which something can be said.
+bool anything_read(const CheckInputs& inputs, const DataCheck& data, const CodeAudit& audit) {
+  return audit.troubles.size() < inputs.programs.size() ||
+         std::any_of(
+             data.inputs.begin(), data.inputs.end(),
+             [](const ReportInput& input) { return input.steps > 0 || input.warnings.empty(); });
 }
 
 /// A program that is no configuration as well becomes an input of its own.
@@ -80,11 +88,10 @@ Report check(const std::vector<std::string>& paths, const CheckOptions& options)
   std::vector<ReportFinding> others = std::move(data.findings);
   std::move(audit.findings.begin(), audit.findings.end(), std::back_inserter(others));
   ArtifactLines lines;
-  Report report =
-      check_report(runs, std::move(others), !inputs.programs.empty() || !inputs.data.empty(),
-                   [&lines](const Source& source, const Origin& origin) {
-                     return lines.line_at(source, origin);
-                   });
+  Report report = check_report(runs, std::move(others), anything_read(inputs, data, audit),
+                               [&lines](const Source& source, const Origin& origin) {
+                                 return lines.line_at(source, origin);
+                               });
   for (ReportInput& input : data.inputs) report.inputs.push_back(std::move(input));
   for (const std::string& path : inputs.programs) input_of(report, path, "python-program");
   for (const CodeAudit::Trouble& each : audit.troubles)

@@ -7,6 +7,7 @@
 
 #include "knowledge/framework.h"
 #include "preflight/data_check.h"
+#include "preflight/data_sets.h"
 #include "sources/assemble.h"
 #include "sources/collect.h"
 #include "sources/derived_settings.h"
@@ -103,7 +104,11 @@ CheckInputs sort_inputs(const std::vector<std::string>& paths) {
       continue;
     }
     for (const FoundFile& file : search_folder(path, k_most_files).files) {
-      if (file.path.ends_with(".py") && inputs.programs.size() < k_most_programs) {
+      const auto syntax = data_syntax(file.path);
+      const bool opaque = syntax == DataSyntax::columns || syntax == DataSyntax::tokens;
+      if (opaque && is_data(file.path)) {
+        inputs.data.push_back(file.path);
+      } else if (file.path.ends_with(".py") && inputs.programs.size() < k_most_programs) {
         inputs.programs.push_back(file.path);
       } else if (file.use == FileUse::read) {
         (is_data(file.path) ? inputs.data : inputs.found).push_back(file.path);

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/text.h"
+#include "preflight/column_stream.h"
 #include "preflight/data_findings.h"
+#include "preflight/data_sets.h"
 #include "preflight/data_stream.h"
 #include "preflight/data_tally.h"
+#include "preflight/token_files.h"
 
 namespace aplomb {
 namespace {
@@ -16,31 +19,88 @@ namespace {
 constexpr std::uint64_t k_sniffed_rows = 3;
 constexpr std::uint64_t k_sniffed_bytes = 1U << 20U;
 
-std::string_view file_part(std::string_view path) {
-  return path.substr(path.find_last_of('/') + 1);
-}
-
-/// Held out, by its name.
-bool is_held_out(std::string_view path) {
-  const std::string name = lower(file_part(path));
-  static constexpr std::array<std::string_view, 5> k_words = {"eval", "valid", "val.", "test",
-                                                              "dev."};
-  return std::any_of(k_words.begin(), k_words.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
-}
-
 /// A table of text and labels is data; one of metrics has neither.
 bool is_table(const std::array<std::uint64_t, 6>& forms) { return forms[0] == 0; }
+
+bool is_column_file(std::string_view head) {
+  static constexpr std::string_view k_stream("\xFF\xFF\xFF\xFF", 4);  // Arrow's, before its schema
+  return head.starts_with("PAR1") || head.starts_with("ARROW1") || head.starts_with(k_stream);
+}
+
+/// One set after the other, with what those before it held.
+class Checker {
+ public:
+  explicit Checker(const DataOptions& options) : options_(options) {}
+
+  void add(const DataSet& set) {
+    ReportInput input{set.path, "data-set", 0, {}};
+    // A stream of tokens is cut into blocks: nothing is padded.
+    const std::uint64_t micro = set.syntax == DataSyntax::tokens ? 1 : options_.micro;
+    SeenRows own;
+    DataTally tally(options_.limits, micro, set.held_out ? own : trained_,
+                    set.held_out && some_trained_ ? &trained_ : nullptr);
+    const Result<void> done = read(set, tally);
+    tally.finish();
+    if (!done) input.warnings.push_back(done.error().text);
+    if (!done && tally.rows == 0) input.kind = "unknown";
+    input.steps = tally.rows;
+    if (!set.held_out) {
+      out_.training_rows += tally.rows;
+      some_trained_ = true;
+    }
+    if (done || tally.rows > 0) {
+      for (ReportFinding& each : data_findings(tally, set.path, options_.limits, micro))
+        out_.findings.push_back(std::move(each));
+    }
+    out_.inputs.push_back(std::move(input));
+  }
+
+  DataCheck take() { return std::move(out_); }
+
+ private:
+  Result<void> read(const DataSet& set, DataTally& tally) {
+    constexpr std::uint64_t k_rows_a_tell = 4096;
+    std::uint64_t told = 0;
+    ByteStream* stream = nullptr;
+    const RowSink sink = [&](const Row& row, std::uint64_t line, const RowQuote& quote) {
+      tally.add(row, line, quote);
+      if (options_.progress && ++told % k_rows_a_tell == 0)
+        options_.progress(before_ + (stream == nullptr ? 0 : stream->consumed()));
+    };
+    constexpr auto k_all = ~std::uint64_t{0};
+    Result<void> done;
+    if (set.syntax == DataSyntax::columns) {
+      done = read_columns(set.files, options_.python, options_.limits, k_all, sink);
+    } else if (set.syntax == DataSyntax::tokens) {
+      done = read_tokens(set.files.front(), options_.limits, k_all, sink);
+    } else if (auto bytes = open_bytes(set.files.front())) {
+      stream = bytes->get();
+      done = read_rows(**bytes, set.syntax, options_.limits, k_all, sink);
+    } else {
+      done = tl::unexpected(bytes.error());
+    }
+    before_ += set.bytes();
+    return done;
+  }
+
+  const DataOptions& options_;
+  DataCheck out_;
+  SeenRows trained_;  // rows of all sets that train
+  bool some_trained_ = false;
+  std::uint64_t before_ = 0;
+};
 
 }  // namespace
 
 bool is_data(const std::string& path) {
   const std::optional<DataSyntax> syntax = data_syntax(path);
   if (!syntax) return false;
+  if (syntax == DataSyntax::tokens) return is_token_file(path);
   auto bytes = open_bytes(path);
   if (!bytes) return false;
   bool cut = false;
   const std::string head = read_at_most(**bytes, k_sniffed_bytes, cut);
+  if (syntax == DataSyntax::columns) return is_column_file(head);
   if (syntax == DataSyntax::json_array) {
     if (!trim(std::string_view(head).substr(0, 4096)).starts_with('[')) return false;
     JsonRowReader reader({});
@@ -51,50 +111,17 @@ bool is_data(const std::string& path) {
   std::uint64_t rows = 0;
   const auto stream = bytes_of(head);
   (void)read_rows(*stream, *syntax, {}, k_sniffed_rows,
-                  [&](const Row& row, std::uint64_t, std::string_view) {
+                  [&](const Row& row, std::uint64_t, const RowQuote&) {
                     ++rows;
                     ++forms[static_cast<std::size_t>(row.form)];
                   });
   return rows > 0 && is_table(forms);
 }
 
-DataCheck check_data(std::vector<std::string> paths, const DataLimits& limits, std::uint64_t micro,
-                     const std::function<void(std::uint64_t bytes)>& progress) {
-  // What trains comes first, so that what is held out can be looked up in it.
-  std::stable_partition(paths.begin(), paths.end(),
-                        [](const std::string& path) { return !is_held_out(path); });
-  DataCheck out;
-  std::unique_ptr<DataTally> first;  // the training rows that others are compared with
-  std::uint64_t before = 0;
-  for (const std::string& path : paths) {
-    ReportInput input{path, "data-set", 0, {}};
-    auto bytes = open_bytes(path);
-    if (!bytes) {
-      input.warnings.push_back(bytes.error().text);
-      out.inputs.push_back(std::move(input));
-      continue;
-    }
-    const bool compared = first != nullptr && is_held_out(path);
-    auto tally = std::make_unique<DataTally>(limits, micro, compared ? &first->seen : nullptr);
-    std::uint64_t told = 0;
-    constexpr std::uint64_t k_rows_a_tell = 4096;
-    const auto done = read_rows(**bytes, *data_syntax(path), limits, ~std::uint64_t{0},
-                                [&](const Row& row, std::uint64_t line, std::string_view text) {
-                                  tally->add(row, line, text);
-                                  if (progress && ++told % k_rows_a_tell == 0)
-                                    progress(before + (*bytes)->consumed());
-                                });
-    before += (*bytes)->consumed();
-    tally->finish();
-    if (!done) input.warnings.push_back(done.error().text);
-    input.steps = tally->rows;
-    if (!is_held_out(path)) out.training_rows += tally->rows;
-    for (ReportFinding& each : data_findings(*tally, path, limits, micro))
-      out.findings.push_back(std::move(each));
-    out.inputs.push_back(std::move(input));
-    if (first == nullptr && !is_held_out(path)) first = std::move(tally);
-  }
-  return out;
+DataCheck check_data(const std::vector<std::string>& paths, const DataOptions& options) {
+  Checker checker(options);
+  for (const DataSet& set : data_sets(paths)) checker.add(set);
+  return checker.take();
 }
 
 }  // namespace aplomb

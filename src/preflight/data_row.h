@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace aplomb {
 
@@ -45,6 +46,9 @@ struct Row {
 /// 64 bits of a text (folded 128-bit products; not for untrusted hash tables).
 std::uint64_t hash_of(std::string_view text, std::uint64_t seed = 0);
 
+/// Two words into one, each bit of both in all of it.
+std::uint64_t folded(std::uint64_t a, std::uint64_t b);
+
 /// Which part of a sample a column holds, by its name in any case.
 enum class ColumnUse : std::uint8_t {
   other,
@@ -58,6 +62,25 @@ enum class ColumnUse : std::uint8_t {
   mask
 };
 ColumnUse column_use(std::string_view name);
+/// All names that column_use() knows.
+std::vector<std::string_view> used_columns();
+
+/// How a row reads. Made only where it is quoted.
+class RowQuote {
+ public:
+  virtual ~RowQuote() = default;
+  virtual std::string text() const = 0;
+};
+
+class PlainQuote final : public RowQuote {
+ public:
+  explicit PlainQuote(std::string_view text) : text_(text) {}
+  std::string text() const override { return std::string(text_.substr(0, k_most)); }
+
+ private:
+  static constexpr std::size_t k_most = 1024;
+  std::string_view text_;
+};
 
 /// Reads rows of JSON. Not thread-safe; keeps its buffers from row to row.
 class JsonRowReader {

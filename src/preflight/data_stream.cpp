@@ -74,7 +74,7 @@ void read_json_lines(ByteStream& bytes, const DataLimits& limits, std::uint64_t 
     line = without_return(line);
     if (trim(line).empty()) continue;
     ++rows;
-    sink(reader.read(line, lines.capacity()), number, line);
+    sink(reader.read(line, lines.capacity()), number, PlainQuote(line));
   }
 }
 
@@ -98,7 +98,7 @@ Result<void> read_json_array(ByteStream& bytes, const DataLimits& limits, std::u
     if (row.empty()) break;
     const auto begin = static_cast<std::size_t>(row.data() - all.data());
     for (; counted < begin; ++counted) line += all[counted] == '\n' ? 1U : 0U;
-    sink(reader.read(row, all.size() - begin), line, row);
+    sink(reader.read(row, all.size() - begin), line, PlainQuote(row));
     at = begin + row.size();
   }
   if (rows < most && !trim(all).ends_with(']'))
@@ -213,7 +213,7 @@ void read_csv(ByteStream& bytes, char separator, const DataLimits& limits, std::
         columns.push_back(column_use(trim(field)));
     } else {
       ++rows;
-      sink(row_of(record.fields(), columns, limits), begin, text);
+      sink(row_of(record.fields(), columns, limits), begin, PlainQuote(text));
     }
     joined.clear();
   }
@@ -238,17 +238,6 @@ std::string_view object_at(std::string_view text, std::size_t from) {
     }
   }
   return {};
-}
-
-std::optional<DataSyntax> data_syntax(std::string_view path) {
-  for (const std::string_view packed : {".gz", ".zst"}) {
-    if (path.ends_with(packed)) path.remove_suffix(packed.size());
-  }
-  if (path.ends_with(".jsonl") || path.ends_with(".ndjson")) return DataSyntax::json_lines;
-  if (path.ends_with(".json")) return DataSyntax::json_array;
-  if (path.ends_with(".csv")) return DataSyntax::csv;
-  if (path.ends_with(".tsv")) return DataSyntax::tsv;
-  return std::nullopt;
 }
 
 Result<void> read_rows(ByteStream& bytes, DataSyntax syntax, const DataLimits& limits,

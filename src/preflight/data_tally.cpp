@@ -83,11 +83,11 @@ std::uint64_t LengthCounts::octave(std::size_t log2) const {
   return sum;
 }
 
-void FaultCount::note(std::uint64_t line, std::string_view text) {
+void FaultCount::note(std::uint64_t line, const RowQuote& quote) {
   ++rows;
   if (lines.size() >= k_lines) return;
   lines.push_back(line);
-  texts.push_back(shorten(sanitize(text.substr(0, 4 * k_shown)), k_shown));
+  texts.push_back(shorten(sanitize(quote.text()), k_shown));
 }
 
 void DataTally::pad(std::uint64_t row_length) {
@@ -108,11 +108,11 @@ RowForm DataTally::form() const {
   return *most == 0 ? RowForm::unknown : static_cast<RowForm>(most - forms.begin());
 }
 
-void DataTally::add(const Row& row, std::uint64_t line, std::string_view text) {
+void DataTally::add(const Row& row, std::uint64_t line, const RowQuote& quote) {
   ++rows;
   ++forms[static_cast<std::size_t>(row.form)];
   for (std::size_t bit = 0; bit < faults.size(); ++bit) {
-    if ((row.faults & (1U << bit)) != 0) faults[bit].note(line, text);
+    if ((row.faults & (1U << bit)) != 0) faults[bit].note(line, quote);
   }
   if ((row.faults & (k_row_unreadable | k_row_foreign)) != 0) return;
   length += row.length;
@@ -123,12 +123,12 @@ void DataTally::add(const Row& row, std::uint64_t line, std::string_view text) {
   const double bytes_a_token = row.form == RowForm::tokens ? 1 : k_bytes_a_token;
   if (limits_.max_length > 0 &&
       static_cast<double>(row.length) > bytes_a_token * limits_.max_length)
-    too_long.note(line, text);
-  if (row.form != RowForm::tokens && row.length > k_giant_bytes) giants.note(line, text);
-  if (train_ != nullptr && train_->holds(row.hash)) overlap.note(line, text);
-  switch (seen.add(row.hash)) {
+    too_long.note(line, quote);
+  if (row.form != RowForm::tokens && row.length > k_giant_bytes) giants.note(line, quote);
+  if (train_ != nullptr && train_->holds(row.hash)) overlap.note(line, quote);
+  switch (seen_.add(row.hash)) {
     case SeenRows::Answer::seen:
-      duplicates.note(line, text);
+      duplicates.note(line, quote);
       break;
     case SeenRows::Answer::full:
       all_compared = false;

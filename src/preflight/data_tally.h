@@ -46,18 +46,18 @@ struct FaultCount {
   std::uint64_t rows = 0;
   std::vector<std::uint64_t> lines;
   std::vector<std::string> texts;
-  void note(std::uint64_t line, std::string_view text);
+  void note(std::uint64_t line, const RowQuote& quote);
 };
 
 /// Of one file.
 class DataTally {
  public:
-  /// `micro`: samples that are padded together; rows are looked up in `train`
-  /// where one is given.
-  DataTally(const DataLimits& limits, std::uint64_t micro, const SeenRows* train)
-      : limits_(limits), micro_(micro), train_(train) {}
+  /// `micro`: samples that are padded together. Rows are entered into `seen`, in which those of
+  /// other files may stand already, and looked up in `train` where one is given.
+  DataTally(const DataLimits& limits, std::uint64_t micro, SeenRows& seen, const SeenRows* train)
+      : limits_(limits), micro_(micro), seen_(seen), train_(train) {}
 
-  void add(const Row& row, std::uint64_t line, std::string_view text);
+  void add(const Row& row, std::uint64_t line, const RowQuote& quote);
   void finish();  ///< after the last row
 
   std::uint64_t rows = 0;
@@ -69,7 +69,6 @@ class DataTally {
   std::array<FaultCount, 8> faults;      ///< by bit of RowFault
   FaultCount duplicates, overlap, too_long, giants;
   LengthCounts lengths;
-  SeenRows seen;
   bool all_compared = true;  ///< false: too many rows to compare all
 
   RowForm form() const;  ///< of most rows
@@ -79,6 +78,7 @@ class DataTally {
   void pad(std::uint64_t row_length);
   DataLimits limits_;
   std::uint64_t micro_ = 1;
+  SeenRows& seen_;
   const SeenRows* train_ = nullptr;
   std::uint64_t batch_rows_ = 0;
   std::uint64_t batch_longest_ = 0;

@@ -104,7 +104,8 @@ TEST(CheckCommand, AuditsProgramsAndSaysWhereItCannot) {
     EXPECT_THAT(said.out, HasSubstr("F.log_softmax(logits, dim=-1)"));
   }
   const Said without = run_program("PATH=/nonexistent % check " + program);
-  EXPECT_EQ(without.status, 0);
+  EXPECT_EQ(without.status, 1);  // not READY: nobody has looked
+  EXPECT_THAT(without.out, HasSubstr("UNCLEAR"));
   EXPECT_THAT(without.out, HasSubstr("the code was not audited: there is no python3"));
 }
 

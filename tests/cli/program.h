@@ -2,7 +2,6 @@
 /// Runs the program as a user does and keeps what it said.
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -11,35 +10,14 @@
 #include <sstream>
 #include <string>
 
+#include "core/folder.h"
+
 namespace aplomb::test {
 
 struct Said {
   int status = -1;
   std::string out;
   std::string error;
-};
-
-/// A folder for one test, gone with the object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "aplomb-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~Folder() {
-    std::error_code no_throw;
-    std::filesystem::remove_all(path_, no_throw);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return *this / name;
-  }
-
- private:
-  std::filesystem::path path_;
 };
 
 inline std::string content(const std::string& path) {

@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "core/folder.h"
 #include "preflight/run_python.h"
 
 namespace aplomb {
@@ -16,21 +15,13 @@ using ::testing::HasSubstr;
 
 class CodeAuditTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "aplomb-audit-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
+    return folder_.write(name, text);
   }
   static bool has_python() {
     return run_python("python3", "print(1)", {}, std::chrono::seconds(30)).has_value();
   }
-  std::string folder_;
+  test::Folder folder_;
 };
 
 TEST_F(CodeAuditTest, NamesTheLineAndHowItShouldRead) {

@@ -1,12 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <random>
+#include <set>
 
+#include "core/folder.h"
 #include "preflight/data_check.h"
 #include "preflight/data_stream.h"
 #include "preflight/data_tally.h"
@@ -79,6 +78,13 @@ TEST(DataRow, EqualContentHasOneHashWhateverTheId) {
             read(R"({"input_ids": [1, 2], "labels": [-100, 2]})").hash);
 }
 
+TEST(DataRow, ShortTextsHaveHashesOfTheirOwn) {
+  std::set<std::uint64_t> seen;
+  for (char c = 'a'; c <= 'z'; ++c) EXPECT_TRUE(seen.insert(hash_of(std::string(1, c))).second);
+  for (std::size_t zeros = 0; zeros < 40; ++zeros)
+    EXPECT_TRUE(seen.insert(hash_of(std::string(zeros, '\0'))).second) << zeros;
+}
+
 TEST(DataRow, CountsWhatTrains) {
   const Row row = read(R"({"prompt": "12345", "completion": "678"})");
   EXPECT_EQ(row.length, 8U);
@@ -91,7 +97,7 @@ std::vector<std::uint64_t> lines_with(std::string_view text, DataSyntax syntax, 
   std::vector<std::uint64_t> lines;
   const auto bytes = bytes_of(text, part);
   const auto done = read_rows(*bytes, syntax, {}, ~std::uint64_t{0},
-                              [&](const Row& row, std::uint64_t line, std::string_view) {
+                              [&](const Row& row, std::uint64_t line, const RowQuote&) {
                                 if ((row.faults & faults) != 0) lines.push_back(line);
                               });
   EXPECT_TRUE(done.has_value());
@@ -145,18 +151,16 @@ TEST(LengthCounts, GivesQuantilesToAQuarterOfAnOctave) {
   EXPECT_EQ(counts.octave(3), 8U);  // 8 to 15
 }
 
+DataOptions limited(const DataLimits& limits) {
+  DataOptions options;
+  options.limits = limits;
+  return options;
+}
+
 class DataCheckTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "aplomb-data-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string write(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
+    return folder_.write(name, text);
   }
   static const ReportFinding* find(const DataCheck& data, const std::string& id) {
     const auto found = std::find_if(data.findings.begin(), data.findings.end(),
@@ -167,13 +171,13 @@ class DataCheckTest : public ::testing::Test {
     return "{\"prompt\": \"question " + std::to_string(i) + "\", \"completion\": \"answer " +
            std::to_string(i) + "\"}\n";
   }
-  std::string folder_;
+  test::Folder folder_;
 };
 
 TEST_F(DataCheckTest, SaysNothingButNotesOfCleanData) {
   std::string text;
   for (int i = 0; i < 200; ++i) text += row(i);
-  const DataCheck data = check_data({write("train.jsonl", text)}, {}, 8, {});
+  const DataCheck data = check_data({write("train.jsonl", text)}, {});
   for (const ReportFinding& each : data.findings) EXPECT_EQ(each.severity, "note") << each.title;
   const ReportFinding* said = find(data, "data.said");
   ASSERT_NE(said, nullptr);
@@ -188,7 +192,7 @@ TEST_F(DataCheckTest, NamesTheLinesOfEachFault) {
   text += row(3);                                                                // 52
   text += "{\"prompt\": \"q\", \"completion\": \n";                              // 53
   text += "{\"prompt\": \"q\", \"completion\": \"a\", \"score\": -Infinity}\n";  // 54
-  const DataCheck data = check_data({write("train.jsonl", text)}, {}, 8, {});
+  const DataCheck data = check_data({write("train.jsonl", text)}, {});
   const auto line_of = [&](const char* id) {
     const ReportFinding* finding = find(data, id);
     return finding == nullptr ? 0 : finding->evidence[0].line;
@@ -203,7 +207,7 @@ TEST_F(DataCheckTest, FindsHeldOutRowsThatAreTrainedOn) {
   std::string train;
   for (int i = 0; i < 50; ++i) train += row(i);
   const std::string held_out = write("eval.jsonl", row(99) + row(7) + row(100));
-  const DataCheck data = check_data({held_out, write("train.jsonl", train)}, {}, 8, {});
+  const DataCheck data = check_data({held_out, write("train.jsonl", train)}, {});
   const ReportFinding* overlap = find(data, "data.overlap");
   ASSERT_NE(overlap, nullptr);
   EXPECT_EQ(overlap->evidence[0].line, 2U);
@@ -216,9 +220,9 @@ TEST_F(DataCheckTest, HoldsTokensAgainstTheModelAndTheLongestLength) {
     text +=
         "{\"input_ids\": [1, 2, 3, " + std::to_string(i + 4) + "], \"labels\": [-100, 2, 3, 4]}\n";
   const std::string path = write("train.jsonl", text);
-  EXPECT_NE(find(check_data({path}, {10, 0, 0}, 8, {}), "data.out-of-range"), nullptr);
-  EXPECT_NE(find(check_data({path}, {0, 3, 0}, 8, {}), "data.too-long"), nullptr);
-  const DataCheck fine = check_data({path}, {100, 8, 0}, 8, {});
+  EXPECT_NE(find(check_data({path}, limited({10, 0, 0})), "data.out-of-range"), nullptr);
+  EXPECT_NE(find(check_data({path}, limited({0, 3, 0})), "data.too-long"), nullptr);
+  const DataCheck fine = check_data({path}, limited({100, 8, 0}));
   EXPECT_EQ(find(fine, "data.out-of-range"), nullptr);
   EXPECT_EQ(find(fine, "data.too-long"), nullptr);
 }
@@ -231,7 +235,7 @@ TEST_F(DataCheckTest, TellsDataFromConfigurationsAndMetrics) {
   EXPECT_FALSE(is_data(write("log.csv", "step,loss\n1,2.5\n")));
   EXPECT_FALSE(is_data(write("config.json", "{\"learning_rate\": 1e-4}")));
   EXPECT_FALSE(is_data(write("train.yaml", "learning_rate: 1e-4\n")));
-  EXPECT_FALSE(is_data(folder_ + "/missing.jsonl"));
+  EXPECT_FALSE(is_data(folder_ / "missing.jsonl"));
 }
 
 /// Bytes that nobody meant: no row may crash or hang the reader.
@@ -245,7 +249,7 @@ TEST(DataStream, SurvivesAnyBytes) {
          {DataSyntax::json_lines, DataSyntax::json_array, DataSyntax::csv}) {
       const auto bytes = bytes_of(text, 1 + random() % 16);
       (void)read_rows(*bytes, syntax, {100, 10, 3}, 1000,
-                      [](const Row&, std::uint64_t, std::string_view) {});
+                      [](const Row&, std::uint64_t, const RowQuote&) {});
     }
   }
 }

@@ -1,0 +1,39 @@
+#include "preflight/embedded_python.h"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "preflight/audit_files.h"
+
+namespace aplomb {
+
+std::string embedded_program() {
+  return R"(
+import importlib, importlib.abc, importlib.util, json, sys
+given = json.load(sys.stdin)
+class Embedded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        if name in given["sources"]:
+            return importlib.util.spec_from_loader(name, self, is_package=name == "aplomb_audit")
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        exec(compile(given["sources"][module.__name__], "<" + module.__name__ + ">", "exec"), module.__dict__)
+sys.meta_path.insert(0, Embedded())
+importlib.import_module("aplomb_audit." + given["module"]).main(given["request"])
+)";
+}
+
+std::string embedded_request(const std::string& module, nlohmann::json request) {
+  nlohmann::json sources = nlohmann::json::object();
+  for (std::size_t i = 0; i < k_audit_file_count; ++i) {
+    const std::string name = k_audit_files[i].name;
+    sources[name == "__init__" ? "aplomb_audit" : "aplomb_audit." + name] = k_audit_files[i].text;
+  }
+  const nlohmann::json all = {
+      {"sources", std::move(sources)}, {"module", module}, {"request", std::move(request)}};
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace aplomb

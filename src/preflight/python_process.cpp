@@ -1,0 +1,101 @@
+#include "preflight/python_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;  // NOLINT(readability-redundant-declaration): not every libc declares it
+
+namespace aplomb {
+namespace {
+
+struct SpawnActions {
+  posix_spawn_file_actions_t actions{};
+  SpawnActions() { ::posix_spawn_file_actions_init(&actions); }
+  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+};
+
+void close_once(int& descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+  descriptor = -1;
+}
+
+}  // namespace
+
+PythonProcess::~PythonProcess() { (void)end_missing(true); }
+
+Result<void> PythonProcess::start(const std::string& python, const std::string& program) {
+  std::array<int, 2> ends{-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return fail(ErrorCode::internal, std::string("[python] no socket: ") + std::strerror(errno));
+  socket_ = ends[0];
+  SpawnActions spawn;
+  ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_addopen(&spawn.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::string name = python;
+  std::string isolated = "-I";
+  std::string command = "-c";
+  std::string text = program;
+  std::array<char*, 5> arguments = {name.data(), isolated.data(), command.data(), text.data(),
+                                    nullptr};
+  pid_t child = -1;
+  const int failed =
+      ::posix_spawnp(&child, python.c_str(), &spawn.actions, nullptr, arguments.data(), environ);
+  close_once(ends[1]);
+  if (failed != 0)
+    return fail(ErrorCode::not_found,
+                "[python] cannot start " + python + ": " + std::strerror(failed));
+  child_ = child;
+  return {};
+}
+
+/// A socket, unlike a pipe, can be told not to raise a signal.
+bool PythonProcess::send(const std::string& input) {
+  for (std::size_t sent = 0; sent < input.size();) {
+    const ssize_t part = ::send(socket_, input.data() + sent, input.size() - sent, MSG_NOSIGNAL);
+    if (part < 0 && errno == EINTR) continue;
+    if (part <= 0) return false;
+    sent += static_cast<std::size_t>(part);
+  }
+  return ::shutdown(socket_, SHUT_WR) == 0;
+}
+
+std::size_t PythonProcess::receive(char* into, std::size_t most, std::chrono::milliseconds limit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    pollfd wait{socket_, POLLIN, 0};
+    const int ready = left.count() <= 0 ? 0 : ::poll(&wait, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    timed_out_ = ready == 0;
+    if (ready <= 0) return 0;
+    const ssize_t size = ::recv(socket_, into, most, 0);
+    if (size < 0 && errno == EINTR) continue;
+    return size > 0 ? static_cast<std::size_t>(size) : 0;
+  }
+}
+
+bool PythonProcess::end_missing(bool kill) {
+  close_once(socket_);
+  if (child_ < 0) return false;
+  if (kill) ::kill(child_, SIGKILL);
+  int status = 0;
+  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 127;
+}
+
+}  // namespace aplomb
