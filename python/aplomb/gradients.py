@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aplomb import _core
@@ -117,19 +118,39 @@ class Gradients:
                         each.mul_(whole)
 
 
+PIECE = 1 << 24  # elements that are looked at in detail at a time: copies of whole gradients might not fit
+
+
 def _with_others(groups: list[Group], elsewhere: list[Any]) -> list[Group]:
-    """Adds gradients that lie on another device: by torch, with one transfer for all."""
+    """Adds gradients that lie on another device: their norms by torch, a few kernels that copy nothing, with one transfer
+    for all. Only where a norm is not finite are its elements looked at."""
     import torch
 
-    numbers = []
-    for _, gradient in elsewhere:
-        flat = gradient.detach().float()
-        finite = torch.isfinite(flat)
-        squares = torch.where(finite, flat, 0).double().square().sum()
-        numbers.append(torch.stack([(~finite).sum().double(), squares]).to(elsewhere[0][1].device))
-    for (number, _), (nonfinite, squares) in zip(elsewhere, torch.stack(numbers).tolist()):
-        groups[number] = (groups[number][0] + int(nonfinite), groups[number][1] + squares)
+    norms: list[Any] = [None] * len(elsewhere)
+    alike: dict[Any, list[int]] = {}
+    for i, (_, gradient) in enumerate(elsewhere):
+        alike.setdefault((gradient.device, gradient.dtype), []).append(i)
+    with torch.no_grad():
+        for (_, dtype), which in alike.items():
+            sum_in = torch.promote_types(dtype, torch.float32)
+            for i, norm in zip(which, torch._foreach_norm([elsewhere[i][1] for i in which], 2, dtype=sum_in)):
+                norms[i] = norm.double()
+        device = elsewhere[0][1].device
+        for (number, gradient), norm in zip(elsewhere, torch.stack([each.to(device) for each in norms]).tolist()):
+            more = (0, norm * norm) if math.isfinite(norm) else _in_detail(gradient)
+            groups[number] = (groups[number][0] + more[0], groups[number][1] + more[1])
     return groups
+
+
+def _in_detail(gradient: Any) -> Group:
+    import torch
+
+    nonfinite, squares = 0, 0.0
+    for piece in gradient.reshape(-1).split(PIECE):
+        finite = torch.isfinite(piece)
+        nonfinite += piece.numel() - int(finite.sum())
+        squares += float(torch.where(finite, piece, 0).double().square().sum())
+    return nonfinite, squares
 
 
 def _sum(first: list[Group], second: list[Group]) -> list[Group]:

@@ -7,8 +7,7 @@ import sys
 import aplomb
 import pytest
 import torch
-from aplomb import _core
-from aplomb.gradients import _with_others
+from aplomb import _core, gradients
 from training import batches, loss_of, network, train
 
 
@@ -131,15 +130,19 @@ def test_dtypes_and_layouts(dtype):
     assert guard.judge(1.0).grad_norm == pytest.approx(float(weight.grad.double().norm()), rel=1e-12)
 
 
-def test_statistics_by_torch_are_those_of_the_scan():
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_statistics_by_torch_are_those_of_the_scan(dtype, monkeypatch):
     """Gradients on another device are measured by torch; here on this one, so that both can be had."""
-    gradient = torch.randn(1000) * 100
-    gradient[[3, 500]] = torch.tensor([float("nan"), float("-inf")])
-    address, size = [gradient.data_ptr()], [gradient.numel()]
-    (scanned,) = _core.measure(address, size, ["float32"], [0], 1, 1)
-    (by_torch,) = _with_others([(0, 0.0)], [(0, gradient)])
-    assert scanned[0] == by_torch[0] == 2
-    assert scanned[1] == pytest.approx(by_torch[1], rel=1e-12)
+    monkeypatch.setattr(gradients, "PIECE", 300)
+    fine = (torch.randn(1000, generator=torch.Generator().manual_seed(3)) * 100).to(dtype)
+    bad = fine.clone()
+    bad[[3, 500]] = torch.tensor([float("nan"), float("-inf")], dtype=dtype)
+    found = gradients._with_others([(0, 0.0), (0, 0.0)], [(0, fine), (1, bad), (0, torch.ones(4))])
+    address, size = [fine.data_ptr(), bad.data_ptr()], [1000, 1000]
+    scanned = _core.measure(address, size, [str(dtype)[6:]] * 2, [0, 1], 2, 1)
+    assert [count for count, _ in found] == [count for count, _ in scanned] == [0, 2]
+    assert found[0][1] == pytest.approx(scanned[0][1] + 4, rel=1e-5)
+    assert found[1][1] == pytest.approx(scanned[1][1], rel=1e-12)
 
 
 def test_closure_is_judged_before_its_step():
