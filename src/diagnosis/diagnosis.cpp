@@ -23,8 +23,10 @@ SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms,
   for (const Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
   for (const Event& event : run.events) note("error." + event.kind, severity_of(run, event));
   add_said_severities(facts, worst);
-  const Fact* gap = facts.find("eval.gap_wide");
-  if (gap != nullptr && is_true(gap->value)) note(gap->name, Severity::warning);
+  for (const char* derived : {"eval.gap_wide", "loss.chance_level"}) {
+    const Fact* fact = facts.find(derived);
+    if (fact != nullptr && is_true(fact->value)) note(fact->name, Severity::warning);
+  }
   return worst;
 }
 

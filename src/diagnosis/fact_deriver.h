@@ -77,6 +77,7 @@ class FactDeriver {
   void generalisation();
   void climbs_from_start(double drop);
   void magnitude();
+  void guess_in_a_scrap(const Series& loss);
   void schedule();
   void boxes();
   void reinforcement();

@@ -86,6 +86,30 @@ std::optional<double> finite_median(const Series& series, std::size_t begin, std
   return *middle;
 }
 
+/// Three samples and more, too few for the detectors, that all lie at ln(classes): the model
+/// guesses. Numbers of classes that data sets have; 2 is left to longer logs, where a
+/// discriminator's or a preference loss near ln 2 would have moved.
+void FactDeriver::guess_in_a_scrap(const Series& loss) {
+  constexpr std::size_t k_least = 3;
+  constexpr std::size_t k_most = 7;      // longer ones have halves to compare
+  constexpr double k_near = 0.005;       // of ln(classes): a model that learns has left it
+  constexpr std::int64_t k_steps = 100;  // apart
+  if (loss.size() < k_least || loss.size() > k_most) return;
+  const bool far_apart =
+      loss.step_kind == StepKind::epoch || loss.step[loss.size() - 1] - loss.step[0] >= k_steps;
+  for (const double classes : {5.0, 10.0, 20.0, 21.0, 100.0, 200.0, 1000.0}) {
+    const double guess = std::log(classes);
+    const bool all = std::all_of(loss.value.begin(), loss.value.end(), [&](double value) {
+      return std::fabs(value - guess) < k_near * guess;
+    });
+    if (!all || !far_apart) continue;
+    set("loss.chance_level", true,
+        "loss " + show_number(loss.value.back()) + " is ln(" + show_number(classes) +
+            "), that of guessing",
+        {"loss.first", "loss.last"});
+  }
+}
+
 /// Losses that no sound model shows, and losses that do not move.
 void FactDeriver::magnitude() {
   // A thousand nats are beyond any untrained classifier (ln of its classes) and beyond squared
@@ -111,6 +135,7 @@ void FactDeriver::magnitude() {
     }
   }
   const Series* loss = run_.primary(Role::loss);
+  if (loss != nullptr && text("run.kind") != "rl") guess_in_a_scrap(*loss);
   constexpr std::size_t k_halves = 8;  // fewer samples than this have no halves worth comparing
   if (loss == nullptr || loss->size() < k_halves || text("run.kind") == "rl") return;
   const auto before = finite_median(*loss, 0, loss->size() / 2);

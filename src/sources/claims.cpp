@@ -60,6 +60,11 @@ bool ends_a_sentence(std::string_view text) {
          text.ends_with(k_full_stop);
 }
 
+/// `We use`, and not `GPU` or `I`: who leaves out the full stop starts the next line so.
+bool begins_a_sentence(std::string_view line) {
+  return line.size() > 1 && line[0] >= 'A' && line[0] <= 'Z' && line[1] >= 'a' && line[1] <= 'z';
+}
+
 /// The facts of one text. The first claim of a name gives the value, later ones add evidence.
 class FactSet {
  public:
@@ -166,6 +171,7 @@ bool ClaimReader::goes_on(std::string_view line, std::uint64_t number) const {
   if (ends_a_sentence(open_.text) || open_.text.size() + line.size() > k_longest_paragraph)
     return false;
   if (!is_letter(line.front()) && (line.front() < '0' || line.front() > '9')) return false;
+  if (begins_a_sentence(line)) return false;
   return reads_like_prose(line, text_ == Text::log) ||
          (line.size() <= k_last_words && ends_a_sentence(line));
 }

@@ -181,6 +181,23 @@ TEST_F(FactsOfARun, GuessingAmongTenClassesIsRecognised) {
   EXPECT_EQ(text(facts(), "loss.chance_level"), "true");
 }
 
+TEST_F(FactsOfARun, AFewSamplesFarApartAtAGuessAreOne) {
+  const auto level = [](std::vector<double> losses, std::int64_t apart) {
+    aplomb::Run run;
+    RunBuilder build(run);
+    const SourceId source = build.open("log", "text-log", 0);
+    const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      build.append(loss, apart * static_cast<std::int64_t>(i), losses[i], 0, 0);
+    return text(gather_facts(run, {}), "loss.chance_level");
+  };
+  EXPECT_EQ(level({6.9078, 6.9077, 6.9081, 6.9076}, 1000), "true") << "ln 1000";
+  EXPECT_NE(level({6.9078, 6.9077, 6.9081, 6.9076}, 10), "true") << "thirty steps are a start";
+  EXPECT_NE(level({6.9078, 6.5, 6.1, 5.8}, 1000), "true") << "it learns";
+  EXPECT_NE(level({6.9078, 6.9077}, 1000), "true") << "two samples";
+  EXPECT_NE(level({0.6931, 0.6930, 0.6932, 0.6931}, 1000), "true") << "a balanced discriminator";
+}
+
 TEST_F(FactsOfARun, ABoxWhoseCornersAreSwappedIsDegenerate) {
   event("box-list", {{"x1", 1324.5}, {"y1", 275.8}, {"x2", 699.7}, {"y2", 19.5}});
   EXPECT_EQ(text(facts(), "data.degenerate_box"), "true");
