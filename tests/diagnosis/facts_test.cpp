@@ -182,7 +182,7 @@ TEST_F(FactsOfARun, GuessingAmongTenClassesIsRecognised) {
 }
 
 TEST_F(FactsOfARun, AFewSamplesFarApartAtAGuessAreOne) {
-  const auto level = [](std::vector<double> losses, std::int64_t apart) {
+  const auto level = [this](const std::vector<double>& losses, std::int64_t apart) {
     aplomb::Run run;
     RunBuilder build(run);
     const SourceId source = build.open("log", "text-log", 0);
