@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the guard costs a step in Python, beside the clip that it replaces. Processor time of one thread, paired.
 
-usage: guard_step.py          (with the aplomb package and torch installed)
+usage: guard_step.py [gradients|record|import|blocks|step]...     (with the aplomb package and torch installed)
 """
 
 import os
@@ -133,12 +133,14 @@ def record() -> None:
         print(f"record of 8 values from Python: {statistics.median(ns):.0f} ns")
 
 
-if __name__ == "__main__":
-    torch.set_num_threads(1)
+def gradients() -> None:
     compare("100 x 1 M float32", parameters(100, 1_000_000, torch.float32))
     compare("100 x 1 M bfloat16", parameters(100, 1_000_000, torch.bfloat16))
     compare("2,000 x 512 float32", parameters(2000, 512, torch.float32))
-    record()
-    importing()
-    blocks()
-    step_of_a_model()
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    parts = {"gradients": gradients, "record": record, "import": importing, "blocks": blocks, "step": step_of_a_model}
+    for name in sys.argv[1:] or parts:
+        parts[name]()

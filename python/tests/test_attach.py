@@ -187,6 +187,17 @@ def test_an_optimizer_with_a_guard_of_its_own_is_left_to_it(tmp_path, capfd):
     assert not list(tmp_path.iterdir())
 
 
+def test_where_ranks_train_together_nothing_is_changed(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setenv("RANK", "1")
+    weights = hooked(attach.Attached(str(tmp_path), True), 5, poisoned=(3,))
+    said = capfd.readouterr().err
+    assert "several ranks" in said and "skip" not in said
+    assert not all(bool(torch.isfinite(each).all()) for each in weights), "it was left out on one rank alone"
+    assert (tmp_path / "steps-rank1.aplomb").exists()
+
+
 def test_an_optimizer_that_nobody_knows_is_only_recorded(tmp_path, capfd):
     class Demanding(torch.optim.SGD):
         def step(self, closure=None):

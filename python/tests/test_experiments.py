@@ -274,7 +274,7 @@ def test_the_command_gives_verdicts_and_a_status(tmp_path, capsys):
         "if __name__ == '__main__':\n"
         "    raise SystemExit('training')\n"
     )
-    command = [sys.executable, "-m", "aplomb.experiments", f"{script}:parts"]
+    command = [sys.executable, "-m", "aplomb", "experiments", f"{script}:parts"]
     one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
     good = subprocess.run(command, capture_output=True, text=True, check=False, env=one_thread)
     assert good.returncode == 0, good.stdout + good.stderr

@@ -1,5 +1,8 @@
 """Report objects, and what a notebook shows of them."""
 
+import json
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import aplomb
@@ -58,3 +61,14 @@ def test_every_verdict_has_a_page(verdict):
     page = Tags()
     page.feed(aplomb.Report({"verdict": verdict})._repr_html_())
     assert not page.open and verdict in page.text
+
+
+def test_python_m_aplomb_is_the_program_and_the_tools_of_the_package(tmp_path):
+    def run(*words):
+        return subprocess.run([sys.executable, "-m", "aplomb", *words], capture_output=True, text=True, check=False)
+
+    assert "diagnose" in run("--help").stdout
+    assert run("diagnose", str(tmp_path / "missing")).returncode == 2
+    (tmp_path / "train.py").write_text("print('never run')\n")
+    audited = run("audit", str(tmp_path / "train.py"))
+    assert json.loads(audited.stdout)["findings"] == []

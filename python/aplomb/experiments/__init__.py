@@ -13,7 +13,7 @@ Each runs the user's own model and loss a few times and leaves weights, gradient
 modules' modes bit for bit as they were, whatever happens inside. `loss_of` makes the scalar loss of a batch, without an
 autocast of its own; `batches` is a list (or loader) of batches, each a tuple of its arguments or the only one.
 
-`python -m aplomb.experiments train.py:parts` runs them from the command line, `parts_of(trainer)` takes them out of a
+`python -m aplomb experiments train.py:parts` runs them from the command line, `parts_of(trainer)` takes them out of a
 Hugging Face Trainer. Importing this package imports torch.
 """
 

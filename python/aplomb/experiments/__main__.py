@@ -1,4 +1,4 @@
-"""python -m aplomb.experiments FILE.py:FUNCTION [--only NAME] [--json]
+"""python -m aplomb experiments FILE.py:FUNCTION [--only NAME] [--json]
 
 FUNCTION takes no arguments and gives (model, optimizer, loss_of, batches), as aplomb.experiments takes them, or a Hugging
 Face Trainer:
@@ -43,7 +43,7 @@ def _each(parts: Parts) -> dict[str, Any]:
 
 def main(words: list[str]) -> int:
     names = ["gradient_flow", "overfit_one_batch", "lr_range_test", "compare_precisions", "check_determinism"]
-    parser = argparse.ArgumentParser("python -m aplomb.experiments", description="Diagnostic runs, each with a verdict.")
+    parser = argparse.ArgumentParser("python -m aplomb experiments", description="Diagnostic runs, each with a verdict.")
     parser.add_argument("place", metavar="FILE.py:FUNCTION", help="gives (model, optimizer, loss_of, batches), or a Trainer")
     parser.add_argument("--only", action="append", choices=names, help="this one; may be given again")
     parser.add_argument("--json", action="store_true", help="one JSON array with all numbers")
