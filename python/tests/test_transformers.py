@@ -81,3 +81,25 @@ def test_experiments_before_a_training_change_nothing_in_it(tmp_path):
     plain = run(tmp_path, [], look=lambda trainer: (trainer.create_optimizer(), transformers.set_seed(5)))
     assert all(results), results
     assert all(torch.equal(a, b) for a, b in zip(plain, looked))
+
+
+def test_what_the_guard_has_learned_comes_back_with_a_checkpoint(tmp_path):
+    def train(folder, resume=None, restores=False):
+        callback = GuardCallback(max_norm=1e6)
+        transformers.set_seed(11)
+        arguments = transformers.TrainingArguments(
+            str(folder), max_steps=20, per_device_train_batch_size=8, report_to=[], use_cpu=True, save_steps=10,
+            disable_tqdm=True, restore_callback_states_from_checkpoint=restores,
+        )
+        trainer = transformers.Trainer(Tiny().inner, arguments, train_dataset=Texts(), callbacks=[callback])
+        trainer.train(resume_from_checkpoint=resume)
+        here = [each for each in trainer.callback_handler.callbacks if isinstance(each, GuardCallback)]
+        assert len(here) == 1
+        return here[0].guard, [p.detach().clone() for p in trainer.model.parameters()]
+
+    whole, weights = train(tmp_path)
+    for restores in (False, True):
+        resumed, again = train(tmp_path, str(tmp_path / "checkpoint-10"), restores)
+        assert resumed.counts == whole.counts == {"steps": 20, "clipped": 0, "skipped": 0, "rollbacks": 0}
+        assert resumed.state_dict()["step"] == 20
+        assert all(torch.equal(a, b) for a, b in zip(weights, again))
