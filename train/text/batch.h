@@ -8,8 +8,10 @@
 ///              token of every document is k_ignored (nothing before it predicts it), so the
 ///              number of labels that are not k_ignored is the number of loss terms, packed or not
 ///   positions  0, 1, 2... within each document (for rotary embeddings); 0 on padding
-///   segments   which document of its row a token belongs to, from 0; -1 on padding. A token may
-///              attend only to tokens of its own segment, at or before itself
+///   segments   which document of its row a token belongs to, from 0; -1 on padding. A token
+///   attends
+///              to tokens of its own segment, at or before itself; padding likewise to padding, so
+///              that no softmax is empty
 /// Padding stands at the end of a row.
 
 #include <cstdint>

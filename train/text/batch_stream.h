@@ -25,7 +25,8 @@
 /// by counted tokens and the result is that of one process. `drop_last` leaves the short one out.
 ///
 /// Order: a function of (seed, epoch) alone; world and rows only cut it up. With `length_buckets`
-/// units of similar length share a batch (less padding), batches in random order.
+/// units of similar length share a global batch (less padding; then world x rows decides too),
+/// batches in random order.
 ///
 /// Not thread-safe; the Dataset must outlive it.
 

@@ -21,7 +21,8 @@
 /// Checks of each sample (a defect names file, line and number): not readable as JSON, no known
 /// fields, empty, longer than max_length, nothing counts, an id that the model has no row for.
 /// Defects up to `most_defects` are told and the samples left out; more, or no sample at all, and
-/// open() fails: data that is mostly unreadable is a mistake, not noise.
+/// open() fails: data that is mostly unreadable is a mistake, not noise. (Samples that
+/// `TooLong::drop` leaves out as asked do not count towards it.)
 
 #include <cstdint>
 #include <filesystem>
@@ -46,7 +47,7 @@ struct DatasetOptions {
   TooLong too_long = TooLong::truncate;
   DataFormat format = DataFormat::automatic;
   bool train_on_prompt = false;     ///< true: the prompt (all turns of a chat) counts too
-  bool append_eos = true;           ///< ends every sample (a chat: where its template does not)
+  bool append_eos = true;           ///< ends every sample; the end of a chat is its template's
   std::int64_t embedding_rows = 0;  ///< of the model; ids from here on are defects. 0: not checked
   std::int64_t max_samples = 0;     ///< read only the first so many rows; 0: all
   double most_defects = 0.05;       ///< share of rows that may be left out before open() fails

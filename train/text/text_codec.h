@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -24,12 +25,16 @@
 namespace aplomb::train {
 
 struct TextCodec {
+  explicit TextCodec(Tokenizer of) : tokenizer(std::move(of)) {}
   static Result<TextCodec> open(const std::filesystem::path& folder);
 
   /// For a model of `embedding_rows`: nothing where every id has a row. A padding token that was
   /// added here may need one more row: `rows_needed` tells, and resizing is the model's part.
   /// Error: the tokenizer is not this model's.
   Result<void> fits(std::int64_t embedding_rows) const;
+  /// Why the model may not be this tokenizer's although every id has a row: far more rows than
+  /// tokens. Empty: nothing to say.
+  std::string doubt(std::int64_t embedding_rows) const;
   /// Rows that an embedding needs for this tokenizer, the added padding token included.
   std::int64_t rows_needed() const { return tokenizer.vocabulary(); }
 

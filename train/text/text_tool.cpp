@@ -2,11 +2,15 @@
 //
 //   aplomb_text_tool encode TOKENIZER [--plain]   texts in, ids out ( --plain: no special tokens)
 //   aplomb_text_tool decode TOKENIZER [--skip]    ids in, texts out (--skip: no special tokens)
+//   aplomb_text_tool chat TEMPLATE                conversations (JSON) in; out, for each, three
+//   texts:
+//                                                 the whole, with generation prompt, what counts
 //   aplomb_text_tool time TOKENIZER FILE          MB/s over the lines of a file, one thread
 //
 // Texts on standard input and output: a decimal byte count, a line feed, the bytes. Ids: one line
 // of numbers a text.
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <chrono>
 #include <cstdio>
@@ -18,10 +22,13 @@
 #include <string_view>
 #include <vector>
 
+#include "train/text/chat_template.h"
 #include "train/text/tokenizer.h"
 
 namespace {
 
+using aplomb::train::ChatTemplate;
+using aplomb::train::ChatTurn;
 using aplomb::train::Encoder;
 using aplomb::train::Tokenizer;
 
@@ -46,6 +53,39 @@ void decode(const Tokenizer& tokenizer, bool skip) {
     const std::vector<std::int32_t> ids{std::istream_iterator<std::int32_t>(words), {}};
     const std::string text = tokenizer.decode(ids, skip);
     fmt::print("{}\n{}", text.size(), text);
+  }
+}
+
+void print_framed(std::string_view text) { fmt::print("{}\n{}", text.size(), text); }
+
+void chat(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto chat_template = ChatTemplate::make(text, "<s>", "</s>");
+  simdjson::dom::parser parser;
+  std::string head;
+  std::string line;
+  while (std::getline(std::cin, head)) {
+    line.resize(std::stoul(head));
+    std::cin.read(line.data(), static_cast<std::streamsize>(line.size()));
+    std::vector<ChatTurn> turns;
+    for (const auto message : parser.parse(line).get_array())
+      turns.push_back({std::string(std::string_view(message["role"])),
+                       std::string(std::string_view(message["content"]))});
+    if (!chat_template) {
+      for (int i = 0; i < 3; ++i) print_framed("error: " + chat_template.error().text);
+      continue;
+    }
+    for (const bool prompt : {false, true}) {
+      const auto whole = chat_template->text(turns, prompt);
+      print_framed(whole ? *whole : "error: " + whole.error().text);
+    }
+    const auto spans = chat_template->render(turns);
+    std::string counted = spans ? "" : "error: " + spans.error().text;
+    for (std::size_t i = 0; spans && i < spans->size(); ++i) {
+      if ((*spans)[i].counts) counted += (*spans)[i].text + "\x1E";
+    }
+    print_framed(counted);
   }
 }
 
@@ -75,8 +115,12 @@ void time_lines(const Tokenizer& tokenizer, const std::string& path) {
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv, argv + argc);
   if (words.size() < 3) {
-    std::fputs("usage: aplomb_text_tool encode|decode|time TOKENIZER [...]\n", stderr);
+    std::fputs("usage: aplomb_text_tool encode|decode|chat|time TOKENIZER [...]\n", stderr);
     return 2;
+  }
+  if (words[1] == "chat") {
+    chat(words[2]);
+    return 0;
   }
   const auto begin = std::chrono::steady_clock::now();
   const auto tokenizer = Tokenizer::open(words[2]);
