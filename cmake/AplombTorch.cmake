@@ -32,6 +32,16 @@ separate_arguments(flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(aplomb_torch INTERFACE ${flags})
 # The wheel's headers bring their own fmt, newer than Debian's library: files that see both use it without a library.
 target_compile_definitions(aplomb_torch INTERFACE FMT_HEADER_ONLY)
+# at::parallel_for is OpenMP inlined here: without the flag it would run on one thread. It must be the wheel's own
+# OpenMP library, for two of them would start twice the threads.
+target_compile_options(aplomb_torch INTERFACE -fopenmp)
+file(GLOB openmp "${TORCH_INSTALL_PREFIX}/lib/libgomp*.so*")
+if(openmp)
+  list(GET openmp 0 openmp)
+  target_link_libraries(aplomb_torch INTERFACE "${openmp}")
+else()
+  target_link_options(aplomb_torch INTERFACE -fopenmp)
+endif()
 
 # torch/torch.h takes half a minute a file: it is compiled once, by the first target, and shared by the others.
 function(aplomb_torch_sources target)

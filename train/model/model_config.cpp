@@ -294,7 +294,7 @@ void read_all(Keys& keys, const Architecture& kind, ModelConfig& config) {
   config.qkv_bias = kind.qkv_bias || attention_bias;
   config.output_bias = attention_bias;
   config.mlp_bias = kind.mlp_bias_by_key && keys.flag("mlp_bias", false);
-  config.qk_norm = kind.qk_norm || keys.flag("aplomb_qk_norm", false);
+  config.qk_norm = kind.qk_norm;
   config.torch_dtype = keys.word("dtype", keys.word("torch_dtype", ""));
   read_rope(keys, config);
   read_rotating_layers(keys, kind, config);

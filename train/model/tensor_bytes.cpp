@@ -1,0 +1,57 @@
+#include "train/model/tensor_bytes.h"
+
+#include <array>
+
+#include "checkpoint/mapped_file.h"
+
+namespace aplomb::train {
+namespace {
+
+struct Named {
+  const char* name;
+  torch::Dtype dtype;
+};
+constexpr std::array k_dtypes = {Named{"F32", torch::kFloat32}, Named{"BF16", torch::kBFloat16},
+                                 Named{"F16", torch::kFloat16}, Named{"F64", torch::kFloat64},
+                                 Named{"I64", torch::kInt64},   Named{"I32", torch::kInt32},
+                                 Named{"U8", torch::kUInt8},    Named{"BOOL", torch::kBool}};
+
+}  // namespace
+
+std::optional<torch::Dtype> torch_dtype(const aplomb::Tensor& stored) {
+  if (stored.type == nullptr || !stored.type->is_float) return std::nullopt;
+  for (const Named& each : k_dtypes) {
+    if (stored.type->name == each.name) return each.dtype;
+  }
+  return std::nullopt;
+}
+
+const char* safetensors_name(torch::Dtype dtype) {
+  for (const Named& each : k_dtypes) {
+    if (dtype == each.dtype) return each.name;
+  }
+  return nullptr;
+}
+
+bool copy_stored(const aplomb::Tensor& stored, const torch::Tensor& target) {
+  const auto dtype = torch_dtype(stored);
+  if (!dtype) return false;
+  if (stored.count == 0) return true;
+  // from_blob takes no const; what it makes is only read.
+  if (!stored.stride.empty() && !stored.bytes.empty()) {
+    auto* data = const_cast<std::byte*>(
+        stored.bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    target.copy_(torch::from_blob(data, stored.shape, stored.stride, *dtype));
+  } else {
+    std::vector<std::byte> buffer;
+    const std::span<const std::byte> elements = raw_elements(stored, 0, stored.count, buffer);
+    if (elements.empty()) return false;
+    auto* data =
+        const_cast<std::byte*>(elements.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+    target.copy_(torch::from_blob(data, stored.shape, *dtype));
+  }
+  if (stored.mapped && !stored.bytes.empty()) drop_pages(stored.bytes);
+  return true;
+}
+
+}  // namespace aplomb::train

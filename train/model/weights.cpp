@@ -1,0 +1,154 @@
+#include "train/model/weights.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/checkpoint.h"
+#include "train/model/tensor_bytes.h"
+
+namespace aplomb::train {
+namespace {
+
+using StoredByName = std::map<std::string, const aplomb::Tensor*, std::less<>>;
+
+/// Names of Hugging Face's base models lack `model.`.
+const aplomb::Tensor* find(const StoredByName& stored, const std::string& name) {
+  constexpr std::string_view k_prefix = "model.";
+  if (const auto at = stored.find(name); at != stored.end()) return at->second;
+  if (!name.starts_with(k_prefix)) return nullptr;
+  const auto at = stored.find(std::string_view(name).substr(k_prefix.size()));
+  return at == stored.end() ? nullptr : at->second;
+}
+
+std::string first_of(const std::vector<std::string>& names) {
+  constexpr std::size_t k_shown = 3;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < k_shown; ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > k_shown) text += fmt::format(" and {} more", names.size() - k_shown);
+  return text;
+}
+
+/// What the reader of the files had to say, worst first: the likely reason that weights are
+/// missing.
+std::string said(const Checkpoint& checkpoint) {
+  if (checkpoint.findings.empty()) return "";
+  const auto worst =
+      std::max_element(checkpoint.findings.begin(), checkpoint.findings.end(),
+                       [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  return fmt::format("; {}: {}", worst->path, worst->text);
+}
+
+struct Match {
+  torch::Tensor parameter;
+  const aplomb::Tensor* stored = nullptr;
+  std::string name;
+};
+
+/// Every parameter with its stored tensor, or what is wrong.
+Result<std::vector<Match>> match(const LanguageModel& model, const Checkpoint& checkpoint,
+                                 const std::string& folder) {
+  StoredByName stored;
+  for (const aplomb::Tensor& each : checkpoint.tensors) stored.emplace(each.name, &each);
+  std::vector<Match> matches;
+  std::vector<std::string> missing, differing;
+  for (const auto& each : model.named_parameters()) {
+    const aplomb::Tensor* found = find(stored, each.key());
+    if (found == nullptr || !found->has_data()) {
+      missing.push_back(each.key());
+    } else if (each.value().sizes() != torch::IntArrayRef(found->shape)) {
+      differing.push_back(fmt::format("{} is {} in the file and {} by config.json", each.key(),
+                                      show_shape(found->shape), show_shape(each.value().sizes())));
+    } else if (!torch_dtype(*found)) {
+      return fail(
+          ErrorCode::unsupported,
+          fmt::format(
+              "[weights] {}: {} is stored as {}, which is not trained on here; take the model's "
+              "float weights",
+              folder, each.key(), found->type == nullptr ? "an unknown type" : found->type->name));
+    }
+    matches.push_back({each.value(), found, each.key()});
+  }
+  if (!missing.empty()) {
+    return fail(ErrorCode::bad_format,
+                fmt::format("[weights] {}: {} of {} weights are missing: {}{}", folder,
+                            missing.size(), matches.size(), first_of(missing), said(checkpoint)));
+  }
+  if (!differing.empty()) {
+    return fail(ErrorCode::bad_format,
+                fmt::format("[weights] {}: {} of {} weights have another shape: {}; the weights "
+                            "belong to another config.json",
+                            folder, differing.size(), matches.size(), first_of(differing)));
+  }
+  return matches;
+}
+
+std::vector<std::string> unused(const std::vector<Match>& matches, const Checkpoint& checkpoint) {
+  std::map<const aplomb::Tensor*, bool> used;
+  for (const Match& each : matches) used[each.stored] = true;
+  std::vector<std::string> names;
+  for (const aplomb::Tensor& each : checkpoint.tensors) {
+    if (!used.contains(&each)) names.push_back(each.name);
+  }
+  return names;
+}
+
+const char* dtype_word(torch::Dtype dtype) {
+  if (dtype == torch::kBFloat16) return "bfloat16";
+  return dtype == torch::kFloat16 ? "float16" : "float32";
+}
+
+/// The file the model was read from, with what has changed: the dtype under both its names.
+std::string config_text(const ModelConfig& config, torch::Dtype dtype) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(config.text, nullptr, false);
+  if (!json.is_object()) json = nlohmann::ordered_json::object();
+  json[json.contains("dtype") ? "dtype" : "torch_dtype"] = dtype_word(dtype);
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& folder) {
+  const auto checkpoint = open_checkpoint(folder);
+  if (!checkpoint) return tl::unexpected(checkpoint.error());
+  const auto matches = match(model, *checkpoint, folder);
+  if (!matches) return tl::unexpected(matches.error());
+  const torch::NoGradGuard no_grad;
+  LoadedWeights loaded;
+  for (const Match& each : *matches) {
+    if (!copy_stored(*each.stored, each.parameter)) {
+      return fail(ErrorCode::not_readable,
+                  fmt::format("[weights] {}: {} cannot be read", folder, each.name));
+    }
+    loaded.bytes += stored_bytes(*each.stored);
+  }
+  loaded.unused = unused(*matches, *checkpoint);
+  return loaded;
+}
+
+Result<void> save_full(const LanguageModel& model, const std::string& folder, torch::Dtype dtype) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  const torch::NoGradGuard no_grad;
+  std::map<std::string, torch::Tensor> merged;
+  for (const auto& each : model.named_modules()) {
+    const auto linear = std::dynamic_pointer_cast<Linear>(each.value());
+    if (linear != nullptr && linear->adapter() != nullptr)
+      merged[each.key() + ".weight"] = linear->merged_weight();
+  }
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  for (const auto& each : model.named_parameters()) {
+    if (each.key().find(".lora_") != std::string::npos) continue;
+    const auto found = merged.find(each.key());
+    tensors.emplace_back(each.key(),
+                         (found == merged.end() ? each.value().detach() : found->second).to(dtype));
+  }
+  if (auto written = write_safetensors(folder + "/model.safetensors", tensors); !written)
+    return written;
+  return write_text(folder + "/config.json", config_text(model.config(), dtype));
+}
+
+}  // namespace aplomb::train
