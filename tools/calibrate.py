@@ -14,6 +14,8 @@ on average and how often it was right: a calibration error does not tell modesty
 by case (weights fitted without the case that they judge), the confusion between
 causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
+--temper fits the line from the share of a first cause to the probability that is told (src/diagnosis/temper.h), cross-validated by
+case: give it cases that the program has not met, for on the others it is right too often.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
 import argparse
@@ -59,6 +61,8 @@ class Case:
         self.right = {truth["cause"], *truth.get("accept", [])}
         self.healthy = truth["family"] == "healthy"
         self.shipped = [(c["id"], c["probability"]) for c in report.get("causes", [])]
+        self.told = max((series["points"] for series in report.get("series", [])), default=0) < 3
+        self.found = report.get("verdict") != "healthy"
         self.causes = []
         for cause in report.get("causes", []):
             features = [(feature_of(cause["id"], w["when"]), w["weight"]) for w in cause["weights"]]
@@ -66,6 +70,65 @@ class Case:
 
     def is_right(self, cause):
         return cause.split(".", 1)[1] in self.right
+
+
+def first_finding(case, calibration):
+    """(share, right) of a first cause with evidence of its own in a report that finds something; None where there is none.
+    The share is that of a plain softmax over the listed causes."""
+    if case.healthy or not case.found or not case.causes:
+        return None
+    kind = "told_" if case.told else ""
+    model = Model(calibration[kind + "temperature"], calibration[kind + "unknown"])
+    first = next(cause for cause in case.causes if cause[0] == case.shipped[0][0])
+    share = dict(ranked(model, case))[first[0]]
+    own = any(weight > 0 and not isinstance(key, str) for key, weight in first[2])
+    return (share, case.is_right(first[0])) if own else None
+
+
+def log_odds_of(share):
+    share = min(max(share, 1e-4), 1 - 1e-4)
+    return math.log(share / (1 - share))
+
+
+def told(share, slope, offset):
+    probability = 1 / (1 + math.exp(-(slope * log_odds_of(share) + offset)))
+    return max(probability, 0.5) if share >= 0.5 else max(share, min(probability, 0.49))
+
+
+def fit_temper(findings, pull=2.0, rounds=2000):
+    """Slope and offset by gradient descent on the log loss, pulled towards the share itself (1, 0): few cases, two numbers."""
+    slope, offset = 1.0, 0.0
+    for _ in range(rounds):
+        by_slope, by_offset = pull * (slope - 1), 0.2 * pull * offset
+        for share, right in findings:
+            score = log_odds_of(share)
+            error = 1 / (1 + math.exp(-(slope * score + offset))) - right
+            by_slope += error * score
+            by_offset += error
+        slope = max(0.05, slope - 0.2 * by_slope / max(100, len(findings)) / 4)
+        offset -= by_offset / max(100, len(findings))
+    return slope, offset
+
+
+def error_of(pairs):
+    """Expected calibration error in ten bins."""
+    bins = collections.defaultdict(list)
+    for probability, right in pairs:
+        bins[min(9, int(probability * 10))].append((probability, right))
+    return sum(abs(sum(p - r for p, r in entries)) for entries in bins.values()) / max(1, len(pairs))
+
+
+def show_temper(cases, folds, calibration):
+    findings = [each for each in (first_finding(case, calibration) for case in cases) if each]
+    held_out = [None] * len(findings)
+    for fold in folds_of(findings, folds):
+        line = fit_temper([each for index, each in enumerate(findings) if index not in fold])
+        for index in fold:
+            held_out[index] = (told(findings[index][0], *line), findings[index][1])
+    slope, offset = fit_temper(findings)
+    print(f"first causes with evidence of their own: {len(findings)}, right {sum(r for _, r in findings) / max(1, len(findings)):.2f}; "
+          f"calibration error {error_of(findings):.3f} of the shares, {error_of(held_out):.3f} cross-validated; "
+          f"slope {slope:.2f}, offset {offset:.2f}")
 
 
 def feature_of(cause, when):
@@ -234,6 +297,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--families", nargs="*", help="only cases of these families")
     parser.add_argument("--temperatures", nargs="*", type=float, default=[])
+    parser.add_argument("--temper", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
 
@@ -242,6 +306,9 @@ def main():
         cases = [case for case in cases if case.truth["family"] in options.families]
     start = read_calibration()
     bins, confusion = show("as shipped", cases, [case.shipped for case in cases])
+    if options.temper:
+        show_temper(cases, options.folds, start)
+        return
     for temperature in options.temperatures:
         model = Model(temperature, start["unknown"])
         show(f"temperature {temperature:g}", cases, [ranked(model, case) for case in cases])
