@@ -27,6 +27,7 @@ from aplomb.guard import is_guarded
 from aplomb.stepping import whole
 
 VARIABLE = "APLOMB_ATTACH"
+MOST_RECORDS = 8  # files of 8 MiB; programs with an optimizer a parameter have hundreds
 # Whose optimizers leave a parameter without gradient as it is; of others nobody knows.
 TOLERANT = ("torch.optim.", "bitsandbytes.", "transformers.", "torchao.")
 
@@ -58,15 +59,15 @@ def say(text: str) -> None:
 class Steps:
     """One optimizer's steps: judged, changed where that is wanted, recorded."""
 
-    def __init__(self, optimizer: Any, path: str, rank: int, acts: bool) -> None:
+    def __init__(self, optimizer: Any, path: str | None, rank: int, acts: bool) -> None:
         options = _core.GuardOptions()
         options.skip_nonfinite = options.spikes = acts
         options.lower_lr = options.reset_momentum = options.loss_has_level = False
         options.rollback_retries = options.most_skips_in_a_row = 0  # they halt the run
         self._core = _core.GuardCore(options)
         self._optimizer = weakref.ref(optimizer)
-        self._recorder = _core.Recorder.open(path, rank)
-        self._names = {name: self._recorder.name(name) for name in ("grad_norm", "lr")}
+        self._recorder = None if path is None else _core.Recorder.open(path, rank)
+        self._names = {name: self._recorder.name(name) for name in ("grad_norm", "lr")} if self._recorder else {}
         self._begin = time.monotonic()
         self._step = 0
         self._dropped: list[tuple[Any, Any]] = []
@@ -86,13 +87,15 @@ class Steps:
             gradients.scale(min(1.0, verdict.scale * shrunk), [])
         elif not verdict.takes_step:
             self._drop(optimizer)
-        known = {"grad_norm": verdict.grad_norm, "lr": rate}
-        if any(squares for _, squares in measured.shares):
-            del known["grad_norm"]  # that of a part alone
-        values = [(self._names[name], value) for name, value in known.items() if value is not None]
-        self._recorder.record(self._step, time.monotonic() - self._begin, values, verdict)
+        in_parts = any(squares for _, squares in measured.shares)
+        self._record({"grad_norm": None if in_parts else verdict.grad_norm, "lr": rate}, verdict)
         if verdict.reason:
             say(f"step {self._step}: {verdict.action}: {verdict.reason}")
+
+    def _record(self, known: dict[str, float | None], verdict: Any) -> None:
+        if self._recorder is not None:
+            values = [(self._names[name], value) for name, value in known.items() if value is not None]
+            self._recorder.record(self._step, time.monotonic() - self._begin, values, verdict)
 
     def after(self) -> None:
         """Behind the step: the program finds its gradients again."""
@@ -189,12 +192,17 @@ class Attached:
         if self._acts and not tolerant:
             say(f"{type(optimizer).__name__} is not known to bear a step without gradients: its steps are only recorded")
         rank = os.environ.get("RANK", "")
+        number = int(rank) if rank.isdigit() else -1
+        return Steps(optimizer, self._next_path(rank), number, self._acts and tolerant and not together)
+
+    def _next_path(self, rank: str) -> str | None:
+        if self._files >= MOST_RECORDS:
+            return None
         name = f"steps-rank{rank}" if rank else "steps"
         if self._files > 0 or os.path.exists(f"{self._folder}/{name}.aplomb"):
             name += f"-{os.getpid()}-{self._files}"
         self._files += 1
-        number = int(rank) if rank.isdigit() else -1
-        return Steps(optimizer, f"{self._folder}/{name}.aplomb", number, self._acts and tolerant and not together)
+        return f"{self._folder}/{name}.aplomb"
 
     def _leave(self, error: Exception) -> None:
         if not self._gone:

@@ -212,3 +212,17 @@ def test_an_optimizer_that_nobody_knows_is_only_recorded(tmp_path, capfd):
     assert "Demanding is not known" in said and "skip" not in said
     (norm,) = [each for each in aplomb.diagnose(tmp_path / "steps.aplomb").data["series"] if each["name"] == "grad_norm"]
     assert norm["points"] == 5
+
+
+def test_of_many_optimizers_only_some_are_recorded(tmp_path, capfd):
+    attached = attach.Attached(str(tmp_path), True)
+    weights = [torch.nn.Parameter(torch.ones(3)) for _ in range(attach.MOST_RECORDS + 3)]
+    for each in weights:
+        optimizer = torch.optim.SGD([each], lr=0.1)
+        optimizer.register_step_pre_hook(attached.before)
+        optimizer.register_step_post_hook(attached.after)
+        each.grad = torch.full((3,), float("nan"))
+        optimizer.step()
+    assert len(list(tmp_path.iterdir())) == attach.MOST_RECORDS
+    assert all(torch.equal(each, torch.ones(3)) for each in weights), "the rest is guarded all the same"
+    assert capfd.readouterr().err.count(": skip: ") == len(weights)
