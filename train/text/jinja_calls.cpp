@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "train/text/unicode.h"
+#include "train/text/jinja_texts.h"
 #include "train/text/utf8.h"
 
 namespace aplomb::train::jinja {
@@ -14,61 +14,6 @@ namespace {
 
 Outcome gave(Value value) { return {.value = std::move(value), .error = {}}; }
 Outcome failed(std::string error) { return {.value = {}, .error = std::move(error)}; }
-
-std::string stripped(std::string_view text, std::string_view characters, bool left, bool right) {
-  const auto goes = [&](char32_t point) {
-    if (characters.empty()) return is_space(point) || (point >= 0x1C && point <= 0x1F);
-    std::string one;
-    append_utf8(one, point);
-    return characters.find(one) != std::string_view::npos;
-  };
-  std::size_t end = text.size();
-  while (right && end > 0) {
-    std::size_t begin = end;
-    if (!goes(previous_valid(text, begin))) break;
-    end = begin;
-  }
-  std::size_t begin = 0;
-  while (left && begin < end) {
-    std::size_t after = begin;
-    if (!goes(next_valid(text, after))) break;
-    begin = after;
-  }
-  return std::string(text.substr(begin, end - begin));
-}
-
-std::string cased(std::string text, bool upper) {
-  if (!upper) {
-    to_lower(text);
-    return text;
-  }
-  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return text;
-}
-
-/// Words begin with a capital ("title"), or the text does ("capitalize").
-std::string capitals(std::string_view text, bool every_word) {
-  std::string out = cased(std::string(text), false);
-  bool begins = true;
-  for (char& c : out) {
-    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0;
-    if (letter && begins) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    begins = every_word && !letter;
-  }
-  return out;
-}
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  if (from.empty()) return std::string(text);
-  std::string out;
-  while (true) {
-    const std::size_t at = text.find(from);
-    out += text.substr(0, at);
-    if (at == std::string_view::npos) return out;
-    out += to;
-    text.remove_prefix(at + from.size());
-  }
-}
 
 List split(std::string_view text, const Arguments& arguments) {
   List parts;
@@ -96,156 +41,6 @@ List split(std::string_view text, const Arguments& arguments) {
   }
   parts.emplace_back(text);
   return parts;
-}
-
-std::string indented(std::string_view text, std::int64_t width, bool first) {
-  const std::string margin(static_cast<std::size_t>(std::clamp<std::int64_t>(width, 0, 1000)), ' ');
-  std::string out = first ? margin : "";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    out += text[i];
-    if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] != '\n') out += margin;
-  }
-  return out;
-}
-
-List items(const Mapping& map) {
-  List made;
-  for (const auto& [key, value] : map) made.emplace_back(List{Value(key), value});
-  return made;
-}
-
-/// The attribute of a mapping by its name, `a.b` going deeper.
-Value attribute(const Value& value, std::string_view path) {
-  Value now = value;
-  while (!path.empty()) {
-    const Mapping* map = now.mapping();
-    if (map == nullptr) return {};
-    const std::size_t dot = std::min(path.find('.'), path.size());
-    now = jinja::get(*map, path.substr(0, dot));
-    path.remove_prefix(std::min(dot + 1, path.size()));
-  }
-  return now;
-}
-
-/// selectattr and rejectattr, select and reject.
-Outcome chosen(const Value& value, const Arguments& arguments, bool by_attribute, bool keeps) {
-  const auto elements = elements_of(value);
-  if (!elements) return failed(fmt::format("{} has no elements to select from", kind_name(value)));
-  const std::size_t first = by_attribute ? 1 : 0;
-  const std::string path = by_attribute ? arguments.text(0, "", "") : "";
-  const std::string test = arguments.text(first, "", "");
-  Arguments rest;
-  for (std::size_t i = first + 1; i < arguments.positional.size(); ++i)
-    rest.positional.push_back(arguments.positional[i]);
-  List made;
-  for (const Value& each : *elements) {
-    const Value looked = by_attribute ? attribute(each, path) : each;
-    bool holds = truthy(looked);
-    if (!test.empty()) {
-      const auto outcome = apply_test(test, looked, rest);
-      if (!outcome) return failed(fmt::format("the test `{}` is not supported", test));
-      if (!outcome->error.empty()) return *outcome;
-      holds = truthy(outcome->value);
-    }
-    if (holds == keeps) made.push_back(each);
-  }
-  return gave(std::move(made));
-}
-
-Outcome mapped(const Value& value, const Arguments& arguments) {
-  const auto elements = elements_of(value);
-  if (!elements) return failed(fmt::format("{} has no elements to map", kind_name(value)));
-  const Value* path = arguments.get(99, "attribute");
-  List made;
-  for (const Value& each : *elements) {
-    if (path != nullptr) {
-      made.push_back(attribute(each, to_text(*path)));
-      continue;
-    }
-    Arguments rest = arguments;
-    const std::string filter = arguments.text(0, "", "");
-    if (!rest.positional.empty()) rest.positional.erase(rest.positional.begin());
-    const auto outcome = apply_filter(filter, each, rest);
-    if (!outcome) return failed(fmt::format("the filter `{}` is not supported", filter));
-    if (!outcome->error.empty()) return *outcome;
-    made.push_back(outcome->value);
-  }
-  return gave(std::move(made));
-}
-
-std::string joined(const List& list, std::string_view separator) {
-  std::string out;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (i > 0) out += separator;
-    out += to_text(list[i]);
-  }
-  return out;
-}
-
-Value to_whole(const Value& value) {
-  if (const auto* real = value.as<double>()) return static_cast<std::int64_t>(*real);
-  if (const auto* flag = value.as<bool>()) return static_cast<std::int64_t>(*flag ? 1 : 0);
-  if (value.as<std::int64_t>() != nullptr) return value;
-  std::int64_t number = 0;
-  for (const char c : to_text(value)) {
-    if (std::isdigit(static_cast<unsigned char>(c)) == 0 || number > (std::int64_t{1} << 58U))
-      break;
-    number = number * 10 + (c - '0');
-  }
-  return number;
-}
-
-std::optional<Outcome> text_filter(std::string_view name, const Value& value,
-                                   const Arguments& arguments) {
-  const std::string text = to_text(value);
-  if (name == "trim") return gave(stripped(text, arguments.text(0, "chars", ""), true, true));
-  if (name == "upper") return gave(cased(text, true));
-  if (name == "lower") return gave(cased(text, false));
-  if (name == "title") return gave(capitals(text, true));
-  if (name == "capitalize") return gave(capitals(text, false));
-  if (name == "string" || name == "safe") return gave(text);
-  if (name == "replace")
-    return gave(replaced(text, arguments.text(0, "old", ""), arguments.text(1, "new", "")));
-  if (name == "indent") {
-    const Value* width = arguments.get(0, "width");
-    const auto* number = width == nullptr ? nullptr : width->as<std::int64_t>();
-    const Value* first = arguments.get(1, "first");
-    return gave(
-        indented(text, number == nullptr ? 4 : *number, first != nullptr && truthy(*first)));
-  }
-  return std::nullopt;
-}
-
-std::optional<Outcome> list_filter(std::string_view name, const Value& value,
-                                   const Arguments& arguments) {
-  if (name == "selectattr") return chosen(value, arguments, true, true);
-  if (name == "rejectattr") return chosen(value, arguments, true, false);
-  if (name == "select") return chosen(value, arguments, false, true);
-  if (name == "reject") return chosen(value, arguments, false, false);
-  if (name == "map") return mapped(value, arguments);
-  const bool known = name == "length" || name == "count" || name == "first" || name == "last" ||
-                     name == "list" || name == "join" || name == "reverse" || name == "unique";
-  if (!known) return std::nullopt;
-  auto elements = elements_of(value);
-  if (!elements) return failed(fmt::format("`{}` of {}", name, kind_name(value)));
-  if (name == "length" || name == "count") return gave(static_cast<std::int64_t>(elements->size()));
-  if (name == "first") return gave(elements->empty() ? Value() : elements->front());
-  if (name == "last") return gave(elements->empty() ? Value() : elements->back());
-  if (name == "join") return gave(joined(*elements, arguments.text(0, "d", "")));
-  if (name == "reverse") {
-    std::reverse(elements->begin(), elements->end());
-    if (value.text() != nullptr) return gave(joined(*elements, ""));
-  }
-  if (name == "unique") {
-    List made;
-    for (const Value& each : *elements) {
-      if (std::none_of(made.begin(), made.end(),
-                       [&](const Value& old) { return equal(old, each); }))
-        made.push_back(each);
-    }
-    return gave(std::move(made));
-  }
-  return gave(std::move(*elements));
 }
 
 }  // namespace
@@ -281,60 +76,83 @@ std::optional<List> elements_of(const Value& value) {
   return made;
 }
 
-std::optional<Outcome> apply_filter(std::string_view name, const Value& value,
-                                    const Arguments& arguments) {
-  if (name == "default" || name == "d") {
-    const Value* also_false = arguments.get(1, "boolean");
-    const bool replaces =
-        value.undefined() || (also_false != nullptr && truthy(*also_false) && !truthy(value));
-    const Value* other = arguments.get(0, "default_value");
-    return gave(replaces ? (other == nullptr ? Value("") : *other) : value);
-  }
-  if (name == "tojson") {
-    const Value* indent = arguments.get(0, "indent");
-    const auto* width = indent == nullptr ? nullptr : indent->as<std::int64_t>();
-    return gave(to_json(value, width == nullptr ? -1 : *width));
-  }
-  if (name == "int") return gave(to_whole(value));
-  if (name == "items" || name == "dictsort") {
-    const Mapping* map = value.mapping();
-    if (map == nullptr) return failed(fmt::format("`{}` of {}", name, kind_name(value)));
-    Mapping sorted = *map;
-    if (name == "dictsort")
-      std::stable_sort(sorted.begin(), sorted.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
-    return gave(items(sorted));
-  }
-  if (auto done = text_filter(name, value, arguments)) return done;
-  return list_filter(name, value, arguments);
+namespace {
+
+/// What a value is; nothing for names that ask something else.
+std::optional<bool> is_of_kind(std::string_view name, const Value& value) {
+  const bool text = value.text() != nullptr;
+  const bool flag = value.as<bool>() != nullptr;
+  if (name == "defined") return !value.undefined();
+  if (name == "undefined") return value.undefined();
+  if (name == "none") return value.none();
+  if (name == "string") return text;
+  if (name == "mapping") return value.mapping() != nullptr;
+  if (name == "sequence" || name == "iterable")
+    return value.list() != nullptr || text || value.mapping() != nullptr;
+  if (name == "boolean") return flag;
+  if (name == "integer") return value.as<std::int64_t>() != nullptr;
+  if (name == "float") return value.as<double>() != nullptr;
+  if (name == "number") return kind_name(value) == "a number";
+  if (name == "true" || name == "false") return flag && truthy(value) == (name == "true");
+  return std::nullopt;
 }
+
+bool is_in(const Value& value, const Value& where) {
+  const auto elements = elements_of(where);
+  return elements && std::any_of(elements->begin(), elements->end(),
+                                 [&](const Value& each) { return equal(each, value); });
+}
+
+std::optional<Outcome> mapping_method(const Value& object, const Mapping& map,
+                                      std::string_view name, const Arguments& arguments) {
+  if (name == "items") return gave(items(map));
+  if (name == "keys") return gave(*elements_of(object));
+  if (name == "get") {
+    const Value found = get(map, arguments.text(0, "", ""));
+    if (!found.undefined()) return gave(found);
+    const Value* fallback = arguments.get(1, "");
+    return gave(fallback == nullptr ? Value(None()) : *fallback);
+  }
+  if (name != "values") return std::nullopt;
+  List made;
+  for (const auto& entry : map) made.push_back(entry.second);
+  return gave(std::move(made));
+}
+
+std::optional<Outcome> text_method(const std::string& text, std::string_view name,
+                                   const Arguments& arguments) {
+  const std::string argument = arguments.text(0, "", "");
+  if (name == "strip") return gave(stripped(text, argument, true, true));
+  if (name == "lstrip") return gave(stripped(text, argument, true, false));
+  if (name == "rstrip") return gave(stripped(text, argument, false, true));
+  if (name == "startswith") return gave(text.starts_with(argument));
+  if (name == "endswith") return gave(text.ends_with(argument));
+  if (name == "split") return gave(split(text, arguments));
+  if (name == "upper" || name == "lower") return gave(cased(text, name == "upper"));
+  if (name == "title" || name == "capitalize") return gave(capitals(text, name == "title"));
+  if (name == "replace") return gave(replaced(text, argument, arguments.text(1, "", "")));
+  if (name == "find") {
+    const std::size_t at = text.find(argument);
+    return gave(at == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(at));
+  }
+  if (name == "join") {
+    const Value* list = arguments.get(0, "");
+    const auto elements = list == nullptr ? std::nullopt : elements_of(*list);
+    return gave(elements ? joined(*elements, text) : "");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<Outcome> apply_test(std::string_view name, const Value& value,
                                   const Arguments& arguments) {
-  if (name == "defined") return gave(!value.undefined());
-  if (name == "undefined") return gave(value.undefined());
-  if (name == "none") return gave(value.none());
-  if (name == "string") return gave(value.text() != nullptr);
-  if (name == "mapping") return gave(value.mapping() != nullptr);
-  if (name == "sequence")
-    return gave(value.list() != nullptr || value.text() != nullptr || value.mapping() != nullptr);
-  if (name == "iterable")
-    return gave(value.list() != nullptr || value.text() != nullptr || value.mapping() != nullptr);
-  if (name == "boolean") return gave(value.as<bool>() != nullptr);
-  if (name == "integer") return gave(value.as<std::int64_t>() != nullptr);
-  if (name == "float") return gave(value.as<double>() != nullptr);
-  if (name == "number") return gave(kind_name(value) == "a number");
-  if (name == "true") return gave(value.as<bool>() != nullptr && truthy(value));
-  if (name == "false") return gave(value.as<bool>() != nullptr && !truthy(value));
+  if (const auto is = is_of_kind(name, value)) return gave(*is);
   const Value* other = arguments.get(0, "");
   if (name == "equalto" || name == "eq" || name == "==" || name == "sameas")
     return gave(other != nullptr && equal(value, *other));
   if (name == "ne") return gave(other == nullptr || !equal(value, *other));
-  if (name == "in") {
-    const auto elements = other == nullptr ? std::nullopt : elements_of(*other);
-    return gave(elements && std::any_of(elements->begin(), elements->end(),
-                                        [&](const Value& each) { return equal(each, value); }));
-  }
+  if (name == "in") return gave(other != nullptr && is_in(value, *other));
   const auto* whole = value.as<std::int64_t>();
   if (name == "odd") return gave(whole != nullptr && *whole % 2 != 0);
   if (name == "even") return gave(whole != nullptr && *whole % 2 == 0);
@@ -343,44 +161,9 @@ std::optional<Outcome> apply_test(std::string_view name, const Value& value,
 
 std::optional<Outcome> call_method(const Value& object, std::string_view name,
                                    const Arguments& arguments) {
-  if (const Mapping* map = object.mapping()) {
-    if (name == "items") return gave(items(*map));
-    if (name == "keys") return gave(*elements_of(object));
-    if (name == "get") {
-      const Value found = get(*map, arguments.text(0, "", ""));
-      if (!found.undefined()) return gave(found);
-      const Value* fallback = arguments.get(1, "");
-      return gave(fallback == nullptr ? Value(None()) : *fallback);
-    }
-    if (name == "values") {
-      List made;
-      for (const auto& entry : *map) made.push_back(entry.second);
-      return gave(std::move(made));
-    }
-    return std::nullopt;
-  }
+  if (const Mapping* map = object.mapping()) return mapping_method(object, *map, name, arguments);
   const std::string* text = object.text();
-  if (text == nullptr) return std::nullopt;
-  const std::string argument = arguments.text(0, "", "");
-  if (name == "strip") return gave(stripped(*text, argument, true, true));
-  if (name == "lstrip") return gave(stripped(*text, argument, true, false));
-  if (name == "rstrip") return gave(stripped(*text, argument, false, true));
-  if (name == "startswith") return gave(text->starts_with(argument));
-  if (name == "endswith") return gave(text->ends_with(argument));
-  if (name == "split") return gave(split(*text, arguments));
-  if (name == "upper" || name == "lower") return gave(cased(*text, name == "upper"));
-  if (name == "title" || name == "capitalize") return gave(capitals(*text, name == "title"));
-  if (name == "replace") return gave(replaced(*text, argument, arguments.text(1, "", "")));
-  if (name == "find") {
-    const std::size_t at = text->find(argument);
-    return gave(at == std::string::npos ? std::int64_t{-1} : static_cast<std::int64_t>(at));
-  }
-  if (name == "join") {
-    const Value* list = arguments.get(0, "");
-    const auto elements = list == nullptr ? std::nullopt : elements_of(*list);
-    return gave(elements ? joined(*elements, *text) : "");
-  }
-  return std::nullopt;
+  return text == nullptr ? std::nullopt : text_method(*text, name, arguments);
 }
 
 bool is_builtin(std::string_view name) {

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ruff: noqa: E501 (templates are written as models ship them, on long lines)
 """Chat templates beside transformers: the same text, and what the assistant says found in it.
 
 usage: chat_peers_test.py APLOMB_TEXT_TOOL

@@ -38,7 +38,8 @@ hello Hello HELLO world's I'LL we'Re don\u2019t it'\u017f the quick brown fox 0 
 \u03a3\u03af\u03c3\u03c5\u03c6\u03bf\u03c2 \u041f\u0440\u0438\u0432\u0435\u0442
 \u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627
 \u202e\u0627\u202c \u0939\u093f\u0928\u094d\u0926\u0940 \u0e2a\u0e27\u0e31\u0e2a\u0e14\u0e35 \u4f60\u597d\u4e16\u754c
-\u6771\u4eac\u30bf\u30ef\u30fc \u304c \u304b\u3099 \ud55c\uad6d\uc5b4 \u1112\u1161\u11ab \uff21\uff22\uff23\uff11 \ufb01 \u2126
+\u6771\u4eac\u30bf\u30ef\u30fc \u304c \u304b\u3099
+\ud55c\uad6d\uc5b4 \u1112\u1161\u11ab \uff21\uff22\uff23\uff11 \ufb01 \u2126
 \u212b \U0001d54f \U0001f600 \U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f44d\U0001f3fd
 \U0001f1e9\U0001f1ea \u2764\ufe0f
 \u200b \u200d \ufeff \u00ad \u0301\u0302 \u180e \u2028
@@ -117,8 +118,8 @@ def metaspace(*, legacy: bool, scheme="always", fallback=True, split=True, fuse=
     made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=scheme, split=split)
     made.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
                                       decoders.Strip(" ", 1, 0)])
-    made.train_from_iterator([line.encode("ascii", "ignore").decode() for line in corpus()] + ["\u4f60\u597d \u00e9\u0301"] * 9,
-                             trainers.BpeTrainer(vocab_size=1100, special_tokens=tokens, show_progress=False))
+    lines = [line.encode("ascii", "ignore").decode() for line in corpus()] + ["\u4f60\u597d \u00e9\u0301"] * 9
+    made.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=1100, special_tokens=tokens, show_progress=False))
     # As converted files have it: the byte tokens belong to the model, only the first three are added tokens.
     raw = json.loads(made.to_str())
     raw["added_tokens"] = raw["added_tokens"][:3]
