@@ -13,11 +13,14 @@ namespace aplomb {
 namespace {
 
 struct Options {
-  std::string a;
-  std::string b;
+  std::string first;
+  std::string second;
+  std::vector<std::string> a;
+  std::vector<std::string> b;
   std::vector<std::string> noise;
   std::string by = "steps";
   bool json = false;
+  std::string html;
   bool verbose = false;
   std::string colour = "auto";
 };
@@ -27,9 +30,11 @@ class CompareCommand : public Command {
   CLI::App* declare(CLI::App& program) override {
     app_ = program.add_subcommand(
         "compare", "Say whether two runs differ by more than noise, from where, and in what");
-    app_->add_option("A", options_.a, "the baseline: a file or folder that the run left")
-        ->required();
-    app_->add_option("B", options_.b, "the run to judge against it")->required();
+    app_->add_option("A", options_.first, "the baseline: a file or folder that the run left");
+    app_->add_option("B", options_.second, "the run to judge against it");
+    app_->add_option("--a,-a", options_.a, "several runs of the baseline, with other seeds")
+        ->type_name("RUN...");
+    app_->add_option("--b,-b", options_.b, "several runs to judge against it")->type_name("RUN...");
     app_->add_option("--noise", options_.noise,
                      "runs of A's configuration with other seeds: how far such runs lie apart")
         ->type_name("RUN...");
@@ -37,6 +42,8 @@ class CompareCommand : public Command {
         ->check(CLI::IsMember({"steps", "tokens"}))
         ->capture_default_str();
     app_->add_flag("--json", options_.json, "print as JSON (schema aplomb.compare/1)");
+    app_->add_option("--html", options_.html, "write one self-contained page with charts")
+        ->type_name("FILE");
     app_->add_flag("--verbose,-v", options_.verbose, "show every metric and setting");
     app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
         ->check(CLI::IsMember({"auto", "always", "never"}))
@@ -45,6 +52,7 @@ class CompareCommand : public Command {
         "Examples:\n"
         "  aplomb compare runs/baseline runs/new\n"
         "  aplomb compare runs/seed1 runs/new --noise runs/seed2 runs/seed3 runs/seed4\n"
+        "  aplomb compare --a old1 old2 old3 --b new1 new2 new3 --html compare.html\n"
         "  aplomb compare old.log new.log --by tokens --json | jq .verdict\n"
         "\n"
         "Exit status: 0 no difference beyond noise, 1 a difference (or too few samples to\n"
@@ -56,17 +64,20 @@ class CompareCommand : public Command {
 
   int run() override {
     std::vector<std::string> notes;
-    std::vector<std::string> paths = {options_.a, options_.b};
-    paths.insert(paths.end(), options_.noise.begin(), options_.noise.end());
-    std::vector<Run> runs;
-    for (const std::string& path : paths) {
-      if (!read(path, runs, notes)) return k_exit_usage;
+    compare::Seeds seeds;
+    if (!sides()) return k_exit_usage;
+    for (const std::string& path : options_.a) {
+      if (!read(path, seeds.a, notes)) return k_exit_usage;
     }
-    const Run a = std::move(runs[0]);
-    const Run b = std::move(runs[1]);
-    runs.erase(runs.begin(), runs.begin() + 2);
+    for (const std::string& path : options_.b) {
+      if (!read(path, seeds.b, notes)) return k_exit_usage;
+    }
+    const Run a = std::move(seeds.a.front());
+    const Run b = std::move(seeds.b.front());
+    seeds.a.erase(seeds.a.begin());
+    seeds.b.erase(seeds.b.begin());
     auto made = compare::compare_runs(
-        a, b, runs, options_.by == "tokens" ? compare::Axis::tokens : compare::Axis::step);
+        a, b, seeds, options_.by == "tokens" ? compare::Axis::tokens : compare::Axis::step);
     if (!made) {
       complain(sanitize(made.error().text));
       return k_exit_usage;
@@ -76,6 +87,19 @@ class CompareCommand : public Command {
   }
 
  private:
+  /// Both ways to name the runs -> options_.a and .b, at least one each.
+  bool sides() {
+    if (!options_.second.empty() && options_.a.empty() && options_.b.empty()) {
+      options_.a = {options_.first};
+      options_.b = {options_.second};
+    } else if (!options_.first.empty() || options_.a.empty() || options_.b.empty()) {
+      complain("give two runs, A B, or several a side: --a A1 A2 --b B1 B2");
+      return false;
+    }
+    options_.a.insert(options_.a.end(), options_.noise.begin(), options_.noise.end());
+    return true;
+  }
+
   static bool read(const std::string& path, std::vector<Run>& runs,
                    std::vector<std::string>& notes) {
     std::error_code why;
@@ -106,6 +130,12 @@ class CompareCommand : public Command {
     how.colour = wants_colour(options_.colour);
     how.unicode = is_utf8_locale();
     how.verbose = options_.verbose;
+    if (!options_.html.empty()) {
+      if (const auto done = write_file(options_.html, compare_html(comparison)); !done) {
+        complain(done.error().text);
+        return k_exit_usage;
+      }
+    }
     const auto done =
         write_out(options_.json ? compare_json(comparison) : compare_text(comparison, how));
     if (!done) {

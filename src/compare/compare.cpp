@@ -66,10 +66,14 @@ std::vector<Level> levels_of(const Run& a, const Run& b) {
 /// Builds one Comparison, part by part.
 class Builder {
  public:
-  Builder(const Run& a, const Run& b, const std::vector<Run>& seeds, Axis axis)
-      : a_(a), b_(b), seeds_(seeds), place_a_(a, axis), place_b_(b, axis) {
+  Builder(const Run& a, const Run& b, const Seeds& seeds, Axis axis)
+      : a_(a),
+        b_(b),
+        seeds_a_(seeds.a, axis),
+        seeds_b_(seeds.b, axis),
+        place_a_(a, axis),
+        place_b_(b, axis) {
     out_.axis = axis;
-    for (const Run& each : seeds) place_seeds_.emplace_back(each, axis);
   }
 
   Result<Comparison> make() {
@@ -147,16 +151,25 @@ class Builder {
                        names(a_), names(b_));
   }
 
-  /// The seeds' values of a metric at the places of its pairs.
-  std::vector<std::vector<double>> seeds_of(const Metric& metric, StepKind kind) const {
+  /// Further runs of one side.
+  struct Others {
+    Others(const std::vector<Run>& others, Axis axis) : runs(others) {
+      for (const Run& each : others) places.emplace_back(each, axis);
+    }
+    const std::vector<Run>& runs;
+    std::vector<Placer> places;
+  };
+
+  /// Their values of a metric at the places of its pairs. `like`: the values of their side's first.
+  std::vector<std::vector<double>> values_of(const Others& others, const Metric& metric,
+                                             const std::vector<double>& like, StepKind kind) const {
     std::vector<std::vector<double>> values;
-    for (std::size_t i = 0; i < seeds_.size(); ++i) {
-      const Series* series = seeds_[i].find(metric.name);
+    for (std::size_t i = 0; i < others.runs.size(); ++i) {
+      const Series* series = others.runs[i].find(metric.name);
       if (series == nullptr) continue;
-      values.push_back(values_at(place_seeds_[i](*series, kind), metric.pairs.at));
+      values.push_back(values_at(others.places[i](*series, kind), metric.pairs.at));
       // The very same numbers are the same run again and would make the noise look small.
-      if (likeness_of({metric.pairs.at, metric.pairs.a, values.back(), false}).bits ==
-              metric.pairs.size() &&
+      if (likeness_of({metric.pairs.at, like, values.back(), false}).bits == metric.pairs.size() &&
           metric.outcome) {
         copies_ = true;
         values.pop_back();
@@ -170,13 +183,14 @@ class Builder {
     for (std::size_t i = 0; i < out_.metrics.size(); ++i) {
       Metric& metric = out_.metrics[i];
       metric.outcome = is_outcome(metric.role, has_reward);
-      const auto seeds = seeds_of(metric, kinds_[i]);
+      const Further further = {values_of(seeds_a_, metric, metric.pairs.a, kinds_[i]),
+                               values_of(seeds_b_, metric, metric.pairs.b, kinds_[i])};
       metric.likeness = likeness_of(metric.pairs);
       metric.broken = first_broken(metric.pairs);
-      metric.parted =
-          seeds.empty() ? parting_of(metric.pairs) : parting_from_seeds(metric.pairs, seeds);
+      metric.parted = further.a.empty() ? parting_of(metric.pairs)
+                                        : parting_from_seeds(metric.pairs, further.a);
       metric.ending =
-          ending_of(metric.pairs, seeds,
+          ending_of(metric.pairs, further,
                     is_held_out(metric.role) ? Measured::on_held_out : Measured::on_batches);
       if (metric.outcome && metric.ending.basis != Basis::none) ++out_.outcomes;
     }
@@ -247,12 +261,20 @@ class Builder {
     return {run.name, series->count, curve.at.front(), curve.at.back(), run.settings.size()};
   }
 
+  std::vector<RunBrief> briefs_of(const Others& others) const {
+    std::vector<RunBrief> briefs;
+    for (std::size_t i = 0; i < others.runs.size(); ++i) {
+      if (longest(others.runs[i]) != nullptr)
+        briefs.push_back(brief_of(others.runs[i], others.places[i]));
+    }
+    return briefs;
+  }
+
   void notes() {
     out_.a = brief_of(a_, place_a_);
     out_.b = brief_of(b_, place_b_);
-    for (std::size_t i = 0; i < seeds_.size(); ++i) {
-      if (longest(seeds_[i]) != nullptr) out_.seeds.push_back(brief_of(seeds_[i], place_seeds_[i]));
-    }
+    out_.seeds = briefs_of(seeds_a_);
+    out_.b_seeds = briefs_of(seeds_b_);
     const auto note = [&](std::string text) { out_.notes.push_back(std::move(text)); };
     const Metric& lead = out_.leading();
     if (out_.a.last != out_.b.last) {
@@ -266,16 +288,18 @@ class Builder {
       note("the two log at different steps: A is read between its samples");
     if (copies_)
       note(
-          "a run given with --noise has the very numbers of A: it tells nothing of noise and was "
-          "left out");
+          "a run given as another seed has the very numbers of the first: it tells nothing of "
+          "noise and was left out");
+    if (!out_.b_seeds.empty())
+      note("settings, curves and where they part are those of the first run of each side");
   }
 
   const Run& a_;
   const Run& b_;
-  const std::vector<Run>& seeds_;
+  Others seeds_a_;
+  Others seeds_b_;
   Placer place_a_;
   Placer place_b_;
-  std::vector<Placer> place_seeds_;
   std::vector<StepKind> kinds_;  // of out_.metrics while they are in the order of reading
   bool by_order_ = false;
   mutable bool copies_ = false;
@@ -310,8 +334,7 @@ double Level::ratio() const {
   return of_a != 0 ? of_b / of_a : std::numeric_limits<double>::quiet_NaN();
 }
 
-Result<Comparison> compare_runs(const Run& a, const Run& b, const std::vector<Run>& seeds,
-                                Axis axis) {
+Result<Comparison> compare_runs(const Run& a, const Run& b, const Seeds& seeds, Axis axis) {
   return Builder(a, b, seeds, axis).make();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /// compare_runs(): two Runs side by side. Pure: reads nothing but the Runs, prints nothing.
 ///
-///     auto made = compare::compare_runs(a, b, {c1, c2}, Axis::step);   // c: other seeds of A
+///     auto made = compare::compare_runs(a, b, {{a2, a3}, {b2}}, Axis::step);   // other seeds
 ///     if (!made) ...                     // nothing in common to compare; the text says why
 ///     made->verdict ...
 ///
@@ -89,7 +89,8 @@ struct Comparison {
   Axis axis = Axis::step;
   RunBrief a;
   RunBrief b;
-  std::vector<RunBrief> seeds;
+  std::vector<RunBrief> seeds;    ///< further runs of A
+  std::vector<RunBrief> b_seeds;  ///< of B
   Judgement verdict = Judgement::unknown;
   std::vector<Metric> metrics;  ///< outcomes first, those of unknown meaning last
   std::size_t lead = 0;         ///< the metric that the verdict names
@@ -104,8 +105,15 @@ struct Comparison {
   const Metric& leading() const { return metrics[lead]; }
 };
 
-Result<Comparison> compare_runs(const Run& a, const Run& b, const std::vector<Run>& seeds,
-                                Axis axis);
+/// Runs of the two configurations with other seeds.
+struct Seeds {
+  std::vector<Run> a;
+  std::vector<Run> b;
+};
+
+/// Settings, curves and the place where they part are those of `a` and `b`; what lies apart at the
+/// end is judged with all runs.
+Result<Comparison> compare_runs(const Run& a, const Run& b, const Seeds& seeds, Axis axis);
 
 /// Of the Runs that a path gave: the one with the longest series; which one, where there were
 /// several, goes into `note`. An error where none has a series.

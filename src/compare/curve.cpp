@@ -4,26 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
-
-#include "core/text.h"
 
 namespace aplomb::compare {
 namespace {
-
-/// Running counts of tokens as trainers name them: transformers (`include_num_input_tokens_seen`),
-/// TRL, torchtitan, Composer, and plain loops; without what stands before the last `/`.
-constexpr std::string_view k_token_counts[] = {
-    "num_input_tokens_seen", "num_tokens",      "n_tokens_seen", "tokens_seen",
-    "total_tokens",          "consumed_tokens", "token",         "tokens"};
-
-bool is_token_count(std::string_view series_name) {
-  const std::size_t slash = series_name.rfind('/');
-  const std::string_view last =
-      slash == std::string_view::npos ? series_name : series_name.substr(slash + 1);
-  return std::any_of(std::begin(k_token_counts), std::end(k_token_counts),
-                     [&](std::string_view each) { return iequals(each, last); });
-}
 
 /// Rises from end to end: a count, not the size of each batch.
 bool is_running(const Curve& curve) {
@@ -58,7 +41,7 @@ Curve curve_of(const Series& series, StepKind kind) {
 std::optional<TokenClock> TokenClock::of(const Run& run) {
   TokenClock clock;
   for (const Series& each : run.series) {
-    if (!is_token_count(each.name) || each.size() <= clock.count_.size()) continue;
+    if (each.name != k_tokens_seen || each.size() <= clock.count_.size()) continue;
     Curve count = curve_of(each, each.step_kind);
     if (is_running(count)) clock.count_ = std::move(count);
   }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/run.h"
@@ -21,6 +22,10 @@ struct Curve {
 
 /// `kind`: how to take the steps; an ordinal one numbers the samples.
 Curve curve_of(const Series& series, StepKind kind);
+
+/// The canonical name (knowledge/series.yaml) of running counts of tokens, whatever a trainer calls
+/// them.
+constexpr std::string_view k_tokens_seen = "tokens_seen";
 
 /// How many tokens a run has seen by each step: from a running count that it logs, or else from the
 /// tokens of a step that its settings state. Nothing where it tells neither.

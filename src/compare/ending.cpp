@@ -55,26 +55,70 @@ void judge_within(Ending& ending, const Pairs& pairs, Measured measured) {
   ending.p = off == 0 ? 1.0 : two_sided_p(off / ending.noise, ending.freedom);
 }
 
-void judge_by_seeds(Ending& ending, const std::vector<std::vector<double>>& seeds) {
-  std::vector<double> finals = {ending.a};
-  for (const auto& seed : seeds) {
-    const double last = mean_of_last(seed, ending.samples);
-    if (std::isfinite(last)) finals.push_back(last);
-  }
-  if (finals.size() < 2) return;
-  const auto count = static_cast<double>(finals.size());
+/// Final values of the runs of one side.
+struct Finals {
+  double count = 0;
   double mean = 0;
-  for (const double each : finals) mean += each / count;
-  double square = 0;
-  for (const double each : finals) square += (each - mean) * (each - mean);
-  // The within-run noise is that of a difference of two runs: one run has half of its variance.
-  const double one_run = ending.basis == Basis::within ? ending.noise / std::sqrt(2.0) : 0.0;
-  const double sigma = std::max(std::sqrt(square / (count - 1)), one_run);
-  ending.basis = Basis::seeds;
-  ending.freedom = count - 1;
-  ending.noise = sigma * std::sqrt(1 + 1 / count);
-  const double off = std::fabs(ending.b - mean);
+  double variance = 0;  ///< of one run; never less than that within a run
+};
+
+Finals finals_of(double first, const std::vector<std::vector<double>>& further, std::size_t samples,
+                 double within) {
+  std::vector<double> values = {first};
+  for (const auto& run : further) {
+    const double last = mean_of_last(run, samples);
+    if (std::isfinite(last)) values.push_back(last);
+  }
+  Finals finals;
+  finals.count = static_cast<double>(values.size());
+  for (const double each : values) finals.mean += each / finals.count;
+  for (const double each : values)
+    finals.variance +=
+        (each - finals.mean) * (each - finals.mean) / std::max(finals.count - 1, 1.0);
+  finals.variance = std::max(finals.variance, within * within);
+  return finals;
+}
+
+/// Whether the last value of one side is one that a further run of the other would have.
+void judge_by_prediction(Ending& ending, const Finals& known, double off) {
+  ending.freedom = known.count - 1;
+  ending.noise = std::sqrt(known.variance * (1 + 1 / known.count));
   ending.p = off == 0 ? 1.0 : two_sided_p(off / ending.noise, ending.freedom);
+}
+
+void judge_by_welch(Ending& ending, const Finals& a, const Finals& b, double off) {
+  const double of_a = a.variance / a.count;
+  const double of_b = b.variance / b.count;
+  ending.noise = std::sqrt(of_a + of_b);
+  ending.freedom = ending.noise == 0
+                       ? a.count + b.count - 2
+                       : (of_a + of_b) * (of_a + of_b) /
+                             (of_a * of_a / (a.count - 1) + of_b * of_b / (b.count - 1));
+  ending.p = off == 0 ? 1.0 : two_sided_p(off / ending.noise, ending.freedom);
+}
+
+void judge_by_runs(Ending& ending, const Further& further) {
+  // The within-run noise is that of a difference of two runs: one run has half of its variance.
+  const double within = ending.basis == Basis::within ? ending.noise / std::sqrt(2.0) : 0.0;
+  const Finals a = finals_of(ending.a, further.a, ending.samples, within);
+  const Finals b = finals_of(ending.b, further.b, ending.samples, within);
+  if (a.count + b.count < 3) return;
+  ending.runs_a = static_cast<std::size_t>(a.count);
+  ending.runs_b = static_cast<std::size_t>(b.count);
+  const double off = std::fabs(b.mean - a.mean);
+  if (b.count == 1) {
+    ending.basis = Basis::seeds;
+    judge_by_prediction(ending, a, off);
+    return;
+  }
+  ending.basis = Basis::groups;
+  ending.a = a.mean;
+  ending.b = b.mean;
+  if (a.count == 1) {
+    judge_by_prediction(ending, b, off);
+  } else {
+    judge_by_welch(ending, a, b, off);
+  }
 }
 
 }  // namespace
@@ -82,12 +126,11 @@ void judge_by_seeds(Ending& ending, const std::vector<std::vector<double>>& seed
 bool Ending::beyond_noise(std::size_t shares) const {
   if (std::isnan(a) != std::isnan(b)) return true;
   if (basis == Basis::none || std::isnan(p)) return false;
-  const double level = basis == Basis::seeds ? k_level_seeds : k_level_within;
+  const double level = basis == Basis::within ? k_level_within : k_level_seeds;
   return p < level / static_cast<double>(std::max<std::size_t>(1, shares));
 }
 
-Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& seeds,
-                 Measured measured) {
+Ending ending_of(const Pairs& pairs, const Further& further, Measured measured) {
   Ending ending;
   if (pairs.size() == 0) return ending;
   ending.samples = window_of(pairs.size());
@@ -96,7 +139,7 @@ Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& see
   if (!std::isfinite(ending.a) || !std::isfinite(ending.b)) return ending;
   const std::vector<double> rounding = rounding_of(pairs.b);
   judge_within(ending, pairs, measured);
-  if (!seeds.empty()) judge_by_seeds(ending, seeds);
+  judge_by_runs(ending, further);
   if (std::fabs(ending.difference()) <= 2 * rounding.back()) ending.p = 1;
   return ending;
 }

@@ -11,7 +11,8 @@ namespace aplomb::compare {
 enum class Basis {
   none,    ///< too few values: nothing can be said
   within,  ///< the scatter inside the two runs: knows no other seeds
-  seeds,   ///< final values of further runs
+  seeds,   ///< final values of further runs of A
+  groups,  ///< final values of several runs of B, and of A where there are further ones
 };
 
 /// Chances of a false "differs" that are accepted, over all outcome metrics together. Inside one
@@ -22,8 +23,11 @@ constexpr double k_level_seeds = 0.05;
 
 struct Ending {
   std::size_t samples = 0;  ///< pairs averaged: the last tenth, at least 8, at most half
-  double a = 0;             ///< means over them; NaN where most are not finite
+  double a = 0;             ///< means over them; NaN where most are not finite. With several runs
+                            ///< of B (Basis::groups) the means over the runs of each side
   double b = 0;
+  std::size_t runs_a = 1;  ///< whose final values are known
+  std::size_t runs_b = 1;
   Basis basis = Basis::none;
   double noise = 0;    ///< standard error of b - a under that basis
   double freedom = 0;  ///< degrees of freedom of Student's t
@@ -40,11 +44,19 @@ enum class Measured {
                 ///< of samples averages that out
 };
 
-/// Without seeds: Student's t on the paired differences of the last samples, their correlation
-/// allowed for. With `seeds` (each like `pairs.a`; NaN where one has nothing): whether B's final
-/// value is one that a further seed of A would have (t of the prediction interval over A and the
-/// seeds, whose noise is never taken to be less than that within the runs).
-Ending ending_of(const Pairs& pairs, const std::vector<std::vector<double>>& seeds,
+/// The values of further runs at the places of the pairs; NaN where one has nothing.
+struct Further {
+  std::vector<std::vector<double>> a;
+  std::vector<std::vector<double>> b;
+};
+
+/// Without further runs: Student's t on the paired differences of the last samples, their
+/// correlation allowed for. With further runs of A: whether B's final value is one that a further
+/// seed of A would have (t of the prediction interval over A's runs). With further runs of B:
+/// Welch's t on the final values of both sides (Biometrika 34, 1947), or, where A has one run only,
+/// whether it is one that a further seed of B would have. The noise of a run is never taken to be
+/// less than that within the runs.
+Ending ending_of(const Pairs& pairs, const Further& further,
                  Measured measured = Measured::on_batches);
 
 }  // namespace aplomb::compare

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <set>
 
+#include "compare/curve.h"
+
 namespace aplomb::compare {
 namespace {
 
@@ -39,7 +41,9 @@ bool is_level(Role role) {
   return std::find(k_levels.begin(), k_levels.end(), role) != k_levels.end();
 }
 
-bool is_position(Role role) { return role == Role::epoch; }
+bool is_position(const Series& series) {
+  return series.role == Role::epoch || series.name == k_tokens_seen;
+}
 
 std::vector<Common> common_metrics(const Run& a, const Run& b) {
   std::vector<Common> out;
@@ -47,7 +51,7 @@ std::vector<Common> common_metrics(const Run& a, const Run& b) {
   const bool rewarded_a = a.primary(Role::reward) != nullptr;
   const bool rewarded_b = b.primary(Role::reward) != nullptr;
   for (const Series& each : a.series) {
-    if (is_level(each.role) || is_position(each.role) || !seen.insert(each.name).second) continue;
+    if (is_level(each.role) || is_position(each) || !seen.insert(each.name).second) continue;
     Common common{a.find(each.name), b.find(each.name), StepKind::explicit_, {}};
     if (common.a == nullptr || common.b == nullptr) continue;
     const bool ordinal =

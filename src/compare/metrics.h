@@ -20,7 +20,7 @@ struct Common {
 
 /// Speed and memory have places of their own (Comparison::levels); positions in the run are none.
 bool is_level(Role role);
-bool is_position(Role role);
+bool is_position(const Series& series);
 
 std::vector<Common> common_metrics(const Run& a, const Run& b);
 

@@ -40,6 +40,8 @@ const char* name_of(compare::Basis basis) {
       return "within-run";
     case compare::Basis::seeds:
       return "seeds";
+    case compare::Basis::groups:
+      return "groups";
     case compare::Basis::none:
       break;
   }
@@ -96,6 +98,7 @@ std::string compare_json(const Comparison& comparison) {
                         {"but_for_rounding", equal_json(comparison.digits)}}}};
   out["runs"]["noise"] = ordered_json::array();
   for (const auto& each : comparison.seeds) out["runs"]["noise"].push_back(brief_json(each));
+  for (const auto& each : comparison.b_seeds) out["runs"]["noise_b"].push_back(brief_json(each));
   out["metrics"] = ordered_json::array();
   for (const Metric& each : comparison.metrics) out["metrics"].push_back(metric_json(each));
   out["settings"] = ordered_json::array();

@@ -70,7 +70,8 @@ class ComparePage : private TerminalPage {
     gap();
     run("A", comparison_.a);
     run("B", comparison_.b);
-    for (const compare::RunBrief& each : comparison_.seeds) run("Seed", each);
+    for (const compare::RunBrief& each : comparison_.seeds) run("Seed of A", each);
+    for (const compare::RunBrief& each : comparison_.b_seeds) run("Seed of B", each);
     if (comparison_.verdict != Judgement::identical)
       row(Style::accent, "Equal", Style::plain, equal());
   }
@@ -213,14 +214,9 @@ class ComparePage : private TerminalPage {
   }
 
   void level(const Level& level) {
-    const bool bytes = level.role == Role::memory_bytes || level.role == Role::host_memory_bytes;
-    const auto side = [&](const Level::Side& of) {
-      if (bytes) return show_bytes(of.most) + " at most";
-      return fmt::format("{} ({} to {})", show_number(of.median, 3), show_number(of.low, 3),
-                         show_number(of.high, 3));
-    };
-    line(fit(fmt::format("  {:<17}{:<26}{:<26}x {}{}", level.name, side(level.a), side(level.b),
-                         show_number(level.ratio(), 3), level.clear() ? " *" : ""),
+    line(fit(fmt::format("  {:<17}{:<26}{:<26}x {}{}", level.name, show_level(level, level.a),
+                         show_level(level, level.b), show_number(level.ratio(), 3),
+                         level.clear() ? " *" : ""),
              width_));
   }
 

@@ -176,14 +176,33 @@ std::string same_advice(const Comparison& comparison) {
     return fmt::format("before B replaces A look at what differs beside the outcome: {}", signals);
   if (comparison.leading().ending.basis == Basis::seeds)
     return "nothing: B is what a further seed of A could be";
+  if (comparison.leading().ending.basis == Basis::groups)
+    return "nothing: seeds of one configuration end as far apart as these two do";
   return "nothing; to see smaller differences give 3 or more runs of A with other seeds (--noise "
          "RUN...)";
+}
+
+std::string groups_noise(const Comparison& comparison) {
+  const compare::Ending& end = comparison.leading().ending;
+  const std::string how = end.runs_a == 1 ? "Student's t, A judged as a further run of B's"
+                                          : "Welch's t on the means of both sides";
+  return fmt::format(
+      "{} run{} of A against {} of B ({}, {} degrees of freedom, {:.0f} % error over {} outcome{})",
+      end.runs_a, end.runs_a == 1 ? "" : "s", end.runs_b, how, show_number(end.freedom, 2),
+      100 * compare::k_level_seeds, comparison.outcomes, comparison.outcomes == 1 ? "" : "s");
 }
 
 }  // namespace
 
 std::string show_place(compare::Axis axis, double at) {
   return axis == compare::Axis::step ? fmt::format("step {:.0f}", at) : show_count(at) + " tokens";
+}
+
+std::string show_level(const compare::Level& level, const compare::Level::Side& side) {
+  if (level.role == Role::memory_bytes || level.role == Role::host_memory_bytes)
+    return show_bytes(side.most) + " at most";
+  return fmt::format("{} ({} to {})", show_number(side.median, 3), show_number(side.low, 3),
+                     show_number(side.high, 3));
 }
 
 std::string compare_headline(const Comparison& comparison) {
@@ -239,6 +258,7 @@ std::string compare_noise(const Comparison& comparison) {
     if (runs < 4) text += "; so few see large differences only, 3 further seeds see far more";
     return text;
   }
+  if (end.basis == Basis::groups) return groups_noise(comparison);
   if (end.basis == Basis::within)
     return fmt::format(
         "the scatter inside the two runs (Student's t on the paired differences of the last {} "

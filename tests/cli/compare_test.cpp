@@ -52,6 +52,41 @@ TEST(CompareCommand, SaysWhichRunBrokeAndWhichSettingToLookAt) {
   EXPECT_THAT(said.out, HasSubstr("training_args.json:6"));
 }
 
+TEST(CompareCommand, SeveralRunsASideAreComparedByTheirMeans) {
+  const std::string runs = "--a " + made("seed0") + " " + made("seed1") + " " + made("seed2") +
+                           " --b " + made("seed3") + " " + made("seed4");
+  const Said said = run_program("% compare --json " + runs);
+  EXPECT_EQ(said.status, 0) << said.error;
+  const auto told = nlohmann::json::parse(said.out);
+  EXPECT_EQ(told["runs"]["noise"].size(), 2U);
+  EXPECT_EQ(told["runs"]["noise_b"].size(), 1U);
+  EXPECT_EQ(metric(told, "loss")["end"]["basis"], "groups");
+  EXPECT_THAT(run_program("% compare " + runs).out,
+              HasSubstr("3 runs of A against 2 of B (Welch's t"));
+}
+
+TEST(CompareCommand, AsksForTwoSides) {
+  EXPECT_EQ(run_program("% compare " + made("seed0")).status, 2);
+  EXPECT_EQ(run_program("% compare --a " + made("seed0")).status, 2);
+  EXPECT_EQ(
+      run_program("% compare " + made("seed0") + " " + made("seed1") + " --b " + made("seed2"))
+          .status,
+      2);
+}
+
+TEST(CompareCommand, WritesAPageThatLoadsNothing) {
+  const Folder folder;
+  const Said said = run_program("% compare " + made("seed0") + " " + made("labels") + " --html " +
+                                (folder / "page.html"));
+  EXPECT_EQ(said.status, 1) << said.error;
+  const std::string page = content(folder / "page.html");
+  EXPECT_THAT(page, HasSubstr("the runs differ"));
+  EXPECT_THAT(page, HasSubstr("<svg"));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_EQ(page.find("http://"), std::string::npos);
+  EXPECT_EQ(page.find("https://"), std::string::npos);
+}
+
 TEST(CompareCommand, LinesStayWithinEightyColumns) {
   const Said said =
       run_program("% compare --verbose " + example("healthy") + " " + example("overfitting"));

@@ -20,7 +20,7 @@ constexpr std::size_t k_size = 200;
 
 Comparison compared(const aplomb::Run& a, const aplomb::Run& b,
                     const std::vector<aplomb::Run>& seeds = {}) {
-  auto made = compare_runs(a, b, seeds, Axis::step);
+  auto made = compare_runs(a, b, {seeds, {}}, Axis::step);
   EXPECT_TRUE(made) << (made ? "" : made.error().text);
   return made ? std::move(*made) : Comparison{};
 }
@@ -109,7 +109,7 @@ TEST(Compare, ACopyOfTheBaselineIsNoNoise) {
                                    {run_with_loss("c", falling_loss(1, k_size))});
   EXPECT_EQ(made.leading().ending.basis, Basis::within);
   ASSERT_FALSE(made.notes.empty());
-  EXPECT_THAT(made.notes.back(), HasSubstr("very numbers of A"));
+  EXPECT_THAT(made.notes.back(), HasSubstr("very numbers of the first"));
 }
 
 TEST(Compare, RunsOfOtherLengthAreComparedAsFarAsBothGo) {

@@ -41,7 +41,7 @@ TEST(Curve, NothingInCommonGivesNoPairs) {
 
 TEST(TokenClock, TakesTheRunningCountElseTheTokensOfAStep) {
   aplomb::Run counted = test::run_with_loss("a", {3, 2, 1});
-  test::add_series(counted, "train/num_tokens", Role::other, {100, 250, 400});
+  test::add_series(counted, "tokens_seen", Role::other, {100, 250, 400});
   const Curve loss = curve_of(*counted.find("loss"), StepKind::explicit_);
   EXPECT_EQ(TokenClock::of(counted)->over_tokens(loss).at, (std::vector<double>{100, 250, 400}));
 
@@ -53,7 +53,7 @@ TEST(TokenClock, TakesTheRunningCountElseTheTokensOfAStep) {
 
 TEST(TokenClock, TokensOfEachBatchAreNoRunningCount) {
   aplomb::Run run = test::run_with_loss("a", {3, 2, 1});
-  test::add_series(run, "tokens", Role::other, {512, 490, 512});
+  test::add_series(run, "tokens_seen", Role::other, {512, 490, 512});
   EXPECT_FALSE(TokenClock::of(run));
 }
 

@@ -87,18 +87,61 @@ TEST(Ending, SeedsSayWhatIsNoise) {
     const std::vector<std::vector<double>> seeds = {run(2), run(3), run(4)};
     std::vector<double> b = run(1);
     blind += ending_of(pairs_of(run(0), b), {}).beyond_noise(1) ? 1 : 0;
-    alarms += ending_of(pairs_of(run(0), b), seeds).beyond_noise(1) ? 1 : 0;
+    alarms += ending_of(pairs_of(run(0), b), {seeds, {}}).beyond_noise(1) ? 1 : 0;
     for (double& each : b) each += 1;
-    found += ending_of(pairs_of(run(0), b), seeds).beyond_noise(1) ? 1 : 0;
+    found += ending_of(pairs_of(run(0), b), {seeds, {}}).beyond_noise(1) ? 1 : 0;
   }
   EXPECT_GT(blind, 100);
   EXPECT_LE(alarms, 18);  // 10 expected at 5 %; more than 18 have a chance of 0.6 %
   EXPECT_GE(found, 195);
 }
 
+TEST(Ending, RunsOfBothSidesAreComparedByTheirMeans) {
+  int alarms = 0;
+  int found = 0;
+  int found_by_one = 0;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    const auto run = [&](std::uint64_t which, double shift) {
+      std::vector<double> values = falling_loss(20 * draw + which, k_size, 0.05, 0.1);
+      for (double& each : values) each += shift;
+      return values;
+    };
+    const std::vector<std::vector<double>> more = {run(2, 0), run(3, 0), run(4, 0)};
+    const auto judged = [&](double shift) {
+      return ending_of(pairs_of(run(1, 0), run(5, shift)),
+                       {more, {run(6, shift), run(7, shift), run(8, shift)}});
+    };
+    alarms += judged(0).beyond_noise(1) ? 1 : 0;
+    const Ending apart = judged(0.35);
+    EXPECT_EQ(apart.basis, Basis::groups);
+    EXPECT_EQ(apart.runs_a, 4U);
+    EXPECT_EQ(apart.runs_b, 4U);
+    found += apart.beyond_noise(1) ? 1 : 0;
+    found_by_one +=
+        ending_of(pairs_of(run(1, 0), run(5, 0.35)), {more, {}}).beyond_noise(1) ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 18);  // 10 expected at 5 %
+  EXPECT_GT(found, 170);
+  EXPECT_GT(found, found_by_one + 40);  // what the further runs of B are for
+}
+
+TEST(Ending, OneRunOfTheBaselineIsJudgedByTheSeedsOfTheOther) {
+  const auto run = [](std::uint64_t seed, double shift) {
+    std::vector<double> values = falling_loss(seed, k_size, 0.05, 0.1);
+    for (double& each : values) each += shift;
+    return values;
+  };
+  const std::vector<std::vector<double>> more = {run(3, 2), run(4, 2), run(5, 2)};
+  const Ending ending = ending_of(pairs_of(run(1, 0), run(2, 2)), {{}, more});
+  EXPECT_EQ(ending.basis, Basis::groups);
+  EXPECT_DOUBLE_EQ(ending.freedom, 3);
+  EXPECT_TRUE(ending.beyond_noise(1));
+  EXPECT_NEAR(ending.difference(), 2, 0.4);
+}
+
 TEST(Ending, OneSeedSeesOnlyTheVeryLarge) {
   const auto run = [](std::uint64_t seed) { return falling_loss(seed, k_size, 0.05, 0.1); };
-  const Ending ending = ending_of(pairs_of(run(1), run(2)), {run(3)});
+  const Ending ending = ending_of(pairs_of(run(1), run(2)), {{run(3)}, {}});
   EXPECT_DOUBLE_EQ(ending.freedom, 1);
   EXPECT_FALSE(ending.beyond_noise(1));
 }
