@@ -31,7 +31,7 @@ constexpr const char* k_compare_style =
     ".cmp .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
     ".cmp th{font-weight:600;color:var(--soft);font-size:.82rem}"
     ".cmp .far td{font-weight:650}.cmp small{display:block;color:var(--soft);font-weight:400;"
-    "overflow-wrap:anywhere}.wide{overflow-x:auto}";
+    "overflow-wrap:anywhere}.wide{overflow-x:auto}.cmp td:first-child{white-space:nowrap}";
 
 /// One metric of both runs as the charts of the page take it.
 struct Drawn {

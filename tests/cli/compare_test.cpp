@@ -60,7 +60,7 @@ TEST(CompareCommand, SeveralRunsASideAreComparedByTheirMeans) {
   const auto told = nlohmann::json::parse(said.out);
   EXPECT_EQ(told["runs"]["noise"].size(), 2U);
   EXPECT_EQ(told["runs"]["noise_b"].size(), 1U);
-  EXPECT_EQ(metric(told, "loss")["end"]["basis"], "groups");
+  EXPECT_EQ(metric(told, "loss")["end"]["noise_from"], "groups");
   EXPECT_THAT(run_program("% compare " + runs).out,
               HasSubstr("3 runs of A against 2 of B (Welch's t"));
 }
