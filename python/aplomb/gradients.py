@@ -9,6 +9,8 @@ from aplomb import _core
 from aplomb.sharding import copies_of, is_sharded, local_part, without_sums_to_come
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import torch
 
 Group = tuple[int, float]  # non-finite elements, sum of squares over the finite ones
@@ -100,7 +102,7 @@ class Gradients:
         groups = _core.measure(address, size, dtype, group, self._count, self._threads)
         return _with_others(groups, elsewhere) if elsewhere else groups
 
-    def scale(self, factor: float, group_factors: list[float]) -> None:
+    def scale(self, factor: float, group_factors: Sequence[float]) -> None:
         import torch
 
         by_factor: dict[float, list[torch.Tensor]] = {}
