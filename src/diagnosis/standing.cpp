@@ -147,6 +147,18 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   return !likely && samples < k_scrap_samples ? Standing::insufficient : Standing::warning;
 }
 
+namespace {
+
+/// What a memory snapshot shows, where it is all that there is.
+const Event* snapshot_of(const Run& run) {
+  const auto found = std::find_if(run.events.begin(), run.events.end(), [](const Event& event) {
+    return event.kind == "memory-snapshot";
+  });
+  return found == run.events.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
                            const Ranking& ranking, Standing standing) {
   const Symptom* worst = nullptr;
@@ -169,6 +181,7 @@ std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
     case Standing::healthy:
       return "Nothing wrong found: the metrics look like those of a run that trains.";
     case Standing::insufficient:
+      if (const Event* snapshot = snapshot_of(run)) return snapshot->text + ".";
       return seen.empty()
                  ? "Too little to judge: nothing wrong was found, and next to nothing was read."
                  : fmt::format("{}; the cause cannot be told from this alone.", seen);
