@@ -46,12 +46,13 @@ struct DatasetOptions {
   std::int64_t max_length = 1024;  ///< tokens of a sample, > 1
   TooLong too_long = TooLong::truncate;
   DataFormat format = DataFormat::automatic;
-  bool train_on_prompt = false;     ///< true: the prompt (all turns of a chat) counts too
-  bool append_eos = true;           ///< ends every sample; the end of a chat is its template's
-  std::int64_t embedding_rows = 0;  ///< of the model; ids from here on are defects. 0: not checked
-  std::int64_t max_samples = 0;     ///< read only the first so many rows; 0: all
-  double most_defects = 0.05;       ///< share of rows that may be left out before open() fails
-  unsigned threads = 0;             ///< 0: one a core
+  bool train_on_prompt = false;  ///< true: the prompt (all turns of a chat) counts too
+  bool append_eos = true;        ///< ends every sample; the end of a chat is its template's
+  std::int64_t embedding_rows =
+      0;  ///< of the model; the vocabulary must fit it, ids from here on are defects. 0: unknown
+  std::int64_t max_samples = 0;  ///< read only the first so many rows; 0: all
+  double most_defects = 0.05;    ///< share of rows that may be left out before open() fails
+  unsigned threads = 0;          ///< 0: one a core
 };
 
 enum class SampleFault { unreadable, unknown_fields, empty, too_long, all_masked, id_out_of_range };
@@ -101,6 +102,9 @@ class Dataset {
   std::uint64_t tokens() const { return tokens_.size(); }
   std::uint64_t counted_tokens() const { return counted_; }
   std::int64_t longest() const { return longest_; }
+  /// What stands where a row has no token. The codec's padding token; where the model has no row
+  /// for it, the model's last row stands in: a model never looks at padding (batch.h: segments) and
+  /// no gradient comes from it, so its embedding need not grow, and an adapter still fits its base.
   std::int32_t pad() const { return pad_; }
   DataFormat format() const { return format_; }
   /// Rows cut at max_length.

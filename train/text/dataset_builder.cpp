@@ -73,6 +73,7 @@ class DatasetBuilder {
   Result<Dataset> build(const std::vector<std::filesystem::path>& paths);
 
  private:
+  Result<void> check_vocabulary();
   Result<void> read_files(const std::vector<std::filesystem::path>& paths);
   Result<void> prepare_format();
   void encode_all();
@@ -103,7 +104,8 @@ Result<Dataset> DatasetBuilder::build(const std::vector<std::filesystem::path>& 
                 fmt::format("[data] a maximum length of {} tokens: at least 2 are needed, one to "
                             "predict the next from",
                             options_.max_length));
-  Result<void> done = read_files(paths);
+  Result<void> done = check_vocabulary();
+  if (done) done = read_files(paths);
   if (done) done = prepare_format();
   if (!done) return tl::unexpected<Error>(done.error());
   encode_all();
@@ -112,6 +114,22 @@ Result<Dataset> DatasetBuilder::build(const std::vector<std::filesystem::path>& 
   if (!done) return tl::unexpected<Error>(done.error());
   finish();
   return std::move(made_);
+}
+
+Result<void> DatasetBuilder::check_vocabulary() {
+  made_.pad_ = codec_.pad;
+  const std::int64_t rows = options_.embedding_rows;
+  if (rows <= 0) return {};
+  const std::string doubt = codec_.doubt(rows);
+  if (!doubt.empty()) made_.notices_.push_back(doubt);
+  if (codec_.pad >= rows) {
+    made_.pad_ = static_cast<std::int32_t>(rows - 1);
+    made_.notices_.push_back(
+        fmt::format("the model has no row for the padding token (id {}): where rows are filled up, "
+                    "id {} stands in; it is masked from attention and loss, so nothing learns it",
+                    codec_.pad, made_.pad_));
+  }
+  return codec_.fits(rows);
 }
 
 Result<void> DatasetBuilder::read_files(const std::vector<std::filesystem::path>& paths) {
@@ -262,7 +280,6 @@ Result<void> DatasetBuilder::judge() const {
 }
 
 void DatasetBuilder::finish() {
-  made_.pad_ = codec_.pad;
   made_.tokens_.shrink_to_fit();
   std::uint64_t hash = mixed(0, made_.size());
   for (const std::int32_t token : made_.tokens_) {

@@ -9,6 +9,7 @@
 
 #include "checkpoint/mapped_file.h"
 #include "train/text/json_access.h"
+#include "train/text/tokenizer_parts.h"
 
 namespace aplomb::train {
 
@@ -182,17 +183,28 @@ Result<TextCodec> TextCodec::open(const fs::path& folder) {
 }
 
 Result<void> TextCodec::fits(std::int64_t embedding_rows) const {
-  const std::int64_t own = rows_needed() - (pad_added ? 1 : 0);
+  const auto own = static_cast<std::int64_t>(tokenizer.parts().token_texts.size());
   if (own <= embedding_rows) return {};
   return fail(
       ErrorCode::bad_format,
-      fmt::format("[tokenizer] {}: the tokenizer has ids up to {}, the model's embedding has "
-                  "only {} rows; tokenizer and model are not of one family, or tokens were "
-                  "added without resizing the embedding: take both from the same folder",
+      fmt::format("[tokenizer] {}: the vocabulary has ids up to {}, the model's embedding only "
+                  "{} rows; tokenizer and model are not of one family: take both from the "
+                  "same folder",
                   folder, own - 1, embedding_rows));
 }
 
 std::string TextCodec::doubt(std::int64_t embedding_rows) const {
+  std::string beyond;
+  for (const AddedToken& token : tokenizer.added_tokens()) {
+    const bool ours = pad_added && token.id == pad;
+    if (token.id >= embedding_rows && !ours)
+      beyond += fmt::format("{}\"{}\" ({})", beyond.empty() ? "" : ", ", token.content, token.id);
+  }
+  if (!beyond.empty())
+    return fmt::format(
+        "the model's embedding has {} rows and none for the added tokens {}; samples "
+        "that use them are left out",
+        embedding_rows, beyond);
   // Rows beyond the vocabulary are common (rounded up for the hardware: 0.3 % in Qwen 2.5, 0.2 % in
   // Phi 3); a tenth is more than any such rounding of a vocabulary of thousands.
   const std::int64_t spare = embedding_rows - rows_needed();

@@ -28,14 +28,14 @@ struct TextCodec {
   explicit TextCodec(Tokenizer of) : tokenizer(std::move(of)) {}
   static Result<TextCodec> open(const std::filesystem::path& folder);
 
-  /// For a model of `embedding_rows`: nothing where every id has a row. A padding token that was
-  /// added here may need one more row: `rows_needed` tells, and resizing is the model's part.
-  /// Error: the tokenizer is not this model's.
+  /// Error: the vocabulary does not fit a model of `embedding_rows` (the tokenizer is not this
+  /// model's). Added tokens without a row are no error: doubt() tells of them.
   Result<void> fits(std::int64_t embedding_rows) const;
-  /// Why the model may not be this tokenizer's although every id has a row: far more rows than
-  /// tokens. Empty: nothing to say.
+  /// What is odd about this tokenizer with that model: added tokens without a row, or far more rows
+  /// than tokens. Empty: nothing.
   std::string doubt(std::int64_t embedding_rows) const;
-  /// Rows that an embedding needs for this tokenizer, the added padding token included.
+  /// Rows that an embedding needs for this tokenizer, the added padding token included. A model
+  /// that has fewer is not resized for the sake of padding: see Dataset::pad().
   std::int64_t rows_needed() const { return tokenizer.vocabulary(); }
 
   Tokenizer tokenizer;

@@ -151,10 +151,26 @@ TEST_F(DatasetTest, LongSamplesAreCutOrDroppedAndAPromptThatFillsAllIsADefect) {
   EXPECT_EQ(dropped->defects()[1].fault, SampleFault::too_long);
 }
 
-TEST_F(DatasetTest, IdsBeyondTheEmbeddingAreDefects) {
+TEST_F(DatasetTest, AVocabularyThatIsNotTheModelsIsAnError) {
   const auto data = open(R"({"text": "ab"})", {.embedding_rows = 10});
   ASSERT_FALSE(data);
-  EXPECT_THAT(data.error().text, HasSubstr("embedding ends at 9"));
+  EXPECT_THAT(data.error().text, HasSubstr("not of one family"));
+}
+
+TEST_F(DatasetTest, IdsBeyondTheEmbeddingAreDefects) {
+  const std::string rows = "{\"text\": \"ab\"}\n{\"text\": \"a<|e|>\"}\n";
+  const auto data = open(rows, {.embedding_rows = 261, .most_defects = 0.5});
+  ASSERT_TRUE(data) << data.error().text;
+  ASSERT_THAT(data->defects(), SizeIs(1));
+  EXPECT_EQ(data->defects()[0].fault, SampleFault::id_out_of_range);
+  EXPECT_THAT(data->defects()[0].text, HasSubstr("embedding ends at 260"));
+}
+
+TEST_F(DatasetTest, PaddingIsAnIdThatTheModelHas) {
+  const std::string rows = "{\"text\": \"ab\"}\n";
+  EXPECT_EQ(open(rows)->pad(), 262);
+  EXPECT_EQ(open(rows, {.embedding_rows = 320})->pad(), 262);
+  EXPECT_EQ(open(rows, {.embedding_rows = 262})->pad(), 261);
 }
 
 TEST_F(DatasetTest, FilesThatAreNoJsonAreNamedForWhatTheyAre) {
