@@ -127,11 +127,8 @@ void RowWalk::turn_object(simdjson::dom::object object) {
     const std::string_view key = field.key;
     if (key == "role" || key == "from") {
       if (field.value.get(role) != simdjson::SUCCESS) role = {};
-    } else if (key == "content" || key == "value") {
-      if (field.value.is_null()) continue;
-      gather(field.value, size, row_.hash, blank);
-      spoken = true;
-    } else if (key == "tool_calls" || key == "function_call") {
+    } else if (key == "content" || key == "value" || key == "tool_calls" ||
+               key == "function_call") {
       if (field.value.is_null()) continue;  // column files hold null where JSON has no key
       gather(field.value, size, row_.hash, blank);
       spoken = true;
