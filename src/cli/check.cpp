@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "core/text.h"
+#include "knowledge/hardware.h"
 #include "report/renderer.h"
 
 namespace aplomb {
@@ -69,6 +70,10 @@ class CheckCommand : public Command {
       complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
       return k_exit_usage;
     }
+    if (!options_.gpu.empty() && !knowledge::find_gpu(options_.gpu))
+      complain(sanitize(options_.gpu) +
+               ": no card that is known; the rules that need one are silent. Write it as "
+               "nvidia-smi does.");
     Progress progress(is_terminal_error());
     CheckOptions how;
     how.gpu = options_.gpu;

@@ -39,6 +39,7 @@ class Asked {
     logits();
     precision();
     disagreement();
+    driver();
   }
 
  private:
@@ -90,6 +91,7 @@ class Asked {
   void logits();
   void precision();
   void disagreement();
+  void driver();
   std::optional<double> ranks() const;
 
   const Run& run_;

@@ -196,4 +196,23 @@ void Asked::disagreement() {
   }
 }
 
+/// A program built for a later major version of CUDA than the driver knows cannot start on it;
+/// minor versions of one major run on each other's drivers since CUDA 11.
+void Asked::driver() {
+  std::string built = text("env.cuda");
+  const std::string torch = text("env.torch");
+  const std::size_t tag = torch.find("+cu");
+  if (built.empty() && tag != std::string::npos && torch.size() >= tag + 5)
+    built = torch.substr(tag + 3, 2);  // +cu124: the first two digits are the major version
+  const auto major = [](const std::string& version) {
+    return parse_number(version.substr(0, version.find('.')));
+  };
+  const auto needed = major(built);
+  const auto known = major(text("env.cuda_driver"));
+  if (!needed || !known) return;
+  set("asked.driver_old", *needed > *known,
+      fmt::format("built for CUDA {}, the driver goes up to {}", built, text("env.cuda_driver")),
+      {"env.cuda", "env.torch", "env.cuda_driver"});
+}
+
 }  // namespace aplomb

@@ -109,6 +109,13 @@ TEST(CheckCommand, AuditsProgramsAndSaysWhereItCannot) {
   EXPECT_THAT(without.out, HasSubstr("the code was not audited: there is no python3"));
 }
 
+TEST(CheckCommand, SaysThatACardIsNotKnown) {
+  const Folder folder;
+  const std::string path = folder.write("train.yml", "base_model: m\nlearning_rate: 0.0001\n");
+  EXPECT_THAT(run_program("% check --gpu FooCard " + path).error, HasSubstr("FooCard: no card"));
+  EXPECT_EQ(run_program("% check --gpu 'NVIDIA A100 80GB' " + path).error, "");
+}
+
 TEST(CheckCommand, SaysTwoForWhatIsNotThereOrHoldsNothing) {
   EXPECT_EQ(run_program("% check /nonexistent/train.yml").status, 2);
   const Folder folder;
