@@ -222,14 +222,17 @@ class Findings {
     const double trained = tally_.length == 0 ? 0
                                               : 100.0 * static_cast<double>(tally_.trained) /
                                                     static_cast<double>(tally_.length);
-    std::string told = fmt::format(
-        "Lengths in {}: half below about {}, 95 % below about {}, longest {} ({}). {} % of it "
-        "trains.",
-        unit, tally_.lengths.quantile(0.5), tally_.lengths.quantile(0.95), tally_.longest,
-        histogram(), show_number(trained, 3));
+    const auto below = [&](double share) {
+      return std::min(tally_.lengths.quantile(share), tally_.longest);
+    };
+    // The histogram comes last: a terminal cuts a note after some lines.
+    std::string told =
+        fmt::format("{} % trains. Lengths: half up to {}, 95 % up to {}, all up to {}.",
+                    show_number(trained, 3), below(0.5), below(0.95), tally_.longest);
     if (micro_ > 1 && tally_.padded > 0)
-      told += fmt::format(" In batches of {} {} % is padding; packing would take {} times fewer.",
-                          micro_, show_number(100 * waste(), 2), show_number(1 / (1 - waste()), 2));
+      told += fmt::format(" {} % padding in batches of {}; packed, {} times fewer.",
+                          show_number(100 * waste(), 2), micro_, show_number(1 / (1 - waste()), 2));
+    told += " By length: " + histogram() + ".";
     if (!tally_.all_compared)
       told += fmt::format(" Repeated rows were looked for among the first {}.", SeenRows::k_most);
     add("data.said", "note", fmt::format("{} rows, {} {}", tally_.rows, tally_.length, unit), told,
