@@ -138,4 +138,8 @@ Tensor DecoderStack::forward(const Tensor& ids, const LayerInput& input) const {
   return norm_->forward(x, compute_);
 }
 
+void DecoderStack::set_attention(Attention kind) {
+  for (const auto& layer : layers_) layer->set_attention(kind);
+}
+
 }  // namespace aplomb::train

@@ -40,6 +40,7 @@ class SelfAttention : public torch::nn::Module {
  public:
   SelfAttention(const ModelConfig& config, std::size_t layer, const ModelOptions& options);
   torch::Tensor forward(const torch::Tensor& x, const LayerInput& input) const;
+  void set_attention(Attention kind) { kind_ = kind; }
 
  private:
   std::shared_ptr<Linear> q_proj_, k_proj_, v_proj_, o_proj_;
@@ -65,6 +66,7 @@ class DecoderLayer : public torch::nn::Module {
  public:
   DecoderLayer(const ModelConfig& config, std::size_t layer, const ModelOptions& options);
   torch::Tensor forward(const torch::Tensor& x, const LayerInput& input) const;
+  void set_attention(Attention kind) { self_attn_->set_attention(kind); }
 
  private:
   std::shared_ptr<RmsNorm> input_layernorm_, post_attention_layernorm_;
@@ -85,6 +87,8 @@ class DecoderStack : public torch::nn::Module {
   DecoderStack(const ModelConfig& config, const ModelOptions& options);
   /// ids [B, T] int64 -> [B, T, F] in the compute dtype.
   torch::Tensor forward(const torch::Tensor& ids, const LayerInput& input) const;
+  /// Of all layers, from the next pass on.
+  void set_attention(Attention kind);
 
   std::shared_ptr<Embedding> embed_tokens;
 

@@ -104,6 +104,11 @@ LossSum LanguageModel::loss(const ModelInput& input) {
   return {loss.total, count, loss.cross_entropy, loss.z};
 }
 
+void LanguageModel::set_attention(Attention kind) {
+  options_.attention = kind;
+  model_->set_attention(kind);
+}
+
 void LanguageModel::train_all_parameters() {
   for (Tensor& each : parameters()) {
     each.set_data(each.detach().to(torch::kFloat32));

@@ -63,6 +63,8 @@ class LanguageModel : public torch::nn::Module {
   LossSum loss(const TokenBatch& batch);
   LossSum loss(const ModelInput& input);
 
+  /// Another kernel of attention, from the next pass on.
+  void set_attention(Attention kind);
   /// Full fine-tuning: every parameter becomes fp32 and trains.
   void train_all_parameters();
   /// Those that train, in the order of named_parameters().
