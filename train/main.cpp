@@ -1,17 +1,51 @@
-/// aplomb-train: the trainer. So far it only says what it was built with.
+/// aplomb-train: the program behind `aplomb train`.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <torch/version.h>
 
-#include <string_view>
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <vector>
 
 #include "core/version.h"
+#include "train/loop/options.h"
+#include "train/loop/run.h"
+
+namespace {
+
+std::atomic<bool> stop_wanted = false;
+
+/// The first signal asks for a checkpoint and the end; a second one ends at once.
+void note_stop(int number) {
+  stop_wanted = true;
+  std::signal(number, SIG_DFL);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string_view(argv[1]) == "--version") {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 1 && words[0] == "--version") {
     fmt::print("aplomb-train {} (LibTorch {})\n", aplomb::version(), TORCH_VERSION);
     return 0;
   }
-  fmt::print(stderr, "usage: aplomb-train --version\n");
+  try {
+    aplomb::train::TrainOptions options;
+    const aplomb::train::Parsed parsed = aplomb::train::parse_options(std::move(words), options);
+    if (parsed.stop) {
+      fmt::print(parsed.status == 0 ? stdout : stderr, "{}\n", parsed.text);
+      return parsed.status;
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGINT, note_stop);
+    std::signal(SIGTERM, note_stop);
+    return aplomb::train::run_training(options, [] { return stop_wanted.load(); });
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "aplomb train: out of memory\n");
+  } catch (const std::exception& fault) {
+    fmt::print(stderr, "aplomb train: a fault of its own, please report it: {}\n", fault.what());
+  }
   return 2;
 }

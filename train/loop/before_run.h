@@ -1,0 +1,21 @@
+#pragma once
+/// What `aplomb check` and `aplomb plan` say of a run before its first step, in-process.
+
+#include <string>
+#include <vector>
+
+#include "record/run.h"
+#include "train/loop/live_judge.h"
+
+namespace aplomb::train {
+
+struct Forecast {
+  std::vector<Said> said;   ///< findings of at least `warning`, then the plan in one line
+  double needed_bytes = 0;  ///< by the plan; 0: unknown
+  bool fits = true;         ///< beside `free_bytes`
+};
+
+/// `free_bytes`: of the device's memory; 0: unknown.
+Forecast judge_before(const std::vector<Setting>& settings, double free_bytes);
+
+}  // namespace aplomb::train

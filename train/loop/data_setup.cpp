@@ -1,0 +1,123 @@
+#include "train/loop/data_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+
+namespace aplomb::train {
+namespace {
+
+DatasetOptions dataset_options(const TrainOptions& options, std::int64_t embedding_rows) {
+  DatasetOptions out;
+  out.max_length = options.data.cutoff_len;
+  out.train_on_prompt = options.data.train_on_inputs;
+  out.embedding_rows = embedding_rows;
+  out.threads = static_cast<unsigned>(options.precision.threads);
+  return out;
+}
+
+std::vector<std::uint64_t> all_of(const Dataset& data) {
+  std::vector<std::uint64_t> samples(data.size());
+  std::iota(samples.begin(), samples.end(), std::uint64_t{0});
+  return samples;
+}
+
+void tell(const Dataset& data, const std::string& path, std::vector<std::string>& notices) {
+  notices.push_back(fmt::format("{}: {} samples, {} tokens, {} of them count in the loss", path,
+                                data.size(), data.tokens(), data.counted_tokens()));
+  for (const std::string& each : data.notices()) notices.push_back(each);
+}
+
+struct Samples {
+  std::vector<std::uint64_t> train;
+  std::vector<std::uint64_t> eval;
+};
+
+Result<Samples> split(const TrainOptions& options, const DataSetup& setup) {
+  if (setup.eval_data) return Samples{all_of(*setup.data), all_of(*setup.eval_data)};
+  const double held_out = options.data.val_set_size;
+  if (!(held_out > 0)) return Samples{all_of(*setup.data), {}};
+  SplitOptions how;
+  how.seed = options.length.seed;
+  if (held_out < 1) {
+    how.share = held_out;
+  } else {
+    how.samples = static_cast<std::int64_t>(held_out);
+  }
+  auto made = setup.data->split(how);
+  if (!made) return tl::unexpected(made.error());
+  return Samples{std::move(made->train), std::move(made->validation)};
+}
+
+Result<void> open_streams(const TrainOptions& options, Samples samples, std::int64_t rank,
+                          std::int64_t world, DataSetup& setup) {
+  BatchOptions how;
+  how.rows = std::min(options.length.per_device_train_batch_size, options.length.batch_size);
+  how.columns = options.data.packing ? options.data.cutoff_len : 0;
+  how.packing = options.data.packing;
+  how.shuffle = options.data.shuffle;
+  how.seed = options.length.seed;
+  how.rank = rank;
+  how.world = world;
+  setup.train_samples = samples.train.size();
+  setup.eval_samples = samples.eval.size();
+  auto train = BatchStream::open(*setup.data, std::move(samples.train), how);
+  if (!train) return tl::unexpected(train.error());
+  setup.train = std::make_unique<BatchStream>(std::move(*train));
+  if (samples.eval.empty()) return {};
+  const std::int64_t rows = options.length.per_device_eval_batch_size;
+  how.rows = rows > 0 ? rows : how.rows;
+  how.shuffle = false;
+  how.packing = false;
+  how.columns = 0;
+  auto eval = BatchStream::open(setup.eval_data ? *setup.eval_data : *setup.data,
+                                std::move(samples.eval), how);
+  if (!eval) return tl::unexpected(eval.error());
+  setup.eval = std::make_unique<BatchStream>(std::move(*eval));
+  return {};
+}
+
+Result<std::unique_ptr<Dataset>> read(const std::string& path, const TextCodec& codec,
+                                      const DatasetOptions& how, DataSetup& setup) {
+  auto data = Dataset::open({path}, codec, how);
+  if (!data) return tl::unexpected(data.error());
+  tell(*data, path, setup.notices);
+  return std::make_unique<Dataset>(std::move(*data));
+}
+
+}  // namespace
+
+std::string tokenizer_folder(const TrainOptions& options) {
+  if (!options.model.tokenizer.empty()) return options.model.tokenizer;
+  if (!options.model.base_model.empty()) return options.model.base_model;
+  const std::string parent =
+      std::filesystem::path(options.model.init_random).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
+Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
+                            std::int64_t rank, std::int64_t world) {
+  DataSetup setup;
+  auto codec = TextCodec::open(tokenizer_folder(options));
+  if (!codec) return tl::unexpected(codec.error());
+  setup.codec = std::make_unique<TextCodec>(std::move(*codec));
+  setup.notices = setup.codec->notices;
+  const DatasetOptions how = dataset_options(options, embedding_rows);
+  auto data = read(options.data.data_path, *setup.codec, how, setup);
+  if (!data) return tl::unexpected(data.error());
+  setup.data = std::move(*data);
+  if (!options.data.eval_data_path.empty()) {
+    auto eval = read(options.data.eval_data_path, *setup.codec, how, setup);
+    if (!eval) return tl::unexpected(eval.error());
+    setup.eval_data = std::move(*eval);
+  }
+  auto samples = split(options, setup);
+  if (!samples) return tl::unexpected(samples.error());
+  if (auto opened = open_streams(options, std::move(*samples), rank, world, setup); !opened)
+    return tl::unexpected(opened.error());
+  return setup;
+}
+
+}  // namespace aplomb::train

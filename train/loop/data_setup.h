@@ -1,0 +1,36 @@
+#pragma once
+/// The data of a run: tokenizer, samples, their split, and the streams of batches.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "train/loop/options.h"
+#include "train/text/batch_stream.h"
+#include "train/text/dataset.h"
+#include "train/text/text_codec.h"
+
+namespace aplomb::train {
+
+struct DataSetup {
+  std::unique_ptr<TextCodec> codec;
+  std::unique_ptr<Dataset> data;       ///< of training, and of evaluation where it is split off
+  std::unique_ptr<Dataset> eval_data;  ///< of a file of its own
+  std::unique_ptr<BatchStream> train;
+  std::unique_ptr<BatchStream> eval;  ///< null: nothing is held out
+  std::uint64_t train_samples = 0;
+  std::uint64_t eval_samples = 0;
+  std::vector<std::string> notices;  ///< for people: what was read, left out, decided
+};
+
+/// Reads everything and checks every sample. `embedding_rows`: of the model, ids from there on are
+/// defects.
+Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
+                            std::int64_t rank, std::int64_t world);
+
+/// The folder with the tokenizer: `--tokenizer`, else the model's.
+std::string tokenizer_folder(const TrainOptions& options);
+
+}  // namespace aplomb::train

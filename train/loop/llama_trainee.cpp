@@ -1,0 +1,164 @@
+#include "train/loop/llama_trainee.h"
+
+#include <fmt/format.h>
+
+#include "train/loop/tensor_file.h"
+#include "train/model/initialise.h"
+#include "train/model/weights.h"
+
+namespace aplomb::train {
+namespace {
+
+ModelOptions model_options(const TrainOptions& options, const Placement& placement) {
+  ModelOptions out;
+  out.device = placement.device;
+  out.compute = placement.compute;
+  // What does not train may be kept in the format that products are made in.
+  out.base = placement.compute;
+  // The ladder begins on its safest rung.
+  const std::string& attention = options.precision.attn_implementation;
+  out.attention = attention == "eager" || attention == "auto" ? Attention::eager : Attention::sdpa;
+  out.gradient_checkpointing = options.precision.use_gradient_checkpointing;
+  out.z_loss = options.model.z_loss;
+  return out;
+}
+
+AdapterOptions adapter_options(const AdapterFlags& flags) {
+  AdapterOptions out;
+  out.rank = flags.lora_r;
+  out.alpha = flags.lora_alpha;
+  out.dropout = flags.lora_dropout;
+  out.targets = flags.target_modules;
+  out.dora = flags.adapter_name == "dora";
+  return out;
+}
+
+Result<std::shared_ptr<LanguageModel>> open_model(const TrainOptions& options,
+                                                  const ModelOptions& how) {
+  if (options.model.init_random.empty()) return load_model(options.model.base_model, how);
+  auto config = read_model_config(options.model.init_random);
+  if (!config) return tl::unexpected(config.error());
+  if (options.model.qk_norm) {
+    config = with_qk_norm(*config);
+    if (!config) return tl::unexpected(config.error());
+  }
+  auto model = std::make_shared<LanguageModel>(*config, how);
+  initialise_weights(*model);
+  return model;
+}
+
+/// `model.layers.0.self_attn.q_proj.lora_A` as PEFT's files call it.
+std::string peft_name(const std::string& name) {
+  constexpr std::string_view k_magnitude = ".lora_magnitude";
+  const bool magnitude =
+      name.size() > k_magnitude.size() &&
+      name.compare(name.size() - k_magnitude.size(), k_magnitude.size(), k_magnitude) == 0;
+  return "base_model.model." + name + (magnitude ? "_vector" : ".weight");
+}
+
+}  // namespace
+
+Result<Placement> choose_placement(const PrecisionFlags& flags) {
+  Placement out;
+  const bool has_cuda = torch::cuda::is_available();
+  const bool wants_cuda = flags.device.rfind("cuda", 0) == 0;
+  if (wants_cuda && !has_cuda) {
+    return fail(ErrorCode::bad_usage,
+                "[options] --device " + flags.device +
+                    ": this LibTorch sees no CUDA device; --device cpu, or install a CUDA build");
+  }
+  try {
+    if (flags.device != "auto") out.device = torch::Device(flags.device);
+    if (flags.device == "auto" && has_cuda) out.device = torch::Device(torch::kCUDA, 0);
+  } catch (const c10::Error& fault) {
+    return fail(ErrorCode::bad_usage,
+                "[options] --device " + flags.device + ": " + fault.what_without_backtrace());
+  }
+  const bool on_gpu = out.device.is_cuda();
+  if (flags.bf16 || (on_gpu && !flags.fp16 && !flags.fp32)) {
+    out.compute = torch::kBFloat16;
+    out.compute_name = "bf16";
+    out.why = flags.bf16 ? "as asked" : "what GPUs since Ampere multiply in";
+  } else if (flags.fp16) {
+    out.compute = torch::kFloat16;
+    out.compute_name = "fp16";
+    out.why = "as asked, with a loss scale";
+  } else {
+    out.why = flags.fp32 ? "as asked" : "the CPU's exact format; --bf16 where it has bf16 products";
+  }
+  return out;
+}
+
+Result<std::unique_ptr<LlamaTrainee>> LlamaTrainee::open(const TrainOptions& options,
+                                                         const Placement& placement) {
+  const bool full = options.adapter.adapter_name == "full";
+  auto model = open_model(options, model_options(options, placement));
+  if (!model) return tl::unexpected(model.error());
+  const std::string& base =
+      options.model.base_model.empty() ? options.model.init_random : options.model.base_model;
+  std::unique_ptr<LlamaTrainee> out(new LlamaTrainee(std::move(*model), base));
+  if (full) {
+    out->model_->train_all_parameters();
+  } else if (const std::string& folder = options.adapter.adapter_path; !folder.empty()) {
+    auto own = read_adapter_options(folder);
+    if (!own) return tl::unexpected(own.error());
+    out->adapter_ = std::move(*own);
+    if (auto loaded = load_adapter(*out->model_, folder); !loaded)
+      return tl::unexpected(loaded.error());
+    out->has_adapter_ = true;
+  } else {
+    out->adapter_ = adapter_options(options.adapter);
+    if (auto attached = attach_adapter(*out->model_, out->adapter_); !attached)
+      return tl::unexpected(attached.error());
+    out->has_adapter_ = true;
+  }
+  for (auto& [name, tensor] : out->model_->trainable_parameters())
+    out->trainable_.push_back({name, tensor});
+  out->model_->train();
+  return out;
+}
+
+at::Tensor LlamaTrainee::loss_sum(const TokenBatch& batch) {
+  // A padding token that the tokenizer had to get has no row in the embedding. Nothing attends to
+  // padding and nothing is predicted there, so any row will do.
+  TokenBatch known = batch;
+  for (std::size_t i = 0; i < known.ids.size(); ++i) {
+    if (known.segments[i] < 0 && known.ids[i] >= config().vocab_size) known.ids[i] = 0;
+  }
+  LossSum loss = model_->loss(known);
+  return model_->is_training() ? loss.sum : loss.cross_entropy;
+}
+
+void LlamaTrainee::set_training(bool training) { model_->train(training); }
+
+void LlamaTrainee::set_attention(const std::string& rung) {
+  model_->set_attention(rung == "eager" ? Attention::eager : Attention::sdpa);
+}
+
+Result<void> LlamaTrainee::save(const std::string& folder) {
+  return has_adapter_ ? save_adapter(*model_, adapter_, folder, base_)
+                      : save_full(*model_, folder, torch::kFloat32);
+}
+
+Result<void> LlamaTrainee::save_merged(const std::string& folder) {
+  return save_full(*model_, folder, torch::kFloat32);
+}
+
+Result<void> LlamaTrainee::load(const std::string& folder) {
+  if (has_adapter_) {
+    std::vector<NamedTensor> into;
+    for (const NamedTensor& each : trainable_) into.push_back({peft_name(each.name), each.tensor});
+    return load_tensors(folder + "/adapter_model.safetensors", into);
+  }
+  const auto loaded = load_weights(*model_, folder);
+  if (!loaded) return tl::unexpected(loaded.error());
+  return {};
+}
+
+std::int64_t LlamaTrainee::trainable_count() const {
+  std::int64_t count = 0;
+  for (const NamedTensor& each : trainable_) count += each.tensor.numel();
+  return count;
+}
+
+}  // namespace aplomb::train

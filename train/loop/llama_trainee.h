@@ -1,0 +1,56 @@
+#pragma once
+/// LlamaTrainee: a model of the Llama family, opened or drawn as the options say, with what trains.
+
+#include <memory>
+#include <string>
+
+#include "train/loop/options.h"
+#include "train/loop/trainee.h"
+#include "train/model/adapter.h"
+#include "train/model/language_model.h"
+
+namespace aplomb::train {
+
+/// Where and in which formats a run computes.
+struct Placement {
+  torch::Device device = torch::kCPU;
+  torch::Dtype compute = torch::kFloat32;
+  std::string compute_name = "fp32";  ///< fp32 | bf16 | fp16
+  std::string why;                    ///< one phrase for people
+};
+/// By the flags, else by what the device can: bf16 on a GPU that has it, fp32 elsewhere. Fails
+/// where the device is not there.
+Result<Placement> choose_placement(const PrecisionFlags& flags);
+
+class LlamaTrainee final : public Trainee {
+ public:
+  /// Errors: those of the model's reader, and what cannot be adapted.
+  static Result<std::unique_ptr<LlamaTrainee>> open(const TrainOptions& options,
+                                                    const Placement& placement);
+
+  at::Tensor loss_sum(const TokenBatch& batch) override;
+  const std::vector<NamedTensor>& trainable() const override { return trainable_; }
+  void set_training(bool training) override;
+  std::vector<std::string> attentions() const override { return {"eager", "sdpa"}; }
+  void set_attention(const std::string& rung) override;
+  Result<void> save(const std::string& folder) override;
+  Result<void> load(const std::string& folder) override;
+
+  /// Full weights with the adapter merged in, in fp32.
+  Result<void> save_merged(const std::string& folder);
+  const ModelConfig& config() const { return model_->config(); }
+  bool has_adapter() const { return has_adapter_; }
+  std::int64_t trainable_count() const;
+
+ private:
+  LlamaTrainee(std::shared_ptr<LanguageModel> model, std::string base)
+      : model_(std::move(model)), base_(std::move(base)) {}
+
+  std::shared_ptr<LanguageModel> model_;
+  std::string base_;
+  AdapterOptions adapter_;
+  bool has_adapter_ = false;
+  std::vector<NamedTensor> trainable_;
+};
+
+}  // namespace aplomb::train

@@ -1,0 +1,124 @@
+#include "train/loop/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/version.h"
+#include "train/loop/atomic_folder.h"
+#include "train/loop/before_run.h"
+#include "train/loop/machine.h"
+#include "train/loop/run_settings.h"
+#include "train/loop/training_state.h"
+
+namespace aplomb::train {
+namespace {
+
+Result<void> open_journal(Session& session, const CheckpointStore& store) {
+  const OutputFlags& output = session.options.output;
+  auto from = store.find(output.resume_from_checkpoint);
+  if (!from) return tl::unexpected(from.error());
+  session.resumed_from = *from;
+  JournalOptions how{output.output_dir, output.tensorboard, output.quiet, session.steps.total, -1};
+  if (*from) {
+    const auto state = read_training_state(**from + "/" + k_training_state_file);
+    if (!state) return tl::unexpected(state.error());
+    how.resumed_step = state->step;
+  }
+  auto journal = Journal::open(std::move(how));
+  if (!journal) return tl::unexpected(journal.error());
+  session.journal.emplace(std::move(*journal));
+  return {};
+}
+
+RunSizes sizes_of(const Session& session) {
+  RunSizes sizes;
+  sizes.samples = session.data.train_samples;
+  sizes.eval_samples = session.data.eval_samples;
+  sizes.total_steps = session.steps.total;
+  sizes.longest = session.options.data.packing ? 0 : session.data.data->longest();
+  sizes.pad_id = session.data.codec->pad;
+  sizes.eos_id = session.data.codec->eos.value_or(-1);
+  sizes.compute = session.placement.compute_name;
+  sizes.on_gpu = session.placement.device.is_cuda();
+  return sizes;
+}
+
+}  // namespace
+
+TrainOptions in_force(const Session& session) {
+  TrainOptions options = session.options;
+  options.optim.learning_rate = options.peak_learning_rate();
+  options.optim.warmup_steps = warmup_steps(options.optim, session.steps.total);
+  options.precision.bf16 = session.placement.compute_name == "bf16";
+  options.precision.fp16 = session.placement.compute_name == "fp16";
+  options.precision.fp32 = session.placement.compute_name == "fp32";
+  return options;
+}
+
+Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store) {
+  Session session;
+  session.options = options;
+  auto placement = choose_placement(options.precision);
+  if (!placement) return tl::unexpected(placement.error());
+  session.placement = std::move(*placement);
+  auto config = read_model_config(options.model.init_random.empty() ? options.model.base_model
+                                                                    : options.model.init_random);
+  if (!config) return tl::unexpected(config.error());
+  session.config = std::move(*config);
+  auto data = open_data(options, session.config.vocab_size, 0, 1);
+  if (!data) return tl::unexpected(data.error());
+  session.data = std::move(*data);
+  const LengthFlags& length = options.length;
+  session.accumulation =
+      length.batch_size / std::min(length.batch_size, length.per_device_train_batch_size);
+  session.steps =
+      step_counts(length, session.data.train->batches_per_epoch(), session.accumulation);
+  if (auto opened = open_journal(session, store); !opened) return tl::unexpected(opened.error());
+  return session;
+}
+
+Result<void> introduce(Session& session) {
+  Journal& journal = *session.journal;
+  const TrainOptions options = in_force(session);
+  journal.say(fmt::format("aplomb train {}: {} on {}, products in {} ({})", version(),
+                          options.adapter.adapter_name, session.placement.device.str(),
+                          session.placement.compute_name, session.placement.why));
+  for (const std::string& each : session.data.notices) journal.say("data: " + each);
+  journal.say(fmt::format(
+      "run: {} samples, {} held out; {} steps of {} samples ({} passes of {}); peak learning rate "
+      "{:g}, {} steps of warm-up, then {}",
+      session.data.train_samples, session.data.eval_samples, session.steps.total,
+      options.length.batch_size, session.accumulation,
+      options.length.batch_size / session.accumulation, options.optim.learning_rate,
+      options.optim.warmup_steps, options.optim.lr_scheduler_type));
+  return write_synced(options.output.output_dir + "/train.yaml", options_yaml(options));
+}
+
+bool judge(Session& session) {
+  if (session.options.guard.no_check) return true;
+  const auto settings = canonical_settings(in_force(session), session.config, sizes_of(session));
+  const double free_bytes =
+      session.placement.device.is_cuda() ? 0 : static_cast<double>(available_bytes());
+  const Forecast forecast = judge_before(settings, free_bytes);
+  for (const Said& each : forecast.said) {
+    if (each.severity >= Severity::warning) {
+      session.journal->warn(each.text);
+    } else {
+      session.journal->say(each.text);
+    }
+  }
+  return forecast.fits;
+}
+
+Result<void> open_weights(Session& session) {
+  auto trainee = LlamaTrainee::open(session.options, session.placement);
+  if (!trainee) return tl::unexpected(trainee.error());
+  session.trainee = std::move(*trainee);
+  session.journal->say(fmt::format("model: {}, {} of {} parameters train",
+                                   session.config.architecture, session.trainee->trainable_count(),
+                                   parameter_count(session.config)));
+  return {};
+}
+
+}  // namespace aplomb::train

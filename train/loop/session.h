@@ -1,0 +1,40 @@
+#pragma once
+/// Session: everything that a run opens before its first step, in the order in which it can fail:
+/// options, data, places to write, and the weights last.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/loop/checkpoint_store.h"
+#include "train/loop/data_setup.h"
+#include "train/loop/journal.h"
+#include "train/loop/llama_trainee.h"
+#include "train/loop/options.h"
+#include "train/loop/schedule_plan.h"
+
+namespace aplomb::train {
+
+struct Session {
+  TrainOptions options;
+  Placement placement;
+  ModelConfig config;
+  DataSetup data;
+  StepCounts steps;
+  std::int64_t accumulation = 1;
+  std::optional<std::string> resumed_from;
+  std::optional<Journal> journal;
+  std::unique_ptr<LlamaTrainee> trainee;
+};
+
+/// All but the weights.
+Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store);
+/// The options with what they left to be decided.
+TrainOptions in_force(const Session& session);
+/// Says what is about to be run, and leaves train.yaml.
+Result<void> introduce(Session& session);
+/// What check and plan say. False: the run would not fit into memory.
+bool judge(Session& session);
+Result<void> open_weights(Session& session);
+
+}  // namespace aplomb::train

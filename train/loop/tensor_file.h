@@ -1,0 +1,22 @@
+#pragma once
+/// Named tensors as one safetensors file, and back into tensors that exist.
+///
+/// Every bit is kept. The file is written whole and synced before the call returns; a full disk is
+/// an Error.
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "train/loop/optimizer.h"
+
+namespace aplomb::train {
+
+/// Tensors may lie on any device; they are copied one by one, so no second copy of all is held.
+Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors);
+
+/// Copies the file's tensors into `into`, by name. Fails, with nothing copied, where one is missing
+/// or has another shape or type; tensors that the file has more are an Error, too.
+Result<void> load_tensors(const std::string& path, const std::vector<NamedTensor>& into);
+
+}  // namespace aplomb::train

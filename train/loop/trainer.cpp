@@ -1,0 +1,332 @@
+#include "train/loop/trainer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/text.h"
+#include "guard/trouble.h"
+#include "train/loop/machine.h"
+
+namespace aplomb::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t tokens_of(const TokenBatch& batch) {
+  return std::count_if(batch.segments.begin(), batch.segments.end(),
+                       [](std::int64_t segment) { return segment >= 0; });
+}
+
+/// Micro-batches of the next optimizer step: steps do not reach across epochs.
+std::int64_t passes_of(const BatchStream& data, std::int64_t accumulation) {
+  const std::int64_t left = data.batches_per_epoch() - data.position().index;
+  return std::min(accumulation, left > 0 ? left : data.batches_per_epoch());
+}
+
+/// The position `steps` optimizer steps after `from`.
+DataPosition advance(DataPosition from, std::uint64_t steps, std::int64_t accumulation,
+                     std::int64_t batches) {
+  const std::int64_t per_epoch = (batches + accumulation - 1) / accumulation;
+  const std::int64_t step =
+      (from.index + accumulation - 1) / accumulation + static_cast<std::int64_t>(steps);
+  return {from.epoch + step / per_epoch, step % per_epoch * accumulation};
+}
+
+std::vector<NamedTensor> all_state(Trainee& trainee, Optimizer& optimizer) {
+  std::vector<NamedTensor> all = trainee.trainable();
+  for (NamedTensor& each : optimizer.state()) all.push_back(std::move(each));
+  return all;
+}
+
+// As the guard's own policy counts it (guard/trouble.h).
+constexpr std::int64_t k_calm_before_snapshot = k_sustained_run;
+
+// Two snapshots may take so much of the memory that is free before the first step.
+constexpr double k_snapshot_share = 0.25;
+
+}  // namespace
+
+Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
+    : parts_(parts),
+      plan_(std::move(plan)),
+      guard_(plan_.guard),
+      scan_(plan_.threads),
+      judge_({plan_.schedule.total_steps(), plan_.logging_steps, plan_.guard.max_norm,
+              plan_.vocab_size}),
+      ladder_(plan_.rung_steps > 0 ? parts_.trainee.attentions() : std::vector<std::string>(),
+              plan_.rung_steps),
+      loss_scale_(plan_.guard.keeps_loss_scale ? plan_.guard.initial_loss_scale : 1) {
+  if (plan_.snapshot_steps <= 0 || plan_.guard.rollback_retries == 0) return;
+  snapshots_.emplace(all_state(parts_.trainee, parts_.optimizer));
+  const std::uint64_t available = available_bytes();
+  if (available == 0 || static_cast<double>(snapshots_->bytes()) <
+                            k_snapshot_share * static_cast<double>(available)) {
+    return;
+  }
+  parts_.journal.say(fmt::format(
+      "guard: no snapshots in memory: two of them take {}, {} is free; a rollback is not possible",
+      show_bytes(static_cast<double>(snapshots_->bytes())),
+      show_bytes(static_cast<double>(available))));
+  snapshots_.reset();
+}
+
+Result<Outcome> Trainer::run() {
+  parts_.trainee.set_training(true);
+  if (!ladder_.empty()) parts_.trainee.set_attention(ladder_.rung());
+  window_begin_ = Clock::now();
+  Ending ending = Ending::complete;
+  while (step_ < plan_.schedule.total_steps()) {
+    if (plan_.wants_stop()) {
+      ending = Ending::interrupted;
+      break;
+    }
+    maybe_snapshot();
+    const auto began = Clock::now();
+    const Pass pass = accumulate();
+    const std::int64_t before = step_;
+    const bool taken = apply(pass);
+    climb(taken, pass, std::chrono::duration<double>(Clock::now() - began).count());
+    if (!halt_reason_.empty()) {
+      ending = Ending::halted;
+      break;
+    }
+    if (step_ <= before) continue;  // rolled back
+    log(pass);
+    auto goes_on = keep_house();
+    if (!goes_on) return tl::unexpected(goes_on.error());
+    if (!*goes_on) {
+      ending = Ending::early_stop;
+      break;
+    }
+  }
+  clear_gradients();
+  if (ending != Ending::halted && ending != Ending::interrupted && evaluated_at_ != step_)
+    evaluate();
+  if (ending != Ending::halted && saved_at_ != step_) {
+    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
+  }
+  return conclude(ending);
+}
+
+Outcome Trainer::conclude(Ending ending) {
+  tell(judge_.finish());
+  Outcome outcome;
+  outcome.ending = ending;
+  outcome.reason = halt_reason_;
+  outcome.steps = step_;
+  outcome.last_loss = last_loss_;
+  outcome.first_eval_loss = first_eval_loss_;
+  outcome.last_eval_loss = last_eval_loss_;
+  outcome.best_step = best_step_;
+  outcome.healthy = judge_.healthy() && ending != Ending::halted;
+  outcome.guard = guard_.counts();
+  return outcome;
+}
+
+Trainer::Pass Trainer::accumulate() {
+  std::vector<TokenBatch> batches;
+  Pass pass;
+  const std::int64_t passes = passes_of(parts_.data, plan_.accumulation);
+  for (std::int64_t i = 0; i < passes; ++i) {
+    batches.push_back(parts_.data.next());
+    pass.counted += batches.back().counted();
+    pass.tokens += tokens_of(batches.back());
+    const auto& samples = batches.back().samples;
+    pass.samples.insert(pass.samples.end(), samples.begin(), samples.end());
+  }
+  clear_gradients();
+  // Every token that counts weighs the same, however the micro-batches cut them up. A batch in
+  // which nothing counts has the loss 0 and no gradient.
+  const double weight = 1.0 / static_cast<double>(std::max<std::int64_t>(pass.counted, 1));
+  at::Tensor sum;
+  for (const TokenBatch& batch : batches) {
+    if (batch.counted() == 0) continue;
+    const at::Tensor loss = parts_.trainee.loss_sum(batch);
+    (loss * (weight * loss_scale_)).backward();
+    const at::Tensor part = loss.detach().to(at::kDouble);
+    sum = sum.defined() ? sum + part : part;
+  }
+  pass.loss = sum.defined() ? sum.item<double>() * weight : 0;
+  return pass;
+}
+
+bool Trainer::apply(const Pass& pass) {
+  const double factor = plan_.schedule.factor(step_);
+  GuardStep judged;
+  judged.step = step_ + 1;
+  if (pass.counted > 0) judged.loss = pass.loss;
+  judged.lr = factor * plan_.peak_lr;
+  judged.loss_scale = loss_scale_;
+  judged.groups = scan_.read(parts_.trainee.trainable());
+  const GuardVerdict verdict = guard_.step(judged);
+  grad_norm_ = verdict.grad_norm;
+  loss_scale_ = verdict.loss_scale;
+  lr_ = factor * verdict.lr_factor * plan_.peak_lr;
+  const bool calm = verdict.reason().empty() && verdict.takes_step();
+  calm_ = calm ? calm_ + 1 : 0;
+  if (!verdict.reason().empty()) {
+    parts_.journal.warn(fmt::format("guard: step {}: {} ({}): {}", step_ + 1, name(verdict.action),
+                                    verdict.policy, verdict.reason()));
+  }
+  if (!verdict.takes_step() && plan_.where) parts_.journal.note(batch_of(pass));
+  if (verdict.action == GuardAction::halt) {
+    halt_reason_ = verdict.reason();
+    return false;
+  }
+  if (verdict.action == GuardAction::rollback) {
+    roll_back(verdict);
+    return false;
+  }
+  ++step_;
+  if (!verdict.takes_step()) {
+    ++skipped_;
+    return false;
+  }
+  if (verdict.reset_momentum) parts_.optimizer.reset_momentum();
+  scale_gradients(parts_.trainee.trainable(), verdict.scale, verdict.group_scales);
+  parts_.optimizer.step(factor * verdict.lr_factor);
+  return true;
+}
+
+/// Which samples the batch was made of: the first place to look at when it was a bad one.
+std::string Trainer::batch_of(const Pass& pass) const {
+  constexpr std::size_t k_most = 16;
+  std::string text = "guard: its samples:";
+  for (std::size_t i = 0; i < std::min(pass.samples.size(), k_most); ++i)
+    text += " " + plan_.where(pass.samples[i]);
+  if (pass.samples.size() > k_most)
+    text += fmt::format(" and {} more", pass.samples.size() - k_most);
+  return text;
+}
+
+void Trainer::roll_back(const GuardVerdict& verdict) {
+  const auto data = snapshots_ ? snapshots_->restore(verdict.rollback_step) : std::nullopt;
+  if (!data) {
+    parts_.journal.warn(fmt::format(
+        "guard: the snapshot of step {} is gone (the run was resumed since); this batch is left "
+        "out instead",
+        verdict.rollback_step));
+    ++step_;
+    ++skipped_;
+    return;
+  }
+  step_ = snapshot_step_ = verdict.rollback_step;
+  const DataPosition next =
+      advance(*data, verdict.skip_steps, plan_.accumulation, parts_.data.batches_per_epoch());
+  if (const auto found = parts_.data.seek(next); !found) parts_.journal.warn(found.error().text);
+  // Checkpoints of the steps that are taken back hold what went wrong.
+  for (const std::int64_t each : parts_.store.steps()) {
+    if (each > step_) parts_.store.remove(each);
+  }
+  saved_at_ = std::min(saved_at_, step_);
+  if (best_step_ > step_) best_step_ = -1;
+}
+
+void Trainer::clear_gradients() {
+  for (const NamedTensor& each : parts_.trainee.trainable()) each.tensor.mutable_grad().reset();
+}
+
+void Trainer::climb(bool good, const Pass& pass, double seconds) {
+  const AttentionLadder::Move move = ladder_.note(good, pass.tokens, seconds);
+  if (!move.said.empty()) parts_.journal.say(move.said);
+  if (!move.to.empty()) parts_.trainee.set_attention(move.to);
+}
+
+/// Guard and Snapshots remember the same two: none is taken in the midst of trouble, where the
+/// guard would not count it.
+void Trainer::maybe_snapshot() {
+  if (!snapshots_ || calm_ < k_calm_before_snapshot) return;
+  if (snapshot_step_ >= 0 && step_ - snapshot_step_ < plan_.snapshot_steps) return;
+  snapshots_->take(step_, parts_.data.position());
+  guard_.note_snapshot(step_);
+  snapshot_step_ = step_;
+}
+
+void Trainer::log(const Pass& pass) {
+  last_loss_ = pass.loss;
+  window_loss_ += pass.loss;
+  window_tokens_ += pass.tokens;
+  ++window_steps_;
+  Record record;
+  record.step = step_;
+  record.grad_norm = grad_norm_;
+  record.lr = lr_;
+  const DataPosition at = parts_.data.position();
+  record.epoch =
+      static_cast<double>(at.epoch) +
+      static_cast<double>(at.index) / static_cast<double>(parts_.data.batches_per_epoch());
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - window_begin_).count();
+  record.tokens_per_s = static_cast<double>(window_tokens_) / std::max(seconds, 1e-9);
+  record.step_time_s = seconds / static_cast<double>(window_steps_);
+  record.host_memory_bytes = static_cast<double>(resident_bytes());
+  if (plan_.guard.keeps_loss_scale) record.loss_scale = loss_scale_;
+  record.loss = window_loss_ / static_cast<double>(window_steps_);
+  parts_.journal.progress(record);
+  if (step_ % plan_.logging_steps != 0 && step_ != plan_.schedule.total_steps()) return;
+  parts_.journal.record(record);
+  tell(judge_.observe(record));
+  window_loss_ = 0;
+  window_tokens_ = window_steps_ = 0;
+  window_begin_ = now;
+}
+
+void Trainer::tell(const std::vector<Said>& said) {
+  for (const Said& each : said) {
+    if (each.severity >= Severity::warning) {
+      parts_.journal.warn(each.text);
+    } else {
+      parts_.journal.say(each.text);
+    }
+  }
+}
+
+std::optional<double> Trainer::evaluate() {
+  if (parts_.eval == nullptr) return std::nullopt;
+  const auto began = Clock::now();
+  parts_.trainee.set_training(false);
+  double sum = 0;
+  std::int64_t counted = 0;
+  {
+    const at::NoGradGuard no_gradients;
+    (void)parts_.eval->seek({});  // its first batch always can be had
+    for (std::int64_t i = 0; i < parts_.eval->batches_per_epoch(); ++i) {
+      const TokenBatch batch = parts_.eval->next();
+      if (batch.counted() == 0) continue;
+      sum += parts_.trainee.loss_sum(batch).item<double>();
+      counted += batch.counted();
+    }
+  }
+  parts_.trainee.set_training(true);
+  evaluated_at_ = step_;
+  const double loss = sum / static_cast<double>(std::max<std::int64_t>(counted, 1));
+  if (!first_eval_loss_) first_eval_loss_ = loss;
+  last_eval_loss_ = loss;
+  ++evals_since_best_;
+  if (std::isfinite(loss) && (best_step_ < 0 || loss < best_eval_loss_)) {
+    best_eval_loss_ = loss;
+    best_step_ = step_;
+    evals_since_best_ = 0;
+  }
+  Record record;
+  record.step = step_;
+  record.eval_loss = loss;
+  parts_.journal.record(record);
+  tell(judge_.observe(record));
+  window_begin_ += Clock::now() - began;  // evaluation is no training time
+  return loss;
+}
+
+Result<bool> Trainer::keep_house() {
+  const bool evaluates =
+      parts_.eval != nullptr && plan_.eval_steps > 0 && step_ % plan_.eval_steps == 0;
+  if (evaluates) evaluate();
+  const bool is_best = evaluates && plan_.best_at_end && best_step_ == step_;
+  if ((plan_.save_steps > 0 && step_ % plan_.save_steps == 0) || is_best) {
+    if (auto saved = save(); !saved) return tl::unexpected(saved.error());
+  }
+  return plan_.patience <= 0 || evals_since_best_ < plan_.patience;
+}
+
+}  // namespace aplomb::train

@@ -1,0 +1,141 @@
+#pragma once
+/// Trainer: the loop. Each optimizer step: the micro-batches of a global batch, their losses
+/// averaged over all tokens that count, the guard's verdict, the step; and in their turn records,
+/// evaluations, checkpoints.
+///
+///     Trainer trainer(parts, plan);
+///     if (resumed) trainer.resume(path);
+///     Result<Outcome> outcome = trainer.run();
+
+#include <aplomb/guard.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "guard/trouble.h"
+#include "train/loop/attention_ladder.h"
+#include "train/loop/checkpoint_store.h"
+#include "train/loop/gradients.h"
+#include "train/loop/journal.h"
+#include "train/loop/live_judge.h"
+#include "train/loop/schedule.h"
+#include "train/loop/snapshots.h"
+#include "train/loop/trainee.h"
+#include "train/loop/training_state.h"
+#include "train/text/batch_stream.h"
+
+namespace aplomb::train {
+
+/// What the loop works on; all of it outlives the Trainer.
+struct TrainerParts {
+  Trainee& trainee;
+  Optimizer& optimizer;
+  BatchStream& data;
+  BatchStream* eval = nullptr;  ///< null: nothing is held out
+  Journal& journal;
+  const CheckpointStore& store;
+};
+
+struct TrainerPlan {
+  Schedule schedule;
+  double peak_lr = 0;
+  std::int64_t accumulation = 1;
+  std::int64_t logging_steps = 1;
+  std::int64_t save_steps = 0;  ///< 0: only where run() ends
+  std::int64_t eval_steps = 0;  ///< likewise
+  std::int64_t patience = 0;    ///< evaluations without a better loss; 0: no early stop
+  bool best_at_end = false;
+  std::int64_t snapshot_steps = 0;  ///< 0: none
+  std::int64_t rung_steps = 0;      ///< of the attention ladder; 0: the attention stays
+  GuardOptions guard = {};
+  int threads = 1;
+  std::int64_t vocab_size = 0;
+  /// Where a sample stands in the user's files; empty: not told.
+  std::function<std::string(std::uint64_t)> where = {};
+  /// Asked between steps: true ends the run with a checkpoint.
+  std::function<bool()> wants_stop = [] { return false; };
+};
+
+enum class Ending { complete, early_stop, interrupted, halted };
+
+struct Outcome {
+  Ending ending = Ending::complete;
+  std::string reason;  ///< of a halt
+  std::int64_t steps = 0;
+  double last_loss = 0;
+  std::optional<double> first_eval_loss, last_eval_loss;
+  std::int64_t best_step = -1;
+  bool healthy = true;
+  GuardCounts guard;
+};
+
+class Trainer {
+ public:
+  Trainer(TrainerParts parts, TrainerPlan plan);
+
+  /// Puts everything back as checkpoint `folder` has it: the next step is the one that the
+  /// uninterrupted run would have taken.
+  Result<void> resume(const std::string& folder);
+  /// Fails where a checkpoint cannot be written; what was written before stays.
+  Result<Outcome> run();
+
+  std::int64_t step() const { return step_; }
+
+ private:
+  /// One global batch: its loss and the gradients of it, not yet applied.
+  struct Pass {
+    double loss = 0;
+    std::int64_t counted = 0;
+    std::int64_t tokens = 0;
+    std::vector<std::uint64_t> samples;
+  };
+  Pass accumulate();
+  /// Judges the gradients and acts: true where the optimizer took the step.
+  bool apply(const Pass& pass);
+  void roll_back(const GuardVerdict& verdict);
+  std::string batch_of(const Pass& pass) const;
+  void clear_gradients();
+  void log(const Pass& pass);
+  std::optional<double> evaluate();
+  /// After a step: evaluation, checkpoint. False: the run ends here.
+  Result<bool> keep_house();
+  Result<void> save();
+  Outcome conclude(Ending ending);
+  void tell(const std::vector<Said>& said);
+  void maybe_snapshot();
+  void climb(bool good, const Pass& pass, double seconds);
+  TrainingState state_now() const;
+
+  TrainerParts parts_;
+  TrainerPlan plan_;
+  Guard guard_;
+  GradientScan scan_;
+  LiveJudge judge_;
+  AttentionLadder ladder_;
+  std::optional<Snapshots> snapshots_;
+  std::int64_t step_ = 0;
+  double loss_scale_ = 1;
+  std::int64_t skipped_ = 0;
+  std::int64_t calm_ = k_sustained_run;  ///< steps in a row of which the guard said nothing
+  std::int64_t snapshot_step_ = -1;      ///< of the latest in memory; -1: none
+  double grad_norm_ = 0;
+  double lr_ = 0;
+  std::string halt_reason_;  ///< empty: not halted
+  std::int64_t best_step_ = -1;
+  double best_eval_loss_ = 0;
+  std::int64_t evals_since_best_ = 0;
+  std::optional<double> first_eval_loss_, last_eval_loss_;
+  std::int64_t saved_at_ = -1;
+  std::int64_t evaluated_at_ = -1;
+  // Since the last record:
+  double window_loss_ = 0;
+  std::int64_t window_steps_ = 0;
+  std::int64_t window_tokens_ = 0;
+  std::chrono::steady_clock::time_point window_begin_;
+  double last_loss_ = 0;
+};
+
+}  // namespace aplomb::train

@@ -1,0 +1,92 @@
+/// What of the Trainer goes into a checkpoint and comes back from it.
+
+#include <fmt/format.h>
+
+#include "train/loop/atomic_folder.h"
+#include "train/loop/random_state.h"
+#include "train/loop/tensor_file.h"
+#include "train/loop/trainer.h"
+
+namespace aplomb::train {
+
+TrainingState Trainer::state_now() const {
+  TrainingState state;
+  state.step = step_;
+  state.total_steps = plan_.schedule.total_steps();
+  state.data = parts_.data.position();
+  state.data_fingerprint = parts_.data.fingerprint();
+  state.loss_scale = loss_scale_;
+  state.skipped_steps = skipped_;
+  state.best_step = best_step_;
+  state.best_eval_loss = best_eval_loss_;
+  state.evals_since_best = evals_since_best_;
+  state.window_loss = window_loss_;
+  state.window_steps = window_steps_;
+  const AttentionLadder::State ladder = ladder_.state();
+  state.attention = ladder.rung;
+  state.attention_steps = ladder.steps_on_it;
+  state.attention_settled = ladder.settled;
+  state.guard = guard_.save();
+  state.rng = random_states();
+  return state;
+}
+
+Result<void> Trainer::save() {
+  const TrainingState state = state_now();
+  const auto saved =
+      parts_.store.save(step_, best_step_, [&](const std::string& folder) -> Result<void> {
+        if (auto done = parts_.trainee.save(folder); !done) return done;
+        const std::string at = folder + "/";
+        if (auto done = save_tensors(at + k_optimizer_file, parts_.optimizer.state()); !done)
+          return done;
+        return write_synced(at + k_training_state_file, training_state_json(state));
+      });
+  if (!saved) return tl::unexpected(saved.error());
+  saved_at_ = step_;
+  parts_.journal.note("checkpoint: " + *saved);
+  return {};
+}
+
+Result<void> Trainer::resume(const std::string& folder) {
+  const auto state = read_training_state(folder + "/" + k_training_state_file);
+  if (!state) return tl::unexpected(state.error());
+  if (state->data_fingerprint != parts_.data.fingerprint()) {
+    return fail(ErrorCode::bad_usage,
+                fmt::format("[checkpoint] {}: the data, their order or the batches are others than "
+                            "when it was written: resume with the same data and options, or start "
+                            "anew",
+                            folder));
+  }
+  if (auto loaded = parts_.trainee.load(folder); !loaded) return loaded;
+  if (auto loaded = load_tensors(folder + "/" + k_optimizer_file, parts_.optimizer.state());
+      !loaded)
+    return loaded;
+  if (auto found = parts_.data.seek(state->data); !found) return found;
+  if (!ladder_.restore({state->attention, state->attention_steps, state->attention_settled})) {
+    parts_.journal.warn("attention: the checkpoint was on " + state->attention +
+                        ", which is not among this run's; the ladder begins anew");
+  }
+  if (!guard_.load(state->guard)) {
+    parts_.journal.warn(
+        "guard: its state in the checkpoint is of other options; it learns the run anew");
+  }
+  for (const Record& each : parts_.journal.earlier()) judge_.observe(each);  // was told then
+  for (const Record& each : parts_.journal.earlier()) {
+    if (each.loss) last_loss_ = *each.loss;
+    if (!each.eval_loss) continue;
+    if (!first_eval_loss_) first_eval_loss_ = each.eval_loss;
+    last_eval_loss_ = each.eval_loss;
+    evaluated_at_ = each.step;
+  }
+  step_ = saved_at_ = state->step;
+  loss_scale_ = state->loss_scale;
+  skipped_ = state->skipped_steps;
+  best_step_ = state->best_step;
+  best_eval_loss_ = state->best_eval_loss;
+  evals_since_best_ = state->evals_since_best;
+  window_loss_ = state->window_loss;
+  window_steps_ = state->window_steps;
+  return set_random_states(state->rng);
+}
+
+}  // namespace aplomb::train
