@@ -70,7 +70,7 @@ class ListCommand : public Command {
       said += fact.starts_with("said.") ? 1 : 0;
       code += fact.starts_with("code.") ? 1 : 0;
     }
-    return std::to_string(said) + " facts (said.*) can be heard in sentences and " +
+    return std::to_string(said) + " facts (said.*) can be heard in sentences,\nand " +
            std::to_string(code) + " (code.*) seen in Python code.\n";
   }
 
