@@ -14,8 +14,8 @@ on average and how often it was right: a calibration error does not tell modesty
 by case (weights fitted without the case that they judge), the confusion between
 causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
---temper fits the line from the share of a first cause to the probability that is told (src/diagnosis/temper.h), cross-validated by
-case: give it cases that the program has not met, for on the others it is right too often.
+--temper fits the line from the share of a first cause to the probability that is told (src/diagnosis/temper.h),
+cross-validated by case: give it cases that the program has not met, for on the others it is right too often.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
 import argparse
@@ -96,7 +96,7 @@ def told(share, slope, offset):
 
 
 def fit_temper(findings, pull=2.0, rounds=2000):
-    """Slope and offset by gradient descent on the log loss, pulled towards the share itself (1, 0): few cases, two numbers."""
+    """Slope and offset by gradient descent on the log loss, pulled towards the share itself (1, 0): few cases."""
     slope, offset = 1.0, 0.0
     for _ in range(rounds):
         by_slope, by_offset = pull * (slope - 1), 0.2 * pull * offset
@@ -126,7 +126,8 @@ def show_temper(cases, folds, calibration):
         for index in fold:
             held_out[index] = (told(findings[index][0], *line), findings[index][1])
     slope, offset = fit_temper(findings)
-    print(f"first causes with evidence of their own: {len(findings)}, right {sum(r for _, r in findings) / max(1, len(findings)):.2f}; "
+    rate = sum(right for _, right in findings) / max(1, len(findings))
+    print(f"first causes with evidence of their own: {len(findings)}, right {rate:.2f}; "
           f"calibration error {error_of(findings):.3f} of the shares, {error_of(held_out):.3f} cross-validated; "
           f"slope {slope:.2f}, offset {offset:.2f}")
 

@@ -37,8 +37,8 @@ bool FactDeriver::hugging_face_log() const {
 void FactDeriver::kind() {
   const std::string method = text("train.method");
   const bool rewarded =
-      known("rl.num_generations") || known("rl.reward_functions") || truth("error.grpo-in-use") ||
-      truth("said.about.rl") || truth("said.about.policy_learning") ||
+      known("rl.num_generations") || known("rl.reward_functions") || known("rl.kl_target") ||
+      truth("error.grpo-in-use") || truth("said.about.rl") || truth("said.about.policy_learning") ||
       std::any_of(run_.series.begin(), run_.series.end(), [](const Series& series) {
         return series.role == Role::reward || series.role == Role::reward_component ||
                series.role == Role::reward_std || lower(series.name).starts_with("reward");

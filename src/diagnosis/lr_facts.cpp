@@ -1,6 +1,8 @@
 /// Facts of the learning rate: its peak against what is usual, its schedule, its value where things
 /// turned.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -60,6 +62,17 @@ void FactDeriver::lr_path(double peak) {
 void FactDeriver::learning_rate() {
   std::optional<double> peak = number("optim.lr");
   if (const auto seen = number("lr.max")) peak = std::max(peak.value_or(0), *seen);
+  const auto acting = number("schedule.acting_lr");
+  const auto asked = number("optim.lr");
+  if (acting && asked && *asked > 0 && !known("lr.max")) {
+    constexpr double k_far = 2;  // what a learning rate may be off by without harm
+    const double ratio = *acting / *asked;
+    set("lr.replaced", ratio >= k_far || ratio <= 1 / k_far,
+        fmt::format("the schedule's own peak of {} takes the place of the learning rate of {}",
+                    show_number(*acting), show_number(*asked)),
+        {"schedule.acting_lr", "optim.lr"});
+  }
+  if (acting && !known("lr.max")) peak = acting;
   if (!peak) return;
   set("lr.peak", *peak, "peak learning rate " + show_number(*peak), {"optim.lr", "lr.max"});
   lr_path(*peak);

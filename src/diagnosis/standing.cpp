@@ -102,7 +102,8 @@ bool explains_what_matters(const RankedCause& cause) {
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
     return std::string_view(reason.when).substr(0, k_said.size()) == k_said ||
            reason.when == "explains eval.gap_wide" || reason.when == "explains loss.chance_level" ||
-           reason.when == "explains loss.never_learned" || reason.when == "explains loss.plateau";
+           reason.when == "explains loss.never_learned" || reason.when == "explains loss.plateau" ||
+           reason.when == "explains lr.replaced";
   });
 }
 

@@ -137,6 +137,7 @@ struct Rule {
   std::string fact;
   std::vector<Pattern> any, unless, then;
   std::vector<std::string> has, lacks;
+  bool indented = false;  ///< `then` stands no further left than `any`: in the same loop
 };
 
 struct Rules {
@@ -164,7 +165,8 @@ struct Rules {
               patterns("unless"),
               patterns("then"),
               knowledge::texts_of(entry, "has"),
-              knowledge::texts_of(entry, "lacks")};
+              knowledge::texts_of(entry, "lacks"),
+              knowledge::truth_of(entry, "indented")};
     if (!rule.fact.starts_with("code."))
       mistakes.push_back(fmt::format("'{}' does not begin with code.", rule.fact));
     if (rule.any.empty() == rule.has.empty())
@@ -188,6 +190,16 @@ const Rules& rules() {
 bool any_matches(const std::vector<Pattern>& patterns, const std::vector<std::string>& tokens) {
   return std::any_of(patterns.begin(), patterns.end(),
                      [&](const Pattern& pattern) { return code::matches(pattern, tokens); });
+}
+
+std::size_t indent_of(std::string_view line) {
+  constexpr std::size_t k_tab = 8;
+  std::size_t indent = 0;
+  for (const char c : line) {
+    if (c != ' ' && c != '\t') break;
+    indent = c == ' ' ? indent + 1 : (indent / k_tab + 1) * k_tab;
+  }
+  return indent;
 }
 
 constexpr std::size_t k_then_reach = 3;  // statements
@@ -215,6 +227,7 @@ void CodeReader::line(std::string_view line, std::uint64_t number, std::uint64_t
     open_.text = "code: " + shorten(sanitize(body), k_most_quote);
     open_.line = number;
     open_.offset = offset;
+    open_.indent = indent_of(line);
   }
   depth_ = code::add_tokens(body, depth_, open_.tokens);
   ++open_lines_;
@@ -230,16 +243,21 @@ void CodeReader::close() {
   waits_.resize(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Rule& rule = all[i];
-    if (waits_[i] > 0) {
-      --waits_[i];
-      if (any_matches(rule.then, open_.tokens)) note(rule.fact);
+    Wait& wait = waits_[i];
+    if (wait.left > 0) {
+      --wait.left;
+      if (rule.indented && open_.indent < wait.indent) {
+        wait.left = 0;  // the loop has ended
+      } else if (any_matches(rule.then, open_.tokens)) {
+        note(rule.fact);
+      }
     }
     if (rule.any.empty() || !any_matches(rule.any, open_.tokens)) continue;
     if (any_matches(rule.unless, open_.tokens)) continue;
     if (rule.then.empty()) {
       note(rule.fact);
     } else {
-      waits_[i] = k_then_reach;
+      wait = {k_then_reach, open_.indent};
     }
   }
   open_ = {};

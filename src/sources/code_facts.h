@@ -29,6 +29,7 @@ struct Statement {
   std::string text;  ///< as written, shortened
   std::uint64_t line = 0;
   std::uint64_t offset = 0;
+  std::size_t indent = 0;  ///< blanks before it; a tab counts as Python counts it
 };
 
 /// Adds the tokens of one line. Returns how many brackets are open after it, from `depth` on.
@@ -67,7 +68,11 @@ class CodeReader {
   int depth_ = 0;
   std::size_t open_lines_ = 0;
   std::vector<Seen> seen_;
-  std::vector<std::size_t> waits_;  ///< by rule: statements that its second half may still come in
+  struct Wait {
+    std::size_t left = 0;    ///< statements that the rule's second half may still come in
+    std::size_t indent = 0;  ///< of its first half
+  };
+  std::vector<Wait> waits_;  ///< by rule
 };
 
 }  // namespace aplomb

@@ -122,6 +122,20 @@ void parameters_by_name(Run& run) {
   run.settings.push_back({"model.params", *size, origin.raw_key, origin.framework, origin.origin});
 }
 
+/// DeepSpeed's warm-up schedules set the optimizer's learning rate on each step, up to a peak of
+/// their own: 0.001 unless `warmup_max_lr` says otherwise (deepspeed/runtime/lr_schedules.py).
+void peak_of_schedule(Run& run) {
+  constexpr double k_default_peak = 0.001;
+  const Setting* schedule = run.setting("schedule.name");
+  const std::string* name = schedule == nullptr ? nullptr : as_text(schedule->value);
+  if (name == nullptr || schedule->framework != "deepspeed") return;
+  if (*name != "constant_with_warmup" && *name != "linear") return;
+  if (run.setting("schedule.stated_peak") != nullptr) return;
+  const Setting origin = *schedule;
+  run.settings.push_back(
+      {"schedule.acting_lr", k_default_peak, origin.raw_key, origin.framework, origin.origin});
+}
+
 void template_blank(Run& run) {
   const Setting* marker = run.setting("data.response_template");
   const std::string* text = marker == nullptr ? nullptr : as_text(marker->value);
@@ -135,6 +149,7 @@ void template_blank(Run& run) {
 
 void add_derived_settings(Run& run) {
   card_facts(run);
+  peak_of_schedule(run);
   deepspeed_by_name(run);
   parameters_by_name(run);
   template_blank(run);

@@ -142,9 +142,29 @@ bool natural_less(const std::string& a, const std::string& b) {
   return a < b;  // equal but for leading zeros: some order, always the same
 }
 
+namespace {
+
+/// A repository holds scripts by the dozen; who gathers what a run left adds the loop, the loss,
+/// the collate function. A script of training is some hundred lines.
+constexpr std::size_t k_few_scripts = 8;
+constexpr std::uint64_t k_script_bytes = 64 * 1024;
+
+bool is_script(const FoundFile& file) { return lower(file.path).ends_with(".py"); }
+
+}  // namespace
+
+void take_few_scripts(std::vector<FoundFile>& files) {
+  const auto scripts = std::count_if(files.begin(), files.end(), is_script);
+  if (scripts > static_cast<std::ptrdiff_t>(k_few_scripts)) return;
+  for (FoundFile& file : files) {
+    if (is_script(file) && file.bytes <= k_script_bytes) file.use = FileUse::read;
+  }
+}
+
 Search search_folder(const std::string& root, std::size_t most_files) {
   Search found;
   Walker(found, most_files).walk(root, 0);
+  take_few_scripts(found.files);
   std::sort(found.files.begin(), found.files.end(),
             [](const FoundFile& a, const FoundFile& b) { return natural_less(a.path, b.path); });
   return found;

@@ -14,7 +14,7 @@ namespace aplomb {
 enum class FileUse {
   read,        ///< may be an artifact: its first bytes decide
   checkpoint,  ///< weights or other large tensors: listed
-  leave,       ///< never evidence of a run (programs, pictures, archives): listed as unknown
+  leave,       ///< no evidence of a run (programs, pictures, archives): listed as unknown
 };
 FileUse use_of(const std::string& path);
 
@@ -33,6 +33,9 @@ struct Search {
   std::vector<Trouble> troubles;  ///< folders that could not be opened
   std::size_t left_out = 0;       ///< files beyond `most_files`
 };
+
+/// Makes Python scripts artifacts to be read where `files` holds only a few small ones.
+void take_few_scripts(std::vector<FoundFile>& files);
 
 /// `most_files` bounds the files listed, and with them the time and memory this takes.
 Search search_folder(const std::string& root, std::size_t most_files);

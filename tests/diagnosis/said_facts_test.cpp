@@ -107,6 +107,27 @@ TEST(SaidFacts, ASuspectIsClearedByStrongRulesOnly) {
   EXPECT_TRUE(why_normal(facts, true));
 }
 
+TEST(SaidFacts, ARunThatStandsStillIsNotOneThatDoesNotLearn) {
+  FactTable still;
+  still.set(said("said.run.constant"));
+  still.set(said("said.run.hangs"));
+  add_said_facts(still);
+  EXPECT_EQ(still.find("error.not-learning-said"), nullptr);
+  FactTable flat;
+  flat.set(said("said.run.constant"));
+  add_said_facts(flat);
+  EXPECT_NE(flat.find("error.not-learning-said"), nullptr);
+}
+
+TEST(SaidFacts, StepsAtTheBordersOfPassesAreNormal) {
+  FactTable facts;
+  for (const char* name : {"said.about.stairs", "said.asks", "said.loss.falls"})
+    facts.set(said(name));
+  EXPECT_TRUE(why_normal(facts, true));
+  facts.set(said("error.overfit-said"));
+  EXPECT_FALSE(why_normal(facts, true));
+}
+
 /// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.
 TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
   std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};

@@ -54,6 +54,28 @@ TEST(ClaimTopics, QuestionsWhetherAllIsWell) {
     EXPECT_FALSE(speaks_of(text, "asks_whether_right")) << text;
 }
 
+TEST(ClaimTopics, WhatComesBackWithAResume) {
+  EXPECT_TRUE(speaks_of("Resuming between epochs reproduces the losses.", "epoch_border_fine"));
+  EXPECT_FALSE(
+      speaks_of("The losses agree. Resuming between epochs crashed.", "epoch_border_fine"));
+  EXPECT_TRUE(
+      speaks_of("After a restart the loss is higher, with Adam in particular.", "adaptive_only"));
+  EXPECT_FALSE(speaks_of("After a restart Adam is used.", "adaptive_only"));
+}
+
+TEST(ClaimTopics, WhereMemoryAndLengthDecide) {
+  EXPECT_TRUE(speaks_of("It runs out of memory exactly where sample images are saved.",
+                        "oom_where_sampled"));
+  EXPECT_FALSE(speaks_of("It runs out of memory at once.", "oom_where_sampled"));
+  EXPECT_TRUE(speaks_of("With shorter prompts the loss is finite.", "shorter_works"));
+  EXPECT_FALSE(speaks_of("With a shorter warmup the data looks fine.", "shorter_works"));
+}
+
+TEST(ClaimTopics, AStartThatTakesItsTime) {
+  EXPECT_TRUE(speaks_of("It takes 300 batches until the loss moves.", "late_start"));
+  EXPECT_FALSE(speaks_of("The loss moves from the first batch.", "late_start"));
+}
+
 TEST(ClaimTopics, ContractedNegationsAreNegations) {
   EXPECT_TRUE(speaks_of("The pattern doesn't match the completion.", "reward_never_matches"));
   EXPECT_TRUE(speaks_of("The pattern does not match the completion.", "reward_never_matches"));

@@ -64,6 +64,15 @@ TEST(CodeFacts, SeesWhatBreaksALoop) {
       {"scheduler = StepLR(optimizer, step_size=100, gamma=0, last_epoch=-1)", "code.gamma_zero"},
       {"optimizer = Adam(params, lr='1e-3')", "code.lr_is_text"},
       {"for p in net.parameters():\n    p.requires_grad = False", "code.frozen"},
+      {"w = tf.random_normal(shape, stddev=0.05)", "code.init_by_hand"},
+      {"loss = focal_loss(x, y, gamma=0.25)", "code.fractional_power"},
+      {"sched = StepLR(opt, step_size=num_epochs // 3)\nfor b in data:\n    opt.step()\n    "
+       "sched.step()\n",
+       "code.schedule_runs_out"},
+      {"net.load_state_dict(torch.load(p))\ntrain(net)", "code.only_weights_loaded"},
+      {"if dist.get_rank() == 0:\n    engine.save_checkpoint(folder)", "code.saved_by_one_rank"},
+      {"ids = [tok.encode(t) for t in texts]\nwidth = max(lens)", "code.lengths_unbounded"},
+      {"for batch in skip_first_batches(loader, done):", "code.batches_skipped"},
       {"loss = torch.log(\n    torch.softmax(\n        logits, dim=-1\n    )\n)",
        "code.log_of_softmax"},
   };
@@ -86,6 +95,16 @@ TEST(CodeFacts, SilentOnSoundCode) {
       {"scheduler = StepLR(optimizer, step_size=100, gamma=0.1)", "code.gamma_zero"},
       {"with torch.no_grad():\n    ema.update(model)\nloss.backward()", "code.trains_without_grad"},
       {"labels = ids.clone()\nout = model(ids, labels=labels)", "code.shifted_twice"},
+      {"sched = StepLR(opt, step_size=num_epochs // 3)\nfor b in data:\n    opt.step()\n"
+       "sched.step()\n",
+       "code.schedule_stepped_each_batch"},
+      {"for e in epochs:\n\tfor b in data:\n\t\topt.step()\n\tsched.step()\n",
+       "code.schedule_stepped_each_batch"},
+      {"net.load_state_dict(c['net'])\noptimizer.load_state_dict(c['opt'])",
+       "code.only_weights_loaded"},
+      {"if rank == 0:\n    torch.save(net.state_dict(), path)", "code.saved_by_one_rank"},
+      {"ids = tok(t, truncation=True)\nwidth = max(lens)", "code.lengths_unbounded"},
+      {"loss = focal_loss(x, y, gamma=2.0)", "code.fractional_power"},
       {"# loss = torch.log(torch.softmax(x))", "code.log_of_softmax"},
       {"note = 'torch.log(torch.softmax(x))'", "code.log_of_softmax"},
   };

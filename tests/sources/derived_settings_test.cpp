@@ -94,5 +94,26 @@ TEST(DerivedSettings, TheSizeOfAModelStandsInItsName) {
   EXPECT_EQ(stated.setting("model.params")->value, Value(6.7e9)) << "what is stated stays";
 }
 
+const double* acting_rate(const aplomb::Run& run) {
+  const Setting* acting = run.setting("schedule.acting_lr");
+  return acting == nullptr ? nullptr : as_number(acting->value);
+}
+
+TEST(DerivedSettings, ADeepSpeedWarmUpHasAPeakOfItsOwn) {
+  aplomb::Run run;
+  run.settings.push_back(
+      {"schedule.name", std::string("linear"), "scheduler.type", "deepspeed", {}});
+  aplomb::Run stated = run;
+  add_derived_settings(run);
+  ASSERT_NE(acting_rate(run), nullptr);
+  EXPECT_EQ(*acting_rate(run), 0.001);
+  stated.settings.push_back({"schedule.stated_peak", std::string("auto"), "", "deepspeed", {}});
+  add_derived_settings(stated);
+  EXPECT_EQ(acting_rate(stated), nullptr);
+  aplomb::Run other = run_with("schedule.name", std::string("linear"));
+  add_derived_settings(other);
+  EXPECT_EQ(acting_rate(other), nullptr) << "the name alone is that of many frameworks";
+}
+
 }  // namespace
 }  // namespace aplomb
