@@ -3,8 +3,9 @@
 
 usage: make_coded.py FOLDER
 
-FOLDER/{adamw8bit,lion8bit,ao8bit,ao4bit,aofp8}/ each hold model.safetensors and optimizer.pt after three steps, and expected.json what
-each library itself decodes of its states, in the form of make_fixtures.py. 4150 elements: the last block is not full.
+FOLDER/{adamw8bit,lion8bit,ao8bit,ao4bit,aofp8}/ each hold model.safetensors and optimizer.pt after three steps, and
+expected.json what each library itself decodes of its states, in the form of make_fixtures.py. 4150 elements: the last
+block is not full.
 """
 
 import json

@@ -3,9 +3,9 @@
 
 usage: make_sharded.py FOLDER
 
-FOLDER/mesh       .distcp of a 2 x 2 mesh: weights cut along both axes, or along one and kept twice (HSDP, tensor parallelism)
+FOLDER/mesh       .distcp of a 2 x 2 mesh: weights cut along both axes, or along one and kept twice (HSDP, TP)
 FOLDER/fsdp       .distcp of a model wrapped in fully_shard with its AdamW and the step, as torchtitan saves it
-FOLDER/pickled    pytorch_model_fsdp_0_rank*.bin, optimizer_0_rank*.bin: DTensors pickled by each rank (accelerate without DCP)
+FOLDER/pickled    pytorch_model_fsdp_0_rank*.bin, optimizer_0_rank*.bin: DTensors pickled by each rank (accelerate, no DCP)
 FOLDER/laid       the tensors of `mesh` pickled by each rank
 FOLDER/sharded    ShardedTensors of FSDP 1 pickled by each rank
 FOLDER/blocks     shard-*-model-*.safetensors of DCP's HuggingFaceStorageWriter
@@ -14,7 +14,6 @@ expected.json in the form of make_fixtures.py. Exit status 3 where torch is miss
 """
 
 import json
-import os
 import pathlib
 import sys
 
@@ -68,7 +67,8 @@ def of_fsdp1(rank):
     begin, end = 3 * rank, min(3 * rank + 3, 11)
     place = ShardMetadata(shard_offsets=[begin, 0], shard_sizes=[end - begin, 2], placement=f"rank:{rank}/cpu")
     shard = sharded_tensor.Shard(whole[begin:end].clone(), place)
-    return {"w": sharded_tensor.init_from_local_shards([shard], 11, 2), "n": torch.arange(3)}, {"w": whole, "n": torch.arange(3)}
+    cut = sharded_tensor.init_from_local_shards([shard], 11, 2)
+    return {"w": cut, "n": torch.arange(3)}, {"w": whole, "n": torch.arange(3)}
 
 
 def said_of(weights, states=None):
@@ -99,7 +99,8 @@ def work(rank, folder):
     blocks = dcp.HuggingFaceStorageWriter(str(out / "blocks"), save_distributed=True)
     dcp.save(laid, storage_writer=blocks)
     states = optimizer["state"]
-    said = {"fsdp": said_of(weights, states), "sharded": said_of(sharded_whole), "mesh": said_of(laid), "laid": said_of(laid), "blocks": said_of(laid),
+    said = {"fsdp": said_of(weights, states), "sharded": said_of(sharded_whole), "mesh": said_of(laid),
+            "laid": said_of(laid), "blocks": said_of(laid),
             "pickled": said_of(weights, states), "accelerate": said_of(weights, states)}
     if rank == 0:
         (out / "expected.json").write_text(json.dumps(said))

@@ -49,7 +49,7 @@ def test_losses_after_kills_are_those_of_the_undisturbed_run(tmp_path, adapter):
             assert process.returncode in (0, 1), said
             # It came to its end before all kills were spent: once more from an earlier checkpoint, if there is one.
             steps = sorted(int(each.name.split("-")[1]) for each in (tmp_path / "killed").glob("checkpoint-*"))
-            for each in ("checkpoint-%d" % step for step in steps[1:]):
+            for each in (f"checkpoint-{step}" for step in steps[1:]):
                 subprocess.run(["rm", "-r", str(tmp_path / "killed" / each)], check=True)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
