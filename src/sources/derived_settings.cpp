@@ -131,6 +131,9 @@ void peak_of_schedule(Run& run) {
   if (name == nullptr || schedule->framework != "deepspeed") return;
   if (*name != "constant_with_warmup" && *name != "linear") return;
   if (run.setting("schedule.stated_peak") != nullptr) return;
+  // In code the peak may stand in a variable; a file says all that DeepSpeed is told.
+  const std::size_t source = schedule->origin.source;
+  if (source >= run.sources.size() || !run.sources[source].kind.starts_with("config-")) return;
   const Setting origin = *schedule;
   run.settings.push_back(
       {"schedule.acting_lr", k_default_peak, origin.raw_key, origin.framework, origin.origin});

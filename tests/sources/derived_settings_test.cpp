@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "knowledge/framework.h"
+
 namespace aplomb {
 namespace {
 
@@ -101,18 +103,33 @@ const double* acting_rate(const aplomb::Run& run) {
 
 TEST(DerivedSettings, ADeepSpeedWarmUpHasAPeakOfItsOwn) {
   aplomb::Run run;
+  run.sources.emplace_back().kind = "config-json";
   run.settings.push_back(
       {"schedule.name", std::string("linear"), "scheduler.type", "deepspeed", {}});
   aplomb::Run stated = run;
+  aplomb::Run coded = run;
+  coded.sources.front().kind = "python-config";
   add_derived_settings(run);
   ASSERT_NE(acting_rate(run), nullptr);
   EXPECT_EQ(*acting_rate(run), 0.001);
-  stated.settings.push_back({"schedule.stated_peak", std::string("auto"), "", "deepspeed", {}});
+  stated.settings.push_back({"schedule.stated_peak", std::string("trainer"), "", "deepspeed", {}});
   add_derived_settings(stated);
   EXPECT_EQ(acting_rate(stated), nullptr);
+  add_derived_settings(coded);
+  EXPECT_EQ(acting_rate(coded), nullptr) << "code may give the peak in a variable";
   aplomb::Run other = run_with("schedule.name", std::string("linear"));
   add_derived_settings(other);
   EXPECT_EQ(acting_rate(other), nullptr) << "the name alone is that of many frameworks";
+}
+
+TEST(DerivedSettings, APeakLeftToTheTrainerIsAStatedOne) {
+  for (const char* written : {"auto", "0.00002"}) {
+    bool stated = false;
+    for (const knowledge::Assignment& one :
+         knowledge::read_setting("deepspeed", "scheduler.params.warmup_max_lr", written))
+      stated = stated || one.spec->name == "schedule.stated_peak";
+    EXPECT_TRUE(stated) << written;
+  }
 }
 
 }  // namespace
