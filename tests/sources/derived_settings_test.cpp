@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "knowledge/framework.h"
+#include "knowledge/setting.h"
 
 namespace aplomb {
 namespace {
