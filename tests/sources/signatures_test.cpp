@@ -167,6 +167,41 @@ TEST(Signatures, WhatPeopleWriteCountsInShortTextsOnly) {
   EXPECT_FALSE(hangs(all_events_of(log)));
 }
 
+bool tells(std::string_view text, std::string_view kind) {
+  const std::vector<Event> events = all_events_of(text);
+  return std::any_of(events.begin(), events.end(),
+                     [&](const Event& event) { return event.kind == kind; });
+}
+
+TEST(Signatures, AStandstillAfterASaveIsAHangAndNoFrozenWeight) {
+  constexpr std::string_view k_said =
+      "The layers are saved; after saving there is no progress, the bar is not updated.\n";
+  EXPECT_TRUE(tells(k_said, "hang-saving"));
+  EXPECT_FALSE(tells(k_said, "weights-unmoved"));
+  EXPECT_TRUE(tells("The layers are not updated.\n", "weights-unmoved"));
+}
+
+TEST(Signatures, ANewHeadIsNoMissingCheckpoint) {
+  constexpr std::string_view k_head =
+      "Some weights of XForSequenceClassification were not initialized from the model checkpoint "
+      "at "
+      "y and are newly initialized: ['classifier.weight', 'classifier.bias']\n";
+  constexpr std::string_view k_body =
+      "Some weights of XModel were not initialized from the model checkpoint at y and are newly "
+      "initialized: ['encoder.layer.0.weight']\n";
+  EXPECT_TRUE(tells(k_head, "task-head-new"));
+  EXPECT_FALSE(tells(k_head, "newly-initialized"));
+  EXPECT_FALSE(tells(k_head, "missing-keys"));
+  EXPECT_TRUE(tells(k_body, "newly-initialized"));
+  EXPECT_FALSE(tells(k_body, "task-head-new"));
+}
+
+TEST(Signatures, FilesOfACheckpointAreToldApart) {
+  EXPECT_TRUE(tells("model.pt\nscheduler.pt\n", "scheduler-file"));
+  EXPECT_FALSE(tells("model.pt\nscheduler.pt\n", "optimizer-file"));
+  EXPECT_TRUE(tells("optimizer.pt\nscheduler.pt\n", "optimizer-file"));
+}
+
 TEST(Signatures, RaiseNothingOnOrdinaryLines) {
   for (const Event& event :
        all_events_of("{'loss': 2.31, 'grad_norm': 1.2, 'learning_rate': 5e-05, 'epoch': 0.1}\n"
