@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs what is missing of tools/packages/apt.txt. usage: install_packages.sh build|check
+# Installs what is missing of tools/packages/apt.txt. usage: install_packages.sh build|train|check
 # Works as root, and as a user with sudo. Does nothing, and asks nothing of the network, where all is there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 want=${1:-build}
 case "$want" in
   build) kinds='^build ' ;;
-  check) kinds='^(build|check) ' ;;
-  *) echo "usage: $0 build|check" >&2; exit 2 ;;
+  train) kinds='^(build|train) ' ;;
+  check) kinds='^(build|train|check) ' ;;
+  *) echo "usage: $0 build|train|check" >&2; exit 2 ;;
 esac
 
 missing=()

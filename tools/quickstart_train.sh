@@ -11,11 +11,10 @@ has_torch() { [ -x "$1" ] && "$1" -c 'import torch' 2>/dev/null; }
 if ! has_torch .venv/bin/python && ! has_torch "$(command -v python3)"; then
   wheel=$(grep -m1 '^torch==' tools/packages/pip.txt)
   echo "Installing $wheel into .venv (its LibTorch is what the trainer links) ..."
-  # Without python3-venv there is no venv; with it this asks the network for one wheel and what that needs.
   if ! { python3 -m venv .venv && .venv/bin/python -m pip install -q --disable-pip-version-check \
            --extra-index-url https://download.pytorch.org/whl/cpu "$wheel"; } >"$log" 2>&1; then
     tail -n 5 "$log" >&2
-    echo "torch could not be installed; python3 -m venv needs the package python3-venv. The whole log is $log" >&2
+    echo "torch could not be installed; the whole log is $log" >&2
     exit 1
   fi
 fi
