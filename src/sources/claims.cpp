@@ -39,9 +39,8 @@ bool looks_logged(std::string_view line) {
 
 /// `train.lua -rand 123 -seed x`: two flags and more.
 bool is_command(std::string_view line) {
-  const std::string_view program = line.substr(0, line.find(' '));
-  if (program.starts_with("./") || program.ends_with(".sh") || program.ends_with(".py"))
-    return true;
+  // `./run.sh 0 voc`, and not `./run.sh hangs at step 3.`
+  if (line.starts_with("./") && !line.ends_with('.')) return true;
   int flags = 0;
   for (std::size_t at = line.find(" -"); at != std::string_view::npos; at = line.find(" -", at + 1))
     flags += at + 2 < line.size() && is_letter(line[at + 2]) ? 1 : 0;

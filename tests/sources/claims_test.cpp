@@ -315,5 +315,11 @@ TEST(Claims, TokensMeetTheLexiconsCut) {
   EXPECT_EQ(claims::tokenize(std::string(5000, 'a') + " b", 1).size(), 1U);
 }
 
+TEST(Claims, ACommandIsNoSentenceAndASentenceMayBeginWithAScript) {
+  EXPECT_FALSE(reads_like_prose("./tools/train_faster_model.sh 0 voc vgg", false));
+  EXPECT_TRUE(reads_like_prose("./run.sh hangs at the third step.", false));
+  EXPECT_TRUE(reads_like_prose("train.py runs out of memory after three epochs", false));
+}
+
 }  // namespace
 }  // namespace aplomb
