@@ -147,7 +147,7 @@ namespace {
 /// A repository holds scripts by the dozen; who gathers what a run left adds the loop, the loss,
 /// the collate function. A script of training is some hundred lines.
 constexpr std::size_t k_few_scripts = 8;
-constexpr std::uint64_t k_script_bytes = 64 * 1024;
+constexpr std::uint64_t k_script_bytes = 65536;
 
 bool is_script(const FoundFile& file) { return lower(file.path).ends_with(".py"); }
 
