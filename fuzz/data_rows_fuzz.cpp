@@ -13,10 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto syntax = static_cast<aplomb::DataSyntax>(data[0] % 4U);
   const aplomb::DataLimits limits{1000, 16, 4};
   const auto stream = aplomb::bytes_of(input, std::size_t{1} << (data[0] / 4U % 13U));
-  aplomb::DataTally tally(limits, 4, nullptr);
+  aplomb::SeenRows seen;
+  aplomb::DataTally tally(limits, 4, seen, nullptr);
   (void)aplomb::read_rows(*stream, syntax, limits, 10000,
                           [&tally](const aplomb::Row& row, std::uint64_t line,
-                                   std::string_view text) { tally.add(row, line, text); });
+                                   const aplomb::RowQuote& quote) { tally.add(row, line, quote); });
   tally.finish();
   (void)aplomb::data_findings(tally, "fuzz", limits, 4);
   return 0;
