@@ -28,7 +28,7 @@ std::unique_ptr<CLI::App> make_program(const std::vector<std::unique_ptr<Command
       "  aplomb explain loss.spike                what a word in the report means\n"
       "\n"
       "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.\n"
-      "Reads only; nothing leaves this machine.");
+      "Input is only read, never executed; nothing leaves this machine.");
   program->require_subcommand(1);
   for (const auto& command : commands) command->declare(*program);
   return program;
