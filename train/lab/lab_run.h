@@ -1,0 +1,81 @@
+#pragma once
+/// LabRun: the healthy run that faults change: a Llama of two layers, drawn at random, that learns
+/// a small language. Everything a fault may alter stands here.
+///
+/// The run itself is train/loop's Trainer. What the Trainer cannot be told to do wrong is done by
+/// hooks around model and optimizer, so that no second loop exists.
+
+#include <ATen/ATen.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/lab/fault.h"
+#include "train/lab/language.h"
+#include "train/lab/script.h"
+#include "train/loop/options.h"
+#include "train/loop/trainer.h"
+#include "train/model/language_model.h"
+
+namespace aplomb::train::lab {
+
+/// Where a hook is called from.
+struct Place {
+  std::int64_t step = 1;  ///< the optimizer step at hand, from 1
+  std::int64_t pass = 0;  ///< micro-batch of it
+  bool training = true;   ///< false: held-out data are being judged
+};
+
+struct RestartParts {
+  std::vector<NamedTensor>& parameters;
+  Optimizer& optimizer;
+  BatchStream& data;
+  std::int64_t step = 0;        ///< of the checkpoint
+  std::int64_t& schedule_back;  ///< the schedule goes on so many steps behind
+};
+
+/// All may be empty.
+struct Hooks {
+  /// Weights are drawn, nothing else is there yet.
+  std::function<void(LanguageModel&)> start;
+  /// Which of the parameters the optimizer gets: take out what it is to miss.
+  std::function<void(std::vector<NamedTensor>&)> optimized;
+  /// Before a forward pass.
+  std::function<void(TokenBatch&, const Place&)> batch;
+  /// Instead of the forward pass: sum of the token losses of the batch, with its graph.
+  std::function<at::Tensor(LanguageModel&, const TokenBatch&, const Place&)> forward;
+  /// After it. What is returned over the tokens that count is the loss that is logged.
+  std::function<at::Tensor(const at::Tensor& sum, const TokenBatch&, const Place&)> loss;
+  /// Gradients are there, before the optimizer's step; and after it.
+  std::function<void(const std::vector<NamedTensor>&, const Place&)> before_step, after_step;
+  /// Instead of train/loop's optimizer.
+  std::function<std::unique_ptr<Optimizer>(const std::vector<NamedTensor>&, const TrainOptions&)>
+      optimizer;
+  /// Share of the peak at step (from 0), instead of the schedule of the options.
+  std::function<double(std::int64_t step)> schedule;
+  /// After a resume (restart_at), everything put back: break it here.
+  std::function<void(RestartParts)> restart;
+};
+
+struct LabRun {
+  explicit LabRun(std::uint64_t seed);
+
+  std::uint64_t seed;
+  /// optim, length (batch_size, per_device_train_batch_size, max_steps), precision, output, guard
+  /// are in force as a user gave them.
+  TrainOptions options;
+  ModelConfig model;
+  ModelOptions how;   ///< formats and kernels of the forward pass
+  Language language;  ///< what is learnt, and how much of it there is
+  Hooks hooks;
+  Script script;                ///< Style::plain: the user's train.py
+  std::int64_t restart_at = 0;  ///< the run is stopped there and resumed; 0: it is not
+};
+
+/// The healthy run of `seed` with one change.
+Runner trained(std::function<void(LabRun&)> change);
+
+}  // namespace aplomb::train::lab
