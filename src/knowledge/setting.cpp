@@ -98,6 +98,18 @@ bool telling(std::string_view folded) {
 
 /// Below this the keys of a text speak for no framework: two telling keys that two tables share.
 constexpr double k_least_weight = 1;
+/// Two tables fit about alike when one has so much of the other's weight: a key of its own in ten
+/// that both share is worth more.
+constexpr double k_alike = 0.9;
+
+/// Runs of one hold files and keys of the other: which of the two answers makes no difference.
+bool are_kin(const Framework& a, const Framework& b) {
+  const auto takes = [](const Framework& one, const Framework& other) {
+    return one.extends == other.slug ||
+           std::find(one.also.begin(), one.also.end(), other.slug) != one.also.end();
+  };
+  return takes(a, b) || takes(b, a) || (!a.extends.empty() && a.extends == b.extends);
+}
 
 /// Index of the table that answers for keys of no known framework: every table that has the key
 /// agrees on what it sets; frameworks().size() where they do not, or none has it.
@@ -257,11 +269,17 @@ bool knows_setting_key(std::string_view framework, std::string_view key, KeyScop
   return table_for(framework, fold_key(key), scope) < frameworks().size();
 }
 
-std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
-                                   std::string_view syntax, std::size_t least) {
+namespace {
+
+/// How well a table fits the keys of a text.
+struct TableFit {
+  double weight = 0;     ///< each key counts the more the fewer tables hold it
+  std::size_t hits = 0;  ///< keys that the table holds
+};
+
+std::vector<TableFit> fits_of(const std::vector<std::string_view>& keys) {
   const auto& indices = key_indices();
-  std::vector<double> weight(indices.size(), 0);
-  std::vector<std::size_t> hits(indices.size(), 0);
+  std::vector<TableFit> fits(indices.size());
   std::vector<std::size_t> holders;
   for (const std::string_view key : keys) {
     const std::string folded = fold_key(key);
@@ -272,18 +290,34 @@ std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
     // A plain word (`model`, `patience`) tells little: notes use it too.
     const double telling_weight = telling(folded) ? 1 : 0.25;
     for (const std::size_t holder : holders) {
-      weight[holder] += telling_weight / static_cast<double>(holders.size());
-      ++hits[holder];
+      fits[holder].weight += telling_weight / static_cast<double>(holders.size());
+      ++fits[holder].hits;
     }
   }
-  std::size_t best = indices.size();
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    if (hits[i] < least || weight[i] < k_least_weight) continue;
-    // A table of the artifact's own syntax is the likelier one of two that fit about as well.
-    if (frameworks()[i].syntax == syntax) weight[i] *= 1.5;
-    if (best == indices.size() || weight[i] > weight[best]) best = i;
+  return fits;
+}
+
+}  // namespace
+
+std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
+                                   std::string_view syntax, std::size_t least) {
+  const std::vector<TableFit> fits = fits_of(keys);
+  // A table of the artifact's own syntax is the likelier one of two that fit about as well.
+  const auto fit = [&](std::size_t i) {
+    return frameworks()[i].syntax == syntax ? fits[i].weight * 1.5 : fits[i].weight;
+  };
+  std::size_t best = fits.size();
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    if (fits[i].hits < least || fits[i].weight < k_least_weight) continue;
+    if (best == fits.size() || fit(i) > fit(best)) best = i;
   }
-  return best == indices.size() ? std::string_view() : std::string_view(frameworks()[best].slug);
+  if (best == fits.size()) return {};
+  // One that speaks too softly to be chosen may still be as likely.
+  for (std::size_t i = 0; i < fits.size(); ++i) {
+    const bool rival = i != best && fits[i].hits >= least && fit(i) > fit(best) * k_alike;
+    if (rival && !are_kin(frameworks()[i], frameworks()[best])) return {};
+  }
+  return frameworks()[best].slug;
 }
 
 std::string fold_key(std::string_view key) {

@@ -79,8 +79,8 @@ bool knows_setting_key(std::string_view framework, std::string_view key,
                        KeyScope scope = KeyScope::anywhere);
 
 /// The framework whose own table fits these keys best (each key counts the more the fewer tables
-/// have it; `syntax` of the artifact counts in its favour); empty where fewer than `least` keys
-/// stand in any one table.
+/// have it; `syntax` of the artifact counts in its favour); empty where another table fits about as
+/// well, or fewer than `least` keys stand in any one table.
 std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
                                    std::string_view syntax, std::size_t least = 2);
 

@@ -9,6 +9,7 @@
 #include "sources/command_line.h"
 #include "sources/config_support.h"
 #include "sources/nested_text.h"
+#include "sources/pasted_metrics.h"
 #include "sources/reader.h"
 #include "sources/settings_scan.h"
 #include "sources/signatures.h"
@@ -40,21 +41,34 @@ bool named_like_notes(std::string_view name) {
                      [&](std::string_view known) { return iequals(stem, known); });
 }
 
-/// Numbers printed under a loss or a step in many lines: then the text is a log, whatever its name.
-bool holds_metrics(std::string_view head) {
+/// A number printed under a loss.
+bool is_metric(std::string_view line) {
+  constexpr std::size_t k_reach = 12;  // `loss` to its number
+  const std::size_t loss = line.find("loss");
+  if (loss == std::string_view::npos) return false;
+  const std::size_t number = line.find_first_of("0123456789", loss);
+  return number != std::string_view::npos && number < loss + k_reach &&
+         line.find('.', number) != std::string_view::npos;
+}
+
+/// Many lines of metrics and next to no sentence: then the text is a log, whatever its name. Lines
+/// pasted among words are read here (pasted_metrics.h).
+bool is_log(std::string_view head) {
+  constexpr std::size_t k_few = 3;
+  constexpr std::size_t k_metrics_a_sentence = 10;  // programs print a sentence at times
   std::size_t metrics = 0;
-  for (std::size_t at = 0; at < head.size() && metrics < 3;) {
+  std::size_t sentences = 0;
+  for (std::size_t at = 0; at < head.size();) {
     const std::size_t end = std::min(head.find('\n', at), head.size());
     const std::string_view line = head.substr(at, end - at);
     at = end + 1;
-    const std::size_t loss = line.find("loss");
-    if (loss == std::string_view::npos) continue;
-    const std::size_t number = line.find_first_of("0123456789", loss);
-    if (number != std::string_view::npos && number < loss + 12 &&
-        line.find('.', number) != std::string_view::npos)
+    if (is_metric(line)) {
       ++metrics;
+    } else if (reads_like_prose(line, true)) {
+      ++sentences;
+    }
   }
-  return metrics >= 3;
+  return metrics >= k_few && metrics >= sentences * k_metrics_a_sentence;
 }
 
 class SettingsTextReader final : public Reader {
@@ -65,7 +79,7 @@ class SettingsTextReader final : public Reader {
     const bool text = !artifact.head.empty() &&
                       artifact.head.find('\0') == std::string_view::npos &&
                       artifact.size <= k_largest_config_bytes;
-    if (!text || holds_metrics(artifact.head)) return 0;
+    if (!text || is_log(artifact.head)) return 0;
     const std::string_view name = file_name(artifact.path);
     if (name.ends_with(".sh") || name.ends_with(".bash") || name.ends_with(".slurm") ||
         name.ends_with(".sbatch"))
@@ -97,6 +111,7 @@ class SettingsTextReader final : public Reader {
     matcher.finish(build, source);
     claims.finish(build, source);
     code.finish(build, source);
+    read_pasted_metrics(text, build, source);
   }
 
  private:

@@ -71,6 +71,18 @@ TEST(Settings, TellTheFrameworkByItsKeys) {
   EXPECT_EQ(framework_by_keys({"model", "data", "lr"}, "yaml"), "");
 }
 
+TEST(Settings, TellNoFrameworkWhereTwoTablesFitAboutAlike) {
+  EXPECT_EQ(framework_by_keys({"learning_rate", "warmup_steps", "max_steps", "optimizer",
+                               "grad_clip", "precision", "batch_size"},
+                              "yaml"),
+            "");
+  // Tables of one kin are no rivals: LLaMA-Factory takes the keys of the trainer below it.
+  EXPECT_EQ(framework_by_keys({"finetuning_type", "stage", "cutoff_len", "template",
+                               "learning_rate", "per_device_train_batch_size", "warmup_ratio"},
+                              "yaml"),
+            "llamafactory");
+}
+
 TEST(Settings, EverySpecIsNamedOnceAndExplained) {
   std::set<std::string> names;
   for (const SettingSpec& spec : setting_specs()) {

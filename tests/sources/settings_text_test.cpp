@@ -50,6 +50,10 @@ TEST(SettingsText, LeavesALogToTheLogReader) {
   EXPECT_NE(
       test::chosen_reader("args.txt", "step 1 loss 2.31\nstep 2 loss 2.20\nstep 3 loss 2.11\n"),
       "settings-text");
+  EXPECT_EQ(test::chosen_reader("reported.txt",
+                                "My loss climbs and I do not know why.\n"
+                                "step 1 loss 2.31\nstep 2 loss 2.20\nstep 3 loss 2.11\n"),
+            "settings-text");
 }
 
 }  // namespace

@@ -50,9 +50,10 @@ bool is_assignment(std::string_view text) {
 
 }  // namespace
 
-LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source)
+LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source, Reading reading)
     : build_(build),
       source_(source),
+      reading_(reading),
       keys_(knowledge::detect_framework(head)),
       finder_(keys_),
       bar_finder_(keys_),
@@ -82,7 +83,8 @@ void LogScanner::body(std::string_view text, const Where& where, int depth) {
   // Every line whose shape is not that of metrics seen before: what people write of a run often
   // holds numbers too.
   if (depth == 0) {
-    signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
+    if (reading_ == Reading::all)
+      signatures_.line(text, where.number, where.offset, where.rank, build_, source_);
     said_nothing_ = false;
     if (known_dull(text, where.number)) {
       unexplained(text, where);
@@ -297,6 +299,7 @@ void LogScanner::say_restart(const Where& where) {
 }
 
 void LogScanner::unexplained(std::string_view text, const Where& where) {
+  if (reading_ != Reading::all) return;
   settings_.line(text, where.number, where.offset, build_, source_);
   claims_.line(text, where.number, where.offset);
 }

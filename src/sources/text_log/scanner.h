@@ -5,7 +5,11 @@
 /// `reward`), or a step together with other numbers. Then every pair of it is a series. Keys of
 /// lines that are no such record become series only by repetition: many lines of one shape whose
 /// numbers change.
+///
+/// `Reading::metrics` leaves words, settings and messages to somebody else, who reads the same
+/// lines as what a person wrote (settings_text.cpp).
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +33,11 @@ namespace aplomb::text_log {
 
 class LogScanner {
  public:
+  enum class Reading : std::uint8_t { all, metrics };
+
   /// `head`: the first bytes of the log, to tell its framework and its launcher.
-  LogScanner(std::string_view head, RunBuilder& build, SourceId source);
+  LogScanner(std::string_view head, RunBuilder& build, SourceId source,
+             Reading reading = Reading::all);
   LogScanner(const LogScanner&) = delete;
   LogScanner& operator=(const LogScanner&) = delete;
 
@@ -76,6 +83,7 @@ class LogScanner {
 
   RunBuilder& build_;
   SourceId source_;
+  Reading reading_;
   KeyTable keys_;
   PairFinder finder_;
   PairFinder bar_finder_;
