@@ -6,12 +6,12 @@
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <iostream>
 
 #include "api/flow.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/views.h"
 #include "core/text.h"
 
 namespace aplomb {
@@ -81,12 +81,7 @@ class BundleCommand : public Command {
   bool wanted() const override { return app_->parsed(); }
 
   int run() override {
-    for (const std::string& path : options_.paths) {
-      std::error_code why;
-      if (std::filesystem::exists(path, why)) continue;
-      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
-      return k_exit_usage;
-    }
+    if (!all_exist(options_.paths)) return k_exit_usage;
     const std::vector<DiagnosedRun> runs = diagnose_runs(options_.paths, {});
     BundleOptions how;
     how.first_steps = options_.first_steps;

@@ -1,16 +1,13 @@
 #include <aplomb/check.h>
 
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/exit_of.h"
-#include "cli/fix_file.h"
 #include "cli/local_gpu.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/views.h"
 #include "core/text.h"
 #include "knowledge/hardware.h"
-#include "report/renderer.h"
 
 namespace aplomb {
 namespace {
@@ -64,12 +61,7 @@ class CheckCommand : public Command {
   bool wanted() const override { return app_->parsed(); }
 
   int run() override {
-    for (const std::string& path : options_.paths) {
-      std::error_code why;
-      if (std::filesystem::exists(path, why)) continue;
-      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
-      return k_exit_usage;
-    }
+    if (!all_exist(options_.paths)) return k_exit_usage;
     if (!options_.gpu.empty() && !knowledge::find_gpu(options_.gpu))
       complain(sanitize(options_.gpu) +
                ": no card that is known; the rules that need one are silent. Write it as "
@@ -85,43 +77,14 @@ class CheckCommand : public Command {
   }
 
  private:
-  static bool write_view(const Report& report, const RenderOptions& how, std::string_view slug,
-                         const std::string& path) {
-    if (path.empty()) return true;
-    const Renderer* view = find_renderer(slug);
-    if (view == nullptr) return false;
-    const auto done = write_file(path, view->render(report, how));
-    if (!done) complain(done.error().text);
-    return done.has_value();
-  }
-
   int write(const Report& report) const {
-    RenderOptions how;
-    how.width = terminal_width();
-    how.colour = wants_colour(options_.colour);
-    how.unicode = is_utf8_locale();
+    RenderOptions how = for_terminal(options_.colour);
     how.verbose = options_.verbose;
-    if (!write_view(report, how, "html", options_.html) ||
-        !write_view(report, how, "sarif", options_.sarif))
-      return k_exit_usage;
-    const Renderer* view = find_renderer(options_.json ? "json" : "findings");
-    if (view == nullptr) return k_exit_usage;
-    if (const auto done = write_out(view->render(report, how)); !done) {
-      complain(done.error().text);
-      return k_exit_usage;
-    }
-    if (!options_.fix.empty() && !fix(report)) return k_exit_usage;
-    return exit_of(report);
-  }
-
-  bool fix(const Report& report) const {
-    if (report.verdict == Verdict::healthy) {
-      complain("nothing to mend: no configuration was written");
-      return true;
-    }
-    const Result<std::string> done = write_fix(fixable(report), options_.fix);
-    complain(sanitize_lines(done ? *done : done.error().text));
-    return done.has_value();
+    const bool written = save_view(report, how, "html", options_.html) &&
+                         save_view(report, how, "sarif", options_.sarif) &&
+                         print_view(report, how, options_.json ? "json" : "findings") &&
+                         save_fix(fixable(report), options_.fix);
+    return written ? exit_of(report) : k_exit_usage;
   }
 
   CLI::App* app_ = nullptr;

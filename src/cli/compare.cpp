@@ -1,10 +1,9 @@
 #include "compare/compare.h"
 
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/views.h"
 #include "core/text.h"
 #include "report/compare_view.h"
 #include "sources/collect.h"
@@ -102,11 +101,7 @@ class CompareCommand : public Command {
 
   static bool read(const std::string& path, std::vector<Run>& runs,
                    std::vector<std::string>& notes) {
-    std::error_code why;
-    if (!std::filesystem::exists(path, why)) {
-      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
-      return false;
-    }
+    if (!all_exist({path})) return false;
     Progress progress(is_terminal_error());
     CollectOptions how;
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
@@ -125,23 +120,12 @@ class CompareCommand : public Command {
   }
 
   int write(const compare::Comparison& comparison) const {
-    RenderOptions how;
-    how.width = terminal_width();
-    how.colour = wants_colour(options_.colour);
-    how.unicode = is_utf8_locale();
+    RenderOptions how = for_terminal(options_.colour);
     how.verbose = options_.verbose;
-    if (!options_.html.empty()) {
-      if (const auto done = write_file(options_.html, compare_html(comparison)); !done) {
-        complain(done.error().text);
-        return k_exit_usage;
-      }
-    }
-    const auto done =
-        write_out(options_.json ? compare_json(comparison) : compare_text(comparison, how));
-    if (!done) {
-      complain(done.error().text);
+    if (!options_.html.empty() && !save(options_.html, compare_html(comparison)))
       return k_exit_usage;
-    }
+    if (!print(options_.json ? compare_json(comparison) : compare_text(comparison, how)))
+      return k_exit_usage;
     const bool fine = comparison.verdict == compare::Judgement::identical ||
                       comparison.verdict == compare::Judgement::same;
     return fine ? k_exit_healthy : k_exit_found;

@@ -1,15 +1,12 @@
 #include <aplomb/diagnose.h>
 
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/exit_of.h"
-#include "cli/fix_file.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/standard_input.h"
+#include "cli/views.h"
 #include "core/text.h"
-#include "report/renderer.h"
 
 namespace aplomb {
 namespace {
@@ -64,7 +61,7 @@ class DiagnoseCommand : public Command {
   int run() override {
     StandardInput standard_input;
     std::vector<std::string> paths = options_.paths;
-    if (!check_paths(paths) || !take_standard_input(paths, standard_input)) return k_exit_usage;
+    if (!all_exist(paths) || !take_standard_input(paths, standard_input)) return k_exit_usage;
     Progress progress(is_terminal_error());
     DiagnoseOptions how;
     how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
@@ -76,17 +73,6 @@ class DiagnoseCommand : public Command {
   }
 
  private:
-  static bool check_paths(const std::vector<std::string>& paths) {
-    bool fine = true;
-    for (const std::string& path : paths) {
-      std::error_code why;
-      if (path == "-" || std::filesystem::exists(path, why)) continue;
-      complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
-      fine = false;
-    }
-    return fine;
-  }
-
   static bool take_standard_input(std::vector<std::string>& paths, StandardInput& input) {
     for (std::string& path : paths) {
       if (path != "-") continue;
@@ -101,38 +87,13 @@ class DiagnoseCommand : public Command {
   }
 
   int write(const Report& report) const {
-    RenderOptions how;
-    how.width = terminal_width();
-    how.colour = wants_colour(options_.colour);
-    how.unicode = is_utf8_locale();
+    RenderOptions how = for_terminal(options_.colour);
     how.most_causes = options_.most;
     how.verbose = options_.verbose;
-    if (!options_.html.empty()) {
-      const Renderer* html = find_renderer("html");
-      if (html == nullptr) return k_exit_usage;
-      if (const auto done = write_file(options_.html, html->render(report, how)); !done) {
-        complain(done.error().text);
-        return k_exit_usage;
-      }
-    }
-    const Renderer* view = find_renderer(options_.json ? "json" : "terminal");
-    if (view == nullptr) return k_exit_usage;
-    if (const auto done = write_out(view->render(report, how)); !done) {
-      complain(done.error().text);
-      return k_exit_usage;
-    }
-    if (!options_.fix.empty() && !fix(report)) return k_exit_usage;
-    return exit_of(report);
-  }
-
-  bool fix(const Report& report) const {
-    if (report.verdict == Verdict::healthy) {
-      complain("nothing to mend: no configuration was written");
-      return true;
-    }
-    const Result<std::string> done = write_fix(report, options_.fix);
-    complain(sanitize_lines(done ? *done : done.error().text));
-    return done.has_value();
+    const bool written = save_view(report, how, "html", options_.html) &&
+                         print_view(report, how, options_.json ? "json" : "terminal") &&
+                         save_fix(report, options_.fix);
+    return written ? exit_of(report) : k_exit_usage;
   }
 
   CLI::App* app_ = nullptr;

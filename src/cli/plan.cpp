@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/views.h"
 #include "core/text.h"
 #include "knowledge/setting.h"
 #include "report/plan_view.h"
@@ -113,11 +112,7 @@ class PlanCommand : public Command {
   /// The settings of every path, in the order given: later files have the last word.
   bool read(std::vector<Setting>& settings, std::string& framework) const {
     for (const std::string& path : options_.paths) {
-      std::error_code why;
-      if (!std::filesystem::exists(path, why)) {
-        complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
-        return false;
-      }
+      if (!all_exist({path})) return false;
       for (Run& run : collect({path}, {})) {
         const std::string own = run.framework();
         if (!own.empty()) framework = own;
@@ -166,21 +161,9 @@ class PlanCommand : public Command {
   }
 
   int write(const PlanView& view) const {
-    RenderOptions how;
-    how.width = terminal_width();
-    how.colour = wants_colour(options_.colour);
-    how.unicode = is_utf8_locale();
-    if (!options_.html.empty()) {
-      if (const auto done = write_file(options_.html, plan_html(view)); !done) {
-        complain(done.error().text);
-        return k_exit_usage;
-      }
-    }
-    const auto done = write_out(options_.json ? plan_json(view) : plan_text(view, how));
-    if (!done) {
-      complain(done.error().text);
-      return k_exit_usage;
-    }
+    const RenderOptions how = for_terminal(options_.colour);
+    if (!options_.html.empty() && !save(options_.html, plan_html(view))) return k_exit_usage;
+    if (!print(options_.json ? plan_json(view) : plan_text(view, how))) return k_exit_usage;
     return view.plan.fits ? k_exit_healthy : k_exit_found;
   }
 

@@ -113,30 +113,36 @@ FileUse use_of(const std::string& path) {
   return FileUse::read;
 }
 
+namespace {
+
+/// A folder's content comes before its neighbours with a longer name.
+int rank_of(char c) { return c == '/' ? 0 : static_cast<unsigned char>(c); }
+
+/// The number that `text` holds at `at`, without leading zeros; `at` moves behind it.
+std::string_view take_number(std::string_view text, std::size_t& at) {
+  std::size_t end = at;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  while (at + 1 < end && text[at] == '0') ++at;
+  const std::string_view digits = text.substr(at, end - at);
+  at = end;
+  return digits;
+}
+
+}  // namespace
+
 bool natural_less(const std::string& a, const std::string& b) {
   std::size_t i = 0;
   std::size_t j = 0;
   while (i < a.size() && j < b.size()) {
-    if (!is_digit(a[i]) || !is_digit(b[j])) {
-      // A folder's content comes before its neighbours with a longer name.
-      const int x = a[i] == '/' ? 0 : static_cast<unsigned char>(a[i]);
-      const int y = b[j] == '/' ? 0 : static_cast<unsigned char>(b[j]);
-      if (x != y) return x < y;
-      ++i;
-      ++j;
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const std::string_view x = take_number(a, i);
+      const std::string_view y = take_number(b, j);
+      if (x != y) return x.size() != y.size() ? x.size() < y.size() : x < y;
       continue;
     }
-    std::size_t end_i = i;
-    std::size_t end_j = j;
-    while (end_i < a.size() && is_digit(a[end_i])) ++end_i;
-    while (end_j < b.size() && is_digit(b[end_j])) ++end_j;
-    while (i + 1 < end_i && a[i] == '0') ++i;
-    while (j + 1 < end_j && b[j] == '0') ++j;
-    if (end_i - i != end_j - j) return end_i - i < end_j - j;
-    const int order = a.compare(i, end_i - i, b, j, end_j - j);
-    if (order != 0) return order < 0;
-    i = end_i;
-    j = end_j;
+    const int x = rank_of(a[i++]);
+    const int y = rank_of(b[j++]);
+    if (x != y) return x < y;
   }
   if (a.size() - i != b.size() - j) return a.size() - i < b.size() - j;
   return a < b;  // equal but for leading zeros: some order, always the same
