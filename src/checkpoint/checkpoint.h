@@ -7,7 +7,8 @@
 ///
 /// Reads Hugging Face folders (model*.safetensors or pytorch_model*.bin with or without an index,
 /// optimizer.pt, scheduler.pt, scaler.pt, rng_state*.pth, trainer_state.json, training_args.bin),
-/// PEFT adapters (adapter_model.*), and single files: safetensors, torch.save archives
+/// PEFT adapters (adapter_model.*), what `aplomb train` leaves beside weights (own_files.h), and
+/// single files: safetensors, torch.save archives
 /// (state_dict, or a dict with `model` / `state_dict` / `optimizer` ... as trainers write).
 ///
 /// A file that cannot be read becomes a Finding and the others are read. Nothing is executed,

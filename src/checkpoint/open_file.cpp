@@ -8,6 +8,7 @@
 #include "checkpoint/gguf.h"
 #include "checkpoint/mapped_file.h"
 #include "checkpoint/optimizer_state.h"
+#include "checkpoint/own_files.h"
 #include "checkpoint/pickle_walk.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_shard.h"
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t k_most_json = 256U << 20U;
+constexpr std::string_view k_own_training_state = "training_state.json";
 
 /// The first number that a key of this name has in JSON text: the keys asked for stand at the top
 /// level before anything that nests (both files are written with sorted keys, log_history after
@@ -107,15 +109,15 @@ class FileReader {
     if (looks_like_torch(file.bytes()) && !path.ends_with(".safetensors")) {
       return read_pickled(path, role, file, std::move(owner), index);
     }
+    if (file.text().starts_with("version https://git-lfs")) {
+      return refuse(path, "is a Git LFS pointer, not the file itself; run git lfs pull");
+    }
     if (looks_like_safetensors(file.bytes()) || path.ends_with(".safetensors")) {
-      return read_safe(path, file, owner, index);
+      return read_safe(path, role, file, owner, index);
     }
     if (file.text().starts_with("\x89HDF"))
       return refuse(path, "is HDF5 (Keras), which is not read");
     if (looks_like_gguf(file.bytes())) return read_blocks(path, file, owner, index);
-    if (file.text().starts_with("version https://git-lfs")) {
-      return refuse(path, "is a Git LFS pointer, not the file itself; run git lfs pull");
-    }
     return read_pickled(path, role, file, std::move(owner), index);
   }
 
@@ -127,6 +129,10 @@ class FileReader {
 
   std::string read_json(const std::string& path, const std::string& role, const MappedFile& file) {
     if (file.size() > k_most_json) return refuse(path, "is too large for its name");
+    if (fs::path(path).filename() == k_own_training_state) {
+      if (take_training_state(file.text(), out_)) return "json";
+      return refuse(path, "is no JSON; it was cut off, or is being written");
+    }
     if (role == "config") {
       take_numbers(file.text(),
                    {"num_hidden_layers", "n_layer", "initializer_range", "tie_word_embeddings",
@@ -140,7 +146,7 @@ class FileReader {
     return "json";
   }
 
-  std::string read_safe(const std::string& path, const MappedFile& file,
+  std::string read_safe(const std::string& path, const std::string& role, const MappedFile& file,
                         const std::shared_ptr<const void>& owner, std::size_t index) {
     auto read = read_safetensors(file.bytes(), owner, path);
     if (!read) {
@@ -148,6 +154,11 @@ class FileReader {
       return {};
     }
     opening_.join(read->findings);
+    if (role == "optimizer" || is_optimizer_file(*read)) {
+      if (auto state = optimizer_of(std::move(*read), path))
+        opening_.add_optimizer(std::move(*state), false);
+      return "safetensors";
+    }
     for (Tensor& tensor : read->tensors) opening_.add_weight(std::move(tensor), index);
     return "safetensors";
   }
@@ -260,10 +271,11 @@ std::string role_of_file(std::string_view name) {
   const auto starts = [&](std::string_view head) { return name.starts_with(head); };
   const auto ends = [&](std::string_view tail) { return name.ends_with(tail); };
   if (ends(".index.json")) return "index";
-  if (name == "trainer_state.json") return "trainer-state";
+  if (name == "trainer_state.json" || name == k_own_training_state) return "trainer-state";
   if (name == "config.json" || name == "adapter_config.json") return "config";
   const bool pickled = ends(".pt") || ends(".bin") || ends(".pth") || ends(".pkl");
-  if (pickled && starts("optimizer")) return "optimizer";
+  if (starts("optimizer") && (pickled || ends(".safetensors") || ends(".state")))
+    return "optimizer";
   if (pickled && starts("scheduler")) return "scheduler";
   if (pickled && starts("scaler")) return "scaler";
   if (pickled && (starts("rng_state") || starts("random_states"))) return "rng";

@@ -118,7 +118,7 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
   audit.parts.push_back(part("rng", ranks > 0, Severity::note,
                              fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
                              "dropout and data order differ from the run that was stopped"));
-  if (checkpoint.has("scaler")) {
+  if (checkpoint.has("scaler") || !checkpoint.scaler.empty()) {
     const auto scale = value(checkpoint.scaler, "scale");
     audit.parts.push_back(part("scaler", true, Severity::note,
                                scale ? fmt::format("loss scale {}", show_number(*scale)) : "", ""));

@@ -108,7 +108,7 @@ FileUse use_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   const std::string ending = lower(fs::path(name).extension().string());
   // A profiler's trace is named worker0.pt.trace.json: only the last ending counts.
-  if (among(ending, k_weights)) return FileUse::checkpoint;
+  if (among(ending, k_weights) || name == "optimizer.state") return FileUse::checkpoint;
   if (among(ending, k_no_evidence)) return FileUse::leave;
   return FileUse::read;
 }

@@ -28,5 +28,12 @@ TEST(FileSearch, ARepositoryIsLeftAlone) {
   for (const FoundFile& file : files) EXPECT_EQ(file.use, FileUse::leave) << file.path;
 }
 
+TEST(FileSearch, WhatHoldsTensorsIsLeftToTheReaderOfCheckpoints) {
+  EXPECT_EQ(use_of("out/checkpoint-5/optimizer.state"), FileUse::checkpoint);
+  EXPECT_EQ(use_of("out/checkpoint-5/adapter_model.safetensors"), FileUse::checkpoint);
+  EXPECT_EQ(use_of("out/checkpoint-5/training_state.json"), FileUse::read);
+  EXPECT_EQ(use_of("out/run.state"), FileUse::read);
+}
+
 }  // namespace
 }  // namespace aplomb
