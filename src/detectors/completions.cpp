@@ -16,6 +16,9 @@ constexpr double k_cut =
 constexpr double k_growth = 1.5;
 constexpr double k_collapse = 0.3;
 constexpr double k_collapse_grave = 0.2;
+/// A completion of one token is the end token and nothing else; half of such a mean is empty.
+constexpr double k_empty = 1.5;
+constexpr double k_empty_ratio = 0.5;
 constexpr std::size_t k_least = 5;  // records
 
 const DetectorSpec& completions_spec() {
@@ -55,7 +58,9 @@ class CompletionsDetector final : public Detector {
     report_cut(context, out);
     if (lengths_.count() < k_least || !(head_.median() > 0)) return;
     const double ratio = recent_.median() / head_.median();
-    if (ratio <= k_collapse) report_length("completion_length.collapse", ratio, context, out);
+    const bool emptied = recent_.median() <= k_empty && ratio <= k_empty_ratio;
+    if (ratio <= k_collapse || emptied)
+      report_length("completion_length.collapse", ratio, context, out);
     if (ratio >= k_growth && grows())
       report_length("completion_length.growth", ratio, context, out);
   }

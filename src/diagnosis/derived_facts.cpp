@@ -124,24 +124,57 @@ void FactDeriver::boxes() {
       {"error.box-list.x1"});
 }
 
-void FactDeriver::reinforcement() {
-  if (const auto ratio = number("error.is-ratio-printed.ratio")) {
+/// Whether sampler and trainer agree on the first samples, and for how long.
+void FactDeriver::sampler_agreement() {
+  auto ratio = number("is_ratio_mean.first");
+  if (!ratio) ratio = number("error.is-ratio-printed.ratio");
+  if (ratio) {
     // TRL's own tests take a first-step ratio within 5 % of 1 as equal.
     set("rl.is_ratio_off", std::fabs(*ratio - 1) > 0.05, "importance ratio " + show_number(*ratio),
         {"error.is-ratio-printed"});
   }
+  const Series* series = run_.primary(Role::logp_difference);
+  if (series == nullptr || series->size() < 4) return;
+  const auto before = finite_median(*series, 0, series->size() / 2);
+  const auto after = finite_median(*series, series->size() / 2, series->size());
+  if (!before || !after) return;
+  if (*before > 0) {
+    set("logp_difference.rising", *after > 2 * *before,
+        "difference of log-probabilities " + show_number(*before) + " -> " + show_number(*after));
+  }
+  // Healthy below 0.1 (axolotl's training stability guide). Weights that are pushed late are still
+  // equal at the first step; other arithmetic or another temperature is off from the start.
+  constexpr double k_healthy = 0.1;
+  const double first = series->value.front();
+  set("rl.sampler_falls_behind", first < k_healthy && *after > k_healthy && *after > 3 * first,
+      "difference of log-probabilities " + show_number(first) + " at first, later " +
+          show_number(*after));
+}
+
+/// Whether the reward has come up to the top of its range, and stays.
+void FactDeriver::reward_at_top() {
+  const Series* series = run_.primary(Role::reward);
+  constexpr std::size_t k_least = 20;  // axolotl's training stability guide: patience of rewards
+  if (series == nullptr || series->size() < k_least) return;
+  const auto early = finite_median(*series, 0, series->size() / 20 + 1);
+  const auto late = finite_median(*series, series->size() * 3 / 4, series->size());
+  if (!early || !late) return;
+  // Of the way up, beside a highest value that noise has made; and a way that is no noise itself.
+  constexpr double k_top = 0.05;
+  constexpr double k_way = 0.25;  // of all that the reward ever moved
+  const double way = series->max - *early;
+  const double range = series->max - series->min;
+  set("reward.at_top", range > 0 && way >= k_way * range && series->max - *late <= k_top * way,
+      "reward " + show_number(*early) + " at first, " + show_number(*late) +
+          " in the last quarter, highest " + show_number(series->max));
+}
+
+void FactDeriver::reinforcement() {
+  sampler_agreement();
+  reward_at_top();
   for (const Series& series : run_.series) {
     if (series.role == Role::reward_component_std && series.max > 1e-6) {
       set("reward.scores_vary", true, series.name + " up to " + show_number(series.max));
-    }
-  }
-  if (const Series* series = run_.primary(Role::logp_difference);
-      series != nullptr && series->size() >= 4) {
-    const auto before = finite_median(*series, 0, series->size() / 2);
-    const auto after = finite_median(*series, series->size() / 2, series->size());
-    if (before && after && *before > 0) {
-      set("logp_difference.rising", *after > 2 * *before,
-          "difference of log-probabilities " + show_number(*before) + " -> " + show_number(*after));
     }
   }
 }

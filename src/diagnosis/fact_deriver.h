@@ -80,6 +80,8 @@ class FactDeriver {
   void guess_in_a_scrap(const Series& loss);
   void schedule();
   void boxes();
+  void sampler_agreement();
+  void reward_at_top();
   void reinforcement();
   std::optional<double> lr_at(double step) const;
   void lr_path(double peak);

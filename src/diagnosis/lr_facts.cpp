@@ -27,10 +27,13 @@ std::string FactDeriver::lr_method() const {
   return text("run.kind") == "vision" ? "vision" : "";
 }
 
-/// Number of weights: as stated, or that of a transformer of these measures (12 layers hidden^2 and
-/// the embedding, arXiv:2001.08361 table 1).
+/// Number of weights: as stated, where no adapter trains in their place those that train, or that
+/// of a transformer of these measures (12 layers hidden^2 and the embedding, arXiv:2001.08361 table
+/// 1).
 std::optional<double> FactDeriver::weights() const {
   if (const auto stated = number("model.params")) return stated;
+  const bool adapter = known("peft.method") || known("peft.rank") || known("quant.bits");
+  if (const auto trained = number("model.trainable_params"); trained && !adapter) return trained;
   const auto layers = number("model.layers");
   const auto hidden = number("model.hidden");
   if (!layers || !hidden) return std::nullopt;
@@ -97,7 +100,7 @@ void FactDeriver::learning_rate() {
   constexpr double k_tiny = 10e6;
   std::string method = lr_method();
   const auto size = weights();
-  if (size && *size > 0 && *size < k_tiny && (method == "full" || method.empty()))
+  if (size && *size > 0 && *size < k_tiny && (method == "full" || method == "rl" || method.empty()))
     method = "pretrain";
   const auto* usual = std::find_if(k_usual.begin(), k_usual.end(),
                                    [&](const Usual& row) { return row.method == method; });

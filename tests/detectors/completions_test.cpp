@@ -37,6 +37,16 @@ TEST(Completions, LengthsThatShrinkToNothingAreUnstable) {
   EXPECT_EQ(find(symptoms, "completion_length.collapse")->severity, Severity::unstable);
 }
 
+TEST(Completions, ShortOnesThatBecomeEmptyHaveCollapsed) {
+  std::vector<double> length(10, 3.2);
+  length.resize(40, 1.1);  // the end token, and now and then another
+  const auto symptoms = RunOf().with("length", Role::completion_length, length).detect();
+  EXPECT_NE(find(symptoms, "completion_length.collapse"), nullptr) << told(symptoms);
+  std::fill(length.begin() + 10, length.end(), 1.8);
+  const auto shorter = RunOf().with("length", Role::completion_length, length).detect();
+  EXPECT_EQ(find(shorter, "completion_length.collapse"), nullptr) << told(shorter);
+}
+
 TEST(Completions, SteadyLengthsAndNaNAreSilent) {
   Draw draw(1);
   auto length = curve(60, [](double) { return 400; }, [&] { return 40 * draw.normal(); });

@@ -76,6 +76,47 @@ TEST_F(FactsOfARun, AccuraciesInPercentAndCloseAreInOrder) {
   EXPECT_EQ(facts().find("eval.gap_wide")->value, Value(false));
 }
 
+TEST_F(FactsOfARun, ASamplerThatIsPushedLateAgreesAtFirstAndThenFallsBehind) {
+  series("is_ratio_mean", Role::is_ratio_mean, {1.0, 0.97, 0.9, 0.8, 0.8, 0.8});
+  series("logp_difference", Role::logp_difference, {0.0, 0.1, 0.2, 0.35, 0.4, 0.45});
+  const FactTable late = facts();
+  EXPECT_EQ(late.find("rl.sampler_falls_behind")->value, Value(true));
+  EXPECT_EQ(late.find("rl.is_ratio_off")->value, Value(false));
+}
+
+TEST_F(FactsOfARun, ASamplerOfAnotherTemperatureIsOffFromTheStart) {
+  series("is_ratio_mean", Role::is_ratio_mean, {1.2, 1.2, 1.1, 1.2});
+  series("logp_difference", Role::logp_difference, {0.3, 0.3, 0.4, 0.4});
+  const FactTable off = facts();
+  EXPECT_EQ(off.find("rl.sampler_falls_behind")->value, Value(false));
+  EXPECT_EQ(off.find("rl.is_ratio_off")->value, Value(true));
+}
+
+TEST_F(FactsOfARun, ARewardIsAtItsTopWhereItHasRisenAndStays) {
+  std::vector<double> reward(10, -1.4);
+  reward[3] = -3.0;
+  reward.resize(40, -0.01);
+  reward[35] = 0;
+  series("reward", Role::reward, reward);
+  EXPECT_EQ(facts().find("reward.at_top")->value, Value(true));
+}
+
+TEST_F(FactsOfARun, ARewardThatStillRisesIsNotAtItsTop) {
+  std::vector<double> rising;
+  for (int i = 0; i < 40; ++i) rising.push_back(0.3 + 0.01 * i);
+  series("reward", Role::reward, rising);
+  EXPECT_EQ(facts().find("reward.at_top")->value, Value(false));
+}
+
+TEST_F(FactsOfARun, ATinyPolicyStandsTheLearningRateOfAModelFromScratch) {
+  setting("train.method", std::string("grpo"));
+  setting("optim.lr", 3e-3);
+  series("reward", Role::reward, {0.1, 0.2, 0.3});
+  EXPECT_GT(number(facts(), "lr.over_usual"), 100);
+  setting("model.trainable_params", 13376.0);
+  EXPECT_LT(number(facts(), "lr.over_usual"), 1);
+}
+
 TEST_F(FactsOfARun, ALaterSettingOfTheSameNameWins) {
   setting("optim.lr", 1e-3);
   setting("optim.lr", 2e-5);
