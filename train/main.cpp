@@ -1,4 +1,4 @@
-/// aplomb-train: the program behind `aplomb train`.
+/// aplomb-train: the program behind `aplomb train` and `aplomb lab`.
 
 #include <fmt/format.h>
 #include <torch/version.h>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/version.h"
+#include "train/lab/command.h"
 #include "train/loop/options.h"
 #include "train/loop/run.h"
 
@@ -32,6 +33,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   try {
+    if (!words.empty() && words[0] == "lab")
+      return aplomb::train::lab::run_command({words.begin() + 1, words.end()});
     aplomb::train::TrainOptions options;
     const aplomb::train::Parsed parsed = aplomb::train::parse_options(std::move(words), options);
     if (parsed.stop) {

@@ -29,6 +29,7 @@ std::vector<std::string> words_of(const std::string& verb) {
     for (const TopicKind& each : topic_kinds()) words.emplace_back(each.name);
   }
   if (verb == "completion") words = {"bash", "zsh", "fish"};
+  if (verb == "lab") words = {"list", "run", "sweep"};  // of a program of its own
   return words;
 }
 

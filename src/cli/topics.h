@@ -44,8 +44,4 @@ std::vector<Topic> find_topics(std::string_view word);
 /// Names near to a word that names nothing, nearest first, at most `most`.
 std::vector<std::string> near_names(std::string_view word, std::size_t most = 4);
 
-/// How many letters must be changed, added, taken away or swapped with their neighbour to turn one
-/// word into the other.
-std::size_t edit_distance(std::string_view a, std::string_view b);
-
 }  // namespace aplomb

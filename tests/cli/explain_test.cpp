@@ -3,6 +3,7 @@
 
 #include "cli/program.h"
 #include "cli/topics.h"
+#include "core/edit_distance.h"
 
 namespace aplomb {
 namespace {

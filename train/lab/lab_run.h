@@ -58,6 +58,8 @@ struct Hooks {
   std::function<double(std::int64_t step)> schedule;
   /// After a resume (restart_at), everything put back: break it here.
   std::function<void(RestartParts)> restart;
+  /// The run is over: what the user's logger showed otherwise than it was (steps counted anew).
+  std::function<void(Trace&)> logged;
 };
 
 struct LabRun {
@@ -71,11 +73,20 @@ struct LabRun {
   ModelOptions how;   ///< formats and kernels of the forward pass
   Language language;  ///< what is learnt, and how much of it there is
   Hooks hooks;
-  Script script;                ///< Style::plain: the user's train.py
-  std::int64_t restart_at = 0;  ///< the run is stopped there and resumed; 0: it is not
+  Script script;  ///< Style::plain: the user's train.py
+  /// Settings that no TrainOptions holds, as the user of a loop of his own has them (config.yaml).
+  std::vector<std::pair<std::string, std::string>> own_settings;
+  torch::Dtype stored = torch::kFloat32;  ///< of the weights in checkpoints
+  std::int64_t restart_at = 0;            ///< the run is stopped there and resumed; 0: it is not
 };
 
 /// The healthy run of `seed` with one change.
 Runner trained(std::function<void(LabRun&)> change);
+
+/// Trains as `lab` says, and leaves the evidence that `request` wants.
+Result<Trace> run_lab(const LabRun& lab, const Request& request);
+
+/// Parameters by a part of their name: `q_proj`, `layers.0.`, `norm.weight`; empty: all.
+std::vector<at::Tensor> parameters_like(LanguageModel& model, std::string_view part);
 
 }  // namespace aplomb::train::lab

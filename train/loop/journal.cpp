@@ -75,7 +75,7 @@ Result<Journal> Journal::open(JournalOptions options) {
     if (!events) return tl::unexpected(events.error());
     journal.events_ = std::move(*events);
   }
-  journal.terminal_ = ::isatty(STDERR_FILENO) != 0 && !journal.options_.quiet;
+  journal.terminal_ = ::isatty(STDERR_FILENO) != 0 && !journal.options_.quiet && !journal.options_.silent;
   return journal;
 }
 
@@ -118,7 +118,7 @@ void Journal::note(std::string_view text) { write(log_, std::string(text) + "\n"
 
 void Journal::say(std::string_view text) {
   note(text);
-  if (options_.quiet) return;
+  if (options_.quiet || options_.silent) return;
   clear_progress();
   fmt::print("{}\n", text);
   std::fflush(stdout);
@@ -126,6 +126,7 @@ void Journal::say(std::string_view text) {
 
 void Journal::warn(std::string_view text) {
   note(text);
+  if (options_.silent) return;
   clear_progress();
   fmt::print(stderr, "{}\n", text);
 }

@@ -49,6 +49,7 @@ struct JournalOptions {
   /// Records of steps above this one are taken out of metrics.jsonl: a resumed run writes them
   /// again. -1: a new run, the file begins anew.
   std::int64_t resumed_step = -1;
+  bool silent = false;  ///< nothing on the terminal, warnings neither
 };
 
 class Journal {

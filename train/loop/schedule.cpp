@@ -7,6 +7,7 @@
 namespace aplomb::train {
 
 double Schedule::factor(std::int64_t step) const {
+  if (of_) return of_(step);
   if (step < warmup_) return static_cast<double>(step) / static_cast<double>(warmup_);
   if (shape_ == Shape::constant) return 1;
   const double way = static_cast<double>(std::max<std::int64_t>(total_ - warmup_, 1));

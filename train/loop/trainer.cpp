@@ -266,6 +266,7 @@ void Trainer::log(const Pass& pass) {
   parts_.journal.progress(record);
   if (step_ % plan_.logging_steps != 0 && step_ != plan_.schedule.total_steps()) return;
   parts_.journal.record(record);
+  if (plan_.seen) plan_.seen(record);
   tell(judge_.observe(record));
   window_loss_ = 0;
   window_tokens_ = window_steps_ = 0;
@@ -313,6 +314,7 @@ std::optional<double> Trainer::evaluate() {
   record.step = step_;
   record.eval_loss = loss;
   parts_.journal.record(record);
+  if (plan_.seen) plan_.seen(record);
   tell(judge_.observe(record));
   window_begin_ += Clock::now() - began;  // evaluation is no training time
   return loss;

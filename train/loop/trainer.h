@@ -55,6 +55,8 @@ struct TrainerPlan {
   std::int64_t vocab_size = 0;
   /// Where a sample stands in the user's files; empty: not told.
   std::function<std::string(std::uint64_t)> where = {};
+  /// Told of every record that the journal gets; may be empty.
+  std::function<void(const Record&)> seen = {};
   /// Asked between steps: true ends the run with a checkpoint.
   std::function<bool()> wants_stop = [] { return false; };
 };

@@ -1,0 +1,14 @@
+#pragma once
+/// aplomb-train: a program of its own, since it alone links LibTorch. The commands that need it
+/// become it.
+
+#include <string>
+#include <vector>
+
+namespace aplomb {
+
+/// Replaces this process by the trainer with `words`. Returns only where that fails: an exit
+/// status, with the reason (and how to get the trainer) said.
+int become_trainer(std::vector<std::string> words);
+
+}  // namespace aplomb

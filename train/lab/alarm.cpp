@@ -1,0 +1,84 @@
+#include "train/lab/alarm.h"
+
+#include <algorithm>
+
+#include "detectors/detector.h"
+#include "sources/metric_names.h"
+#include "train/lab/evidence.h"
+
+namespace aplomb::train::lab {
+namespace {
+
+class Stream {
+ public:
+  Stream(const Trace& trace, const std::vector<Sample>& samples) {
+    RunContext context;
+    for (const Sample& each : samples) {
+      for (const auto& [name, value] : each.values) column_of(name);
+    }
+    for (const MetricName& each : columns_) context.series_names.push_back(each.series);
+    context.planned_steps = trace.planned_steps;
+    context.log_steps = trace.log_steps;
+    context.resumed_at = trace.resumed_at;
+    context.reinforcement = trace.is_reinforcement;
+    if (trace.grad_clip > 0) context.grad_clip = trace.grad_clip;
+    if (trace.vocab_size > 0) context.vocab_size = trace.vocab_size;
+    bank_.emplace(std::move(context));
+  }
+
+  const std::vector<Symptom>& observe(const Sample& sample) {
+    if (sample.step < last_step_) ++segment_;
+    last_step_ = sample.step;
+    std::vector<Reading> readings;
+    for (const auto& [name, value] : sample.values) {
+      const std::size_t column = column_of(name);
+      const MetricName& known = columns_[column];
+      readings.push_back({known.role, static_cast<std::uint32_t>(column), value * known.scale, {}});
+    }
+    bank_->observe({sample.step, segment_, readings});
+    return bank_->so_far();
+  }
+
+  std::vector<Symptom> finish() { return bank_->finish(); }
+
+ private:
+  std::size_t column_of(const std::string& name) {
+    const auto found = std::find(names_.begin(), names_.end(), name);
+    if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
+    names_.push_back(name);
+    columns_.push_back(name_metric(name));
+    return names_.size() - 1;
+  }
+
+  std::vector<std::string> names_;
+  std::vector<MetricName> columns_;
+  std::optional<DetectorBank> bank_;
+  std::int64_t last_step_ = 0;
+  std::uint16_t segment_ = 0;
+};
+
+const Symptom* first_of(const std::vector<Symptom>& symptoms, Severity least) {
+  const auto found = std::find_if(symptoms.begin(), symptoms.end(),
+                                  [&](const Symptom& each) { return each.severity >= least; });
+  return found == symptoms.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::optional<Alarm> first_alarm(const Trace& trace, Style style, Severity least) {
+  const std::vector<Sample> samples = as_logged(trace.samples, style);
+  Stream stream(trace, samples);
+  for (const Sample& each : samples) {
+    const Symptom* found = first_of(stream.observe(each), least);
+    if (found != nullptr) return Alarm{each.step, found->severity, found->id};
+  }
+  const std::vector<Symptom> whole = stream.finish();
+  const std::int64_t last = samples.empty() ? trace.steps : samples.back().step;
+  // An error that ends the program is seen by everybody, and says so itself.
+  if (!trace.error.empty()) return Alarm{last, Severity::failed, "error"};
+  if (const Symptom* found = first_of(whole, least); found != nullptr)
+    return Alarm{last, found->severity, found->id};
+  return std::nullopt;
+}
+
+}  // namespace aplomb::train::lab

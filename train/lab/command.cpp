@@ -1,0 +1,194 @@
+#include "train/lab/command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/edit_distance.h"
+#include "core/text.h"
+#include "train/lab/sweep_report.h"
+#include "train/lab/trial.h"
+#include "train/lab/trial_text.h"
+
+namespace aplomb::train::lab {
+namespace {
+
+constexpr int k_good = 0;
+constexpr int k_missed = 1;
+constexpr int k_cannot = 2;
+
+/// Ids near to a word that is none, nearest first.
+std::vector<std::string> near_faults(const std::string& word) {
+  constexpr std::size_t k_most = 4;
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const Fault& each : faults()) {
+    const std::string slug = each.id.substr(each.id.find('.') + 1);
+    std::size_t distance = std::min(edit_distance(word, each.id), edit_distance(word, slug));
+    if (word.size() >= 3 && icontains(each.id, word)) distance = std::min<std::size_t>(distance, 1);
+    if (distance <= std::max<std::size_t>(2, word.size() / 3)) near.emplace_back(distance, each.id);
+  }
+  std::sort(near.begin(), near.end());
+  std::vector<std::string> names;
+  for (const auto& [distance, name] : near) {
+    if (names.size() < k_most) names.push_back(name);
+  }
+  return names;
+}
+
+std::string temporary_folder() {
+  return (std::filesystem::temp_directory_path() / fmt::format("aplomb-lab-{}", ::getpid()))
+      .string();
+}
+
+int complain(const std::string& text) {
+  fmt::print(stderr, "aplomb lab: {}\n", text);
+  return k_cannot;
+}
+
+int list() {
+  std::string text;
+  std::string family;
+  for (const Fault& each : faults()) {
+    if (each.family() != family) {
+      family = each.family();
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", family);
+    }
+    text += fmt::format("  {:<34} {}\n", each.id, each.summary);
+  }
+  fmt::print("{}\n{} faults; aplomb lab run FAULT makes one.\n", text, faults().size());
+  return k_good;
+}
+
+struct RunWords {
+  std::string fault;
+  std::uint64_t seed = 1;
+  std::string out;
+  std::string style;
+  bool guard = false;
+};
+
+int run_one(const RunWords& words) {
+  const Fault* fault = find_fault(words.fault);
+  if (fault == nullptr) {
+    const auto near = near_faults(words.fault);
+    std::string text = fmt::format("there is no fault {}", sanitize(words.fault));
+    if (!near.empty()) text += fmt::format("; near to it: {}", fmt::join(near, ", "));
+    return complain(text + "; `aplomb lab list` names all");
+  }
+  Style style = style_of(*fault, words.seed);
+  if (!words.style.empty()) {
+    style = *style_named(words.style);
+    if (fault->in_code && style != Style::plain) {
+      return complain(
+          fmt::format("{} lies in the code of a loop: only `--style plain` has one", fault->id));
+    }
+  }
+  TrialOptions options;
+  options.keep = !words.out.empty();
+  options.with_guard = words.guard;
+  options.folder =
+      words.out.empty()
+          ? (std::filesystem::temp_directory_path() / fmt::format("aplomb-lab-{}", ::getpid()))
+                .string()
+          : words.out;
+  const auto trial = try_fault(*fault, words.seed, style, options);
+  if (words.out.empty()) {
+    std::error_code why;
+    std::filesystem::remove_all(options.folder, why);
+  }
+  if (!trial) return complain(sanitize(trial.error().text));
+  fmt::print("{}", trial_text(*fault, *trial));
+  if (options.keep) {
+    fmt::print("files        {}/{}-{}/evidence\n", words.out, fault->id, words.seed);
+  }
+  return trial->opinion.first_right(fault->causes) && trial->detected() ? k_good : k_missed;
+}
+
+struct SweepWords {
+  SweepOptions options;
+  std::string out;
+  std::string json;
+  bool quiet = false;
+};
+
+int sweep_all(SweepWords words) {
+  SweepOptions& options = words.options;
+  const bool temporary = words.out.empty();
+  options.folder = temporary ? temporary_folder() : words.out;
+  options.keep = !temporary;
+  if (!words.quiet) {
+    options.told = [](const Trial& trial) {
+      fmt::print(stderr, "{} seed {}: {:.1f} s\n", trial.fault, trial.seed, trial.seconds);
+    };
+  }
+  const auto sweep = run_sweep(options);
+  if (temporary) {
+    std::error_code why;
+    std::filesystem::remove_all(options.folder, why);
+  }
+  if (!sweep) return complain(sanitize(sweep.error().text));
+  fmt::print("{}", sweep_text(*sweep));
+  if (!words.json.empty()) {
+    std::ofstream file(words.json);
+    file << sweep_json(*sweep).dump(1) << "\n";
+    file.flush();
+    if (!file) return complain(words.json + " cannot be written");
+  }
+  return is_passed(*sweep) ? k_good : k_missed;
+}
+
+}  // namespace
+
+int run_command(std::vector<std::string> words) {
+  CLI::App app("Runs that are broken on purpose, and what aplomb says of them", "aplomb lab");
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  aplomb lab list\n"
+      "  aplomb lab run diverge.lr-x30 --guard --out broken\n"
+      "  aplomb lab sweep --seeds 3 --twins 30 --json lab.json\n"
+      "Exit status: 0 all found as it should be, 1 something was missed, 2 could not be run.");
+  CLI::App* listing = app.add_subcommand("list", "Every fault, by family");
+  RunWords one;
+  CLI::App* running = app.add_subcommand("run", "Make one fault and say what was seen of it");
+  running->add_option("FAULT", one.fault, "as `aplomb lab list` names it")->required();
+  running->add_option("--seed", one.seed, "of weights, data and order")->capture_default_str();
+  running->add_option("--out", one.out,
+                      "keep what a user would have: FOLDER/FAULT-SEED/evidence, and truth.json");
+  running->add_option("--style", one.style, "whose files: own, hf (Trainer), plain (own loop)")
+      ->check(CLI::IsMember({"own", "hf", "plain"}));
+  running->add_flag("--guard", one.guard, "run it again with the guard in force");
+  SweepWords many;
+  CLI::App* sweeping =
+      app.add_subcommand("sweep", "Every fault at several seeds, and healthy twins: the figures");
+  sweeping->add_option("--seeds", many.options.seeds, "of each fault")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  sweeping->add_option("--twins", many.options.twins, "healthy runs")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 10000));
+  sweeping->add_option("--only", many.options.only, "faults that match: 'nan.*,stall.lr*'");
+  sweeping->add_option("--json", many.json, "every trial, into this file");
+  sweeping->add_option("--out", many.out, "keep evidence and truth of each run in this folder");
+  sweeping->add_option("--jobs", many.options.jobs, "processes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  sweeping->add_flag("--quiet", many.quiet, "the tables alone");
+  std::reverse(words.begin(), words.end());  // as CLI11 wants a vector
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? k_good : k_cannot;
+  }
+  if (listing->parsed()) return list();
+  if (sweeping->parsed()) return sweep_all(std::move(many));
+  return run_one(one);
+}
+
+}  // namespace aplomb::train::lab

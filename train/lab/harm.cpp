@@ -1,0 +1,129 @@
+#include "train/lab/harm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace aplomb::train::lab {
+namespace {
+
+using Points = std::vector<std::pair<std::int64_t, double>>;
+
+/// NaN counts as the worst there is.
+double median_from(const Points& points, std::size_t first, std::size_t count) {
+  std::vector<double> values;
+  for (std::size_t i = first; i < std::min(first + count, points.size()); ++i) {
+    const double value = points[i].second;
+    values.push_back(std::isfinite(value) ? value : std::numeric_limits<double>::infinity());
+  }
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
+                   values.end());
+  return values[values.size() / 2];
+}
+
+double median_of_last(const Points& points, std::size_t count) {
+  count = std::min(count, points.size());
+  return median_from(points, points.size() - count, count);
+}
+
+/// The twin's level at `step`: its nearest earlier window.
+double level_at(const Points& twin, std::int64_t step) {
+  const auto after =
+      std::upper_bound(twin.begin(), twin.end(), step,
+                       [](std::int64_t at, const auto& point) { return at < point.first; });
+  const auto end = static_cast<std::size_t>(after - twin.begin());
+  const std::size_t begin = end > k_harm_window ? end - k_harm_window : 0;
+  return median_from(twin, begin, std::max<std::size_t>(end - begin, 1));
+}
+
+std::optional<std::int64_t> first_not_finite(const Trace& run) {
+  for (const Sample& each : run.samples) {
+    for (const auto& [name, value] : each.values) {
+      if ((name == "loss" || name == "grad_norm") && !std::isfinite(value)) return each.step;
+    }
+  }
+  return std::nullopt;
+}
+
+std::int64_t end_of(const Trace& run) {
+  return run.samples.empty() ? run.steps : run.samples.back().step;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::int64_t, double>> Trace::series(std::string_view name) const {
+  std::vector<std::pair<std::int64_t, double>> points;
+  for (const Sample& each : samples) {
+    for (const auto& [key, value] : each.values) {
+      if (key == name) points.emplace_back(each.step, value);
+    }
+  }
+  return points;
+}
+
+Harm not_finite() {
+  return {"the first loss or gradient norm that is not finite",
+          [](const Trace& run, const Trace&) { return first_not_finite(run); }};
+}
+
+Harm above_twin(double ratio) {
+  return {fmt::format("the loss stays above {:g} times the healthy twin's", ratio),
+          [ratio](const Trace& run, const Trace& twin) -> std::optional<std::int64_t> {
+            const Points losses = run.series("loss");
+            const Points healthy = twin.series("loss");
+            if (healthy.empty()) return std::nullopt;
+            for (std::size_t i = 0; i + k_harm_window <= losses.size(); ++i) {
+              const double level = median_from(losses, i, k_harm_window);
+              if (level > ratio * level_at(healthy, losses[i].first)) return losses[i].first;
+            }
+            return first_not_finite(run);
+          }};
+}
+
+Harm little_learnt(double share) {
+  return {fmt::format("the run's end: the loss came down less than {:g} of the twin's way", share),
+          [share](const Trace& run, const Trace& twin) -> std::optional<std::int64_t> {
+            const Points losses = run.series("loss");
+            const Points healthy = twin.series("loss");
+            if (healthy.empty()) return std::nullopt;
+            if (losses.empty()) return end_of(run);
+            const double start = median_from(healthy, 0, 1);
+            const double end = median_of_last(healthy, k_harm_window);
+            const double reached = median_of_last(losses, k_harm_window);
+            if (reached <= start - share * (start - end)) return std::nullopt;
+            return end_of(run);
+          }};
+}
+
+Harm held_out_rises(double rise) {
+  return {fmt::format("the held-out loss stays {:g} above its best", rise),
+          [rise](const Trace& run, const Trace&) -> std::optional<std::int64_t> {
+            const Points losses = run.series("eval_loss");
+            double best = std::numeric_limits<double>::infinity();
+            std::optional<std::int64_t> since;
+            for (const auto& [step, loss] : losses) {
+              best = std::min(best, loss);
+              if (loss <= best * (1 + rise)) {
+                since.reset();
+              } else if (!since) {
+                since = step;
+              }
+            }
+            return since;
+          }};
+}
+
+Harm at_end(std::string text) {
+  return {"the run's end: " + std::move(text),
+          [](const Trace& run, const Trace&) { return std::optional(end_of(run)); }};
+}
+
+std::optional<std::int64_t> lead_steps(std::optional<std::int64_t> alarm,
+                                       std::optional<std::int64_t> harm) {
+  if (!alarm || !harm) return std::nullopt;
+  return *harm - *alarm;
+}
+
+}  // namespace aplomb::train::lab

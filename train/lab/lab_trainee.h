@@ -1,0 +1,38 @@
+#pragma once
+/// Model and optimizer of a LabRun as the Trainer sees them, with the hooks around them.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/lab/lab_run.h"
+
+namespace aplomb::train::lab {
+
+class LabTrainee final : public Trainee {
+ public:
+  LabTrainee(std::shared_ptr<LanguageModel> model, const LabRun& lab);
+  /// Steps are told by this trainer; before it is there, the first is at hand.
+  void follow(const Trainer& trainer) { trainer_ = &trainer; }
+  Place place() const { return place_; }
+
+  at::Tensor loss_sum(const TokenBatch& batch) override;
+  const std::vector<NamedTensor>& trainable() const override { return parameters_; }
+  void set_training(bool training) override;
+  Result<void> save(const std::string& folder) override;
+  Result<void> load(const std::string& folder) override;
+
+ private:
+  std::shared_ptr<LanguageModel> model_;
+  const Hooks& hooks_;
+  torch::Dtype stored_;
+  std::vector<NamedTensor> parameters_;  ///< all of the model's, frozen ones too
+  const Trainer* trainer_ = nullptr;
+  Place place_;
+};
+
+/// By the options, or the fault's own; with the hooks around its step.
+std::unique_ptr<Optimizer> make_lab_optimizer(const LabRun& lab, const TrainOptions& options,
+                                              const LabTrainee& trainee);
+
+}  // namespace aplomb::train::lab

@@ -1,0 +1,209 @@
+/// A LabRun, run: train/loop's Trainer with hooks around model and optimizer.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "train/lab/evidence.h"
+#include "train/lab/lab_run.h"
+#include "train/lab/lab_trainee.h"
+#include "train/lab/user_files.h"
+#include "train/loop/data_setup.h"
+#include "train/loop/random_state.h"
+#include "train/loop/schedule_plan.h"
+#include "train/model/initialise.h"
+
+namespace aplomb::train::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> write_file(const fs::path& path, std::string_view text) {
+  std::error_code why;
+  fs::create_directories(path.parent_path(), why);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.flush();
+  if (!file) return fail(ErrorCode::not_writable, "[lab] " + path.string() + " cannot be written");
+  return {};
+}
+
+/// The files that the run reads: `options` name them below `folder`.
+Result<TrainOptions> lay_out(const LabRun& lab, const fs::path& folder) {
+  TrainOptions options = lab.options;
+  const auto place = [&](std::string& name) { name = (folder / name).string(); };
+  place(options.model.tokenizer);
+  place(options.data.data_path);
+  place(options.data.eval_data_path);
+  const fs::path model = options.model.tokenizer;
+  const std::pair<fs::path, std::string> files[] = {
+      {model / "tokenizer.json", tokenizer_json()},
+      {model / "tokenizer_config.json",
+       R"({"bos_token": "<|begin|>", "eos_token": "<|end|>", "pad_token": "<|pad|>"})"},
+      {options.data.data_path, jsonl_of(training_examples(lab.language))},
+      {options.data.eval_data_path, jsonl_of(held_out_examples(lab.language))},
+  };
+  for (const auto& [path, text] : files) {
+    if (auto done = write_file(path, text); !done) return tl::unexpected(done.error());
+  }
+  return options;
+}
+
+GuardOptions guard_of(const LabRun& lab, bool in_force) {
+  GuardOptions guard;
+  guard.max_norm = lab.options.optim.max_grad_norm;
+  guard.keeps_loss_scale = lab.options.precision.fp16;
+  if (in_force) return guard;
+  // What any loop has: clipping, and with fp16 the loss scale.
+  guard.skip_nonfinite = guard.keeps_loss_scale;
+  guard.spikes = guard.reset_momentum = guard.lower_lr = false;
+  guard.rollback_retries = 0;
+  guard.most_skips_in_a_row = 0;
+  return guard;
+}
+
+/// One process of the run: from its start or a checkpoint to its end or the next stop.
+class Leg {
+ public:
+  Leg(const LabRun& lab, const Request& request, const TrainOptions& options, Trace& trace)
+      : lab_(lab), request_(request), options_(options), trace_(trace) {}
+
+  /// Up to `stop_at` (0: the end), from checkpoint `from` (empty: the start).
+  Result<void> run(std::int64_t stop_at, const std::string& from) {
+    seed_all(lab_.seed);
+    auto data = open_data(options_, lab_.model.vocab_size, 0, 1);
+    if (!data) return tl::unexpected(data.error());
+    auto model = std::make_shared<LanguageModel>(lab_.model, lab_.how);
+    initialise_weights(*model);
+    model->train_all_parameters();
+    if (lab_.hooks.start) lab_.hooks.start(*model);
+    LabTrainee trainee(model, lab_);
+    const auto optimizer = make_lab_optimizer(lab_, options_, trainee);
+    const CheckpointStore store(request_.folder + "/work", 2);
+    auto journal = Journal::open({request_.folder + "/work", false, true, options_.length.max_steps,
+                                  from.empty() ? -1 : trace_.steps, true});
+    if (!journal) return tl::unexpected(journal.error());
+    Trainer trainer({trainee, *optimizer, *data->train, data->eval.get(), *journal, store},
+                    plan_of(stop_at));
+    trainee.follow(trainer);
+    trainer_ = &trainer;
+    if (!from.empty()) {
+      if (auto resumed = trainer.resume(from); !resumed) return resumed;
+      trace_.resumed_at.push_back(trainer.step());
+      std::vector<NamedTensor> parameters = trainee.trainable();
+      if (lab_.hooks.restart)
+        lab_.hooks.restart({parameters, *optimizer, *data->train, trainer.step(), schedule_back_});
+    }
+    return train(trainer);
+  }
+
+ private:
+  TrainerPlan plan_of(std::int64_t stop_at) {
+    const OptimFlags& optim = options_.optim;
+    const std::int64_t total = options_.length.max_steps;
+    const std::int64_t warmup = warmup_steps(optim, total);
+    const Schedule usual(*schedule_shape(optim.lr_scheduler_type), warmup, total,
+                         optim.min_lr_ratio);
+    const auto factor = [this, usual](std::int64_t step) {
+      const std::int64_t at = std::max<std::int64_t>(step - schedule_back_, 0);
+      return lab_.hooks.schedule ? lab_.hooks.schedule(at) : usual.factor(at);
+    };
+    TrainerPlan plan{.schedule = Schedule(warmup, total, factor)};
+    plan.peak_lr = options_.peak_learning_rate();
+    plan.accumulation = options_.length.batch_size / options_.length.per_device_train_batch_size;
+    plan.logging_steps = options_.output.logging_steps;
+    plan.save_steps = options_.output.save_step;
+    plan.eval_steps = options_.output.eval_step;
+    plan.guard = guard_of(lab_, request_.guard);
+    plan.snapshot_steps = request_.guard ? options_.guard.guard_snapshot_steps : 0;
+    plan.vocab_size = lab_.model.vocab_size;
+    plan.seen = [this](const Record& record) { keep(record); };
+    plan.wants_stop = [this, stop_at] {
+      return stop_at > 0 && trainer_ != nullptr && trainer_->step() == stop_at;
+    };
+    return plan;
+  }
+
+  void keep(const Record& record) {
+    Sample sample{record.step, {}};
+    const auto put = [&](const char* name, const std::optional<double>& value) {
+      if (value) sample.values.emplace_back(name, *value);
+    };
+    put("loss", record.loss);
+    put("grad_norm", record.grad_norm);
+    put("lr", record.lr);
+    put("epoch", record.epoch);
+    put("loss_scale", record.loss_scale);
+    put("eval_loss", record.eval_loss);
+    trace_.samples.push_back(std::move(sample));
+  }
+
+  Result<void> train(Trainer& trainer) {
+    try {
+      const auto outcome = trainer.run();
+      if (!outcome) return tl::unexpected(outcome.error());
+      trace_.halted = outcome->ending == Ending::halted;
+    } catch (const c10::IndexError& fault) {
+      trace_.error = std::string("IndexError: ") + fault.what_without_backtrace();
+    } catch (const c10::Error& fault) {
+      trace_.error = std::string("RuntimeError: ") + fault.what_without_backtrace();
+    }
+    trace_.steps = trainer.step();
+    return {};
+  }
+
+  const LabRun& lab_;
+  const Request& request_;
+  const TrainOptions& options_;
+  Trace& trace_;
+  Trainer* trainer_ = nullptr;
+  std::int64_t schedule_back_ = 0;
+};
+
+/// The step of the first line in which the trainer's log says that the guard did something.
+std::int64_t first_act(const fs::path& log) {
+  std::ifstream file(log);
+  for (std::string line; std::getline(file, line);) {
+    long long step = 0;
+    char act[16] = {};
+    if (std::sscanf(line.c_str(), "guard: step %lld: %15[a-z]", &step, act) != 2) continue;
+    if (std::string_view(act) != "proceed") return step;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Result<Trace> run_lab(const LabRun& lab, const Request& request) {
+  at::set_num_threads(1);
+  auto options = lay_out(lab, request.folder);
+  if (!options) return tl::unexpected(options.error());
+  // As each trainer's users have it: their own loops print each step, Trainer's users less often.
+  if (request.style == Style::hf) options->output.logging_steps = 2;
+  Trace trace;
+  trace.planned_steps = options->length.max_steps;
+  trace.log_steps = options->output.logging_steps;
+  trace.grad_clip = options->optim.max_grad_norm;
+  trace.vocab_size = static_cast<double>(lab.model.vocab_size);
+  const auto leg = [&](std::int64_t stop_at, const std::string& from) {
+    return Leg(lab, request, *options, trace).run(stop_at, from);
+  };
+  if (auto done = leg(lab.restart_at, ""); !done) return tl::unexpected(done.error());
+  if (lab.restart_at > 0 && trace.error.empty() && !trace.halted) {
+    const CheckpointStore store(request.folder + "/work", 2);
+    if (auto done = leg(0, store.path_of(lab.restart_at)); !done)
+      return tl::unexpected(done.error());
+  }
+  trace.guard_acted_at = first_act(fs::path(request.folder) / "work" / "train.log");
+  if (lab.hooks.logged) lab.hooks.logged(trace);
+  if (!request.keep_evidence) return trace;
+  if (auto written = write_evidence(files_of(lab, request), trace, request); !written)
+    return tl::unexpected(written.error());
+  return trace;
+}
+
+}  // namespace aplomb::train::lab
