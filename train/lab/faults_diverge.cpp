@@ -42,21 +42,21 @@ class Sgd final : public Optimizer {
   std::vector<at::Tensor> momentum_;
 };
 
-Fault lr_x30() {
-  return make_fault({"diverge.lr-x30", "thirty times the learning rate", {"diverge.lr-too-high"}},
+Fault lr_x50() {
+  return make_fault({"diverge.lr-x50", "fifty times the learning rate", {"diverge.lr-too-high"}},
                     above_twin(2), GuardRole::nothing,
                     "every step is finite and no outlier among its neighbours",
-                    [](LabRun& lab) { lab.options.optim.learning_rate *= 30; });
+                    [](LabRun& lab) { lab.options.optim.learning_rate *= 50; });
 }
 
-Fault lr_x300() {
-  return make_fault({"diverge.lr-x300-unclipped",
-                     "three hundred times the learning rate, nothing clipped",
+Fault lr_x500() {
+  return make_fault({"diverge.lr-x500-unclipped",
+                     "five hundred times the learning rate, nothing clipped",
                      {"diverge.lr-too-high", "diverge.no-grad-clip"},
                      "clipping is off as well"},
                     above_twin(2), GuardRole::nothing,
                     "every step is finite and no outlier among its neighbours", [](LabRun& lab) {
-                      lab.options.optim.learning_rate *= 300;
+                      lab.options.optim.learning_rate *= 500;
                       lab.options.optim.max_grad_norm = 0;
                     });
 }
@@ -74,6 +74,17 @@ Fault no_warmup() {
                     });
 }
 
+constexpr const char* k_unclipped_step =
+    "micro += 1\n"
+    "running += loss.item() / args.accumulation\n"
+    "if micro % args.accumulation:\n"
+    "    continue\n"
+    "grad_norm = math.sqrt(sum(p.grad.norm().item() ** 2 for p in model.parameters()))\n"
+    "optimizer.step()\n"
+    "scheduler.step()\n"
+    "optimizer.zero_grad()\n"
+    "step += 1";
+
 /// Labels that belong to nothing, from the seed.
 void scramble_labels(TokenBatch& batch, std::uint64_t seed) {
   SplitMix random(seed);
@@ -83,46 +94,40 @@ void scramble_labels(TokenBatch& batch, std::uint64_t seed) {
 }
 
 Fault outlier_unclipped() {
-  return make_code_fault(
-      {"diverge.outlier-unclipped",
-       "plain SGD without clipping meets one batch in wrong units",
-       {"diverge.no-grad-clip", "diverge.bad-batch"},
-       "a bad batch that clipping would have tamed"},
-      above_twin(1.5), GuardRole::avoids, "the outlier is clipped or left out", [](LabRun& lab) {
-        lab.options.optim.max_grad_norm = 0;
-        lab.options.optim.learning_rate = 0.1;
-        lab.hooks.optimizer = [](const std::vector<NamedTensor>& parameters,
-                                 const TrainOptions& options) {
-          return std::make_unique<Sgd>(parameters, options.peak_learning_rate());
-        };
-        lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
-          return place.training && place.step == 50 ? sum * 300 : sum;
-        };
-        lab.script.set("optimizer",
-                       "optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9)");
-        lab.script.set("loss", "loss = (model(**batch).loss * batch[\"weight\"]).mean()");
-        lab.script.set("step",
-                       "micro += 1\n"
-                       "running += loss.item() / args.accumulation\n"
-                       "if micro % args.accumulation:\n"
-                       "    continue\n"
-                       "grad_norm = math.sqrt(sum(p.grad.norm().item() ** 2 for p in "
-                       "model.parameters()))\n"
-                       "optimizer.step()\n"
-                       "scheduler.step()\n"
-                       "optimizer.zero_grad()\n"
-                       "step += 1");
-      });
+  Fault fault =
+      make_code_fault({"diverge.outlier-unclipped",
+                       "plain SGD without clipping meets one batch in wrong units",
+                       {"diverge.no-grad-clip", "diverge.bad-batch"},
+                       "a bad batch that clipping would have tamed"},
+                      above_twin(1.5), GuardRole::avoids, "the outlier is clipped or left out", {});
+  const auto base = [](LabRun& lab) {
+    lab.options.optim.max_grad_norm = 0;
+    lab.options.optim.learning_rate = 0.1;
+    lab.hooks.optimizer = [](const std::vector<NamedTensor>& parameters,
+                             const TrainOptions& options) {
+      return std::make_unique<Sgd>(parameters, options.peak_learning_rate());
+    };
+    lab.script.set("optimizer",
+                   "optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, momentum=0.9)");
+    lab.script.set("loss", "loss = (model(**batch).loss * batch[\"weight\"]).mean()");
+    lab.script.set("step", k_unclipped_step);
+  };
+  fault.run = trained(base, [](LabRun& lab) {
+    lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
+      return place.training && place.step == 50 ? sum * 300 : sum;
+    };
+  });
+  return fault;
 }
 
 Fault bad_batches() {
   return make_fault({"diverge.bad-batches",
-                     "eight batches in a row of a damaged shard: labels that belong to nothing",
+                     "thirty batches in a row of a damaged shard: labels that belong to nothing",
                      {"diverge.bad-batch"}},
                     above_twin(1.5), GuardRole::avoids,
                     "batches far off their neighbours are left out", [](LabRun& lab) {
                       lab.hooks.batch = [seed = lab.seed](TokenBatch& batch, const Place& place) {
-                        if (place.training && place.step >= 60 && place.step < 68)
+                        if (place.training && place.step >= 60 && place.step < 90)
                           scramble_labels(batch, seed + static_cast<std::uint64_t>(place.step));
                       };
                     });
@@ -268,18 +273,23 @@ Fault adam_eps() {
 }
 
 Fault schedule_jumps() {
-  return make_fault({"diverge.schedule-restarts",
-                     "the schedule restarts at thirty times the rate half way",
-                     {"diverge.lr-scheduler-bug", "diverge.lr-too-high"},
-                     "after the jump the rate is too high"},
-                    above_twin(1.5), GuardRole::nothing,
-                    "every step is finite and no outlier among its neighbours", [](LabRun& lab) {
-                      lab.hooks.schedule = [](std::int64_t step) {
-                        const double usual =
-                            Schedule(Schedule::Shape::cosine, 10, 120).factor(step);
-                        return step < 60 ? usual : 30.0;
-                      };
-                    });
+  return make_fault(
+      {"diverge.schedule-restarts",
+       "the schedule restarts at thirty times the rate half way",
+       {"diverge.lr-scheduler-bug", "diverge.lr-too-high"},
+       "after the jump the rate is too high"},
+      above_twin(1.5), GuardRole::avoids, "a rate that jumps is held down", [](LabRun& lab) {
+        lab.hooks.schedule = [](std::int64_t step) {
+          const double usual = Schedule(Schedule::Shape::cosine, 10, 120).factor(step);
+          return step < 60 ? usual : 30.0;
+        };
+      });
+}
+
+void in_fp16(LabRun& lab) {
+  lab.options.precision.fp16 = true;
+  lab.options.precision.fp32 = false;
+  lab.how.compute = torch::kFloat16;
 }
 
 /// From a step on one gradient is Inf whatever the scale: the scaler halves for ever.
@@ -290,9 +300,7 @@ Fault loss_scale_collapse() {
                      "a scale that falls for ever skips every step"},
                     little_learnt(0.8), GuardRole::stops, "no step can be taken any more",
                     [](LabRun& lab) {
-                      lab.options.precision.fp16 = true;
-                      lab.options.precision.fp32 = false;
-                      lab.how.compute = torch::kFloat16;
+                      in_fp16(lab);
                       auto step = std::make_shared<std::int64_t>(0);
                       lab.hooks.batch = [step](TokenBatch&, const Place& place) {
                         if (place.training) *step = place.step;
@@ -313,7 +321,7 @@ Fault loss_scale_collapse() {
 }  // namespace
 
 void add_diverge_faults(std::vector<Fault>& roster) {
-  for (auto make : {lr_x30, lr_x300, no_warmup, outlier_unclipped, bad_batches, accumulation_sum,
+  for (auto make : {lr_x50, lr_x500, no_warmup, outlier_unclipped, bad_batches, accumulation_sum,
                     missing_zero_grad, z_loss_sign, attention_growth, init_std_one, weight_decay,
                     adam_eps, schedule_jumps, loss_scale_collapse}) {
     roster.push_back(make());

@@ -89,31 +89,28 @@ Fault root_of_zero() {
       });
 }
 
-/// exp() without subtracting the maximum, sharpened by a temperature.
-Fault softmax_by_hand() {
+/// p rounds to 1 in bf16 from 0.998 on: 1 - p is 0, and 0 * log(0) is NaN.
+Fault log_of_zero() {
   return make_code_fault(
-      {"nan.softmax-by-hand",
-       "a softmax written out without subtracting the maximum",
+      {"nan.log-of-one-minus-p",
+       "a cross entropy written out with log(1 - p), of probabilities in bf16",
        {"nan.unstable-op"}},
-      not_finite(), GuardRole::stops, "each further batch overflows as well", [](LabRun& lab) {
+      not_finite(), GuardRole::stops, "each further batch has such a token as well",
+      [](LabRun& lab) {
         lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
           const Prediction made = predict(model, batch);
-          const at::Tensor e = (made.logits / 0.05).exp();
-          const at::Tensor p = e / e.sum(-1, true);
-          const at::Tensor counts = made.labels.ne(k_ignored);
-          const at::Tensor right =
-              p.gather(1, made.labels.clamp_min(0).unsqueeze(1)).squeeze(1).masked_select(counts);
-          return as_sum(-right.log().mean(), batch);
+          const at::Tensor p = made.logits.to(at::kBFloat16).softmax(-1).to(at::kFloat);
+          const at::Tensor right = at::one_hot(made.labels.clamp_min(0), k_vocabulary);
+          const at::Tensor each = -(right * p.log() + (1 - right) * (1 - p).log()).sum(-1);
+          return as_sum(each.masked_select(made.labels.ne(k_ignored)).mean(), batch);
         };
         lab.script.set("loss",
                        "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
-                       "e = torch.exp(logits / args.temperature)\n"
-                       "p = e / e.sum(-1, keepdim=True)\n"
+                       "p = torch.softmax(logits.bfloat16(), dim=-1).float()\n"
                        "target = batch[\"labels\"][:, 1:]\n"
-                       "mask = target != -100\n"
-                       "picked = p.gather(-1, target.clamp(min=0).unsqueeze(-1)).squeeze(-1)\n"
-                       "loss = -torch.log(picked[mask]).mean()");
-        lab.own_settings = {{"temperature", "0.05"}};
+                       "y = F.one_hot(target.clamp(min=0), p.size(-1))\n"
+                       "each = -(y * torch.log(p) + (1 - y) * torch.log(1 - p)).sum(-1)\n"
+                       "loss = each[target != -100].mean()");
       });
 }
 
@@ -217,9 +214,9 @@ Fault masked_row() {
           const Prediction made = predict(model, batch);
           at::Tensor mask = at::ones({batch.rows, made.logits.size(0) / batch.rows}, at::kBool);
           if (place.training && place.step == 40) mask[0].fill_(false);
-          const at::Tensor scores =
-              made.logits.mean(-1).view(mask.sizes()).masked_fill(mask.logical_not(), -k_inf);
-          const at::Tensor pooled = (scores.softmax(-1) * scores.detach().nan_to_num()).sum(-1);
+          const at::Tensor values = made.logits.mean(-1).view(mask.sizes());
+          const at::Tensor scores = values.masked_fill(mask.logical_not(), -k_inf);
+          const at::Tensor pooled = (scores.softmax(-1) * values).sum(-1);
           return as_sum(mean_cross_entropy(made) + 1e-3 * pooled.square().mean(), batch);
         };
         lab.script.set("loss",
@@ -273,7 +270,7 @@ Fault empty_answer() {
         lab.script.set("loss",
                        "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
                        "target = batch[\"labels\"][:, 1:]\n"
-                       "token_loss = F.cross_entropy(logits.transpose(1, 2), target, "
+                       "token_loss = F.cross_entropy(logits.transpose(1, 2), target.clamp(min=0), "
                        "reduction=\"none\")\n"
                        "mask = (target != -100).float()\n"
                        "loss = ((token_loss * mask).sum(1) / mask.sum(1)).mean()");
@@ -305,7 +302,7 @@ Fault label_out_of_range() {
 
 void add_nan_faults(std::vector<Fault>& roster) {
   for (auto make : {weight_nan_at_load, uninitialised_head, poisoned_batch, root_of_zero,
-                    softmax_by_hand, fp16_overflow, half_optimizer, masked_row, all_labels_masked,
+                    log_of_zero, fp16_overflow, half_optimizer, masked_row, all_labels_masked,
                     empty_answer, label_out_of_range}) {
     roster.push_back(make());
   }

@@ -118,30 +118,33 @@ Fault detached_states() {
       });
 }
 
-/// Weights live in bf16: what is added to them below half a step of the format is lost.
+/// Weights live in bf16: what is added to them below half a step of the format is lost. The twin
+/// has the same rate, and fp32.
 Fault bf16_updates() {
-  return make_code_fault(
-      {"stall.bf16-weights",
-       "weights kept in bf16 at a rate of 1e-5, no fp32 copy",
-       {"stall.bf16-update-underflow", "stall.lr-too-low"},
-       "at this rate a run of 120 steps would not learn much in fp32 either"},
-      little_learnt(), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.options.optim.learning_rate = 1e-5;
-        lab.stored = torch::kBFloat16;
-        lab.own_settings = {{"torch_dtype", "bfloat16"}};
-        const auto round = [](const at::Tensor& each) { each.copy_(each.to(at::kBFloat16)); };
-        lab.hooks.start = [round](LanguageModel& model) {
-          const at::NoGradGuard no_gradients;
-          for (at::Tensor& each : model.parameters()) round(each);
-        };
-        lab.hooks.after_step = [round](const std::vector<NamedTensor>& all, const Place&) {
-          const at::NoGradGuard no_gradients;
-          for (const NamedTensor& each : all) round(each.tensor);
-        };
-        lab.script.set("model",
-                       "model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("
-                       "args.model), torch_dtype=torch.bfloat16)");
-      });
+  Fault fault =
+      make_code_fault({"stall.bf16-weights",
+                       "weights kept in bf16 at a rate of 2e-5, no fp32 copy",
+                       {"stall.bf16-update-underflow", "stall.lr-too-low"},
+                       "at this rate a run of 120 steps does not learn much in fp32 either"},
+                      little_learnt(), GuardRole::nothing, k_sound, {});
+  const auto base = [](LabRun& lab) { lab.options.optim.learning_rate = 2e-5; };
+  fault.run = trained(base, [](LabRun& lab) {
+    lab.stored = torch::kBFloat16;
+    lab.own_settings = {{"torch_dtype", "bfloat16"}};
+    const auto round = [](const at::Tensor& each) { each.copy_(each.to(at::kBFloat16)); };
+    lab.hooks.start = [round](LanguageModel& model) {
+      const at::NoGradGuard no_gradients;
+      for (at::Tensor& each : model.parameters()) round(each);
+    };
+    lab.hooks.after_step = [round](const std::vector<NamedTensor>& all, const Place&) {
+      const at::NoGradGuard no_gradients;
+      for (const NamedTensor& each : all) round(each.tensor);
+    };
+    lab.script.set("model",
+                   "model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("
+                   "args.model), torch_dtype=torch.bfloat16)");
+  });
+  return fault;
 }
 
 /// A loss of exactly 0, as trainers give it that divide by max(count, 1).

@@ -38,13 +38,26 @@ double level_at(const Points& twin, std::int64_t step) {
   return median_from(twin, begin, std::max<std::size_t>(end - begin, 1));
 }
 
-std::optional<std::int64_t> first_not_finite(const Trace& run) {
+/// Whether a record holds a loss or gradient norm that is (not) finite.
+bool shows(const Sample& sample, bool finite) {
+  return std::any_of(sample.values.begin(), sample.values.end(), [&](const auto& each) {
+    return (each.first == "loss" || (!finite && each.first == "grad_norm")) &&
+           std::isfinite(each.second) == finite;
+  });
+}
+
+/// The first record that is not finite and behind which no loss is: one bad batch that was left out
+/// has cost nothing.
+std::optional<std::int64_t> lost_at(const Trace& run) {
+  std::optional<std::int64_t> at;
   for (const Sample& each : run.samples) {
-    for (const auto& [name, value] : each.values) {
-      if ((name == "loss" || name == "grad_norm") && !std::isfinite(value)) return each.step;
+    if (shows(each, false)) {
+      if (!at) at = each.step;
+    } else if (shows(each, true)) {
+      at.reset();
     }
   }
-  return std::nullopt;
+  return at;
 }
 
 std::int64_t end_of(const Trace& run) {
@@ -64,21 +77,22 @@ std::vector<std::pair<std::int64_t, double>> Trace::series(std::string_view name
 }
 
 Harm not_finite() {
-  return {"the first loss or gradient norm that is not finite",
-          [](const Trace& run, const Trace&) { return first_not_finite(run); }};
+  return {"from there on no loss is finite",
+          [](const Trace& run, const Trace&) { return lost_at(run); }};
 }
 
 Harm above_twin(double ratio) {
-  return {fmt::format("the loss stays above {:g} times the healthy twin's", ratio),
+  return {fmt::format("the median of five records is above {:g} times the healthy twin's", ratio),
           [ratio](const Trace& run, const Trace& twin) -> std::optional<std::int64_t> {
             const Points losses = run.series("loss");
             const Points healthy = twin.series("loss");
             if (healthy.empty()) return std::nullopt;
-            for (std::size_t i = 0; i + k_harm_window <= losses.size(); ++i) {
-              const double level = median_from(losses, i, k_harm_window);
-              if (level > ratio * level_at(healthy, losses[i].first)) return losses[i].first;
+            for (std::size_t end = k_harm_window; end <= losses.size(); ++end) {
+              const std::int64_t step = losses[end - 1].first;
+              const double level = median_from(losses, end - k_harm_window, k_harm_window);
+              if (level > ratio * level_at(healthy, step)) return step;
             }
-            return first_not_finite(run);
+            return lost_at(run);
           }};
 }
 

@@ -8,10 +8,10 @@
 
 namespace aplomb::train::lab {
 
-/// The first loss (or gradient norm) that is NaN or Inf.
+/// The first loss (or gradient norm) that is NaN or Inf and behind which no loss is finite.
 Harm not_finite();
-/// The first step from which the median loss of the next k_harm_window records stays above `ratio`
-/// times the twin's, or is not finite.
+/// The first record at which the median loss of the last k_harm_window is above `ratio` times the
+/// twin's there.
 Harm above_twin(double ratio);
 /// The run's end, where its last losses are above `share` of the way that the twin's came down:
 /// what was paid for was not learnt, and the whole run is the price. A non-finite end counts.

@@ -82,6 +82,8 @@ struct LabRun {
 
 /// The healthy run of `seed` with one change.
 Runner trained(std::function<void(LabRun&)> change);
+/// The same where the fault needs another healthy run: `base` changes both sides.
+Runner trained(std::function<void(LabRun&)> base, std::function<void(LabRun&)> change);
 
 /// Trains as `lab` says, and leaves the evidence that `request` wants.
 Result<Trace> run_lab(const LabRun& lab, const Request& request);
