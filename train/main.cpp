@@ -13,6 +13,7 @@
 #include "train/lab/command.h"
 #include "train/loop/options.h"
 #include "train/loop/run.h"
+#include "train/model/process_memory.h"
 
 namespace {
 
@@ -44,6 +45,7 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGINT, note_stop);
     std::signal(SIGTERM, note_stop);
+    aplomb::train::keep_freed_memory();
     return aplomb::train::run_training(options, [] { return stop_wanted.load(); });
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "aplomb train: out of memory\n");

@@ -117,6 +117,31 @@ void rms_norm_back_of(const RmsNormBackRows& work, const X* x, const Y* d_out, X
   }
 }
 
+template <class T>
+void scale_columns_of(const ScaleColumnsRows& work, const T* x, T* out) {
+  const std::size_t features = work.features;
+  for (std::size_t row = 0; row < work.rows; ++row, x += features, out += features) {
+    over(features, [&](auto d, std::size_t i) HWY_ATTR {
+      const auto shift = work.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, work.bias + i);
+      store(d, hn::MulAdd(load(d, x + i), hn::LoadU(d, work.gain + i), shift), out + i);
+    });
+  }
+}
+
+template <class T>
+void scale_columns_back_of(const ScaleColumnsBackRows& work, const T* x, const T* d_out, T* dx) {
+  const std::size_t features = work.features;
+  for (std::size_t row = 0; row < work.rows;
+       ++row, x += features, d_out += features, dx += features) {
+    over(features, [&](auto d, std::size_t i) HWY_ATTR {
+      const auto above = load(d, d_out + i);
+      const auto sum = hn::MulAdd(above, load(d, x + i), hn::LoadU(d, work.d_gain + i));
+      hn::StoreU(sum, d, work.d_gain + i);
+      store(d, hn::Mul(above, hn::LoadU(d, work.gain + i)), dx + i);
+    });
+  }
+}
+
 /// 1 / (1 + exp(-x)); the bound keeps exp() finite, where the result is 0 in fp32 anyway.
 template <class D>
 HWY_INLINE hn::Vec<D> sigmoid(D d, hn::Vec<D> x) {
@@ -240,6 +265,14 @@ void rms_norm_back_any(const RmsNormBackRows& work) {
                        : rms_norm_back_of(work, f32(work.x), f32(work.d_out), f32(work.dx));
   }
 }
+void scale_columns_any(const ScaleColumnsRows& work) {
+  work.x.is_bf16 ? scale_columns_of(work, bf16(work.x), bf16(work.out))
+                 : scale_columns_of(work, f32(work.x), f32(work.out));
+}
+void scale_columns_back_any(const ScaleColumnsBackRows& work) {
+  work.x.is_bf16 ? scale_columns_back_of(work, bf16(work.x), bf16(work.d_out), bf16(work.dx))
+                 : scale_columns_back_of(work, f32(work.x), f32(work.d_out), f32(work.dx));
+}
 void swiglu_any(Real gate, Real up, Real out, std::size_t count) {
   gate.is_bf16 ? swiglu_of(bf16(gate), bf16(up), bf16(out), count)
                : swiglu_of(f32(gate), f32(up), f32(out), count);
@@ -267,6 +300,8 @@ namespace aplomb::train {
 
 HWY_EXPORT(rms_norm_any);
 HWY_EXPORT(rms_norm_back_any);
+HWY_EXPORT(scale_columns_any);
+HWY_EXPORT(scale_columns_back_any);
 HWY_EXPORT(swiglu_any);
 HWY_EXPORT(swiglu_back_any);
 HWY_EXPORT(rotate_any);
@@ -275,6 +310,12 @@ HWY_EXPORT(softmax_loss_any);
 void rms_norm_rows(const RmsNormRows& work) { HWY_DYNAMIC_DISPATCH(rms_norm_any)(work); }
 void rms_norm_back_rows(const RmsNormBackRows& work) {
   HWY_DYNAMIC_DISPATCH(rms_norm_back_any)(work);
+}
+void scale_columns_rows(const ScaleColumnsRows& work) {
+  HWY_DYNAMIC_DISPATCH(scale_columns_any)(work);
+}
+void scale_columns_back_rows(const ScaleColumnsBackRows& work) {
+  HWY_DYNAMIC_DISPATCH(scale_columns_back_any)(work);
 }
 void swiglu_run(Real gate, Real up, Real out, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(swiglu_any)(gate, up, out, count);

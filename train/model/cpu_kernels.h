@@ -37,6 +37,24 @@ struct RmsNormBackRows {
 };
 void rms_norm_back_rows(const RmsNormBackRows& work);
 
+/// out = x * gain + bias, column by column; all of one format.
+struct ScaleColumnsRows {
+  Real x, out;                  ///< [rows, features]
+  const float* gain = nullptr;  ///< [features]
+  const float* bias = nullptr;  ///< [features] or null
+  std::size_t rows = 0, features = 0;
+};
+void scale_columns_rows(const ScaleColumnsRows& work);
+
+/// Its gradients: dx, and what the rows add to the gain's.
+struct ScaleColumnsBackRows {
+  Real x, d_out, dx;            ///< [rows, features]
+  const float* gain = nullptr;  ///< [features]
+  float* d_gain = nullptr;      ///< [features], added to
+  std::size_t rows = 0, features = 0;
+};
+void scale_columns_back_rows(const ScaleColumnsBackRows& work);
+
 /// out = silu(gate) * up, element by element; all of one format.
 void swiglu_run(Real gate, Real up, Real out, std::size_t count);
 /// Its gradients.

@@ -3,116 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "train/model/adapted_linears.h"
+
 namespace aplomb::train {
 namespace {
 
 using torch::Tensor;
-using torch::autograd::AutogradContext;
-using torch::autograd::variable_list;
-
-/// One of the layers that share an input, as the autograd function sees it. Tensors of the adapter
-/// stand in its list of trained tensors: A, B and, for DoRA, m.
-struct Branch {
-  Tensor weight;  ///< [O, I], compute dtype
-  Tensor bias;    ///< [O], compute dtype, or undefined
-  Tensor norms;   ///< [O], fp32; undefined for LoRA
-  double scaling = 1;
-};
-
-/// Forward and backward of Linear layers with adapters over frozen weights. What autograd would do
-/// in a dozen passes over [N, O] and [N, I] (scale, add, cast, sum of gradients) happens inside the
-/// matrix products: `addmm` adds onto what is there.
-class AdaptedLinears : public torch::autograd::Function<AdaptedLinears> {
- public:
-  static variable_list forward(AutogradContext* ctx, const Tensor& x, at::TensorList trained,
-                               const std::vector<Branch>& branches, double dropout) {
-    const torch::Dtype compute = branches.front().weight.scalar_type();
-    Tensor input = x;  // what A sees
-    Tensor mask;
-    if (dropout > 0) std::tie(input, mask) = at::native_dropout(x, dropout, true);
-    variable_list kept = {input, mask};
-    variable_list outputs;
-    std::size_t at = 0;
-    for (const Branch& branch : branches) {
-      const Tensor a = trained[at].to(compute);
-      const Tensor b = trained[at + 1].to(compute);
-      const Tensor low = at::mm(input, a.t());  // [N, r]
-      const bool plain = !branch.norms.defined();
-      Tensor y = plain && branch.bias.defined() ? at::addmm(branch.bias, x, branch.weight.t())
-                                                : at::mm(x, branch.weight.t());
-      y.addmm_(low, b.t(), 1, branch.scaling);
-      kept.insert(kept.end(), {branch.weight, a, b, low});
-      if (!plain) {
-        const Tensor gain = trained[at + 2] / branch.norms;
-        kept.insert(kept.end(), {gain.to(compute), branch.norms, y});
-        y = y * gain.to(compute);
-        if (branch.bias.defined()) y.add_(branch.bias);
-      }
-      outputs.push_back(y);
-      at += plain ? 2 : 3;
-    }
-    ctx->save_for_backward(kept);
-    ctx->saved_data["scalings"] = scalings_of(branches);
-    ctx->saved_data["dora"] = dora_of(branches);
-    ctx->saved_data["keep"] = 1 - dropout;
-    return outputs;
-  }
-
-  static variable_list backward(AutogradContext* ctx, variable_list gradients) {
-    const variable_list kept = ctx->get_saved_variables();
-    const std::vector<double> scalings = ctx->saved_data["scalings"].toDoubleVector();
-    const std::vector<std::int64_t> dora = ctx->saved_data["dora"].toIntVector();
-    const Tensor& input = kept[0];
-    const Tensor& mask = kept[1];
-    Tensor dx;   // [N, I], through the weights
-    Tensor low;  // [N, I], through the adapters; the same tensor where there is no dropout
-    variable_list trained;
-    std::size_t at = 2;
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      const Tensor &weight = kept[at], &a = kept[at + 1], &b = kept[at + 2], &u = kept[at + 3];
-      Tensor dy = gradients[i];
-      Tensor dm;
-      if (dora[i] != 0) {
-        const Tensor &gain = kept[at + 4], &norms = kept[at + 5], &z = kept[at + 6];
-        dm = (dy * z).sum(0, false, torch::kFloat32) / norms;
-        dy = dy * gain;
-      }
-      const Tensor du = at::mm(dy, b).mul_(scalings[i]);  // [N, r]
-      trained.push_back(at::mm(du.t(), input).to(torch::kFloat32));
-      trained.push_back(at::mm(dy.t(), u).mul_(scalings[i]).to(torch::kFloat32));
-      if (dora[i] != 0) trained.push_back(dm);
-      if (ctx->needs_input_grad(0)) {
-        add_product(dx, dy, weight);
-        add_product(mask.defined() ? low : dx, du, a);
-      }
-      at += dora[i] != 0 ? 7 : 4;
-    }
-    if (low.defined()) dx.add_(low.mul_(mask), 1 / ctx->saved_data["keep"].toDouble());
-    variable_list all = {dx};
-    all.insert(all.end(), trained.begin(), trained.end());
-    all.insert(all.end(), 2, Tensor());  // branches, dropout
-    return all;
-  }
-
- private:
-  static void add_product(Tensor& sum, const Tensor& left, const Tensor& right) {
-    if (sum.defined()) {
-      sum.addmm_(left, right);
-    } else {
-      sum = at::mm(left, right);
-    }
-  }
-  static std::vector<double> scalings_of(const std::vector<Branch>& branches) {
-    std::vector<double> all;
-    for (const Branch& each : branches) all.push_back(each.scaling);
-    return all;
-  }
-  static std::vector<std::int64_t> dora_of(const std::vector<Branch>& branches) {
-    std::vector<std::int64_t> all;
-    for (const Branch& each : branches) all.push_back(each.norms.defined() ? 1 : 0);
-    return all;
-  }
-};
 
 /// Layers with an adapter over a frozen weight, all with the same dropout: one autograd function.
 bool can_fuse(const std::vector<const Linear*>& linears) {
@@ -123,24 +19,13 @@ bool can_fuse(const std::vector<const Linear*>& linears) {
   return true;
 }
 
-std::vector<Tensor> apply_adapted(const Tensor& rows, const std::vector<const Linear*>& linears,
-                                  torch::Dtype compute) {
-  std::vector<Branch> branches;
-  variable_list trained;
-  for (const Linear* each : linears) {
-    const Adapter& adapter = *each->adapter();
-    Branch branch{each->weight_as(compute), {}, {}, adapter.scaling};
-    if (each->bias.defined()) branch.bias = each->bias.to(compute);
-    trained.insert(trained.end(), {adapter.a, adapter.b});
-    if (adapter.is_dora()) {
-      branch.norms = each->adapted_row_norms();
-      trained.push_back(adapter.magnitude);
-    }
-    branches.push_back(branch);
-  }
-  const bool training = linears.front()->is_training();
-  return AdaptedLinears::apply(rows, at::TensorList(trained), branches,
-                               training ? linears.front()->adapter()->dropout : 0.0);
+AdaptedLinear in_force(const Linear& linear, torch::Dtype compute) {
+  const Adapter& adapter = *linear.adapter();
+  AdaptedLinear out{linear.weight_as(compute), {}, adapter.a,      adapter.b,
+                    adapter.magnitude,         {}, adapter.scaling};
+  if (linear.bias.defined()) out.bias = linear.bias.to(compute);
+  if (adapter.is_dora()) out.norms = linear.adapted_row_norms(compute);
+  return out;
 }
 
 }  // namespace
@@ -168,15 +53,16 @@ const Tensor& Linear::row_squares() const {
   return row_squares_;
 }
 
-Tensor Linear::adapted_row_norms() const {
+Tensor Linear::adapted_row_norms(torch::Dtype dtype) const {
   const torch::NoGradGuard no_grad;
   const Adapter& adapter = *adapter_;
   const Tensor& squares = row_squares();
-  const Tensor cross = at::mm(weight.to(torch::kFloat32), adapter.a.t());  // [O, r]
-  const Tensor gram = at::mm(adapter.a, adapter.a.t());                    // [r, r]
-  // s B . (2 W A^T + s B A A^T), summed over r
-  const Tensor both = at::addmm(cross, adapter.b, gram, 2, adapter.scaling);
-  const Tensor sum = squares + (both * adapter.b).sum(1) * adapter.scaling;
+  const Tensor up = adapter.b.t();  // [r, O]
+  const Tensor cross = at::mm(adapter.a.to(dtype), weight_as(dtype).t()).to(torch::kFloat32);
+  const Tensor gram = at::mm(adapter.a, adapter.a.t());  // [r, r]
+  // B . (2 W A^T + s B A A^T), summed over r
+  const Tensor both = at::addmm(cross, gram, up, 2, adapter.scaling);
+  const Tensor sum = squares + (both * up).sum(0) * adapter.scaling;
   // Where W and s B A cancel, what is left of the difference is rounding: not below that.
   return sum.maximum(squares * std::numeric_limits<float>::epsilon()).sqrt();
 }
@@ -215,7 +101,11 @@ std::vector<Tensor> apply_linears(const Tensor& x, const std::vector<const Linea
   std::vector<std::int64_t> shape = x.sizes().vec();
   std::vector<Tensor> outputs;
   if (can_fuse(linears)) {
-    outputs = apply_adapted(input.reshape({-1, shape.back()}), linears, compute);
+    std::vector<AdaptedLinear> layers;
+    for (const Linear* each : linears) layers.push_back(in_force(*each, compute));
+    const bool training = linears.front()->is_training();
+    outputs = apply_adapted(input.reshape({-1, shape.back()}), layers,
+                            training ? linears.front()->adapter()->dropout : 0.0);
     for (Tensor& each : outputs) {
       shape.back() = each.size(1);
       each = each.view(shape);

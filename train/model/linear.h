@@ -40,8 +40,9 @@ class Linear : public torch::nn::Module {
   void attach(std::int64_t rank, double scaling, double dropout, bool dora);
   const Adapter* adapter() const { return adapter_.get(); }
 
-  /// [O], fp32, detached: || W + s B A || of every row.
-  torch::Tensor adapted_row_norms() const;
+  /// [O], fp32, detached: || W + s B A || of every row. `dtype`: in which W A^T is computed, the
+  /// one small term of three that needs all of the weight.
+  torch::Tensor adapted_row_norms(torch::Dtype dtype = torch::kFloat32) const;
   /// [O, I], fp32, detached: the weight that alone does what weight and adapter do together.
   torch::Tensor merged_weight() const;
   /// Puts merged_weight() in the place of weight and adapter.

@@ -161,4 +161,50 @@ Tensor rotate(const Tensor& x, const Tensor& positions, const RopeTable& table) 
   return rotate_anywhere(x, positions, table);
 }
 
+Tensor scale_columns(const Tensor& x, const Tensor& gain, const Tensor& bias) {
+  if (!has_reals(x)) {
+    const Tensor wide = x.to(torch::kFloat32) * gain;
+    return (bias.defined() ? wide + bias : wide).to(x.scalar_type());
+  }
+  const Tensor rows = x.contiguous(), scale = gain.contiguous();
+  const Tensor shift = bias.defined() ? bias.to(torch::kFloat32).contiguous() : Tensor();
+  const std::int64_t features = x.size(-1);
+  const Tensor out = torch::empty(x.sizes(), x.options());
+  at::parallel_for(
+      0, x.numel() / features, rows_a_thread(features), [&](std::int64_t begin, std::int64_t end) {
+        ScaleColumnsRows work{reals(rows, begin * features), reals(out, begin * features)};
+        work.gain = scale.const_data_ptr<float>();
+        if (shift.defined()) work.bias = shift.const_data_ptr<float>();
+        work.rows = static_cast<std::size_t>(end - begin);
+        work.features = static_cast<std::size_t>(features);
+        scale_columns_rows(work);
+      });
+  return out;
+}
+
+ColumnScaleGradients scale_columns_backward(const Tensor& d_out, const Tensor& x,
+                                            const Tensor& gain) {
+  if (!has_reals(x)) {
+    const Tensor wide = d_out.to(torch::kFloat32);
+    return {(wide * gain).to(x.scalar_type()), (wide * x).sum(0, false, torch::kFloat32)};
+  }
+  const Tensor rows = x.contiguous(), scale = gain.contiguous();
+  const Tensor above = d_out.to(x.scalar_type()).contiguous();
+  const std::int64_t features = x.size(-1);
+  const Tensor dx = torch::empty(x.sizes(), x.options());
+  // One sum a thread, joined in the threads' order: the same result every time.
+  const Tensor d_gain = torch::zeros({at::get_num_threads(), features}, torch::kFloat32);
+  at::parallel_for(
+      0, x.numel() / features, rows_a_thread(features), [&](std::int64_t begin, std::int64_t end) {
+        ScaleColumnsBackRows work{reals(rows, begin * features), reals(above, begin * features),
+                                  reals(dx, begin * features)};
+        work.gain = scale.const_data_ptr<float>();
+        work.d_gain = d_gain.data_ptr<float>() + at::get_thread_num() * features;
+        work.rows = static_cast<std::size_t>(end - begin);
+        work.features = static_cast<std::size_t>(features);
+        scale_columns_back_rows(work);
+      });
+  return {dx, d_gain.sum(0)};
+}
+
 }  // namespace aplomb::train

@@ -23,4 +23,15 @@ torch::Tensor swiglu(const torch::Tensor& gate, const torch::Tensor& up);
 torch::Tensor rotate(const torch::Tensor& x, const torch::Tensor& positions,
                      const RopeTable& table);
 
+/// x [N, F] * gain [F] (+ bias [F]) in x's dtype; gain is fp32, bias may be undefined. Without
+/// autograd: what it needs on the way back is scale_columns_backward().
+torch::Tensor scale_columns(const torch::Tensor& x, const torch::Tensor& gain,
+                            const torch::Tensor& bias);
+struct ColumnScaleGradients {
+  torch::Tensor x;     ///< [N, F], as x
+  torch::Tensor gain;  ///< [F], fp32
+};
+ColumnScaleGradients scale_columns_backward(const torch::Tensor& d_out, const torch::Tensor& x,
+                                            const torch::Tensor& gain);
+
 }  // namespace aplomb::train

@@ -79,6 +79,21 @@ TEST_P(Formats, swiglu_equals_its_formula) {
   expect_close(found, wanted, tolerance_of(dtype()));
 }
 
+TEST_P(Formats, scale_columns_equals_its_formula_and_so_do_its_gradients) {
+  const Tensor x = random({7, width()}), above = random({7, width()});
+  const Tensor gain = torch::randn({width()}), bias = random({width()});
+  const Tensor exact = x.to(torch::kFloat64) * gain;
+  expect_close({scale_columns(x, gain, {}), scale_columns(x, gain, bias)},
+               {exact.to(dtype()), (exact + bias).to(dtype())}, tolerance_of(dtype()));
+  // As a column block of a wider product hands it over.
+  const Tensor wide = torch::cat({above, above}, 1).narrow(1, width(), width());
+  const ColumnScaleGradients found = scale_columns_backward(wide, x, gain);
+  EXPECT_EQ(found.x.scalar_type(), dtype());
+  const Tensor d_out = above.to(torch::kFloat64);
+  expect_close({found.x, found.gain}, {(d_out * gain).to(dtype()), (d_out * x).sum(0)},
+               tolerance_of(dtype()));
+}
+
 TEST_P(Formats, rotate_turns_pairs_by_their_position) {
   const Tensor angles = torch::rand({9, width() / 2}) * 6;
   const RopeTable table{angles.cos(), angles.sin()};
