@@ -163,16 +163,28 @@ const Series& anchor_of(const std::vector<const Series*>& chosen) {
                             [](const Series* a, const Series* b) { return a->size() < b->size(); });
 }
 
-/// Where the artifact says, between two records of the anchor, that a run is resumed.
+/// The series whose lines stand in the file of `source`: the anchor, or the one that shows the same
+/// records there (a log beside the trainer's state file). Null where there is none.
+const Series* shown_in(const Run& run, const Series& anchor, SourceId source) {
+  if (anchor.source == source) return &anchor;
+  for (const Series& series : run.series) {
+    if (series.source == source && series.role == anchor.role && series.size() == anchor.size())
+      return &series;
+  }
+  return nullptr;
+}
+
+/// Where an artifact says, between two records of the anchor, that a run is resumed.
 std::vector<std::int64_t> resumed_steps(const Run& run, const Series& anchor) {
   std::vector<std::int64_t> steps;
-  if (anchor.step_kind == StepKind::ordinal) return steps;
   for (const Event& event : run.events) {
-    if (event.kind != "resuming" || event.origin.source != anchor.source) continue;
+    if (event.kind != "resuming") continue;
+    const Series* shown = shown_in(run, anchor, event.origin.source);
+    if (shown == nullptr) continue;
     const auto next =
-        std::upper_bound(anchor.offset.begin(), anchor.offset.end(), event.origin.offset);
-    if (next == anchor.offset.begin() || next == anchor.offset.end()) continue;
-    const auto index = static_cast<std::size_t>(next - anchor.offset.begin());
+        std::upper_bound(shown->offset.begin(), shown->offset.end(), event.origin.offset);
+    if (next == shown->offset.begin() || next == shown->offset.end()) continue;
+    const auto index = static_cast<std::size_t>(next - shown->offset.begin());
     if (anchor.segment[index] != anchor.segment[index - 1]) continue;  // seen by its steps
     if (steps.empty() || anchor.step[index] > steps.back()) steps.push_back(anchor.step[index]);
   }

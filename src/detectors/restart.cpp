@@ -18,18 +18,19 @@ constexpr double k_sigma = 5;
 constexpr double k_small_jump = 1.03;
 constexpr double k_small_sigma = 3;
 constexpr double k_lr_jump = 1.5;
-constexpr std::size_t k_after = 5;  // samples of the new segment that are compared
+constexpr std::size_t k_after = 5;     // samples of the new segment that are compared
+constexpr double k_epoch_back = 0.05;  // epochs: beyond what rounding and repeated records make
 
 const DetectorSpec& restart_spec() {
   static const DetectorSpec spec{
       "restart",
       {"run.restart", "resume.loss_jump", "resume.lr_jump", "resume.step_back",
-       "resume.no_continuity"},
-      "The run was restarted: is there continuity of loss, learning rate and step?",
+       "resume.no_continuity", "resume.epoch_back"},
+      "The run was restarted: is there continuity of loss, learning rate, step and data?",
       "A resume that drops optimizer or scheduler state unlearns for hundreds of steps, and "
       "nothing says so.",
       "step 900 loss 1.9 | step 800 loss 2.9, 2.8",
-      {Role::loss, Role::lr},
+      {Role::loss, Role::lr, Role::epoch},
       {{"loss_jump", k_loss_jump, "x", 1.05, 10,
         "benchmark here: losses before and after a good resume differ by noise"},
        {"small_jump", k_small_jump, "x", 1.001, 2,
@@ -59,6 +60,8 @@ class RestartDetector final : public Detector {
     if (const Reading* loss = finite_of(frame, Role::loss))
       see_loss(sample_of(frame, *loss), context, out);
     if (const Reading* lr = finite_of(frame, Role::lr)) see_lr(sample_of(frame, *lr), context, out);
+    if (const Reading* epoch = finite_of(frame, Role::epoch))
+      see_epoch(sample_of(frame, *epoch), context, out);
     furthest_ = std::max(furthest_, frame.step);
     first_step_ = std::min(first_step_, frame.step);
   }
@@ -72,7 +75,11 @@ class RestartDetector final : public Detector {
         fmt::format("steps start again {} time{}", restarts_, restarts_ == 1 ? "" : "s");
     out.push_back(std::move(symptom));
     if (repeated_ <= 0) return;
-    Symptom back = about("resume.step_back", Severity::note, back_from_, back_to_);
+    // What was learnt is there, and still step and schedule begin anew.
+    const bool count_lost = to_start_ && goes_on_ && lr_anew_;
+    Symptom back = about("resume.step_back", count_lost ? Severity::warning : Severity::note,
+                         back_from_, back_to_);
+    back.measures["count_lost"] = count_lost;
     back.measures["steps"] = static_cast<double>(repeated_);
     back.measures["to_start"] = to_start_;
     back.summary = fmt::format("goes back from {} to {} {}", at_step(context, back_from_.step),
@@ -86,11 +93,12 @@ class RestartDetector final : public Detector {
     start_level_ = first_.median();
     comparing_ = recent_.size() >= 4;
     comparing_lr_ = lr_known_;
+    comparing_epoch_ = epoch_known_;
     after_.clear();
     recent_.clear();
     back_from_ = last_;
     back_to_ = {0, frame.step, frame.readings.empty() ? Origin{} : frame.readings.front().origin};
-    to_start_ = false;
+    to_start_ = goes_on_ = lr_anew_ = false;
   }
 
   /// The artifact says that the run was resumed between the last frame and this one.
@@ -115,6 +123,7 @@ class RestartDetector final : public Detector {
     const double before = before_.median();
     const double after = after_.median();
     const double noise = std::max(before_.spread(), 1e-4 * std::fabs(before));
+    goes_on_ = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
     if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
         after - before < k_small_sigma * noise)
       return;
@@ -136,15 +145,40 @@ class RestartDetector final : public Detector {
     out.push_back(std::move(symptom));
   }
 
+  /// After a resume that the log tells, steps go on and the epoch goes back: the data began again.
+  void see_epoch(const Sample& sample, const RunContext& context, std::vector<Symptom>& out) {
+    const bool compare_now = comparing_epoch_;
+    comparing_epoch_ = false;
+    const Sample previous = last_epoch_;
+    last_epoch_ = sample;
+    epoch_known_ = true;
+    if (!compare_now || sample.step <= previous.step ||
+        sample.value >= previous.value - k_epoch_back)
+      return;
+    Symptom symptom = about("resume.epoch_back", Severity::warning, previous, sample);
+    symptom.series = "epoch";
+    symptom.measures["before"] = previous.value;
+    symptom.measures["after"] = sample.value;
+    symptom.summary =
+        fmt::format("epoch {} before the restart, {} after it ({}), while steps go on",
+                    show_number(previous.value, 3), show_number(sample.value, 3),
+                    at_step(context, sample.step));
+    out.push_back(std::move(symptom));
+  }
+
   void see_lr(const Sample& sample, const RunContext& context, std::vector<Symptom>& out) {
+    // A warm-up that begins anew is at 0 first: the next value tells.
+    if (comparing_lr_ && sample.value <= 0) return;
     const bool compare_now = comparing_lr_;
     comparing_lr_ = false;
     const Sample previous = last_lr_;
     last_lr_ = sample;
     lr_known_ = true;
-    if (!compare_now || previous.value <= 0 || sample.value <= 0 || to_start_) return;
+    if (!compare_now || previous.value <= 0 || sample.value <= 0) return;
     const double ratio = sample.value / previous.value;
     if (ratio < k_lr_jump && ratio > 1 / k_lr_jump) return;
+    lr_anew_ = true;
+    if (to_start_) return;
     Symptom symptom = about("resume.lr_jump", Severity::warning, previous, sample);
     symptom.series = "lr";
     symptom.measures["before"] = previous.value;
@@ -171,7 +205,11 @@ class RestartDetector final : public Detector {
   bool started_ = false;
   bool comparing_ = false;
   bool comparing_lr_ = false;
+  bool comparing_epoch_ = false;
   bool lr_known_ = false;
+  bool epoch_known_ = false;
+  bool goes_on_ = false;  ///< the loss, where it was
+  bool lr_anew_ = false;  ///< the learning rate is another
   bool to_start_ = false;
   std::uint16_t segment_ = 0;
   std::uint64_t restarts_ = 0;
@@ -185,6 +223,7 @@ class RestartDetector final : public Detector {
   SortedWindow<8> after_;
   Sample last_;
   Sample last_lr_;
+  Sample last_epoch_;
   Sample after_first_;
   Sample back_from_;
   Sample back_to_;

@@ -76,5 +76,38 @@ TEST(Restart, AResumeThatGoesOnWhereItWasIsSilentAndSoIsAnUnsaidStep) {
   EXPECT_FALSE(has(resumed(2.1, "other").detect(), "resume.loss_jump"));
 }
 
+TEST(Restart, AnEpochThatGoesBackAtAResumeIsTold) {
+  RunOf run = resumed(1.9);
+  std::vector<double> epoch;
+  for (int i = 0; i < 160; ++i) epoch.push_back(i < 100 ? 0.009 * i : 0.009 * (i - 100));
+  run.with("epoch", Role::epoch, epoch);
+  EXPECT_NEAR(number(find(run.detect(), "resume.epoch_back"), "before"), 0.891, 1e-9);
+  RunOf unsaid;  // a logger that shows the share of the epoch at hand
+  unsaid.loss(part(160, 2.0, 14)).with("epoch", Role::epoch, epoch);
+  EXPECT_FALSE(has(unsaid.detect(), "resume.epoch_back"));
+}
+
+TEST(Restart, StepsAndRateThatBeginAnewWhileTheLossGoesOnAreAWarning) {
+  const auto with_rate = [](double first) {
+    RunOf run;
+    run.loss(part(10, 6.0, 15)).loss(part(90, 2.0, 16), 1, 10);
+    run.with("lr", Role::lr, std::vector<double>(100, 1e-4));
+    run.loss(part(40, 1.9, 17), 1, 0).with("lr", Role::lr, std::vector<double>(40, first), 1, 0);
+    return run.detect();
+  };
+  const auto anew = with_rate(1e-5);
+  EXPECT_EQ(find(anew, "resume.step_back")->severity, Severity::warning) << told(anew);
+  // Steps counted from 0 in each epoch, as some loggers do.
+  EXPECT_EQ(find(with_rate(1e-4), "resume.step_back")->severity, Severity::note);
+}
+
+TEST(Restart, AWarmUpThatBeginsAnewAtZeroIsAJumpOfTheRate) {
+  RunOf run = resumed(1.9);
+  std::vector<double> rate(100, 1e-4);
+  for (int i = 0; i < 60; ++i) rate.push_back(1e-5 * std::min(i, 10));
+  run.with("lr", Role::lr, rate);
+  EXPECT_NEAR(number(find(run.detect(), "resume.lr_jump"), "ratio"), 0.1, 1e-9);
+}
+
 }  // namespace
 }  // namespace aplomb::testing
