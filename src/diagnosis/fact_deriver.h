@@ -86,6 +86,7 @@ class FactDeriver {
   std::optional<double> lr_at(double step) const;
   void lr_path(double peak);
   std::optional<double> weights() const;
+  bool trains_adapter() const;
   std::string lr_method() const;
   bool hugging_face_log() const;
   bool has_component(std::initializer_list<std::string_view> parts) const;

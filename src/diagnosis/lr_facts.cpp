@@ -10,11 +10,19 @@
 
 namespace aplomb {
 
+/// Whether an adapter trains in the place of the weights. A trainer whose option of the method says
+/// `full` may state the rank of the adapter that it does not use.
+bool FactDeriver::trains_adapter() const {
+  const std::string method = text("peft.method");
+  if (method == "full" || method == "none") return false;
+  return !method.empty() || known("peft.rank") || known("quant.bits");
+}
+
 /// Which rule of thumb for the peak learning rate applies.
 std::string FactDeriver::lr_method() const {
   const std::string optimizer = text("optim.name");
   const std::string method = text("train.method");
-  const bool adapter = known("peft.method") || known("peft.rank") || known("quant.bits");
+  const bool adapter = trains_adapter();
   if (text("run.kind") == "rl") return "rl";
   if (optimizer.find("sgd") != std::string::npos) return "sgd";
   if (method == "dpo") return adapter ? "lora" : "full";
@@ -32,7 +40,7 @@ std::string FactDeriver::lr_method() const {
 /// 1).
 std::optional<double> FactDeriver::weights() const {
   if (const auto stated = number("model.params")) return stated;
-  const bool adapter = known("peft.method") || known("peft.rank") || known("quant.bits");
+  const bool adapter = trains_adapter();
   if (const auto trained = number("model.trainable_params"); trained && !adapter) return trained;
   const auto layers = number("model.layers");
   const auto hidden = number("model.hidden");
