@@ -115,5 +115,8 @@ void add_nan_faults(std::vector<Fault>& roster);
 void add_diverge_faults(std::vector<Fault>& roster);
 void add_stall_faults(std::vector<Fault>& roster);
 void add_overfit_faults(std::vector<Fault>& roster);
+void add_resume_faults(std::vector<Fault>& roster);
+void add_rl_faults(std::vector<Fault>& roster);
+void add_slow_faults(std::vector<Fault>& roster);
 
 }  // namespace aplomb::train::lab

@@ -11,6 +11,9 @@ const std::vector<Fault>& faults() {
     add_diverge_faults(all);
     add_stall_faults(all);
     add_overfit_faults(all);
+    add_resume_faults(all);
+    add_rl_faults(all);
+    add_slow_faults(all);
     return all;
   }();
   return roster;

@@ -93,6 +93,7 @@ const std::vector<Twin>& twins() {
                        return run_lab(lab, request);
                      }});
     }
+    for (Twin& each : rl_twins()) all.push_back(std::move(each));
     return all;
   }();
   return roster;

@@ -15,5 +15,7 @@ struct Twin {
   Runner run;
 };
 const std::vector<Twin>& twins();
+/// Those among them that learn by reinforcement (faults_rl.cpp).
+std::vector<Twin> rl_twins();
 
 }  // namespace aplomb::train::lab
