@@ -151,7 +151,7 @@ int run_command(std::vector<std::string> words) {
   app.footer(
       "Examples:\n"
       "  aplomb lab list\n"
-      "  aplomb lab run diverge.lr-x50 --guard --out broken\n"
+      "  aplomb lab run diverge.lr-x200 --guard --out broken\n"
       "  aplomb lab sweep --seeds 3 --twins 30 --json lab.json\n"
       "Exit status: 0 all found as it should be, 1 something was missed, 2 could not be run.");
   CLI::App* listing = app.add_subcommand("list", "Every fault, by family");

@@ -5,12 +5,12 @@
 ///     // train/lab/faults_diverge.cpp
 ///     void add_diverge_faults(std::vector<Fault>& roster) {
 ///       Fault fault;
-///       fault.id = "diverge.lr-x50";
-///       fault.summary = "fifty times the learning rate";
+///       fault.id = "diverge.lr-x200";
+///       fault.summary = "two hundred times the learning rate";
 ///       fault.causes = {"diverge.lr-too-high"};
-///       fault.harm = above_twin(2);                                  // harm.h
+///       fault.harm = above_twin(1.5);                                // harm.h
 ///       fault.guard = GuardRole::avoids;
-///       fault.run = trained([](LabRun& run) { run.options.optim.learning_rate *= 50; });
+///       fault.run = trained([](LabRun& run) { run.options.optim.learning_rate *= 200; });
 ///       roster.push_back(std::move(fault));
 ///     }
 ///

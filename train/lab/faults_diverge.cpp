@@ -42,11 +42,12 @@ class Sgd final : public Optimizer {
   std::vector<at::Tensor> momentum_;
 };
 
-Fault lr_x50() {
-  return make_fault({"diverge.lr-x50", "fifty times the learning rate", {"diverge.lr-too-high"}},
-                    above_twin(2), GuardRole::nothing,
-                    "every step is finite and no outlier among its neighbours",
-                    [](LabRun& lab) { lab.options.optim.learning_rate *= 50; });
+Fault lr_x200() {
+  return make_fault(
+      {"diverge.lr-x200", "two hundred times the learning rate", {"diverge.lr-too-high"}},
+      above_twin(1.5), GuardRole::nothing,
+      "every step is finite and no outlier among its neighbours",
+      [](LabRun& lab) { lab.options.optim.learning_rate *= 200; });
 }
 
 Fault lr_x500() {
@@ -63,12 +64,12 @@ Fault lr_x500() {
 
 Fault no_warmup() {
   return make_fault({"diverge.no-warmup",
-                     "ten times the rate from the first step on, beta2 0.999",
+                     "sixty times the rate from the first step on, beta2 0.999",
                      {"diverge.short-warmup", "diverge.lr-too-high"},
                      "a rate that only a warm-up would bear is too high without it"},
-                    above_twin(1.5), GuardRole::nothing,
+                    above_twin(1.3), GuardRole::nothing,
                     "every step is finite and no outlier among its neighbours", [](LabRun& lab) {
-                      lab.options.optim.learning_rate *= 10;
+                      lab.options.optim.learning_rate *= 60;
                       lab.options.optim.warmup_steps = 0;
                       lab.options.optim.adam_beta2 = 0.999;
                     });
@@ -211,27 +212,27 @@ Fault z_loss_sign() {
          return std::nullopt;
        }},
       GuardRole::nothing, "the drift is slow and smooth", [](LabRun& lab) {
-        lab.how.z_loss = -1e-2;
+        lab.how.z_loss = -0.1;
         lab.script.set("loss",
                        "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1].float()\n"
                        "ce = F.cross_entropy(logits.reshape(-1, logits.size(-1)), "
                        "batch[\"labels\"][:, 1:].reshape(-1))\n"
                        "z = torch.logsumexp(logits, dim=-1)\n"
-                       "loss = ce - 1e-2 * (z ** 2).mean()");
+                       "loss = ce - 0.1 * (z ** 2).mean()");
       });
 }
 
 Fault attention_growth() {
   return make_fault({"diverge.attention-logits",
-                     "queries and keys twenty times too large, at ten times the rate",
+                     "queries and keys forty times too large, at twenty times the rate",
                      {"diverge.attention-logit-growth", "diverge.bad-init", "diverge.lr-too-high"},
                      "large projections are an initialisation, and the rate drives them on"},
-                    above_twin(1.5), GuardRole::nothing, "every step is finite", [](LabRun& lab) {
-                      lab.options.optim.learning_rate *= 10;
+                    above_twin(1.3), GuardRole::nothing, "every step is finite", [](LabRun& lab) {
+                      lab.options.optim.learning_rate *= 20;
                       lab.hooks.start = [](LanguageModel& model) {
                         const at::NoGradGuard no_gradients;
                         for (const char* part : {"q_proj", "k_proj"}) {
-                          for (at::Tensor& each : parameters_like(model, part)) each.mul_(20);
+                          for (at::Tensor& each : parameters_like(model, part)) each.mul_(40);
                         }
                       };
                     });
@@ -259,7 +260,7 @@ Fault weight_decay() {
                      "weight decay 50",
                      {"diverge.weight-decay-too-high", "stall.weight-decay-too-high"},
                      "the same fault in another family"},
-                    above_twin(1.5), GuardRole::nothing, "gradients are not to blame",
+                    little_learnt(0.7), GuardRole::nothing, "gradients are not to blame",
                     [](LabRun& lab) { lab.options.optim.weight_decay = 50; });
 }
 
@@ -268,7 +269,7 @@ Fault adam_eps() {
                      "Adam's eps is 1: the update follows the raw gradient",
                      {"diverge.adam-second-moment", "stall.lr-too-low"},
                      "the steps become too small by the ratio of gradient and eps"},
-                    above_twin(1.5), GuardRole::nothing, "every step is sound, and too small",
+                    little_learnt(), GuardRole::nothing, "every step is sound, and too small",
                     [](LabRun& lab) { lab.options.optim.adam_epsilon = 1; });
 }
 
@@ -321,7 +322,7 @@ Fault loss_scale_collapse() {
 }  // namespace
 
 void add_diverge_faults(std::vector<Fault>& roster) {
-  for (auto make : {lr_x50, lr_x500, no_warmup, outlier_unclipped, bad_batches, accumulation_sum,
+  for (auto make : {lr_x200, lr_x500, no_warmup, outlier_unclipped, bad_batches, accumulation_sum,
                     missing_zero_grad, z_loss_sign, attention_growth, init_std_one, weight_decay,
                     adam_eps, schedule_jumps, loss_scale_collapse}) {
     roster.push_back(make());

@@ -91,27 +91,33 @@ Fault root_of_zero() {
 
 /// p rounds to 1 in bf16 from 0.998 on: 1 - p is 0, and 0 * log(0) is NaN.
 Fault log_of_zero() {
-  return make_code_fault(
+  Fault fault = make_code_fault(
       {"nan.log-of-one-minus-p",
        "a cross entropy written out with log(1 - p), of probabilities in bf16",
        {"nan.unstable-op"}},
-      not_finite(), GuardRole::stops, "each further batch has such a token as well",
-      [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
-          const Prediction made = predict(model, batch);
-          const at::Tensor p = made.logits.to(at::kBFloat16).softmax(-1).to(at::kFloat);
-          const at::Tensor right = at::one_hot(made.labels.clamp_min(0), k_vocabulary);
-          const at::Tensor each = -(right * p.log() + (1 - right) * (1 - p).log()).sum(-1);
-          return as_sum(each.masked_select(made.labels.ne(k_ignored)).mean(), batch);
-        };
-        lab.script.set("loss",
-                       "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
-                       "p = torch.softmax(logits.bfloat16(), dim=-1).float()\n"
-                       "target = batch[\"labels\"][:, 1:]\n"
-                       "y = F.one_hot(target.clamp(min=0), p.size(-1))\n"
-                       "each = -(y * torch.log(p) + (1 - y) * torch.log(1 - p)).sum(-1)\n"
-                       "loss = each[target != -100].mean()");
-      });
+      not_finite(), GuardRole::stops, "each further batch has such a token as well", {});
+  // Long enough for the model to be sure of something.
+  const auto base = [](LabRun& lab) {
+    lab.options.length.max_steps = 240;
+    lab.options.optim.learning_rate = 3e-3;
+  };
+  fault.run = trained(base, [](LabRun& lab) {
+    lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
+      const Prediction made = predict(model, batch);
+      const at::Tensor p = made.logits.to(at::kBFloat16).softmax(-1).to(at::kFloat);
+      const at::Tensor right = at::one_hot(made.labels.clamp_min(0), k_vocabulary);
+      const at::Tensor each = -(right * p.log() + (1 - right) * (1 - p).log()).sum(-1);
+      return as_sum(each.masked_select(made.labels.ne(k_ignored)).mean(), batch);
+    };
+    lab.script.set("loss",
+                   "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
+                   "p = torch.softmax(logits.bfloat16(), dim=-1).float()\n"
+                   "target = batch[\"labels\"][:, 1:]\n"
+                   "y = F.one_hot(target.clamp(min=0), p.size(-1))\n"
+                   "each = -(y * torch.log(p) + (1 - y) * torch.log(1 - p)).sum(-1)\n"
+                   "loss = each[target != -100].mean()");
+  });
+  return fault;
 }
 
 /// A channel with activations beyond 65504, as models trained in bf16 have them.
@@ -206,8 +212,8 @@ Fault masked_row() {
   return make_code_fault(
       {"nan.fully-masked-row",
        "pooling attention over the prompt, and a sample without one",
-       {"nan.fully-masked-attention-row", "nan.empty-sequence"},
-       "the sample whose row is masked is the empty one"},
+       {"nan.fully-masked-attention-row", "nan.empty-sequence", "nan.bad-data-nonfinite"},
+       "the sample whose row is masked is an empty one: bad data, too"},
       not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
       [](LabRun& lab) {
         lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
@@ -251,8 +257,8 @@ Fault empty_answer() {
   return make_code_fault(
       {"nan.empty-answer",
        "a mean for each sample, and one sample whose answer is empty",
-       {"nan.empty-sequence", "nan.all-labels-masked", "nan.unstable-op"},
-       "a sample without labels, divided by their number"},
+       {"nan.empty-sequence", "nan.all-labels-masked", "nan.unstable-op", "nan.bad-data-nonfinite"},
+       "a bad sample without labels, divided by their number"},
       not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
       [](LabRun& lab) {
         lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
@@ -261,10 +267,10 @@ Fault empty_answer() {
         };
         lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
           const Prediction made = predict(model, batch);
-          const at::Tensor each =
-              at::cross_entropy_loss(made.logits, made.labels, {}, at::Reduction::None, k_ignored);
-          const at::Tensor mask = made.labels.ne(k_ignored).view({batch.rows, -1});
-          const at::Tensor mean = each.view({batch.rows, -1}).sum(1) / mask.sum(1);
+          const at::Tensor each = at::cross_entropy_loss(made.logits, made.labels.clamp_min(0), {},
+                                                         at::Reduction::None, k_ignored);
+          const at::Tensor mask = made.labels.ne(k_ignored).view({batch.rows, -1}).to(at::kFloat);
+          const at::Tensor mean = (each.view(mask.sizes()) * mask).sum(1) / mask.sum(1);
           return as_sum(mean.mean(), batch);
         };
         lab.script.set("loss",
