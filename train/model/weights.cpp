@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "train/model/tensor_bytes.h"
@@ -96,19 +95,6 @@ std::vector<std::string> unused(const std::vector<Match>& matches, const Checkpo
   return names;
 }
 
-const char* dtype_word(torch::Dtype dtype) {
-  if (dtype == torch::kBFloat16) return "bfloat16";
-  return dtype == torch::kFloat16 ? "float16" : "float32";
-}
-
-/// The file the model was read from, with what has changed: the dtype under both its names.
-std::string config_text(const ModelConfig& config, torch::Dtype dtype) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(config.text, nullptr, false);
-  if (!json.is_object()) json = nlohmann::ordered_json::object();
-  json[json.contains("dtype") ? "dtype" : "torch_dtype"] = dtype_word(dtype);
-  return json.dump(2) + "\n";
-}
-
 }  // namespace
 
 Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& folder) {
@@ -127,28 +113,6 @@ Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& fold
   }
   loaded.unused = unused(*matches, *checkpoint);
   return loaded;
-}
-
-Result<void> save_full(const LanguageModel& model, const std::string& folder, torch::Dtype dtype) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  const torch::NoGradGuard no_grad;
-  std::map<std::string, torch::Tensor> merged;
-  for (const auto& each : model.named_modules()) {
-    const auto linear = std::dynamic_pointer_cast<Linear>(each.value());
-    if (linear != nullptr && linear->adapter() != nullptr)
-      merged[each.key() + ".weight"] = linear->merged_weight();
-  }
-  std::vector<std::pair<std::string, torch::Tensor>> tensors;
-  for (const auto& each : model.named_parameters()) {
-    if (each.key().find(".lora_") != std::string::npos) continue;
-    const auto found = merged.find(each.key());
-    tensors.emplace_back(each.key(),
-                         (found == merged.end() ? each.value().detach() : found->second).to(dtype));
-  }
-  if (auto written = write_safetensors(folder + "/model.safetensors", tensors); !written)
-    return written;
-  return write_text(folder + "/config.json", config_text(model.config(), dtype));
 }
 
 }  // namespace aplomb::train

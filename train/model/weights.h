@@ -22,9 +22,14 @@ struct LoadedWeights {
 /// unsupported (quantised weights).
 Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& folder);
 
+/// What a file of weights holds at most, unless told otherwise.
+inline constexpr std::uint64_t k_shard_bytes = 5'000'000'000;
+
 /// Writes config.json and model.safetensors, adapters merged into the weights, floating weights in
-/// `dtype`. Existing files are replaced only when the new ones are whole. Errors: not_writable.
-Result<void> save_full(const LanguageModel& model, const std::string& folder, torch::Dtype dtype);
+/// `dtype`; where they take more than `max_shard_bytes`, shards with an index instead. Existing
+/// files are replaced only when the new ones are whole. Errors: not_writable.
+Result<void> save_full(const LanguageModel& model, const std::string& folder, torch::Dtype dtype,
+                       std::uint64_t max_shard_bytes = k_shard_bytes);
 
 /// A safetensors file of these tensors in this order, contiguous; written under another name,
 /// synced and moved into place. Errors: not_writable (with the system's reason: no space, no

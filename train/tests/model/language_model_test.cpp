@@ -164,6 +164,26 @@ TEST(LanguageModel, saved_weights_come_back_bit_for_bit) {
   EXPECT_TRUE(scanned->findings.empty());
 }
 
+TEST(LanguageModel, weights_in_shards_come_back_and_leave_no_file_of_the_other_form) {
+  const auto model = make();
+  const std::string path = folder("shards");
+  constexpr std::uint64_t k_most = 300'000;  // of 1.2 MB
+  ASSERT_TRUE(save_full(*model, path, torch::kFloat32));
+  ASSERT_TRUE(save_full(*model, path, torch::kFloat32, k_most));
+  EXPECT_FALSE(std::filesystem::exists(path + "/model.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/model.safetensors.index.json"));
+  const auto scanned = open_checkpoint(path);
+  ASSERT_TRUE(scanned);
+  EXPECT_TRUE(scanned->findings.empty());
+  EXPECT_GT(scanned->files.size(), 2U);
+  const auto again = load_model(path, {});
+  ASSERT_TRUE(again) << again.error().text;
+  for (const auto& each : model->named_parameters())
+    EXPECT_TRUE(torch::equal((*again)->named_parameters()[each.key()], each.value())) << each.key();
+  ASSERT_TRUE(save_full(*model, path, torch::kFloat32));
+  EXPECT_FALSE(std::filesystem::exists(path + "/model.safetensors.index.json"));
+}
+
 TEST(LanguageModel, an_adapter_comes_back_and_merges) {
   const auto model = make();
   const AdapterOptions options{.rank = 4, .alpha = 8, .dora = true};
