@@ -191,6 +191,58 @@ void write_checkpoints(const fs::path& out, const fs::path& examples) {
   write_ranks(out, data);
 }
 
+/// A BPE of a few characters with the parts that other files of the kind have.
+std::string small_tokenizer(const std::string& parts, const std::string& model) {
+  return R"({"version": "1.0", "added_tokens": [{"id": 9, "content": "<|end|>", "special": true}], )" +
+         parts + R"(, "model": {"type": "BPE", )" + model +
+         R"("vocab": {"a": 0, "b": 1, "ab": 2, "\u2581": 3, "\u2581a": 4, "<0x41>": 5, "<unk>": 6, "1": 7, "\u0120a": 8}, "merges": ["a b", ["\u2581", "a"]]}})";
+}
+
+void write_trainer_text(const fs::path& out, const fs::path& examples) {
+  using namespace std::string_literals;
+  write(out / "tokenizer", "example",
+        bytes_of(examples / "finetune/model/tokenizer.json") + "\0The duck of Emil is white."s);
+  const std::string text = "\0 ab a\xc3\xa9 12<|end|>\n\tA b"s;
+  write(
+      out / "tokenizer", "bytes",
+      small_tokenizer(
+          R"("normalizer": {"type": "NFC"}, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": true, "use_regex": true}, "decoder": {"type": "ByteLevel"})",
+          "") +
+          text);
+  write(
+      out / "tokenizer", "pieces",
+      small_tokenizer(
+          R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]}, "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]})",
+          R"("byte_fallback": true, "unk_token": "<unk>", "fuse_unk": true, )") +
+          text);
+  write(
+      out / "tokenizer", "split",
+      small_tokenizer(
+          R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}|\\s+(?!\\S)|[^\\s]+"}, "behavior": "Isolated", "invert": false}, {"type": "Digits", "individual_digits": true}]}, "post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<|end|>", "type_id": 0}}], "special_tokens": {"<|end|>": {"id": "<|end|>", "ids": [9], "tokens": ["<|end|>"]}}})",
+          R"("ignore_merges": true, )") +
+          text);
+  const std::string said = "\0What is {{ this }}?"s;
+  write(out / "chat_template", "turns",
+        "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] | trim }}<|end|>\n{% endfor %}"
+        "{%- if add_generation_prompt %}<|assistant|>{% endif %}" +
+            said);
+  write(out / "chat_template", "pairs",
+        "{{ bos_token }}{% set ns = namespace(n=0) %}{% for m in messages[1:] %}{% set ns.n = ns.n "
+        "+ 1 %}"
+        "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('turns') }}{% "
+        "endif %}"
+        "{% if m.role == 'user' %}{{ '[INST] ' ~ m.content ~ ' [/INST]' }}"
+        "{% else %}{% generation %} {{ m.content }}{{ eos_token }}{% endgeneration %}{% endif %}{% "
+        "endfor %}" +
+            said);
+  write(
+      out / "chat_template", "calls",
+      "{% macro one(m, end='.') %}{{ m.content.split(' ')[-1] | upper }}{{ end * 2 }}{% endmacro %}"
+      "{% for m in messages if m.role != 'system' %}{{ one(m, end='!') }}{{ m | tojson }}"
+      "{% else %}none{% endfor %}{# a note #}{{ messages | length }}" +
+          said);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -202,5 +254,6 @@ int main(int count, char** arguments) {
   write_step_record(arguments[1]);
   write_text(arguments[1], arguments[2]);
   write_checkpoints(arguments[1], arguments[2]);
+  write_trainer_text(arguments[1], arguments[2]);
   return 0;
 }
