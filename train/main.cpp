@@ -11,6 +11,7 @@
 
 #include "core/version.h"
 #include "train/lab/command.h"
+#include "train/loop/faults.h"
 #include "train/loop/options.h"
 #include "train/loop/run.h"
 #include "train/model/process_memory.h"
@@ -43,14 +44,13 @@ int main(int argc, char** argv) {
       return parsed.status;
     }
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of that file
     std::signal(SIGINT, note_stop);
     std::signal(SIGTERM, note_stop);
     aplomb::train::keep_freed_memory();
     return aplomb::train::run_training(options, [] { return stop_wanted.load(); });
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "aplomb train: out of memory\n");
   } catch (const std::exception& fault) {
-    fmt::print(stderr, "aplomb train: a fault of its own, please report it: {}\n", fault.what());
+    fmt::print(stderr, "aplomb train: {}\n", aplomb::train::told_fault(fault));
   }
   return 2;
 }

@@ -90,4 +90,19 @@ std::vector<NamedTensor> AdamW::state() {
   return all;
 }
 
+std::vector<OptimizerGroupInfo> AdamW::groups(double factor) const {
+  std::vector<OptimizerGroupInfo> all;
+  for (const Group& group : groups_) {
+    if (group.names.empty()) continue;
+    all.push_back({{{"lr", settings_.lr * factor},
+                    {"initial_lr", settings_.lr},
+                    {"beta1", settings_.beta1},
+                    {"beta2", settings_.beta2},
+                    {"eps", settings_.eps},
+                    {"weight_decay", group.weight_decay}},
+                   group.names});
+  }
+  return all;
+}
+
 }  // namespace aplomb::train

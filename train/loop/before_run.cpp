@@ -37,6 +37,12 @@ void add_plan(const std::vector<Setting>& settings, double free_bytes, Forecast&
 
 }  // namespace
 
+std::optional<double> flops_per_token(const std::vector<Setting>& settings) {
+  const auto plan = plan::make_plan(plan::Known(settings), "aplomb-train", {});
+  if (!plan || !(plan->step.model_flops > 0)) return std::nullopt;
+  return plan->step.model_flops / plan->training.tokens();
+}
+
 Forecast judge_before(const std::vector<Setting>& settings, double free_bytes) {
   Forecast forecast;
   Run run;

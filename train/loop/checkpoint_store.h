@@ -41,7 +41,8 @@ class CheckpointStore {
 
 /// Name of the file that makes a folder a checkpoint.
 inline constexpr const char* k_training_state_file = "training_state.json";
-/// A safetensors file by content; not by name, so that nobody takes moments for weights.
+/// A safetensors file by content (optimizer_file.h); not by name, so that nobody takes moments for
+/// weights.
 inline constexpr const char* k_optimizer_file = "optimizer.state";
 
 }  // namespace aplomb::train

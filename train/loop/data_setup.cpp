@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <sstream>
 
 namespace aplomb::train {
 namespace {
@@ -79,6 +81,17 @@ Result<void> open_streams(const TrainOptions& options, Samples samples, std::int
   return {};
 }
 
+Result<std::string> text_of(const std::string& path) {
+  const std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || text.str().empty()) {
+    return fail(ErrorCode::not_readable,
+                "[options] --chat-template " + path + ": no such file, or nothing in it");
+  }
+  return text.str();
+}
+
 Result<std::unique_ptr<Dataset>> read(const std::string& path, const TextCodec& codec,
                                       const DatasetOptions& how, DataSetup& setup) {
   auto data = Dataset::open({path}, codec, how);
@@ -104,6 +117,11 @@ Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_
   if (!codec) return tl::unexpected(codec.error());
   setup.codec = std::make_unique<TextCodec>(std::move(*codec));
   setup.notices = setup.codec->notices;
+  if (const std::string& file = options.data.chat_template; !file.empty()) {
+    auto text = text_of(file);
+    if (!text) return tl::unexpected(text.error());
+    setup.codec->chat_template = std::move(*text);
+  }
   const DatasetOptions how = dataset_options(options, embedding_rows);
   auto data = read(options.data.data_path, *setup.codec, how, setup);
   if (!data) return tl::unexpected(data.error());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "train/loop/tensor_file.h"
 #include "train/model/initialise.h"
 #include "train/model/weights.h"
@@ -47,6 +49,21 @@ Result<std::shared_ptr<LanguageModel>> open_model(const TrainOptions& options,
   return model;
 }
 
+/// A model that begins with a NaN or an Inf gives nothing else.
+Result<void> check_finite(const LanguageModel& model, const std::string& folder) {
+  const torch::NoGradGuard no_gradients;
+  for (const auto& each : model.named_parameters()) {
+    if (std::isfinite(each.value().sum(torch::kFloat32).item<float>())) continue;
+    return fail(
+        ErrorCode::bad_format,
+        fmt::format("[weights] {}: {} is not finite (NaN or Inf); it was likely saved by a "
+                    "run that had failed, or is damaged: take an earlier checkpoint, or load "
+                    "it again (`aplomb ckpt scan {}` shows all of them)",
+                    folder, each.key(), folder));
+  }
+  return {};
+}
+
 /// `model.layers.0.self_attn.q_proj.lora_A` as PEFT's files call it.
 std::string peft_name(const std::string& name) {
   constexpr std::string_view k_magnitude = ".lora_magnitude";
@@ -74,18 +91,11 @@ Result<Placement> choose_placement(const PrecisionFlags& flags) {
     return fail(ErrorCode::bad_usage,
                 "[options] --device " + flags.device + ": " + fault.what_without_backtrace());
   }
-  const bool on_gpu = out.device.is_cuda();
-  if (flags.bf16 || (on_gpu && !flags.fp16 && !flags.fp32)) {
-    out.compute = torch::kBFloat16;
-    out.compute_name = "bf16";
-    out.why = flags.bf16 ? "as asked" : "what GPUs since Ampere multiply in";
-  } else if (flags.fp16) {
-    out.compute = torch::kFloat16;
-    out.compute_name = "fp16";
-    out.why = "as asked, with a loss scale";
-  } else {
-    out.why = flags.fp32 ? "as asked" : "the CPU's exact format; --bf16 where it has bf16 products";
-  }
+  out.card = card_of(out.device);
+  const ComputeFormat format = choose_format(flags, out.device.is_cuda(), out.card);
+  out.compute = format.type;
+  out.compute_name = format.name;
+  out.why = format.why;
   return out;
 }
 
@@ -96,7 +106,9 @@ Result<std::unique_ptr<LlamaTrainee>> LlamaTrainee::open(const TrainOptions& opt
   if (!model) return tl::unexpected(model.error());
   const std::string& base =
       options.model.base_model.empty() ? options.model.init_random : options.model.base_model;
+  if (auto finite = check_finite(**model, base); !finite) return tl::unexpected(finite.error());
   std::unique_ptr<LlamaTrainee> out(new LlamaTrainee(std::move(*model), base));
+  out->shard_bytes_ = bytes_of(options.output.max_shard_size).value_or(k_shard_bytes);
   if (full) {
     out->model_->train_all_parameters();
   } else if (const std::string& folder = options.adapter.adapter_path; !folder.empty()) {
@@ -129,6 +141,10 @@ at::Tensor LlamaTrainee::loss_sum(const TokenBatch& batch) {
   return model_->is_training() ? loss.sum : loss.cross_entropy;
 }
 
+std::string LlamaTrainee::saved_name(const std::string& parameter) const {
+  return has_adapter_ ? peft_name(parameter) : parameter;
+}
+
 void LlamaTrainee::set_training(bool training) { model_->train(training); }
 
 void LlamaTrainee::set_attention(const std::string& rung) {
@@ -137,17 +153,17 @@ void LlamaTrainee::set_attention(const std::string& rung) {
 
 Result<void> LlamaTrainee::save(const std::string& folder) {
   return has_adapter_ ? save_adapter(*model_, adapter_, folder, base_)
-                      : save_full(*model_, folder, torch::kFloat32);
+                      : save_full(*model_, folder, torch::kFloat32, shard_bytes_);
 }
 
 Result<void> LlamaTrainee::save_merged(const std::string& folder) {
-  return save_full(*model_, folder, torch::kFloat32);
+  return save_full(*model_, folder, torch::kFloat32, shard_bytes_);
 }
 
 Result<void> LlamaTrainee::load(const std::string& folder) {
   if (has_adapter_) {
     std::vector<NamedTensor> into;
-    for (const NamedTensor& each : trainable_) into.push_back({peft_name(each.name), each.tensor});
+    for (const NamedTensor& each : trainable_) into.push_back({saved_name(each.name), each.tensor});
     return load_tensors(folder + "/adapter_model.safetensors", into);
   }
   const auto loaded = load_weights(*model_, folder);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "train/loop/device.h"
 #include "train/loop/options.h"
 #include "train/loop/trainee.h"
 #include "train/model/adapter.h"
@@ -17,9 +18,10 @@ struct Placement {
   torch::Dtype compute = torch::kFloat32;
   std::string compute_name = "fp32";  ///< fp32 | bf16 | fp16
   std::string why;                    ///< one phrase for people
+  std::optional<Card> card;           ///< of a GPU, where the driver tells
 };
-/// By the flags, else by what the device can: bf16 on a GPU that has it, fp32 elsewhere. Fails
-/// where the device is not there.
+/// By the flags, else by what the device can (choose_format). Fails where the device is not
+/// there.
 Result<Placement> choose_placement(const PrecisionFlags& flags);
 
 class LlamaTrainee final : public Trainee {
@@ -30,6 +32,7 @@ class LlamaTrainee final : public Trainee {
 
   at::Tensor loss_sum(const TokenBatch& batch) override;
   const std::vector<NamedTensor>& trainable() const override { return trainable_; }
+  std::string saved_name(const std::string& parameter) const override;
   void set_training(bool training) override;
   std::vector<std::string> attentions() const override { return {"eager", "sdpa"}; }
   void set_attention(const std::string& rung) override;
@@ -48,6 +51,7 @@ class LlamaTrainee final : public Trainee {
 
   std::shared_ptr<LanguageModel> model_;
   std::string base_;
+  std::uint64_t shard_bytes_ = 0;
   AdapterOptions adapter_;
   bool has_adapter_ = false;
   std::vector<NamedTensor> trainable_;

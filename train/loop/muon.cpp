@@ -45,6 +45,11 @@ class Both final : public Optimizer {
     for (NamedTensor& each : other_->state()) all.push_back(std::move(each));
     return all;
   }
+  std::vector<OptimizerGroupInfo> groups(double factor) const override {
+    std::vector<OptimizerGroupInfo> all = one_->groups(factor);
+    for (OptimizerGroupInfo& each : other_->groups(factor)) all.push_back(std::move(each));
+    return all;
+  }
 
  private:
   std::unique_ptr<Optimizer> one_;
@@ -82,8 +87,19 @@ void Muon::reset_momentum() {
 std::vector<NamedTensor> Muon::state() {
   std::vector<NamedTensor> all;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
-    all.push_back({"momentum." + parameters_[i].name, momentum_[i]});
+    all.push_back({"momentum_buffer." + parameters_[i].name, momentum_[i]});
   return all;
+}
+
+std::vector<OptimizerGroupInfo> Muon::groups(double factor) const {
+  OptimizerGroupInfo group;
+  group.numbers = {{"lr", settings_.lr * factor},
+                   {"initial_lr", settings_.lr},
+                   {"momentum", settings_.momentum},
+                   {"weight_decay", settings_.weight_decay},
+                   {"ns_steps", k_rounds}};
+  for (const NamedTensor& each : parameters_) group.parameters.push_back(each.name);
+  return {group};
 }
 
 bool is_for_muon(const NamedTensor& parameter) {

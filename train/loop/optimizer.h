@@ -5,7 +5,8 @@
 ///     optimizer->step(schedule.factor(step));
 ///
 /// State is named after the parameters, so that a checkpoint finds it again whatever their order:
-/// `exp_avg.<parameter>`, `exp_avg_sq.<parameter>`, `step.<parameter>`, `momentum.<parameter>`.
+/// `exp_avg.<parameter>`, `exp_avg_sq.<parameter>`, `step.<parameter>`,
+/// `momentum_buffer.<parameter>`.
 
 #include <ATen/ATen.h>
 
@@ -23,6 +24,13 @@ struct NamedTensor {
   at::Tensor tensor;
 };
 
+/// Parameters that are treated alike, and how; numbers under torch's names: lr, initial_lr, beta1,
+/// beta2, eps, weight_decay, momentum, ns_steps.
+struct OptimizerGroupInfo {
+  std::vector<std::pair<std::string, double>> numbers;
+  std::vector<std::string> parameters;
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -32,6 +40,8 @@ class Optimizer {
   virtual void reset_momentum() = 0;
   /// Everything that a later step depends on, by reference: copy from it to save, into it to load.
   virtual std::vector<NamedTensor> state() = 0;
+  /// For people and for tools; `factor` is that of the next step.
+  virtual std::vector<OptimizerGroupInfo> groups(double factor) const = 0;
 };
 
 /// torch.optim.AdamW's arithmetic, by the same fused kernel (`fused=True`).
@@ -48,6 +58,7 @@ class AdamW final : public Optimizer {
   void step(double factor) override;
   void reset_momentum() override;
   std::vector<NamedTensor> state() override;
+  std::vector<OptimizerGroupInfo> groups(double factor) const override;
 
  private:
   struct Group {
@@ -74,6 +85,7 @@ class Muon final : public Optimizer {
   void step(double factor) override;
   void reset_momentum() override;
   std::vector<NamedTensor> state() override;
+  std::vector<OptimizerGroupInfo> groups(double factor) const override;
 
  private:
   Settings settings_;

@@ -98,9 +98,16 @@ void walk_length(LengthFlags& length, OptionVisitor& to) {
 
 void walk_precision(PrecisionFlags& precision, OptionVisitor& to) {
   to.group("Precision and attention");
-  to.visit("bf16", precision.bf16, "products in bf16 (default where the device has it)");
-  to.visit("fp16", precision.fp16, "products in fp16, with a loss scale");
-  to.visit("fp32", precision.fp32, "products in fp32");
+  to.visit("precision", precision.precision,
+           "of products; auto: bf16 where the card has it, fp16 on older ones, fp32 on CPUs");
+  to.words({"auto", "fp32", "bf16", "fp16"});
+  to.visit("bf16", precision.bf16, "short for --precision bf16");
+  to.visit("fp16", precision.fp16, "short for --precision fp16");
+  to.visit("fp32", precision.fp32, "short for --precision fp32");
+  to.visit(
+      "loss-scale", precision.loss_scale,
+      "of fp16, to begin with; halved where gradients overflow, doubled after 2000 good steps");
+  to.range(1, 1 << 24);
   to.visit("tf32", precision.tf32, "fp32 products on tensor cores, where there are some");
   to.visit("use-gradient-checkpointing", precision.use_gradient_checkpointing,
            "keep only layer inputs, compute the rest again");
@@ -115,6 +122,9 @@ void walk_precision(PrecisionFlags& precision, OptionVisitor& to) {
   to.visit("device", precision.device, "auto, cpu, cuda or cuda:N");
   to.visit("threads", precision.threads, "of the CPU; 0: all cores");
   to.range(0, 4096);
+  to.visit("peak-tflops", precision.peak_tflops,
+           "of the device, dense, for the MFU; 0: by the card's datasheet");
+  to.range(0, k_any);
 }
 
 void walk_guard(GuardFlags& guard, OptionVisitor& to) {
@@ -150,6 +160,7 @@ void walk_output(OutputFlags& output, OptionVisitor& to) {
            "the result is the checkpoint with the best held-out loss");
   to.visit("resume-from-checkpoint", output.resume_from_checkpoint,
            "a checkpoint's folder, or auto: the latest whole one of --output-dir");
+  to.visit("max-shard-size", output.max_shard_size, "a file of full weights holds at most so much");
   to.visit("merge-adapter", output.merge_adapter, "write merged full weights to merged/, too");
   to.visit("tensorboard", output.tensorboard, "write an event file, too");
   to.visit("quiet", output.quiet, "only warnings on the terminal");

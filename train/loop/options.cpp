@@ -200,6 +200,37 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
   return {};
 }
 
+Result<std::string> wanted_precision(const PrecisionFlags& flags) {
+  std::string wanted = flags.precision;
+  for (const auto& [asked, name] :
+       {std::pair(flags.fp32, "fp32"), {flags.bf16, "bf16"}, {flags.fp16, "fp16"}}) {
+    if (!asked || wanted == name) continue;
+    if (wanted != "auto") {
+      return fail(ErrorCode::bad_usage, "[options] " + std::string(name) + " and " + wanted +
+                                            " exclude each other (--precision and its short forms "
+                                            "--bf16, --fp16, --fp32)");
+    }
+    wanted = name;
+  }
+  return wanted;
+}
+
+std::optional<std::uint64_t> bytes_of(std::string_view text) {
+  const NumberPrefix number = parse_number_prefix(text);
+  const std::string unit = lower(std::string(trim(text.substr(number.size))));
+  static constexpr std::pair<std::string_view, double> k_units[] = {
+      {"", 1},      {"b", 1},        {"kb", 1e3},      {"mb", 1e6},        {"gb", 1e9},
+      {"tb", 1e12}, {"kib", 1024.0}, {"mib", 1048576}, {"gib", 1073741824}};
+  if (number.size == 0) return std::nullopt;
+  for (const auto& [word, factor] : k_units) {
+    if (unit != word) continue;
+    const double bytes = number.value * factor;
+    if (!(bytes >= 1 && bytes < 1e18)) return std::nullopt;
+    return static_cast<std::uint64_t>(bytes);
+  }
+  return std::nullopt;
+}
+
 Result<void> check_options(const TrainOptions& options) {
   const auto wrong = [](std::string text) {
     return fail(ErrorCode::bad_usage, "[options] " + std::move(text));
@@ -207,9 +238,12 @@ Result<void> check_options(const TrainOptions& options) {
   if (options.model.base_model.empty() && options.model.init_random.empty())
     return wrong("--base-model FOLDER is missing (or --init-random config.json)");
   if (options.data.data_path.empty()) return wrong("--data-path FILE is missing");
-  const PrecisionFlags& precision = options.precision;
-  if (int{precision.bf16} + int{precision.fp16} + int{precision.fp32} > 1)
-    return wrong("--bf16, --fp16 and --fp32 exclude each other");
+  if (const auto precision = wanted_precision(options.precision); !precision)
+    return tl::unexpected(precision.error());
+  if (!bytes_of(options.output.max_shard_size)) {
+    return wrong("--max-shard-size " + options.output.max_shard_size +
+                 " is no size; 5GB or 500MB is meant");
+  }
   const LengthFlags& length = options.length;
   if (length.batch_size % std::min(length.batch_size, length.per_device_train_batch_size) != 0) {
     return wrong(fmt::format(

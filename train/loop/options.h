@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -72,10 +73,13 @@ struct LengthFlags {
 };
 
 struct PrecisionFlags {
-  bool bf16 = false;
+  std::string precision = "auto";  ///< auto | fp32 | bf16 | fp16, of the matrix products
+  bool bf16 = false;               ///< short forms of it
   bool fp16 = false;
   bool fp32 = false;
   bool tf32 = true;
+  double loss_scale = 65536;  ///< to begin with (fp16)
+  double peak_tflops = 0;     ///< of all devices' products; 0: by the card's datasheet
   bool use_gradient_checkpointing = false;
   std::string attn_implementation = "auto";  ///< auto | eager | sdpa
   bool disable_flash_sdpa = false;
@@ -102,6 +106,7 @@ struct OutputFlags {
   std::int64_t early_stop_patience = 0;  ///< evaluations without a better loss; 0: never
   bool load_best_model_at_end = false;
   std::string resume_from_checkpoint;  ///< `auto` or a folder; empty: start anew
+  std::string max_shard_size = "5GB";  ///< of a file of full weights
   bool merge_adapter = false;          ///< write full weights beside the adapter, in merged/
   bool tensorboard = true;
   bool quiet = false;
@@ -143,6 +148,13 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options);
 
 /// What belongs together and does not fit, in one line; nothing where all is well.
 Result<void> check_options(const TrainOptions& options);
+
+/// What `--precision` or one of its short forms asks for: auto | fp32 | bf16 | fp16. Fails where
+/// they contradict each other.
+Result<std::string> wanted_precision(const PrecisionFlags& flags);
+
+/// `5GB`, `500MB`, `1e9`, `2GiB` -> bytes; nothing where it is no size above 0.
+std::optional<std::uint64_t> bytes_of(std::string_view text);
 
 /// Every option with its value in force, as YAML that parse_options() takes back (--config).
 std::string options_yaml(const TrainOptions& options);

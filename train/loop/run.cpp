@@ -19,11 +19,21 @@ constexpr int k_healthy = 0;
 constexpr int k_found = 1;
 constexpr int k_cannot = 2;
 
+/// Of the device; 0: unknown.
+double peak_flops_of(const Session& session) {
+  const PrecisionFlags& flags = session.options.precision;
+  if (flags.peak_tflops > 0) return 1e12 * flags.peak_tflops;
+  const Placement& placement = session.placement;
+  if (!placement.card) return 0;
+  return peak_flops(*placement.card, placement.compute_name, uses_tf32(flags, placement.card));
+}
+
 GuardOptions guard_options(const TrainOptions& options, bool fp16) {
   GuardOptions guard;
   guard.max_norm = options.optim.max_grad_norm;
   guard.rollback_retries = static_cast<std::uint32_t>(options.guard.guard_rollbacks);
   guard.keeps_loss_scale = fp16;
+  guard.initial_loss_scale = options.precision.loss_scale;
   if (options.guard.guard) return guard;
   guard.skip_nonfinite = fp16;  // a loss scale cannot be found without
   guard.spikes = guard.reset_momentum = guard.lower_lr = false;
@@ -50,6 +60,9 @@ TrainerPlan plan_of(const Session& session, const std::function<bool()>& wants_s
   plan.guard = guard_options(options, session.placement.compute_name == "fp16");
   plan.threads = at::get_num_threads();
   plan.vocab_size = session.config.vocab_size;
+  plan.flops_per_token = session.flops_per_token;
+  plan.peak_flops = peak_flops_of(session);
+  plan.device_memory = [device = session.placement.device] { return held_memory_bytes(device); };
   plan.where = [&data = *session.data.data](std::uint64_t sample) { return data.where(sample); };
   plan.wants_stop = wants_stop;
   return plan;

@@ -92,7 +92,8 @@ std::vector<Setting> canonical_settings(const TrainOptions& options, const Model
   to.put("precision.params", std::string("fp32"));
   to.put("precision.compute", sizes.compute);
   if (sizes.compute == "fp16") to.put("precision.loss_scaling", std::string("dynamic"));
-  if (sizes.on_gpu) to.put("precision.tf32", options.precision.tf32);
+  if (sizes.on_gpu) to.put("precision.tf32", sizes.tf32);
+  if (!sizes.gpu.empty()) to.put("env.gpu", sizes.gpu);
   // The ladder begins on its safest rung.
   const std::string& attention = options.precision.attn_implementation;
   to.put("attn.impl", attention == "auto" ? "eager" : attention);

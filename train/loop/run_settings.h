@@ -21,6 +21,8 @@ struct RunSizes {
   std::int64_t world = 1;
   std::string compute = "fp32";  ///< fp32 | bf16 | fp16
   bool on_gpu = false;
+  bool tf32 = false;  ///< of a GPU that has it
+  std::string gpu;    ///< the card's name; empty: none, or not known
 };
 
 std::vector<Setting> canonical_settings(const TrainOptions& options, const ModelConfig& model,

@@ -41,6 +41,8 @@ RunSizes sizes_of(const Session& session) {
   sizes.eos_id = session.data.codec->eos.value_or(-1);
   sizes.compute = session.placement.compute_name;
   sizes.on_gpu = session.placement.device.is_cuda();
+  sizes.tf32 = uses_tf32(session.options.precision, session.placement.card);
+  if (session.placement.card) sizes.gpu = session.placement.card->name;
   return sizes;
 }
 
@@ -50,9 +52,8 @@ TrainOptions in_force(const Session& session) {
   TrainOptions options = session.options;
   options.optim.learning_rate = options.peak_learning_rate();
   options.optim.warmup_steps = warmup_steps(options.optim, session.steps.total);
-  options.precision.bf16 = session.placement.compute_name == "bf16";
-  options.precision.fp16 = session.placement.compute_name == "fp16";
-  options.precision.fp32 = session.placement.compute_name == "fp32";
+  options.precision.precision = session.placement.compute_name;
+  options.precision.bf16 = options.precision.fp16 = options.precision.fp32 = false;
   return options;
 }
 
@@ -62,6 +63,7 @@ Result<Session> open_session(const TrainOptions& options, const CheckpointStore&
   auto placement = choose_placement(options.precision);
   if (!placement) return tl::unexpected(placement.error());
   session.placement = std::move(*placement);
+  allow_kernels(options.precision);
   auto config = read_model_config(options.model.init_random.empty() ? options.model.base_model
                                                                     : options.model.init_random);
   if (!config) return tl::unexpected(config.error());
@@ -96,10 +98,12 @@ Result<void> introduce(Session& session) {
 }
 
 bool judge(Session& session) {
-  if (session.options.guard.no_check) return true;
   const auto settings = canonical_settings(in_force(session), session.config, sizes_of(session));
-  const double free_bytes =
-      session.placement.device.is_cuda() ? 0 : static_cast<double>(available_bytes());
+  session.flops_per_token = flops_per_token(settings).value_or(0);
+  if (session.options.guard.no_check) return true;
+  const torch::Device& device = session.placement.device;
+  const double free_bytes = static_cast<double>(
+      device.is_cpu() ? available_bytes() : free_memory_bytes(device).value_or(0));
   const Forecast forecast = judge_before(settings, free_bytes);
   for (const Said& each : forecast.said) {
     if (each.severity >= Severity::warning) {

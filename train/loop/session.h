@@ -22,6 +22,7 @@ struct Session {
   DataSetup data;
   StepCounts steps;
   std::int64_t accumulation = 1;
+  double flops_per_token = 0;  ///< by the plan; 0: unknown
   std::optional<std::string> resumed_from;
   std::optional<Journal> journal;
   std::unique_ptr<LlamaTrainee> trainee;

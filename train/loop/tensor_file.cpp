@@ -70,9 +70,9 @@ class Output {
   int failed_;
 };
 
-std::string header_of(const std::vector<NamedTensor>& tensors) {
+std::string header_of(const std::vector<NamedTensor>& tensors, const FileMetadata& metadata) {
   nlohmann::ordered_json header;
-  header["__metadata__"] = {{"format", "pt"}};
+  for (const auto& [key, text] : metadata) header["__metadata__"][key] = text;
   std::size_t at = 0;
   for (const NamedTensor& each : tensors) {
     const std::size_t size = each.tensor.nbytes();
@@ -107,8 +107,9 @@ Result<void> fits(const NamedTensor& wanted, const Tensor* found, const std::str
 
 }  // namespace
 
-Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors) {
-  const std::string header = header_of(tensors);
+Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                          const FileMetadata& metadata) {
+  const std::string header = header_of(tensors, metadata);
   Output out(path);
   std::uint64_t size = header.size();
   out.write(&size, sizeof size);  // little-endian, as every machine that LibTorch runs on

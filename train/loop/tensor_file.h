@@ -5,6 +5,7 @@
 /// an Error.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -12,8 +13,12 @@
 
 namespace aplomb::train {
 
+/// What a file says of itself, by key, in `__metadata__`.
+using FileMetadata = std::vector<std::pair<std::string, std::string>>;
+
 /// Tensors may lie on any device; they are copied one by one, so no second copy of all is held.
-Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors);
+Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                          const FileMetadata& metadata = {{"format", "pt"}});
 
 /// Copies the file's tensors into `into`, by name. Fails, with nothing copied, where one is missing
 /// or has another shape or type; tensors that the file has more are an Error, too.

@@ -21,6 +21,8 @@ class Trainee {
   virtual at::Tensor loss_sum(const TokenBatch& batch) = 0;
   /// Parameters that train, in a fixed order, under the names that checkpoints use.
   virtual const std::vector<NamedTensor>& trainable() const = 0;
+  /// What the file of save() calls a parameter of trainable().
+  virtual std::string saved_name(const std::string& parameter) const { return parameter; }
   /// Dropout on or off.
   virtual void set_training(bool training) = 0;
   /// What trains, into a folder, in the form that Hugging Face's libraries load; and back, bit for

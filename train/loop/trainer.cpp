@@ -42,6 +42,9 @@ std::vector<NamedTensor> all_state(Trainee& trainee, Optimizer& optimizer) {
 // As the guard's own policy counts it (guard/trouble.h).
 constexpr std::int64_t k_calm_before_snapshot = k_sustained_run;
 
+// As long as finding a loss scale may take: 65536 is halved 16 times to reach 1.
+constexpr std::int64_t k_calibration_steps = 20;
+
 // Two snapshots may take so much of the memory that is free before the first step.
 constexpr double k_snapshot_share = 0.25;
 
@@ -165,10 +168,7 @@ bool Trainer::apply(const Pass& pass) {
   lr_ = factor * verdict.lr_factor * plan_.peak_lr;
   const bool calm = verdict.reason().empty() && verdict.takes_step();
   calm_ = calm ? calm_ + 1 : 0;
-  if (!verdict.reason().empty()) {
-    parts_.journal.warn(fmt::format("guard: step {}: {} ({}): {}", step_ + 1, name(verdict.action),
-                                    verdict.policy, verdict.reason()));
-  }
+  tell(verdict);
   if (!verdict.takes_step() && plan_.where) parts_.journal.note(batch_of(pass));
   if (verdict.action == GuardAction::halt) {
     halt_reason_ = verdict.reason();
@@ -187,6 +187,21 @@ bool Trainer::apply(const Pass& pass) {
   scale_gradients(parts_.trainee.trainable(), verdict.scale, verdict.group_scales);
   parts_.optimizer.step(factor * verdict.lr_factor);
   return true;
+}
+
+/// A loss scale is found by overflows: the first is told, those that follow stand in the log.
+void Trainer::tell(const GuardVerdict& verdict) {
+  if (verdict.reason().empty()) return;
+  const std::string text = fmt::format("guard: step {}: {} ({}): {}", step_ + 1,
+                                       name(verdict.action), verdict.policy, verdict.reason());
+  const bool calibrates = plan_.guard.keeps_loss_scale && step_ < k_calibration_steps &&
+                          verdict.action == GuardAction::skip && verdict.loss_scale > 1 &&
+                          verdict.policy == "loss_scale";
+  if (calibrates && calibration_told_) return parts_.journal.note(text);
+  parts_.journal.warn(text);
+  if (!calibrates) return;
+  calibration_told_ = true;
+  parts_.journal.say("guard: a few of these find the loss scale; more stand in train.log");
 }
 
 /// Which samples the batch was made of: the first place to look at when it was a bad one.
@@ -261,6 +276,10 @@ void Trainer::log(const Pass& pass) {
   record.tokens_per_s = static_cast<double>(window_tokens_) / std::max(seconds, 1e-9);
   record.step_time_s = seconds / static_cast<double>(window_steps_);
   record.host_memory_bytes = static_cast<double>(resident_bytes());
+  if (const auto held = plan_.device_memory ? plan_.device_memory() : std::nullopt)
+    record.memory_bytes = static_cast<double>(*held);
+  if (plan_.flops_per_token > 0 && plan_.peak_flops > 0)
+    record.mfu = *record.tokens_per_s * plan_.flops_per_token / plan_.peak_flops;
   if (plan_.guard.keeps_loss_scale) record.loss_scale = loss_scale_;
   record.loss = window_loss_ / static_cast<double>(window_steps_);
   parts_.journal.progress(record);

@@ -53,6 +53,10 @@ struct TrainerPlan {
   GuardOptions guard = {};
   int threads = 1;
   std::int64_t vocab_size = 0;
+  double flops_per_token = 0;  ///< of training; with peak_flops they give the MFU; 0: not told
+  double peak_flops = 0;       ///< of all devices together
+  /// Memory of the accelerator that is held; nothing on CPUs.
+  std::function<std::optional<std::uint64_t>()> device_memory = {};
   /// Where a sample stands in the user's files; empty: not told.
   std::function<std::string(std::uint64_t)> where = {};
   /// Told of every record that the journal gets; may be empty.
@@ -107,6 +111,7 @@ class Trainer {
   Result<void> save();
   Outcome conclude(Ending ending);
   void tell(const std::vector<Said>& said);
+  void tell(const GuardVerdict& verdict);
   void maybe_snapshot();
   void climb(bool good, const Pass& pass, double seconds);
   TrainingState state_now() const;
@@ -120,6 +125,7 @@ class Trainer {
   std::optional<Snapshots> snapshots_;
   std::int64_t step_ = 0;
   double loss_scale_ = 1;
+  bool calibration_told_ = false;
   std::int64_t skipped_ = 0;
   std::int64_t calm_ = k_sustained_run;  ///< steps in a row of which the guard said nothing
   std::int64_t snapshot_step_ = -1;      ///< of the latest in memory; -1: none

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "train/loop/atomic_folder.h"
+#include "train/loop/optimizer_file.h"
 #include "train/loop/random_state.h"
-#include "train/loop/tensor_file.h"
 #include "train/loop/trainer.h"
 
 namespace aplomb::train {
@@ -37,8 +37,11 @@ Result<void> Trainer::save() {
       parts_.store.save(step_, best_step_, [&](const std::string& folder) -> Result<void> {
         if (auto done = parts_.trainee.save(folder); !done) return done;
         const std::string at = folder + "/";
-        if (auto done = save_tensors(at + k_optimizer_file, parts_.optimizer.state()); !done)
+        if (auto done = save_optimizer(at + k_optimizer_file, parts_.optimizer, parts_.trainee,
+                                       plan_.schedule.factor(step_));
+            !done) {
           return done;
+        }
         return write_synced(at + k_training_state_file, training_state_json(state));
       });
   if (!saved) return tl::unexpected(saved.error());
@@ -58,9 +61,11 @@ Result<void> Trainer::resume(const std::string& folder) {
                             folder));
   }
   if (auto loaded = parts_.trainee.load(folder); !loaded) return loaded;
-  if (auto loaded = load_tensors(folder + "/" + k_optimizer_file, parts_.optimizer.state());
-      !loaded)
+  if (auto loaded =
+          load_optimizer(folder + "/" + k_optimizer_file, parts_.optimizer, parts_.trainee);
+      !loaded) {
     return loaded;
+  }
   if (auto found = parts_.data.seek(state->data); !found) return found;
   if (!ladder_.restore({state->attention, state->attention_steps, state->attention_settled})) {
     parts_.journal.warn("attention: the checkpoint was on " + state->attention +

@@ -95,7 +95,7 @@ TEST(MakeOptimizer, GivesMuonTheMatricesAndAdamWTheRest) {
   EXPECT_EQ(std::count_if(names.begin(), names.end(),
                           [](const std::string& name) { return name.rfind("momentum.", 0) == 0; }),
             1);
-  EXPECT_THAT(names, ::testing::Contains("momentum.model.layers.0.q_proj.weight"));
+  EXPECT_THAT(names, ::testing::Contains("momentum_buffer.model.layers.0.q_proj.weight"));
   EXPECT_THAT(names, ::testing::Contains("exp_avg.lm_head.weight"));
 }
 

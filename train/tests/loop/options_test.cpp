@@ -82,6 +82,10 @@ TEST(Options, WrongUseIsToldWithItsReason) {
   } cases[] = {
       {{"--batch-size=10", "--micro-batch-size=4"}, "no multiple"},
       {{"--bf16", "--fp16"}, "exclude each other"},
+      {{"--precision=fp32", "--fp16"}, "exclude each other"},
+      {{"--precision=fp8"}, "--precision"},
+      {{"--max-shard-size=big"}, "is no size"},
+      {{"--max-shard-size=0"}, "is no size"},
       {{"--lora-r=0"}, "--lora-r"},
       {{"--adapter-name=vera"}, "--adapter-name"},
       {{"--no-such-thing"}, "--no-such-thing"},
@@ -101,6 +105,24 @@ TEST(Options, WrongUseIsToldWithItsReason) {
   }
   TrainOptions options;
   EXPECT_THAT(parse_options({"--data-path=d"}, options).text, HasSubstr("--base-model"));
+}
+
+TEST(Options, ShortFormsOfThePrecisionSayTheSame) {
+  TrainOptions options;
+  ASSERT_FALSE(parse({"--bf16"}, options).stop);
+  EXPECT_EQ(*wanted_precision(options.precision), "bf16");
+  ASSERT_FALSE(parse({"--precision=bf16", "--bf16"}, options).stop);
+  EXPECT_EQ(*wanted_precision(options.precision), "bf16");
+  EXPECT_EQ(*wanted_precision({}), "auto");
+}
+
+TEST(Options, SizesAreReadWithTheirUnits) {
+  EXPECT_EQ(bytes_of("5GB"), 5'000'000'000U);
+  EXPECT_EQ(bytes_of("1.5 MiB"), 1'572'864U);
+  EXPECT_EQ(bytes_of("300kb"), 300'000U);
+  EXPECT_EQ(bytes_of("12"), 12U);
+  for (const char* none : {"", "GB", "-1GB", "5XB", "nan", "1e30"})
+    EXPECT_EQ(bytes_of(none), std::nullopt) << none;
 }
 
 TEST(Options, HelpIsGroupedAndShowsDefaults) {

@@ -94,6 +94,8 @@ struct ToySettings {
   bool best_at_end = false;
   bool packing = false;
   bool shuffle = true;
+  double loss_scale = 0;  ///< to begin with; 0: none
+  double peak_flops = 0;  ///< for an MFU of 1000 operations a token
   std::string resume = {};
   std::function<at::Tensor(std::int64_t, const at::Tensor&)> fault = {};
 };
@@ -178,6 +180,10 @@ class ToyRun {
     plan.snapshot_steps = settings.snapshot_steps;
     plan.guard.max_norm = 1;
     plan.vocab_size = k_toy_vocabulary;
+    plan.flops_per_token = 1000;
+    plan.peak_flops = settings.peak_flops;
+    plan.guard.keeps_loss_scale = settings.loss_scale > 0;
+    if (settings.loss_scale > 0) plan.guard.initial_loss_scale = settings.loss_scale;
     return plan;
   }
 

@@ -260,5 +260,52 @@ TEST(Trainer, RefusesACheckpointOfOtherData) {
   EXPECT_THAT(finish(place / "run", other).error, HasSubstr("others than when it was written"));
 }
 
+/// Gradients of a finite loss overflow as long as the scale is above 2^13, as fp16's would.
+TEST(Trainer, ALossScaleIsFoundToldOnceKeptInTheCheckpointAndDoesNotChangeTheSteps) {
+  const TemporaryFolder place;
+  int overflows = 0;
+  ToySettings settings{.steps = 30, .accumulation = 1, .dropout = 0, .save_steps = 15};
+  settings.loss_scale = 65536;
+  settings.fault = [&](std::int64_t, const at::Tensor& loss) {
+    if (overflows >= 3) return loss;
+    ++overflows;
+    return loss + at::sqrt(0 * loss);  // 0, with a gradient that is not finite
+  };
+  const Finished run = finish(place / "run", settings);
+  ASSERT_EQ(run.error, "");
+  const auto all = records(place / "run");
+  EXPECT_EQ(all[0]["loss_scale"], 32768);
+  EXPECT_EQ(all[2]["loss_scale"], 8192);
+  EXPECT_EQ(all.back()["loss_scale"], 8192);
+  EXPECT_TRUE(run.outcome.healthy) << log_of(place, "run");
+  EXPECT_EQ(run.outcome.guard.skipped, 3U);
+  const auto state = read_training_state(place / "run/checkpoint-15/training_state.json");
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->loss_scale, 8192);
+  EXPECT_EQ(state->skipped_steps, 3);
+  // All three stand in the log; the terminal was told of one.
+  const std::string log = log_of(place, "run");
+  EXPECT_THAT(log, HasSubstr("overflow at loss scale 16384"));
+  EXPECT_THAT(log, HasSubstr("a few of these find the loss scale"));
+
+  // A power of two as the scale changes no bit: the steps after a resume are those without one.
+  settings.resume = place / "run/checkpoint-15";
+  const Finished resumed = finish(place / "run", settings);
+  ASSERT_EQ(resumed.error, "");
+  EXPECT_EQ(resumed.weights, run.weights);
+}
+
+TEST(Trainer, TheShareOfThePeakIsRecordedWhereThePeakIsKnown) {
+  const TemporaryFolder place;
+  ASSERT_EQ(finish(place / "known", {.steps = 3, .peak_flops = 1e9}).error, "");
+  const auto record = records(place / "known").front();
+  ASSERT_TRUE(record.contains("mfu"));
+  const std::string lines = content(place / "known/metrics.jsonl");
+  const double rate = nlohmann::json::parse(lines.substr(0, lines.find('\n')))["tokens_per_s"];
+  EXPECT_NEAR(record["mfu"].get<double>(), rate * 1000 / 1e9, 1e-9);
+  ASSERT_EQ(finish(place / "unknown", {.steps = 3}).error, "");
+  EXPECT_FALSE(records(place / "unknown").front().contains("mfu"));
+}
+
 }  // namespace
 }  // namespace aplomb::train
