@@ -40,8 +40,8 @@ class Optimizer {
   virtual void reset_momentum() = 0;
   /// Everything that a later step depends on, by reference: copy from it to save, into it to load.
   virtual std::vector<NamedTensor> state() = 0;
-  /// For people and for tools; `factor` is that of the next step.
-  virtual std::vector<OptimizerGroupInfo> groups(double factor) const = 0;
+  /// For people and for tools; `factor` is that of the next step. Empty: not told.
+  virtual std::vector<OptimizerGroupInfo> groups(double /*factor*/) const { return {}; }
 };
 
 /// torch.optim.AdamW's arithmetic, by the same fused kernel (`fused=True`).

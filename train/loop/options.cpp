@@ -81,6 +81,18 @@ std::string with_first_name(std::string word, const Declare& declared) {
   return word;
 }
 
+/// `--tokenizer=` -> `--tokenizer`, ``: CLI11 would take the next word for the value.
+std::vector<std::string> with_empty_values(std::vector<std::string> words) {
+  std::vector<std::string> all;
+  for (std::string& word : words) {
+    const bool empty = word.rfind("--", 0) == 0 && word.find('=') == word.size() - 1;
+    if (empty) word.pop_back();
+    all.push_back(std::move(word));
+    if (empty) all.emplace_back();
+  }
+  return all;
+}
+
 Parsed usage(std::string text) { return {true, k_status_usage, std::move(text)}; }
 
 /// Takes `--config FILE` out of the words and puts what it stands for before them. Fails on a key
@@ -187,6 +199,7 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
   for (std::string& word : words) word = with_first_name(with_dashes(word), declared);
   if (const auto done = put_file_first(words, app, declared); !done)
     return usage(done.error().text);
+  words = with_empty_values(std::move(words));
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     app.parse(words);

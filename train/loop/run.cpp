@@ -58,6 +58,7 @@ TrainerPlan plan_of(const Session& session, const std::function<bool()>& wants_s
   if (options.precision.attn_implementation == "auto")
     plan.rung_steps = options.precision.attention_rung_steps;
   plan.guard = guard_options(options, session.placement.compute_name == "fp16");
+  plan.calibrates_in_silence = true;
   plan.threads = at::get_num_threads();
   plan.vocab_size = session.config.vocab_size;
   plan.flops_per_token = session.flops_per_token;
@@ -69,9 +70,11 @@ TrainerPlan plan_of(const Session& session, const std::function<bool()>& wants_s
 }
 
 std::string summary_of(const Outcome& outcome) {
-  std::string text = fmt::format("done: {} steps, loss {:.4f}", outcome.steps, outcome.last_loss);
+  // In words: `loss 0.75` would be read from the log as one more record.
+  std::string text = fmt::format("done: {} steps, {:.4f} nats a token in the last", outcome.steps,
+                                 outcome.last_loss);
   if (outcome.last_eval_loss) {
-    text += fmt::format(", held-out loss {:.4f} -> {:.4f}", *outcome.first_eval_loss,
+    text += fmt::format("; held out, the loss went from {:.4f} to {:.4f}", *outcome.first_eval_loss,
                         *outcome.last_eval_loss);
   }
   const GuardCounts& guard = outcome.guard;

@@ -191,15 +191,15 @@ bool Trainer::apply(const Pass& pass) {
 
 /// A loss scale is found by overflows: the first is told, those that follow stand in the log.
 void Trainer::tell(const GuardVerdict& verdict) {
+  calibrating_ = plan_.guard.keeps_loss_scale && step_ < k_calibration_steps &&
+                 verdict.action == GuardAction::skip && verdict.loss_scale > 1 &&
+                 verdict.policy == "loss_scale";
   if (verdict.reason().empty()) return;
   const std::string text = fmt::format("guard: step {}: {} ({}): {}", step_ + 1,
                                        name(verdict.action), verdict.policy, verdict.reason());
-  const bool calibrates = plan_.guard.keeps_loss_scale && step_ < k_calibration_steps &&
-                          verdict.action == GuardAction::skip && verdict.loss_scale > 1 &&
-                          verdict.policy == "loss_scale";
-  if (calibrates && calibration_told_) return parts_.journal.note(text);
+  if (calibrating_ && calibration_told_) return parts_.journal.note(text);
   parts_.journal.warn(text);
-  if (!calibrates) return;
+  if (!calibrating_) return;
   calibration_told_ = true;
   parts_.journal.say("guard: a few of these find the loss scale; more stand in train.log");
 }
@@ -265,7 +265,7 @@ void Trainer::log(const Pass& pass) {
   ++window_steps_;
   Record record;
   record.step = step_;
-  record.grad_norm = grad_norm_;
+  if (!calibrating_ || !plan_.calibrates_in_silence) record.grad_norm = grad_norm_;
   record.lr = lr_;
   const DataPosition at = parts_.data.position();
   record.epoch =

@@ -51,6 +51,9 @@ struct TrainerPlan {
   std::int64_t snapshot_steps = 0;  ///< 0: none
   std::int64_t rung_steps = 0;      ///< of the attention ladder; 0: the attention stays
   GuardOptions guard = {};
+  /// Steps that were left out while the loss scale is being found have no gradient norm in the
+  /// records: it is not finite, and no fault of the run.
+  bool calibrates_in_silence = false;
   int threads = 1;
   std::int64_t vocab_size = 0;
   double flops_per_token = 0;  ///< of training; with peak_flops they give the MFU; 0: not told
@@ -125,6 +128,7 @@ class Trainer {
   std::optional<Snapshots> snapshots_;
   std::int64_t step_ = 0;
   double loss_scale_ = 1;
+  bool calibrating_ = false;  ///< this step was left out to find the loss scale
   bool calibration_told_ = false;
   std::int64_t skipped_ = 0;
   std::int64_t calm_ = k_sustained_run;  ///< steps in a row of which the guard said nothing

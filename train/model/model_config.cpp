@@ -334,15 +334,28 @@ Result<ModelConfig> parse_model_config(std::string_view json, const std::string&
   return config;
 }
 
+namespace {
+
+/// `org/name` that is no path here is likely a name on the Hub.
+std::string hub_advice(const std::string& path) {
+  const std::size_t slash = path.find('/');
+  const bool one = slash != std::string::npos && path.find('/', slash + 1) == std::string::npos;
+  if (!one || slash == 0 || slash + 1 == path.size() || path[0] == '.') return "";
+  return fmt::format("; nothing is downloaded here: `hf download {} --local-dir FOLDER` gets it",
+                     path);
+}
+
+}  // namespace
+
 Result<ModelConfig> read_model_config(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path file(path);
   if (std::filesystem::is_directory(file, ignored)) file /= "config.json";
   if (!std::filesystem::exists(file, ignored)) {
-    return fail(
-        ErrorCode::not_found,
-        fmt::format("[model] {} does not exist; a model folder holds config.json and *.safetensors",
-                    file.string()));
+    return fail(ErrorCode::not_found,
+                fmt::format("[model] {} does not exist; a model folder holds config.json and "
+                            "*.safetensors{}",
+                            file.string(), hub_advice(path)));
   }
   std::ifstream stream(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
 #include "train/model/tensor_bytes.h"
@@ -41,6 +42,17 @@ std::string said(const Checkpoint& checkpoint) {
   return fmt::format("; {}: {}", worst->path, worst->text);
 }
 
+/// The likely reason where weights are missing or of another shape: they are kept in few bits.
+std::string quantised(const ModelConfig& config) {
+  const auto json = nlohmann::json::parse(config.text, nullptr, false);
+  if (!json.is_object() || !json.contains("quantization_config")) return "";
+  const nlohmann::json& how = json["quantization_config"];
+  const auto method = how.is_object() ? how.find("quant_method") : how.end();
+  const bool named = how.is_object() && method != how.end() && method->is_string();
+  return fmt::format("; config.json says that they are quantised{}: take the model's float weights",
+                     named ? " (" + method->get<std::string>() + ")" : "");
+}
+
 struct Match {
   torch::Tensor parameter;
   const aplomb::Tensor* stored = nullptr;
@@ -73,14 +85,16 @@ Result<std::vector<Match>> match(const LanguageModel& model, const Checkpoint& c
   }
   if (!missing.empty()) {
     return fail(ErrorCode::bad_format,
-                fmt::format("[weights] {}: {} of {} weights are missing: {}{}", folder,
-                            missing.size(), matches.size(), first_of(missing), said(checkpoint)));
+                fmt::format("[weights] {}: {} of {} weights are missing: {}{}{}", folder,
+                            missing.size(), matches.size(), first_of(missing), said(checkpoint),
+                            quantised(model.config())));
   }
   if (!differing.empty()) {
     return fail(ErrorCode::bad_format,
                 fmt::format("[weights] {}: {} of {} weights have another shape: {}; the weights "
-                            "belong to another config.json",
-                            folder, differing.size(), matches.size(), first_of(differing)));
+                            "belong to another config.json{}",
+                            folder, differing.size(), matches.size(), first_of(differing),
+                            quantised(model.config())));
   }
   return matches;
 }

@@ -121,7 +121,6 @@ def test_a_torn_file_is_told_as_torn(tmp_path):
     ({"num_attention_heads": 7}, ["num_attention_heads"]),
     ({"hidden_size": -1}, ["hidden_size"]),
     ({"vocab_size": 100}, ["tokenizer", "100"]),
-    ({"quantization_config": {"quant_method": "gptq", "bits": 4}}, ["quanti"]),
 ])
 def test_a_config_that_cannot_be_trained_is_refused_by_its_key(tmp_path, config, words):
     refused(run(tmp_path / "out", f"--base-model={copy_of_model(tmp_path, **config)}"), *words)
@@ -135,6 +134,16 @@ def test_a_config_that_is_no_json_and_a_folder_that_is_none(tmp_path):
     (folder / "config.json").write_text((EXAMPLE / "model/config.json").read_text())
     (folder / "model.safetensors").unlink()
     refused(run(tmp_path / "out", f"--base-model={folder}"), "weights are missing")
+
+
+def test_quantised_weights_are_told_as_such(tmp_path):
+    folder = copy_of_model(tmp_path, quantization_config={"quant_method": "gptq", "bits": 4})
+    name = "model.layers.0.self_attn.q_proj"
+    tensors = tensors_of(folder / "model.safetensors")
+    tensors.pop(f"{name}.weight")
+    tensors[f"{name}.qweight"] = ({"dtype": "I32", "shape": [12, 96]}, bytes(4 * 12 * 96))
+    write_tensors(folder / "model.safetensors", tensors)
+    refused(run(tmp_path / "out", f"--base-model={folder}"), f"{name}.weight", "quantised (gptq)", "float weights")
 
 
 def test_weights_that_are_not_finite_are_refused(tmp_path):
@@ -171,7 +180,7 @@ ROW = {"instruction": "What is this?", "input": "", "output": "A duck."}
 @pytest.mark.parametrize("content, words", [
     ("", ["is empty"]),
     ("[]", ["no samples"]),
-    (json.dumps(ROW) + "\n" + '{"instruction": "cut of', ["line 2"]),
+    (json.dumps(ROW) + '\n{"instruction": "cut\n' * 3, ["3 of 4 rows", "data.json:2", "is not JSON"]),
     (json.dumps([ROW])[:-1], ["does not end", "cut off"]),
     ("instruction,output\na,b\n", ["neither JSON nor JSON Lines"]),
     (json.dumps([{"question": "a", "answer": "b"}]), ["question"]),
@@ -250,7 +259,7 @@ def test_a_disk_that_is_full_while_saving_leaves_the_earlier_checkpoint(tmp_path
 # --- what is resumed
 
 @pytest.mark.parametrize("flags, words", [
-    (["--lora-r=4"], ["shape", "other"]),
+    (["--lora-r=4"], ["[8, 96] there", "[4, 96] here", "other options"]),
     (["--optim=muon"], ["optimizer.state"]),
     (["--seed=8"], ["data"]),
     (["--val-set-size=8"], ["data"]),

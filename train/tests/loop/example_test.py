@@ -46,6 +46,8 @@ def test_diagnose_calls_it_healthy(run):
     done = subprocess.run([APLOMB, "diagnose", "--json", str(run[0])], capture_output=True, text=True, check=False)
     report = json.loads(done.stdout)
     assert report["verdict"] == "healthy", (report["summary"], report["symptoms"])
+    # Every line of the log is taken for what it is: no step is read twice.
+    assert {each["id"] for each in report["symptoms"]} == {"gate.first_ten", "gate.success", "run.healthy"}
     assert done.returncode == 0
     assert report["settings"]["peft.rank"] == 8
 
@@ -130,7 +132,8 @@ def test_ckpt_reads_weights_and_moments_of_its_checkpoints(run):
     checkpoint = run[0] / "checkpoint-144"
     done = subprocess.run([APLOMB, "ckpt", "optimizer", str(checkpoint)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "lora_magnitude_vector" not in done.stdout or "nobody" not in done.stdout, done.stdout
+    assert "84 parameters" in done.stdout and "no optimizer holds" not in done.stdout, done.stdout
+    assert "layers.0.self_attn.q_proj.lora_A" in done.stdout, done.stdout
     assert ckpt("resume", checkpoint)["verdict"] == "healthy"
     assert "exp_avg" not in json.dumps(ckpt("scan", checkpoint))
     assert ckpt("precision", checkpoint)["verdict"] == "healthy"
@@ -138,19 +141,20 @@ def test_ckpt_reads_weights_and_moments_of_its_checkpoints(run):
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_it_learns_as_well_in_half_precision(tmp_path, precision):
-    # A scale of 2^24 overflows in the first steps, as a large model's would at 2^16.
-    status, said = train(tmp_path / "out", f"--precision={precision}", "--loss-scale=16777216", "--max-steps=40",
-                         "--eval-step=0", "--save-step=20")
+    # A scale of 2^18 overflows in the first steps, as a large model's would at 2^16.
+    status, said = train(tmp_path / "out", f"--precision={precision}", "--loss-scale=262144", "--max-steps=30",
+                         "--batch-size=4", "--micro-batch-size=4", "--val-set-size=4", "--eval-step=0",
+                         "--save-step=20")
     assert status == 0, said
     entries = [json.loads(line) for line in (tmp_path / "out/metrics.jsonl").read_text().splitlines()]
     losses = [entry["loss"] for entry in entries if "loss" in entry]
-    assert sum(losses[-5:]) < 0.8 * sum(losses[:5])
+    assert sum(losses[-5:]) < 0.9 * sum(losses[:5])
     scales = [entry["loss_scale"] for entry in entries if "loss_scale" in entry]
     if precision == "bf16":
         assert not scales
         return
-    assert scales[0] < 16777216 and scales[-1] == min(scales)
-    state = json.loads((tmp_path / "out/checkpoint-40/training_state.json").read_text())
+    assert scales[0] < 262144 and scales[-1] == min(scales)
+    state = json.loads((tmp_path / "out/checkpoint-30/training_state.json").read_text())
     assert state["loss_scale"] == scales[-1] and state["skipped_steps"] > 0
     assert said.count("gradients overflow at loss scale") == 1, said
     done = subprocess.run([APLOMB, "diagnose", "--json", str(tmp_path / "out")], capture_output=True, text=True,

@@ -92,9 +92,10 @@ TEST(MakeOptimizer, GivesMuonTheMatricesAndAdamWTheRest) {
   std::vector<std::string> names;
   for (const NamedTensor& each : make_optimizer(parameters, flags, 1e-3)->state())
     names.push_back(each.name);
-  EXPECT_EQ(std::count_if(names.begin(), names.end(),
-                          [](const std::string& name) { return name.rfind("momentum.", 0) == 0; }),
-            1);
+  EXPECT_EQ(
+      std::count_if(names.begin(), names.end(),
+                    [](const std::string& name) { return name.rfind("momentum_buffer.", 0) == 0; }),
+      1);
   EXPECT_THAT(names, ::testing::Contains("momentum_buffer.model.layers.0.q_proj.weight"));
   EXPECT_THAT(names, ::testing::Contains("exp_avg.lm_head.weight"));
 }

@@ -116,6 +116,17 @@ TEST(Options, ShortFormsOfThePrecisionSayTheSame) {
   EXPECT_EQ(*wanted_precision({}), "auto");
 }
 
+TEST(Options, AnEmptyValueTakesBackWhatTheFileSays) {
+  const TemporaryFolder folder;
+  TrainOptions options;
+  const Parsed parsed = parse(
+      {"--config=" + folder.write("t.yaml", "tokenizer: elsewhere\n"), "--tokenizer=", "--seed=7"},
+      options);
+  ASSERT_FALSE(parsed.stop) << parsed.text;
+  EXPECT_EQ(options.model.tokenizer, "");
+  EXPECT_EQ(options.length.seed, 7U);
+}
+
 TEST(Options, SizesAreReadWithTheirUnits) {
   EXPECT_EQ(bytes_of("5GB"), 5'000'000'000U);
   EXPECT_EQ(bytes_of("1.5 MiB"), 1'572'864U);

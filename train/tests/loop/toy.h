@@ -20,7 +20,7 @@ inline std::string byte_tokenizer() {
   for (int byte = 0; byte < 256; ++byte) {
     const bool printed = (byte >= 33 && byte <= 126) || (byte >= 161 && byte != 173);
     const int code = printed ? byte : next++;
-    char escaped[8];
+    char escaped[16];
     std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(code));
     vocabulary += "\"" + std::string(escaped) + "\": " + std::to_string(byte) + ", ";
   }
@@ -182,6 +182,7 @@ class ToyRun {
     plan.vocab_size = k_toy_vocabulary;
     plan.flops_per_token = 1000;
     plan.peak_flops = settings.peak_flops;
+    plan.calibrates_in_silence = true;
     plan.guard.keeps_loss_scale = settings.loss_scale > 0;
     if (settings.loss_scale > 0) plan.guard.initial_loss_scale = settings.loss_scale;
     return plan;

@@ -276,6 +276,8 @@ TEST(Trainer, ALossScaleIsFoundToldOnceKeptInTheCheckpointAndDoesNotChangeTheSte
   const auto all = records(place / "run");
   EXPECT_EQ(all[0]["loss_scale"], 32768);
   EXPECT_EQ(all[2]["loss_scale"], 8192);
+  EXPECT_FALSE(all[2].contains("grad_norm"));
+  EXPECT_TRUE(all[3].contains("grad_norm"));
   EXPECT_EQ(all.back()["loss_scale"], 8192);
   EXPECT_TRUE(run.outcome.healthy) << log_of(place, "run");
   EXPECT_EQ(run.outcome.guard.skipped, 3U);
