@@ -113,6 +113,10 @@ Calibration read_calibration(element entry) {
           number("explains_note", usual.explains_note),
           number("explains_unseen", usual.explains_unseen),
           number("explains_none", usual.explains_none),
+          number("words", usual.words),
+          number("words_most", usual.words_most),
+          number("words_least", usual.words_least),
+          number("words_beside_metrics", usual.words_beside_metrics),
           number("specific_slope", usual.specific_slope),
           number("specific_offset", usual.specific_offset)};
 }

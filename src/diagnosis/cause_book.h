@@ -77,7 +77,11 @@ struct Calibration {
   double explains_note = 0.3;
   double explains_unseen = -1;  ///< added when nothing that the cause explains has been seen
   double explains_none = -2;    ///< added when all of it was looked for and is absent
-  double specific_slope = 1;    ///< of the told odds on the share's (diagnosis/temper.h)
+  double words = 0;       ///< nats added for each nat that the words of the texts speak for a cause
+  double words_most = 1;  ///< and no more than so many for it,
+  double words_least = -1;          ///< nor fewer than so many against it
+  double words_beside_metrics = 1;  ///< of that, where metrics are there to judge by
+  double specific_slope = 1;        ///< of the told odds on the share's (diagnosis/temper.h)
   double specific_offset = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/incident_facts.h"
 #include "diagnosis/said_facts.h"
+#include "diagnosis/word_facts.h"
 
 namespace aplomb {
 namespace {
@@ -140,6 +141,7 @@ FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms) {
   add_said_facts(facts);
   derive_facts(run, facts);
   add_incident_facts(run, facts);
+  add_word_facts(run, facts);
   return facts;
 }
 

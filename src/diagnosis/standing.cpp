@@ -111,6 +111,17 @@ bool explains_what_matters(const RankedCause& cause) {
 
 namespace {
 
+/// Words that such reports use, and nothing that any sentence, setting or metric says.
+bool stands_on_words_alone(const RankedCause& cause) {
+  bool words = false;
+  for (const WeighedReason& reason : cause.reasons) {
+    if (reason.weight <= 0) continue;
+    if (reason.when != k_words_reason) return false;
+    words = true;
+  }
+  return words;
+}
+
 /// How likely it is that the cause is of the first one's family, whichever of them.
 double share_of_first_family(const Ranking& ranking) {
   double share = 0;
@@ -134,7 +145,8 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
                       (!ranking.causes.empty() && ranking.causes.front().probability >= k_likely);
   if (worst == Severity::note && likely) {
     const RankedCause& first = ranking.causes.front();
-    const bool doubtful = samples >= k_plenty_samples && !explains_what_matters(first);
+    const bool doubtful = stands_on_words_alone(first) ||
+                          (samples >= k_plenty_samples && !explains_what_matters(first));
     if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
   // A profiler's trace shows the whole of a step: no cause in it means that none was found.

@@ -12,10 +12,10 @@ constexpr double k_below_half = 0.49;
 constexpr double k_noise = 0.03;
 constexpr double k_most = 0.9999;  // a share of 1 has no odds
 
-/// A condition of its own holds, beside a symptom that many causes explain.
+/// A condition of its own holds, beside a symptom that many causes explain and words that many use.
 bool has_evidence_of_its_own(const RankedCause& cause) {
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [](const WeighedReason& why) {
-    return why.weight > 0 && !why.when.starts_with("explains ");
+    return why.weight > 0 && !why.when.starts_with("explains ") && why.when != k_words_reason;
   });
 }
 

@@ -32,9 +32,23 @@ double gain(const Calibration& calibration, Severity severity) {
 
 bool is_yes(const Fact* fact) { return fact != nullptr && is_true(fact->value); }
 
+std::string_view slug_of(std::string_view id) { return id.substr(id.find('.') + 1); }
+
+/// What the words of the texts say of a cause, tempered: they never outweigh what was measured.
+double weight_of_words(const Fact* fact, const Calibration& calibration, bool told) {
+  const double* nats = fact == nullptr ? nullptr : as_number(fact->value);
+  if (nats == nullptr) return 0;
+  const double share = told ? 1 : calibration.words_beside_metrics;
+  return std::clamp(calibration.words * share * *nats, calibration.words_least,
+                    calibration.words_most);
+}
+
+/// From here on words stand for the symptom that nobody named.
+constexpr double k_words_speak = 0.5;
+
 /// The strongest thing that the cause explains, as a reason; or that all of it is absent.
 void weigh_explained(const Cause& cause, const Calibration& calibration, const FactTable& facts,
-                     const SeverityOf& severities, Candidate& candidate) {
+                     const SeverityOf& severities, double words, Candidate& candidate) {
   const Fact* strongest = nullptr;
   double most = 0;
   // Only symptoms can be absent: that a message was not found says little about a log that was cut.
@@ -61,7 +75,7 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
                                         calibration.explains_none,
                                         {},
                                         "looked for and absent"});
-  } else if (!cause.explains.empty()) {
+  } else if (!cause.explains.empty() && words < k_words_speak) {
     candidate.ranked.reasons.push_back(
         {"nothing that it explains was seen", calibration.explains_unseen, {}, "no such symptom"});
   }
@@ -82,20 +96,32 @@ WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
   return reason;
 }
 
+/// The artifacts hold no metric to speak of: what is known was told.
+bool is_told(const FactTable& facts) {
+  constexpr double k_series = 3;  // fewer samples than this make no curve
+  const Fact* points = facts.find("run.points");
+  const double* samples = points == nullptr ? nullptr : as_number(points->value);
+  return samples == nullptr || *samples < k_series;
+}
+
 std::optional<Candidate> consider(const Cause& cause, const Calibration& calibration,
-                                  const FactTable& facts, const SeverityOf& severities) {
+                                  const FactTable& facts, const SeverityOf& severities, bool told) {
   for (const Condition& needed : cause.needs) {
     if (needed.holds(facts) == Truth::no) return std::nullopt;
   }
   Candidate candidate;
   RankedCause& ranked = candidate.ranked;
-  weigh_explained(cause, calibration, facts, severities, candidate);
+  const Fact* heard = facts.find("words." + std::string(slug_of(cause.id)));
+  const double words = weight_of_words(heard, calibration, told);
+  weigh_explained(cause, calibration, facts, severities, words, candidate);
   for (const EvidenceRule& rule : cause.evidence) {
     if (rule.when.holds(facts) == Truth::yes) ranked.reasons.push_back(reason(rule, facts));
   }
   const bool supported = std::any_of(ranked.reasons.begin(), ranked.reasons.end(),
                                      [](const WeighedReason& why) { return why.weight > 0; });
-  if (!supported) return std::nullopt;
+  if (!supported && words < k_words_speak) return std::nullopt;
+  if (words != 0)
+    ranked.reasons.push_back({std::string(k_words_reason), words, {}, heard->because});
   ranked.log_odds = cause.prior;
   for (const WeighedReason& why : ranked.reasons) ranked.log_odds += why.weight;
   std::stable_sort(
@@ -118,22 +144,9 @@ bool compete(const Candidate& a, const Candidate& b) {
   });
 }
 
-std::string_view slug_of(const Candidate& candidate) {
-  const std::string_view id = candidate.ranked.id;
-  return id.substr(id.find('.') + 1);
-}
-
 bool has_warning(const SeverityOf& severities) {
   return std::any_of(severities.begin(), severities.end(),
                      [](const auto& each) { return each.second >= Severity::warning; });
-}
-
-/// The artifacts hold no metric to speak of: what is known was told.
-bool is_told(const FactTable& facts) {
-  constexpr double k_series = 3;  // fewer samples than this make no curve
-  const Fact* points = facts.find("run.points");
-  const double* samples = points == nullptr ? nullptr : as_number(points->value);
-  return samples == nullptr || *samples < k_series;
 }
 
 /// A cause that stands in several families (a learning rate that is too high ends in NaN or in
@@ -145,7 +158,7 @@ void keep_best_of_each(std::vector<Candidate>& candidates) {
   std::vector<Candidate> kept;
   for (Candidate& candidate : candidates) {
     const bool known = std::any_of(kept.begin(), kept.end(), [&](const Candidate& other) {
-      return slug_of(other) == slug_of(candidate);
+      return slug_of(other.ranked.id) == slug_of(candidate.ranked.id);
     });
     if (!known) kept.push_back(std::move(candidate));
   }
@@ -155,14 +168,14 @@ void keep_best_of_each(std::vector<Candidate>& candidates) {
 }  // namespace
 
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities) {
+  const bool told = is_told(facts);
   std::vector<Candidate> candidates;
   for (const Cause& cause : book.causes) {
-    if (auto candidate = consider(cause, book.calibration, facts, severities)) {
+    if (auto candidate = consider(cause, book.calibration, facts, severities, told)) {
       candidates.push_back(std::move(*candidate));
     }
   }
   keep_best_of_each(candidates);
-  const bool told = is_told(facts);
   const double temperature =
       told ? book.calibration.told_temperature : book.calibration.temperature;
   const auto mass = [&](double log_odds) {
@@ -170,8 +183,9 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   };
   const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
   const bool asked = is_yes(facts.find("said.asks_normal"));
-  const double calm =
-      (calm_run ? book.calibration.healthy : 0) + (asked ? book.calibration.asks_normal : 0);
+  const double fine = weight_of_words(facts.find("words.healthy"), book.calibration, told);
+  const double calm = std::max(fine, 0.0) + (calm_run ? book.calibration.healthy : 0) +
+                      (asked ? book.calibration.asks_normal : 0);
   const double unknown =
       mass((told ? book.calibration.told_unknown : book.calibration.unknown) + calm);
   Ranking ranking;

@@ -26,6 +26,9 @@ struct Ranking {
 /// explaining it.
 using SeverityOf = std::map<std::string, Severity, std::less<>>;
 
+/// `when` of the reason that stands on the words of the texts (diagnosis/word_facts.h).
+inline constexpr std::string_view k_words_reason = "words of the text";
+
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities);
 
 /// `text` with each `{fact.name}` replaced by the fact's value; a sentence that names an unknown

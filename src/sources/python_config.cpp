@@ -3,6 +3,7 @@
 #include "core/text.h"
 #include "sources/code_facts.h"
 #include "sources/config_support.h"
+#include "sources/heard_words.h"
 #include "sources/nested_text.h"
 #include "sources/reader.h"
 #include "sources/setting_sink.h"
@@ -39,6 +40,7 @@ class PythonConfigReader final : public Reader {
     put_entries(std::move(entries), framework, build, source, true);
     SettingSink sink(build, source, framework);
     CodeReader code;
+    HeardWords words;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -48,9 +50,11 @@ class PythonConfigReader final : public Reader {
       if (!trim(line).starts_with('#'))
         apply_statements(hits.statements, line, true, number, at, sink);
       code.line(line, number, at);
+      words.line(line);
       at = end + 1;
     }
     code.finish(build, source);
+    words.finish(build, source);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "sources/code_facts.h"
 #include "sources/command_line.h"
 #include "sources/config_support.h"
+#include "sources/heard_words.h"
 #include "sources/nested_text.h"
 #include "sources/pasted_metrics.h"
 #include "sources/reader.h"
@@ -97,6 +98,7 @@ class SettingsTextReader final : public Reader {
     SignatureMatcher matcher;
     ClaimReader claims(ClaimReader::Text::notes);
     CodeReader code;
+    HeardWords words;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -105,12 +107,14 @@ class SettingsTextReader final : public Reader {
       matcher.line(line, number, at, -1, build, source);
       claims.line(line, number, at);
       code.line(line, number, at);
+      words.line(line);
       at = end + 1;
     }
     scanner.finish(build, source);
     matcher.finish(build, source);
     claims.finish(build, source);
     code.finish(build, source);
+    words.finish(build, source);
     read_pasted_metrics(text, build, source);
   }
 

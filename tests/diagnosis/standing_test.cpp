@@ -70,6 +70,15 @@ TEST(Standing, ALikelyCauseWithoutASymptomIsAWarning) {
             Standing::healthy);
 }
 
+TEST(Standing, WordsAloneAreNoTrouble) {
+  Ranking words = ranking({{"slow.a", 0.7}});
+  words.causes[0].reasons = {{std::string(k_words_reason), 1.5, {}, {}}, {"settled", -1, {}, {}}};
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words), Standing::healthy);
+  EXPECT_EQ(judge_standing({}, {}, words), Standing::insufficient);
+  words.causes[0].reasons.push_back({"said.step_time.rises", 0.5, {}, {}});
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words), Standing::warning);
+}
+
 TEST(Headline, NamesWhatIsSeenAndHowSureTheCauseIs) {
   const aplomb::Run run = run_with_loss(k_falling);
   const std::vector<Symptom> symptoms = {symptom("loss jumps", Severity::unstable)};

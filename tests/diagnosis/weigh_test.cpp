@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace aplomb {
@@ -48,6 +49,49 @@ TEST(Weigh, ACauseWithNothingBeyondItsPriorIsNotListed) {
   book.causes = {cause("nan.a", {"loss.nonfinite"}, 0.4, {{"hot", 1}}),
                  cause("nan.b", {}, 0.4, {{"cold", -1}})};
   EXPECT_TRUE(weigh_causes(book, facts_of({{"cold", true, "", {}}}), {}).causes.empty());
+}
+
+CauseBook book_of_words() {
+  CauseBook book;
+  book.calibration.words = 0.5;
+  book.calibration.words_most = 1.5;
+  book.calibration.words_least = -1;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, -1, {{"hot", 3}}),
+                 cause("nan.b", {"loss.nonfinite"}, -1, {{"cold", 1}})};
+  return book;
+}
+
+TEST(Weigh, WordsMakeACandidateWithinBounds) {
+  const CauseBook book = book_of_words();
+  const auto log_odds = [&](double nats) {
+    const Ranking ranking = weigh_causes(book, facts_of({{"words.b", nats, "its words", {}}}), {});
+    return ranking.causes.empty() ? std::nan("") : ranking.causes[0].log_odds;
+  };
+  EXPECT_NEAR(log_odds(2), -1 + 0.5 * 2, 1e-9) << "words stand for the symptom nobody named";
+  EXPECT_NEAR(log_odds(40), -1 + 1.5, 1e-9);
+  EXPECT_TRUE(std::isnan(log_odds(0.5))) << "a whisper names nobody";
+  EXPECT_TRUE(std::isnan(log_odds(-3)));
+}
+
+TEST(Weigh, WordsNeverOutweighWhatWasMeasured) {
+  const CauseBook book = book_of_words();
+  const Ranking ranking = weigh_causes(book,
+                                       facts_of({{"loss.nonfinite", true, "", {}},
+                                                 {"hot", true, "", {}},
+                                                 {"words.a", -40.0, "", {}},
+                                                 {"words.b", 1.0, "", {}}}),
+                                       {{"loss.nonfinite", Severity::failed}});
+  ASSERT_EQ(ranking.causes.size(), 2U);
+  EXPECT_EQ(ranking.causes[0].id, "nan.a");
+  EXPECT_NEAR(ranking.causes[0].log_odds - ranking.causes[1].log_odds, 1.5, 1e-9)
+      << "1 + 3 - 1 against 1 + 0.5";
+  for (const RankedCause& each : ranking.causes) {
+    const auto words =
+        std::find_if(each.reasons.begin(), each.reasons.end(),
+                     [](const WeighedReason& why) { return why.when == k_words_reason; });
+    ASSERT_NE(words, each.reasons.end()) << "told among the reasons";
+    EXPECT_EQ(words->weight, each.id == "nan.a" ? -1 : 0.5);
+  }
 }
 
 TEST(Weigh, UnknownFactsAddNothingAndAbsentOnesSpeakAgainst) {

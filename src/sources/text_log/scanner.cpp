@@ -68,6 +68,7 @@ LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source
 }
 
 void LogScanner::line(const Line& line) {
+  if (reading_ == Reading::all) words_.line(line.text);
   const Prefix prefix = read_prefix(line.text, numbered_);
   const std::string_view text = line.text.substr(prefix.size);
   const Where where{prefix.rank, line.number, line.offset};
@@ -312,6 +313,7 @@ void LogScanner::finish() {
   signatures_.finish(build_, source_);
   settings_.finish(build_, source_);
   claims_.finish(build_, source_);
+  words_.finish(build_, source_);
 }
 
 }  // namespace aplomb::text_log

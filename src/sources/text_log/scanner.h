@@ -16,6 +16,7 @@
 
 #include "record/run_builder.h"
 #include "sources/claims.h"
+#include "sources/heard_words.h"
 #include "sources/settings_scan.h"
 #include "sources/signatures.h"
 #include "sources/text_log/bars.h"
@@ -101,6 +102,7 @@ class LogScanner {
   SignatureMatcher signatures_;
   SettingScanner settings_;
   ClaimReader claims_{ClaimReader::Text::log};
+  HeardWords words_;
   bool numbered_ = false;
   std::uint64_t records_ = 0;
   std::uint64_t restarts_ = 0;

@@ -1,0 +1,108 @@
+#include "knowledge/word_book.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "knowledge/document.h"
+
+namespace aplomb::knowledge {
+namespace {
+
+constexpr float k_hundredth = 0.01F;  // the file's unit
+
+std::vector<double> numbers(simdjson::dom::array list, std::size_t count) {
+  std::vector<double> out;
+  for (const simdjson::dom::element each : list) {
+    double number = 0;
+    if (each.get(number) != simdjson::SUCCESS) number = 0;
+    out.push_back(number);
+  }
+  out.resize(count);
+  return out;
+}
+
+}  // namespace
+
+const WordBook& WordBook::instance() {
+  static const WordBook the_book;
+  return the_book;
+}
+
+WordBook::WordBook() {
+  const simdjson::dom::element file = knowledge::file("words.yaml");
+  causes_ = texts_of(file, "causes");
+  bias_ = numbers(list_of(file, "bias"), causes_.size());
+  for (double& bias : bias_) bias *= static_cast<double>(k_hundredth);
+  share_ = numbers(list_of(file, "reports"), causes_.size());
+  const double all = std::accumulate(share_.begin(), share_.end(), 0.0);
+  for (double& share : share_) share = std::log(std::max(share, 1.0) / std::max(all, 1.0));
+  simdjson::dom::object words;
+  if (file.at_key("words").get(words) != simdjson::SUCCESS) return;
+  words_.reserve(words.size());
+  for (const auto& [word, told] : words) {
+    std::string_view text;
+    if (told.get(text) != simdjson::SUCCESS) continue;
+    std::vector<Weight>& weights = words_[std::string(word)];
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at < end) {  // `3:105 24:-61`
+      Weight weight;
+      int hundredths = 0;
+      const auto cause = std::from_chars(at, end, weight.cause);
+      if (cause.ec != std::errc() || cause.ptr == end) break;
+      const auto nats = std::from_chars(cause.ptr + 1, end, hundredths);
+      if (nats.ec != std::errc() || weight.cause >= causes_.size()) break;
+      weight.nats = static_cast<float>(hundredths) * k_hundredth;
+      weights.push_back(weight);
+      at = nats.ptr == end ? end : nats.ptr + 1;
+    }
+  }
+}
+
+std::vector<WordBook::Verdict> WordBook::weigh(const std::vector<std::string>& features) const {
+  std::vector<double> scores(causes_.size(), 0);
+  std::size_t known = 0;
+  for (const std::string& feature : features) {
+    const auto found = words_.find(feature);
+    if (found == words_.end()) continue;
+    ++known;
+    for (const Weight& weight : found->second)
+      scores[weight.cause] += static_cast<double>(weight.nats);
+  }
+  if (known < k_fewest) return {};
+  const double each = 1 / std::sqrt(static_cast<double>(known));
+  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = scores[i] * each + bias_[i];
+  const double most = *std::max_element(scores.begin(), scores.end());
+  double all = 0;
+  for (const double score : scores) all += std::exp(score - most);
+  std::vector<Verdict> verdicts;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    verdicts.push_back({causes_[i], scores[i] - most - std::log(all) - share_[i], {}});
+    if (verdicts.back().nats > 0) verdicts.back().words = loudest(features, i);
+  }
+  return verdicts;
+}
+
+std::vector<std::string_view> WordBook::loudest(const std::vector<std::string>& features,
+                                                std::size_t cause) const {
+  constexpr std::size_t k_most_named = 5;
+  std::vector<std::pair<float, std::string_view>> heard;
+  for (const std::string& feature : features) {
+    const auto found = words_.find(feature);
+    if (found == words_.end()) continue;
+    for (const Weight& weight : found->second) {
+      if (weight.cause == cause && weight.nats > 0) heard.emplace_back(weight.nats, found->first);
+    }
+  }
+  std::stable_sort(heard.begin(), heard.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (heard.size() > k_most_named) heard.resize(k_most_named);
+  std::vector<std::string_view> words;
+  words.reserve(heard.size());
+  for (const auto& [nats, word] : heard) words.push_back(word);
+  return words;
+}
+
+}  // namespace aplomb::knowledge

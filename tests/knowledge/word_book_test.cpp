@@ -1,0 +1,80 @@
+#include "knowledge/word_book.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace aplomb::knowledge {
+namespace {
+
+using Words = std::set<std::string>;
+
+Words features(std::string_view text) {
+  const auto found = word_features(text);
+  Words words(found.begin(), found.end());
+  EXPECT_EQ(words.size(), found.size()) << "each once";
+  return words;
+}
+
+// What tools/learn_words.py makes of the same texts: the weights hold for these features only.
+TEST(WordFeatures, AreThoseThatWereLearnt) {
+  EXPECT_EQ(
+      features("The loss goes to NaN after 300 steps; see https://a.b/c?d=1. "
+               "lr=1e-3, then 2.5e+11!"),
+      (Words{"# step",    "#big",      "#small",    "#small then", "1",    "after",   "after #",
+             "d",         "d 1",       "goe",       "goe to",      "los",  "los goe", "lr",
+             "lr #small", "nan",       "nan after", "see",         "step", "the",     "the los",
+             "then",      "then #big", "to",        "to nan"}));
+  EXPECT_EQ(features("grad_norm 0.693 exit code 137, don't __init__ 上升 65504.0"),
+            (Words{"grad_norm", "grad",       "norm",     "grad_norm grad", "grad norm",
+                   "0.69",      "norm 0.69",  "exit",     "0.69 exit",      "code",
+                   "exit code", "137",        "code 137", "don't",          "137 don't",
+                   "init",      "don't init", "上",       "init 上",        "升",
+                   "上 升",     "升 #"}));
+}
+
+TEST(WordFeatures, LookAtTheHeadOnly) {
+  std::string text(WordBook::k_largest_text, '.');
+  text += " nan";
+  EXPECT_TRUE(word_features(text).empty());
+  EXPECT_TRUE(word_features("").empty());
+  EXPECT_TRUE(word_features("\xE9\xAA").empty()) << "a torn character";
+}
+
+double nats_of(std::string_view text, std::string_view cause) {
+  for (const auto& verdict : WordBook::instance().weigh(word_features(text))) {
+    if (verdict.cause == cause) return verdict.nats;
+  }
+  return std::nan("");
+}
+
+TEST(WordBook, HearsWhatNoRuleNames) {
+  const std::string_view report =
+      "After every epoch the validation accuracy drops while the training one is nearly perfect; "
+      "I only have ninety pictures for each class.";
+  EXPECT_GT(nats_of(report, "too-little-data"), 1);
+  EXPECT_LT(nats_of(report, "rendezvous"), 0);
+}
+
+TEST(WordBook, GivesProbabilitiesOverTheSharesOfTheReports) {
+  const WordBook& book = WordBook::instance();
+  const auto verdicts = book.weigh(word_features("it hangs at the first all reduce on two nodes"));
+  ASSERT_EQ(verdicts.size(), book.causes().size());
+  // Of probabilities over shares no set is above 1 everywhere, nor below.
+  const auto above = [](const auto& verdict) { return verdict.nats > 0; };
+  EXPECT_TRUE(std::any_of(verdicts.begin(), verdicts.end(), above));
+  EXPECT_FALSE(std::all_of(verdicts.begin(), verdicts.end(), above));
+  for (const auto& verdict : verdicts) EXPECT_EQ(verdict.words.empty(), verdict.nats <= 0);
+}
+
+TEST(WordBook, AnswersNothingForAThinText) {
+  EXPECT_TRUE(WordBook::instance().weigh(word_features("loss is nan")).empty());
+  EXPECT_TRUE(WordBook::instance().weigh({}).empty());
+  EXPECT_TRUE(
+      WordBook::instance().weigh(word_features("qqq www eee rrr ttt yyy uuu iii ooo")).empty());
+}
+
+}  // namespace
+}  // namespace aplomb::knowledge
