@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "train/text/jinja.h"
+#include "train/text/utf8.h"
 
 namespace aplomb::train {
 
@@ -61,10 +62,12 @@ struct Range {
   std::size_t end = 0;
 };
 
+/// Ranges as they ended; of one within another ({% generation %} in itself) the inner one holds.
 std::vector<TextSpan> spans(const std::string& text, const std::vector<Range>& counted) {
   std::vector<TextSpan> made;
   std::size_t done = 0;
   for (const Range& range : counted) {
+    if (range.begin < done) continue;
     made.push_back({text.substr(done, range.begin - done), false});
     made.push_back({text.substr(range.begin, range.end - range.begin), true});
     done = range.end;
@@ -76,9 +79,9 @@ std::vector<TextSpan> spans(const std::string& text, const std::vector<Range>& c
 
 }  // namespace
 
-Result<ChatTemplate> ChatTemplate::make(std::string_view text, std::string bos_token,
-                                        std::string eos_token) {
-  auto program = jinja::Program::parse(text);
+Result<ChatTemplate> ChatTemplate::make(std::string_view text, std::string_view bos_token,
+                                        std::string_view eos_token) {
+  auto program = jinja::Program::parse(repaired_utf8(text));
   if (!program)
     return fail(
         program.error().code,
@@ -87,8 +90,8 @@ Result<ChatTemplate> ChatTemplate::make(std::string_view text, std::string bos_t
                     program.error().text));
   ChatTemplate made;
   made.program_ = std::move(*program);
-  made.bos_ = std::move(bos_token);
-  made.eos_ = std::move(eos_token);
+  made.bos_ = repaired_utf8(bos_token);
+  made.eos_ = repaired_utf8(eos_token);
   return made;
 }
 
@@ -97,8 +100,11 @@ namespace {
 Result<jinja::Output> run(const jinja::Program& program, const std::vector<ChatTurn>& turns,
                           bool generation_prompt, const std::string& bos, const std::string& eos) {
   jinja::List messages;
-  for (const ChatTurn& turn : turns)
-    messages.emplace_back(jinja::Mapping{{"role", turn.role}, {"content", turn.content}});
+  // The interpreter's texts are UTF-8 throughout: it goes through them by code points.
+  for (const ChatTurn& turn : turns) {
+    messages.emplace_back(jinja::Mapping{{"role", repaired_utf8(turn.role)},
+                                         {"content", repaired_utf8(turn.content)}});
+  }
   return program.render({{"messages", std::move(messages)},
                          {"add_generation_prompt", generation_prompt},
                          {"tools", jinja::None()},
@@ -132,14 +138,6 @@ class TurnFinder {
     return Range{.begin = begin, .end = words_end + end.size()};
   }
 
- private:
-  Result<Marked> marked(std::size_t count, std::size_t turn) const {
-    const auto text = chat_.text(with_mark(turns_, count, turn), false);
-    if (!text) return tl::unexpected<Error>(text.error());
-    auto cut = cut_at_mark(*text);
-    if (!cut) return lost(turn);
-    return std::move(*cut);
-  }
   static tl::unexpected<Error> lost(std::size_t turn) {
     return fail(
         ErrorCode::unsupported,
@@ -147,6 +145,15 @@ class TurnFinder {
                     "the text as it was given (the template leaves it out or rewrites it); "
                     "mark it with {{% generation %}} in the template",
                     turn));
+  }
+
+ private:
+  Result<Marked> marked(std::size_t count, std::size_t turn) const {
+    const auto text = chat_.text(with_mark(turns_, count, turn), false);
+    if (!text) return tl::unexpected<Error>(text.error());
+    auto cut = cut_at_mark(*text);
+    if (!cut) return lost(turn);
+    return std::move(*cut);
   }
 
   const ChatTemplate& chat_;
@@ -174,6 +181,8 @@ Result<std::vector<TextSpan>> ChatTemplate::render(const std::vector<ChatTurn>& 
     if (turns[i].role != "assistant") continue;
     const Result<Range> range = finder.find(i);
     if (!range) return tl::unexpected<Error>(range.error());
+    // What stands before a turn depends on those behind it: no place in the text is the turn's own.
+    if (!counted.empty() && range->begin < counted.back().end) return TurnFinder::lost(i);
     counted.push_back(*range);
   }
   return spans(output->text, counted);

@@ -34,9 +34,10 @@ class Program;
 
 class ChatTemplate {
  public:
-  /// Errors: a template that does not parse, with line and reason.
-  static Result<ChatTemplate> make(std::string_view text, std::string bos_token,
-                                   std::string eos_token);
+  /// Errors: a template that does not parse, with line and reason. Here and in turns, bytes that
+  /// are no UTF-8 are read as U+FFFD.
+  static Result<ChatTemplate> make(std::string_view text, std::string_view bos_token,
+                                   std::string_view eos_token);
 
   /// The whole conversation. Errors: what the template itself refuses (roles out of turn...), a
   /// construct that is not supported, an assistant's turn that cannot be found in the text.

@@ -85,6 +85,30 @@ TEST(ChatTemplate, FaultsOfARunningTemplateAreErrorsNotCrashes) {
   }
 }
 
+TEST(ChatTemplate, BytesThatAreNoTextAreReadAsReplacementCharacters) {
+  const auto chat = ChatTemplate::make(
+      "{% for m in messages %}{{ m.content | trim }}{{ 'a\xe1' | trim "
+      "}}{% endfor %}",
+      "", "");
+  ASSERT_TRUE(chat) << chat.error().text;
+  const auto text = chat->text({{"user", "b\xf0"}}, false);
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_EQ(*text,
+            "b\xEF\xBF\xBD"
+            "a\xEF\xBF\xBD");
+}
+
+TEST(ChatTemplate, TurnsThatStandBehindAllOthersAreNotFoundTwice) {
+  const auto chat = ChatTemplate::make(
+      "{% for m in messages %}.{% endfor %}{% for m in messages %}<{{ m.content }}>{% endfor %}",
+      "", "");
+  ASSERT_TRUE(chat) << chat.error().text;
+  const auto spans =
+      chat->render({{"user", "a"}, {"assistant", "b"}, {"user", "c"}, {"assistant", "d"}});
+  ASSERT_FALSE(spans);
+  EXPECT_NE(spans.error().text.find("generation"), std::string::npos);
+}
+
 TEST(ChatTemplate, EndlessOutputIsAnErrorNotAFullMemory) {
   const std::string line = "{{ '" + std::string(10000, 'x') + "' }}";
   const std::string loops = "{% for i in range(99999) %}" + line + "{% endfor %}";
