@@ -32,7 +32,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CAUSE_ID = re.compile(r"^- id: (\S+)")
 RULE = re.compile(r'^(\s+- \{when: "((?:[^"\\]|\\.)*)", weight: )(-?[0-9.]+)(.*)$')
 PRIOR = re.compile(r"^\s+prior: (-?[0-9.]+)")
-GROUPED = ("explains ", "nothing that it explains", "words of the text")  # the engine's own reasons: fitted as one number each, not per cause
+# The engine's own reasons: fitted as one number each, not per cause.
+GROUPED = ("explains ", "nothing that it explains", "words of the text")
 
 
 def read_priors():

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Learn which words speak for which cause: knowledge/reports/*.jsonl -> knowledge/words.yaml.
+"""Learn which words speak for which cause: knowledge/reports/*.jsonl and labelled cases -> knowledge/words.yaml.
 
-usage: learn_words.py [--write] [--folds N] [--cases DIR ...]
+usage: learn_words.py [--write] [--folds N] [--also DIR ...] [--cases DIR ...]
 
-The reports were written for this purpose, a dozen for every cause from as many points of view, by people who had seen no case
-of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}. From them a softmax
-regression is fitted: one class a slug (a learning rate that is too high is one cause in every family), one feature a stemmed word
-or pair of neighbours that stands in three reports at least, 1/sqrt(features of the text) each, an L2 penalty on the weights.
-Weights that say next to nothing are left out. src/knowledge/word_book.cpp cuts texts into the same features.
+The reports were written for this purpose, a dozen for every cause from as many points of view, by people who had seen no
+case of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}. From them a softmax
+regression is fitted: one class a slug (a learning rate that is too high is one cause in every family), one feature a stemmed
+word or pair of neighbours that stands in three reports at least, 1/sqrt(features of the text) each, an L2 penalty on the
+weights. Weights that say next to nothing are left out. src/knowledge/word_book.cpp cuts texts into the same features.
+--also takes folders of real cases (evidence/ and truth.json, as --cases) into the fit; of them only weights of words that
+three reports share are kept. docs/accuracy.md says which the weights in the tree were fitted with.
 
 Printed: accuracy cross-validated by report, and for each --cases DIR (folders with evidence/ and truth.json) how often
 the words alone name the cause first and among three. --write writes the weights. Needs numpy.
@@ -121,7 +123,7 @@ class Model:
         return [self.causes[i] for i in numpy.argsort(-scores) if self.causes[i] != "healthy"]
 
     def write(self, path):
-        lines = ["# Made by tools/learn_words.py from knowledge/reports/*.jsonl; do not edit.",
+        lines = ["# Made by tools/learn_words.py from knowledge/reports/*.jsonl and labelled cases (docs/accuracy.md).",
                  "# A weight is in hundredths of a nat: `word: cause:weight ...`, causes numbered from 0.",
                  "causes: [" + ", ".join(self.causes) + "]",
                  "bias: [" + ", ".join(f"{round(100 * float(b))}" for b in self.bias) + "]",
@@ -141,6 +143,25 @@ def read_reports():
     return [features(report["text"]) for report in reports], [report["cause"].split(".")[-1] for report in reports]
 
 
+def read_cases(folder):
+    """(truth, features of its evidence) of each case in a folder."""
+    for path in sorted(pathlib.Path(folder).glob("*/truth.json")):
+        found = set()
+        for artifact in sorted((path.parent / "evidence").rglob("*")):
+            if artifact.suffix in (".txt", ".md", ".log", ".out", ".err", ".py", "") and artifact.is_file():
+                found |= features(artifact.read_text(errors="replace"))
+        yield json.loads(path.read_text()), found
+
+
+def add_cases(folder, texts, causes):
+    known = set(causes)
+    for truth, found in read_cases(folder):
+        cause = "healthy" if truth["family"] == "healthy" else truth["cause"]
+        if found and cause in known:
+            texts.append(found)
+            causes.append(cause)
+
+
 def cross_validate(texts, causes, folds):
     right = 0
     fold = numpy.random.default_rng(0).integers(folds, size=len(texts))
@@ -152,14 +173,9 @@ def cross_validate(texts, causes, folds):
 
 def score(model, folder):
     first = three = cases = 0
-    for path in sorted(pathlib.Path(folder).glob("*/truth.json")):
-        truth = json.loads(path.read_text())
+    for truth, found in read_cases(folder):
         if truth["family"] == "healthy" or not truth["enough_evidence"]:
             continue
-        found = set()
-        for artifact in sorted((path.parent / "evidence").rglob("*")):
-            if artifact.suffix in (".txt", ".md", ".log", ".out", ".err", ".py", ""):
-                found |= features(artifact.read_text(errors="replace")) if artifact.is_file() else set()
         right = {truth["cause"], *truth.get("accept", [])}
         ranked = model.ranked(found)
         cases += 1
@@ -172,9 +188,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--also", nargs="*", default=[])
     parser.add_argument("--cases", nargs="*", default=[])
     options = parser.parse_args()
     texts, causes = read_reports()
+    for folder in options.also:
+        add_cases(folder, texts, causes)
     if options.folds > 1:
         cross_validate(texts, causes, options.folds)
     model = Model(texts, causes)
