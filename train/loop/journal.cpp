@@ -75,7 +75,8 @@ Result<Journal> Journal::open(JournalOptions options) {
     if (!events) return tl::unexpected(events.error());
     journal.events_ = std::move(*events);
   }
-  journal.terminal_ = ::isatty(STDERR_FILENO) != 0 && !journal.options_.quiet && !journal.options_.silent;
+  journal.terminal_ =
+      ::isatty(STDERR_FILENO) != 0 && !journal.options_.quiet && !journal.options_.silent;
   return journal;
 }
 
