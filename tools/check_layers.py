@@ -40,8 +40,9 @@ ALLOWED = {
 TRAIN_ALLOWED = {
     "text": ([], ["core", "checkpoint"], False),
     "model": (["text"], ["core", "numerics", "scan", "record", "checkpoint"], True),
-    "loop": (["text", "model"], None, True),  # None: all of src/
-    "lab": (["text", "model", "loop"], None, True),
+    "dist": ([], ["core"], True),
+    "loop": (["text", "model", "dist"], None, True),  # None: all of src/
+    "lab": (["text", "model", "dist", "loop"], None, True),
 }
 PUBLIC_HEADERS_MOST = 12
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

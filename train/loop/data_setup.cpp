@@ -56,7 +56,7 @@ Result<Samples> split(const TrainOptions& options, const DataSetup& setup) {
 Result<void> open_streams(const TrainOptions& options, Samples samples, std::int64_t rank,
                           std::int64_t world, DataSetup& setup) {
   BatchOptions how;
-  how.rows = std::min(options.length.per_device_train_batch_size, options.length.batch_size);
+  how.rows = rows_of_a_pass(options.length, world);
   how.columns = options.data.packing ? options.data.cutoff_len : 0;
   how.packing = options.data.packing;
   how.shuffle = options.data.shuffle;
@@ -101,6 +101,11 @@ Result<std::unique_ptr<Dataset>> read(const std::string& path, const TextCodec& 
 }
 
 }  // namespace
+
+std::int64_t rows_of_a_pass(const LengthFlags& length, std::int64_t ranks) {
+  return std::min(length.per_device_train_batch_size,
+                  std::max<std::int64_t>(length.batch_size / ranks, 1));
+}
 
 std::string tokenizer_folder(const TrainOptions& options) {
   if (!options.model.tokenizer.empty()) return options.model.tokenizer;

@@ -30,6 +30,9 @@ struct DataSetup {
 Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
                             std::int64_t rank, std::int64_t world);
 
+/// Samples that one rank takes a pass.
+std::int64_t rows_of_a_pass(const LengthFlags& length, std::int64_t ranks);
+
 /// The folder with the tokenizer: `--tokenizer`, else the model's.
 std::string tokenizer_folder(const TrainOptions& options);
 

@@ -55,12 +55,17 @@ std::optional<Record> record_of(std::string line) {
 
 Result<Journal> Journal::open(JournalOptions options) {
   std::error_code why;
-  std::filesystem::create_directories(options.folder, why);
+  if (!options.absent) std::filesystem::create_directories(options.folder, why);
   if (why)
     return fail(ErrorCode::not_writable, "[journal] " + options.folder + ": " + why.message());
   Journal journal(std::move(options));
   const std::string& folder = journal.options_.folder;
   const bool resumed = journal.options_.resumed_step >= 0;
+  if (journal.options_.absent) {
+    journal.options_.silent = true;
+    if (resumed) journal.read_earlier(folder + "/metrics.jsonl");
+    return journal;
+  }
   const std::string log = folder + "/train.log";
   journal.log_.reset(std::fopen(log.c_str(), resumed ? "ae" : "we"));
   if (!journal.log_) return tl::unexpected(cannot_write(log));
@@ -80,19 +85,27 @@ Result<Journal> Journal::open(JournalOptions options) {
   return journal;
 }
 
-Result<void> Journal::keep_earlier(const std::string& path) {
+/// The lines that stay, which `earlier_` then holds.
+std::string Journal::read_earlier(const std::string& path) {
   std::ifstream before(path);
-  if (!before) return {};  // nothing was kept
+  std::string stays;
+  // The last line of a killed run may be torn: it is no record, and left out.
+  for (std::string line; std::getline(before, line);) {
+    const auto record = record_of(line);
+    if (!record || record->step > options_.resumed_step) continue;
+    stays += line + "\n";
+    earlier_.push_back(*record);
+  }
+  return stays;
+}
+
+Result<void> Journal::keep_earlier(const std::string& path) {
+  std::error_code no_throw;
+  if (!std::filesystem::exists(path, no_throw)) return {};  // nothing was kept
   const std::string beside = path + ".tmp";
   {
     std::ofstream after(beside);
-    // The last line of a killed run may be torn: it is no record, and left out.
-    for (std::string line; std::getline(before, line);) {
-      const auto record = record_of(line);
-      if (!record || record->step > options_.resumed_step) continue;
-      after << line << '\n';
-      earlier_.push_back(*record);
-    }
+    after << read_earlier(path);
     after.flush();
     if (!after) return tl::unexpected(cannot_write(beside));
   }
@@ -101,6 +114,7 @@ Result<void> Journal::keep_earlier(const std::string& path) {
 }
 
 void Journal::write(const File& file, std::string_view line) {
+  if (!file) return;  // absent
   const bool whole = std::fwrite(line.data(), 1, line.size(), file.get()) == line.size() &&
                      std::fflush(file.get()) == 0;
   if (whole || complained_) return;

@@ -50,6 +50,7 @@ struct JournalOptions {
   /// again. -1: a new run, the file begins anew.
   std::int64_t resumed_step = -1;
   bool silent = false;  ///< nothing on the terminal, warnings neither
+  bool absent = false;  ///< no file either, as on every rank but the first: only earlier() is read
 };
 
 class Journal {
@@ -78,6 +79,7 @@ class Journal {
 
   explicit Journal(JournalOptions options) : options_(std::move(options)) {}
   Result<void> keep_earlier(const std::string& path);
+  std::string read_earlier(const std::string& path);
   void write(const File& file, std::string_view line);
   void clear_progress();
 

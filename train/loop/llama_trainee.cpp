@@ -75,7 +75,7 @@ std::string peft_name(const std::string& name) {
 
 }  // namespace
 
-Result<Placement> choose_placement(const PrecisionFlags& flags) {
+Result<Placement> choose_placement(const PrecisionFlags& flags, int local_rank) {
   Placement out;
   const bool has_cuda = torch::cuda::is_available();
   const bool wants_cuda = flags.device.rfind("cuda", 0) == 0;
@@ -86,7 +86,16 @@ Result<Placement> choose_placement(const PrecisionFlags& flags) {
   }
   try {
     if (flags.device != "auto") out.device = torch::Device(flags.device);
-    if (flags.device == "auto" && has_cuda) out.device = torch::Device(torch::kCUDA, 0);
+    const bool any_gpu = flags.device == "cuda" || (flags.device == "auto" && has_cuda);
+    if (any_gpu && local_rank >= static_cast<int>(torch::cuda::device_count())) {
+      return fail(
+          ErrorCode::bad_usage,
+          fmt::format("[options] {} GPUs for more ranks than that on this machine: start as "
+                      "many ranks as there are GPUs",
+                      torch::cuda::device_count()));
+    }
+    if (any_gpu)
+      out.device = torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(local_rank));
   } catch (const c10::Error& fault) {
     return fail(ErrorCode::bad_usage,
                 "[options] --device " + flags.device + ": " + fault.what_without_backtrace());

@@ -20,9 +20,9 @@ struct Placement {
   std::string why;                    ///< one phrase for people
   std::optional<Card> card;           ///< of a GPU, where the driver tells
 };
-/// By the flags, else by what the device can (choose_format). Fails where the device is not
-/// there.
-Result<Placement> choose_placement(const PrecisionFlags& flags);
+/// By the flags, else by what the device can (choose_format). Fails where the device is not there.
+/// `local_rank`: which GPU `auto` and `cuda` mean.
+Result<Placement> choose_placement(const PrecisionFlags& flags, int local_rank = 0);
 
 class LlamaTrainee final : public Trainee {
  public:

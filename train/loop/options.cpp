@@ -194,6 +194,10 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
       "  aplomb train --config train.yaml --resume-from-checkpoint auto\n"
       "  aplomb train --config train.yaml --overfit-one-batch\n"
       "\n"
+      "Several processes, each with its part of every batch (docs/train.md):\n"
+      "  torchrun --no-python --nproc-per-node 2 aplomb-train --config train.yaml\n"
+      "  mpirun -n 2 aplomb-train --config train.yaml\n"
+      "\n"
       "Names may be written with dashes or underscores (docs/train.md).\n"
       "Exit status: 0 the run is healthy, 1 something was found, 2 it could not be run.");
   for (std::string& word : words) word = with_first_name(with_dashes(word), declared);

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <sched.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <thread>
 
 #include "core/text.h"
@@ -62,8 +66,9 @@ TrainerPlan plan_of(const Session& session, const std::function<bool()>& wants_s
   plan.threads = at::get_num_threads();
   plan.vocab_size = session.config.vocab_size;
   plan.flops_per_token = session.flops_per_token;
-  plan.peak_flops = peak_flops_of(session);
+  plan.peak_flops = peak_flops_of(session) * session.group->size();
   plan.device_memory = [device = session.placement.device] { return held_memory_bytes(device); };
+  plan.seed = options.length.seed;
   plan.where = [&data = *session.data.data](std::uint64_t sample) { return data.where(sample); };
   plan.wants_stop = wants_stop;
   return plan;
@@ -87,6 +92,7 @@ std::string summary_of(const Outcome& outcome) {
 
 /// After the last step: the result's folder, and what is to be said.
 int conclude(Session& session, const CheckpointStore& store, const Outcome& outcome) {
+  if (!session.group->is_first()) return k_healthy;
   Journal& journal = *session.journal;
   const std::string& folder = session.options.output.output_dir;
   if (outcome.ending == Ending::halted) {
@@ -127,7 +133,7 @@ Result<Outcome> train(Session& session, const CheckpointStore& store,
   const auto optimizer = make_optimizer(session.trainee->trainable(), session.options.optim,
                                         session.options.peak_learning_rate());
   Trainer trainer({*session.trainee, *optimizer, *session.data.train, session.data.eval.get(),
-                   *session.journal, store},
+                   *session.journal, store, *session.group},
                   plan_of(session, wants_stop));
   if (session.resumed_from) {
     if (auto resumed = trainer.resume(*session.resumed_from); !resumed)
@@ -138,38 +144,116 @@ Result<Outcome> train(Session& session, const CheckpointStore& store,
   return trainer.run();
 }
 
-int complain(Session* session, const Error& error) {
-  if (session != nullptr && session->journal) {
-    session->journal->warn(sanitize(error.text));
-  } else {
-    fmt::print(stderr, "aplomb train: {}\n", sanitize(error.text));
+/// How a rank ended, before the others have heard of it.
+struct Exit {
+  int status = k_healthy;
+  std::string reason = {};  ///< of k_cannot: for people, and already told where `told`
+  bool told = false;
+};
+
+Exit cannot(const Error& error) { return {k_cannot, sanitize(error.text)}; }
+
+Exit run_rank(std::optional<Session>& session, const TrainOptions& options, Group& group,
+              const std::function<bool()>& wants_stop) {
+  const CheckpointStore store(options.output.output_dir, options.output.save_total_limit);
+  auto opened = open_session(options, store, group);
+  if (!opened) return cannot(opened.error());
+  session.emplace(std::move(*opened));
+  if (group.is_first()) remove_unfinished(options.output.output_dir);
+  if (auto told = introduce(*session); !told) return cannot(told.error());
+  if (!judge(*session)) return {k_cannot, "the run does not fit into memory", true};
+  if (is_diagnostic(options)) {
+    const auto answer = run_diagnostic(*session);
+    if (!answer) return cannot(answer.error());
+    return {*answer ? k_healthy : k_found};
   }
-  return k_cannot;
+  if (auto weights = open_weights(*session); !weights) return cannot(weights.error());
+  if (options.guard.dry_run) return {};
+  const auto outcome = train(*session, store, wants_stop);
+  if (!outcome) return cannot(outcome.error());
+  return {conclude(*session, store, *outcome), "its result could not be written", true};
+}
+
+/// run_rank(), with what it throws as its reason: the other ranks are to hear it.
+Exit run_to_the_end(std::optional<Session>& session, const TrainOptions& options, Group& group,
+                    const std::function<bool()>& wants_stop) {
+  try {
+    return run_rank(session, options, group, wants_stop);
+  } catch (const GroupLost& lost) {
+    return {k_cannot, fmt::format("{}. The run ends; the checkpoints are whole, and "
+                                  "--resume-from-checkpoint auto goes on from the latest",
+                                  sanitize(lost.what()))};
+  } catch (const std::bad_alloc&) {
+    if (group.is_alone()) throw;
+    return {k_cannot, "out of memory"};
+  } catch (const c10::Error& fault) {
+    if (group.is_alone()) throw;
+    return {k_cannot, sanitize(fault.what_without_backtrace())};
+  } catch (const std::exception& fault) {
+    if (group.is_alone()) throw;
+    return {k_cannot, sanitize(fault.what())};
+  }
+}
+
+void complain(std::optional<Session>& session, const std::string& text) {
+  if (session && session->journal && session->group->is_first()) {
+    session->journal->warn(text);
+  } else {
+    fmt::print(stderr, "aplomb train: {}\n", text);
+  }
+}
+
+/// Rank 0 speaks for all; another one only where rank 0 cannot.
+int leave(std::optional<Session>& session, Group& group, const Exit& end) {
+  const bool failed = end.status == k_cannot;
+  if (failed && !end.told && group.is_first()) complain(session, end.reason);
+  std::string unheard;
+  const int status = group.leave(end.status, failed ? end.reason : std::string(), &unheard);
+  if (!unheard.empty()) complain(session, unheard);
+  return status;
+}
+
+/// Cores of this process, or its share where no launcher bound the ranks to cores of their own.
+int usual_threads(const World& world) {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < cores)
+    return CPU_COUNT(&set);
+  return std::max(cores / world.local_size, 1);
+}
+
+Result<std::unique_ptr<Group>> join(const TrainOptions& options, const World& world) {
+  if (is_diagnostic(options) && world.size > 1)
+    return fail(ErrorCode::bad_usage, "[options] a diagnostic run takes one rank");
+  GroupOptions how;
+  how.on_stuck = [](const std::string& reason) {  // too deep in a computation to notice
+    fmt::print(stderr, "aplomb train: {}; the run ends\n", reason);
+    std::_Exit(k_cannot);
+  };
+  return Group::join(world, how);
 }
 
 }  // namespace
 
 int run_training(const TrainOptions& options, const std::function<bool()>& wants_stop) {
-  const std::int64_t threads = options.precision.threads;
-  at::set_num_threads(
-      static_cast<int>(threads > 0 ? threads : std::thread::hardware_concurrency()));
-  seed_all(options.length.seed);
-  const CheckpointStore store(options.output.output_dir, options.output.save_total_limit);
-  auto session = open_session(options, store);
-  if (!session) return complain(nullptr, session.error());
-  remove_unfinished(options.output.output_dir);
-  if (auto told = introduce(*session); !told) return complain(&*session, told.error());
-  if (!judge(*session)) return k_cannot;
-  if (is_diagnostic(options)) {
-    const auto answer = run_diagnostic(*session);
-    if (!answer) return complain(&*session, answer.error());
-    return *answer ? k_healthy : k_found;
+  std::optional<Session> session;
+  const auto world = world_from([](const char* name) { return std::getenv(name); });
+  if (!world) {
+    complain(session, world.error().text);
+    return k_cannot;
   }
-  if (auto opened = open_weights(*session); !opened) return complain(&*session, opened.error());
-  if (options.guard.dry_run) return k_healthy;
-  const auto outcome = train(*session, store, wants_stop);
-  if (!outcome) return complain(&*session, outcome.error());
-  return conclude(*session, store, *outcome);
+  const std::int64_t threads = options.precision.threads;
+  at::set_num_threads(threads > 0 ? static_cast<int>(threads) : usual_threads(*world));
+  seed_all(options.length.seed);
+  const auto group = join(options, *world);
+  if (!group) {
+    const bool same_for_all = group.error().code == ErrorCode::bad_usage;
+    if (world->rank == 0 || !same_for_all) complain(session, sanitize(group.error().text));
+    return k_cannot;
+  }
+  const Exit end = run_to_the_end(session, options, **group, wants_stop);
+  return leave(session, **group, end);
 }
 
 }  // namespace aplomb::train

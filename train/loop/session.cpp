@@ -19,7 +19,8 @@ Result<void> open_journal(Session& session, const CheckpointStore& store) {
   auto from = store.find(output.resume_from_checkpoint);
   if (!from) return tl::unexpected(from.error());
   session.resumed_from = *from;
-  JournalOptions how{output.output_dir, output.tensorboard, output.quiet, session.steps.total, -1};
+  JournalOptions how{output.output_dir, output.tensorboard, output.quiet, session.steps.total};
+  how.absent = !session.group->is_first();
   if (*from) {
     const auto state = read_training_state(**from + "/" + k_training_state_file);
     if (!state) return tl::unexpected(state.error());
@@ -33,6 +34,7 @@ Result<void> open_journal(Session& session, const CheckpointStore& store) {
 
 RunSizes sizes_of(const Session& session) {
   RunSizes sizes;
+  sizes.world = session.group->size();
   sizes.samples = session.data.train_samples;
   sizes.eval_samples = session.data.eval_samples;
   sizes.total_steps = session.steps.total;
@@ -57,10 +59,12 @@ TrainOptions in_force(const Session& session) {
   return options;
 }
 
-Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store) {
+Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store,
+                             Group& group) {
   Session session;
+  session.group = &group;
   session.options = options;
-  auto placement = choose_placement(options.precision);
+  auto placement = choose_placement(options.precision, group.world().local_rank);
   if (!placement) return tl::unexpected(placement.error());
   session.placement = std::move(*placement);
   allow_kernels(options.precision);
@@ -68,12 +72,19 @@ Result<Session> open_session(const TrainOptions& options, const CheckpointStore&
                                                                     : options.model.init_random);
   if (!config) return tl::unexpected(config.error());
   session.config = std::move(*config);
-  auto data = open_data(options, session.config.vocab_size, 0, 1);
+  const LengthFlags& length = options.length;
+  const std::int64_t ranks = group.size();
+  const std::int64_t rows = rows_of_a_pass(length, ranks);
+  if (length.batch_size % (rows * ranks) != 0) {
+    return fail(ErrorCode::bad_usage,
+                fmt::format("[options] --batch-size {} is no multiple of {} ranks times "
+                            "--per-device-train-batch-size {}",
+                            length.batch_size, ranks, rows));
+  }
+  auto data = open_data(options, session.config.vocab_size, group.rank(), ranks);
   if (!data) return tl::unexpected(data.error());
   session.data = std::move(*data);
-  const LengthFlags& length = options.length;
-  session.accumulation =
-      length.batch_size / std::min(length.batch_size, length.per_device_train_batch_size);
+  session.accumulation = length.batch_size / (rows * ranks);
   session.steps =
       step_counts(length, session.data.train->batches_per_epoch(), session.accumulation);
   if (auto opened = open_journal(session, store); !opened) return tl::unexpected(opened.error());
@@ -81,18 +92,21 @@ Result<Session> open_session(const TrainOptions& options, const CheckpointStore&
 }
 
 Result<void> introduce(Session& session) {
+  if (!session.group->is_first()) return {};
   Journal& journal = *session.journal;
   const TrainOptions options = in_force(session);
+  const std::int64_t ranks = session.group->size();
   journal.say(fmt::format("aplomb train {}: {} on {}, products in {} ({})", version(),
                           options.adapter.adapter_name, session.placement.device.str(),
                           session.placement.compute_name, session.placement.why));
   for (const std::string& each : session.data.notices) journal.say("data: " + each);
   journal.say(fmt::format(
-      "run: {} samples, {} held out; {} steps of {} samples ({} passes of {}); peak learning rate "
+      "run: {} samples, {} held out; {} steps of {} samples ({} passes of {}{}); peak learning "
+      "rate "
       "{:g}, {} steps of warm-up, then {}",
       session.data.train_samples, session.data.eval_samples, session.steps.total,
-      options.length.batch_size, session.accumulation,
-      options.length.batch_size / session.accumulation, options.optim.learning_rate,
+      options.length.batch_size, session.accumulation, rows_of_a_pass(options.length, ranks),
+      ranks > 1 ? fmt::format(" on each of {} ranks", ranks) : "", options.optim.learning_rate,
       options.optim.warmup_steps, options.optim.lr_scheduler_type));
   return write_synced(options.output.output_dir + "/train.yaml", options_yaml(options));
 }
@@ -100,10 +114,13 @@ Result<void> introduce(Session& session) {
 bool judge(Session& session) {
   const auto settings = canonical_settings(in_force(session), session.config, sizes_of(session));
   session.flops_per_token = flops_per_token(settings).value_or(0);
-  if (session.options.guard.no_check) return true;
+  if (session.options.guard.no_check || !session.group->is_first()) return true;
   const torch::Device& device = session.placement.device;
-  const double free_bytes = static_cast<double>(
-      device.is_cpu() ? available_bytes() : free_memory_bytes(device).value_or(0));
+  // The ranks of a machine share its memory; each has a GPU of its own.
+  const double free_bytes =
+      device.is_cpu()
+          ? static_cast<double>(available_bytes()) / session.group->world().local_size
+          : static_cast<double>(free_memory_bytes(device).value_or(0));
   const Forecast forecast = judge_before(settings, free_bytes);
   for (const Said& each : forecast.said) {
     if (each.severity >= Severity::warning) {
@@ -119,6 +136,7 @@ Result<void> open_weights(Session& session) {
   auto trainee = LlamaTrainee::open(session.options, session.placement);
   if (!trainee) return tl::unexpected(trainee.error());
   session.trainee = std::move(*trainee);
+  session.group->use(session.placement.device);
   session.journal->say(fmt::format("model: {}, {} of {} parameters train",
                                    session.config.architecture, session.trainee->trainable_count(),
                                    parameter_count(session.config)));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "train/dist/group.h"
 #include "train/loop/checkpoint_store.h"
 #include "train/loop/data_setup.h"
 #include "train/loop/journal.h"
@@ -16,6 +17,7 @@
 namespace aplomb::train {
 
 struct Session {
+  Group* group = &Group::alone();
   TrainOptions options;
   Placement placement;
   ModelConfig config;
@@ -29,7 +31,8 @@ struct Session {
 };
 
 /// All but the weights.
-Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store);
+Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store,
+                             Group& group = Group::alone());
 /// The options with what they left to be decided.
 TrainOptions in_force(const Session& session);
 /// Says what is about to be run, and leaves train.yaml.

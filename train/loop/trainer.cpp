@@ -7,6 +7,8 @@
 #include "core/text.h"
 #include "guard/trouble.h"
 #include "train/loop/machine.h"
+#include "train/loop/random_state.h"
+#include "train/text/shuffle.h"
 
 namespace aplomb::train {
 namespace {
@@ -33,6 +35,17 @@ DataPosition advance(DataPosition from, std::uint64_t steps, std::int64_t accumu
   return {from.epoch + step / per_epoch, step % per_epoch * accumulation};
 }
 
+std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedTensor& each : named) tensors.push_back(each.tensor);
+  return tensors;
+}
+
+/// Of what a rank draws in a step (dropout): other numbers on each, the same after a resume.
+std::uint64_t step_seed(std::uint64_t seed, std::int64_t step, int rank) {
+  return mixed(mixed(seed, static_cast<std::uint64_t>(step)), static_cast<std::uint64_t>(rank));
+}
+
 std::vector<NamedTensor> all_state(Trainee& trainee, Optimizer& optimizer) {
   std::vector<NamedTensor> all = trainee.trainable();
   for (NamedTensor& each : optimizer.state()) all.push_back(std::move(each));
@@ -53,6 +66,8 @@ constexpr double k_snapshot_share = 0.25;
 Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
     : parts_(parts),
       plan_(std::move(plan)),
+      group_(parts_.group),
+      buckets_(group_, tensors_of(parts_.trainee.trainable())),
       guard_(plan_.guard),
       scan_(plan_.threads),
       judge_({plan_.schedule.total_steps(), plan_.logging_steps, plan_.guard.max_norm,
@@ -63,24 +78,23 @@ Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
   if (plan_.snapshot_steps <= 0 || plan_.guard.rollback_retries == 0) return;
   snapshots_.emplace(all_state(parts_.trainee, parts_.optimizer));
   const std::uint64_t available = available_bytes();
-  if (available == 0 || static_cast<double>(snapshots_->bytes()) <
-                            k_snapshot_share * static_cast<double>(available)) {
-    return;
-  }
+  const double bytes = static_cast<double>(snapshots_->bytes());
+  const bool fits = available == 0 || bytes < k_snapshot_share * static_cast<double>(available);
+  if (group_.all(fits)) return;
   parts_.journal.say(fmt::format(
       "guard: no snapshots in memory: two of them take {}, {} is free; a rollback is not possible",
-      show_bytes(static_cast<double>(snapshots_->bytes())),
-      show_bytes(static_cast<double>(available))));
+      show_bytes(bytes), show_bytes(static_cast<double>(available))));
   snapshots_.reset();
 }
 
 Result<Outcome> Trainer::run() {
+  if (auto agreed = agree(); !agreed) return tl::unexpected(agreed.error());
   parts_.trainee.set_training(true);
   if (!ladder_.empty()) parts_.trainee.set_attention(ladder_.rung());
   window_begin_ = Clock::now();
   Ending ending = Ending::complete;
   while (step_ < plan_.schedule.total_steps()) {
-    if (plan_.wants_stop()) {
+    if (stops()) {
       ending = Ending::interrupted;
       break;
     }
@@ -127,9 +141,8 @@ Outcome Trainer::conclude(Ending ending) {
   return outcome;
 }
 
-Trainer::Pass Trainer::accumulate() {
+std::vector<TokenBatch> Trainer::draw(Pass& pass) {
   std::vector<TokenBatch> batches;
-  Pass pass;
   const std::int64_t passes = passes_of(parts_.data, plan_.accumulation);
   for (std::int64_t i = 0; i < passes; ++i) {
     batches.push_back(parts_.data.next());
@@ -138,19 +151,38 @@ Trainer::Pass Trainer::accumulate() {
     const auto& samples = batches.back().samples;
     pass.samples.insert(pass.samples.end(), samples.begin(), samples.end());
   }
+  double counts[] = {static_cast<double>(pass.counted), static_cast<double>(pass.tokens)};
+  group_.sum(counts);
+  pass.counted = static_cast<std::int64_t>(counts[0]);
+  pass.tokens = static_cast<std::int64_t>(counts[1]);
+  return batches;
+}
+
+Trainer::Pass Trainer::accumulate() {
+  Pass pass;
+  std::vector<TokenBatch> batches = draw(pass);
+  std::erase_if(batches, [](const TokenBatch& each) { return each.counted() == 0; });
   clear_gradients();
-  // Every token that counts weighs the same, however the micro-batches cut them up. A batch in
-  // which nothing counts has the loss 0 and no gradient.
+  if (!group_.is_alone()) seed_all(step_seed(plan_.seed, step_, group_.rank()));
+  // Every token that counts weighs the same, however micro-batches and ranks cut them up. A batch
+  // in which nothing counts has the loss 0 and no gradient.
   const double weight = 1.0 / static_cast<double>(std::max<std::int64_t>(pass.counted, 1));
   at::Tensor sum;
   for (const TokenBatch& batch : batches) {
-    if (batch.counted() == 0) continue;
+    group_.check();
     const at::Tensor loss = parts_.trainee.loss_sum(batch);
+    if (&batch == &batches.back()) buckets_.arm();
     (loss * (weight * loss_scale_)).backward();
     const at::Tensor part = loss.detach().to(at::kDouble);
     sum = sum.defined() ? sum + part : part;
   }
-  pass.loss = sum.defined() ? sum.item<double>() * weight : 0;
+  // Where nothing counts on any rank, there are no gradients either.
+  if (pass.counted > 0) buckets_.finish();
+  double ends[] = {sum.defined() ? sum.item<double>() : 0,
+                   !group_.is_alone() && plan_.wants_stop() ? 1.0 : 0.0};
+  group_.sum(ends);
+  stop_agreed_ = ends[1] > 0;
+  pass.loss = ends[0] * weight;
   return pass;
 }
 
@@ -161,7 +193,7 @@ bool Trainer::apply(const Pass& pass) {
   if (pass.counted > 0) judged.loss = pass.loss;
   judged.lr = factor * plan_.peak_lr;
   judged.loss_scale = loss_scale_;
-  judged.groups = scan_.read(parts_.trainee.trainable());
+  judged.groups = judged_gradients();
   const GuardVerdict verdict = guard_.step(judged);
   grad_norm_ = verdict.grad_norm;
   loss_scale_ = verdict.loss_scale;
@@ -204,17 +236,6 @@ void Trainer::tell(const GuardVerdict& verdict) {
   parts_.journal.say("guard: a few of these find the loss scale; more stand in train.log");
 }
 
-/// Which samples the batch was made of: the first place to look at when it was a bad one.
-std::string Trainer::batch_of(const Pass& pass) const {
-  constexpr std::size_t k_most = 16;
-  std::string text = "guard: its samples:";
-  for (std::size_t i = 0; i < std::min(pass.samples.size(), k_most); ++i)
-    text += " " + plan_.where(pass.samples[i]);
-  if (pass.samples.size() > k_most)
-    text += fmt::format(" and {} more", pass.samples.size() - k_most);
-  return text;
-}
-
 void Trainer::roll_back(const GuardVerdict& verdict) {
   const auto data = snapshots_ ? snapshots_->restore(verdict.rollback_step) : std::nullopt;
   if (!data) {
@@ -232,7 +253,7 @@ void Trainer::roll_back(const GuardVerdict& verdict) {
   if (const auto found = parts_.data.seek(next); !found) parts_.journal.warn(found.error().text);
   // Checkpoints of the steps that are taken back hold what went wrong.
   for (const std::int64_t each : parts_.store.steps()) {
-    if (each > step_) parts_.store.remove(each);
+    if (each > step_ && group_.is_first()) parts_.store.remove(each);
   }
   saved_at_ = std::min(saved_at_, step_);
   if (best_step_ > step_) best_step_ = -1;
@@ -306,21 +327,22 @@ std::optional<double> Trainer::evaluate() {
   if (parts_.eval == nullptr) return std::nullopt;
   const auto began = Clock::now();
   parts_.trainee.set_training(false);
-  double sum = 0;
-  std::int64_t counted = 0;
+  double totals[] = {0, 0};  // loss, tokens
   {
     const at::NoGradGuard no_gradients;
     (void)parts_.eval->seek({});  // its first batch always can be had
     for (std::int64_t i = 0; i < parts_.eval->batches_per_epoch(); ++i) {
       const TokenBatch batch = parts_.eval->next();
       if (batch.counted() == 0) continue;
-      sum += parts_.trainee.loss_sum(batch).item<double>();
-      counted += batch.counted();
+      group_.check();
+      totals[0] += parts_.trainee.loss_sum(batch).item<double>();
+      totals[1] += static_cast<double>(batch.counted());
     }
   }
+  group_.sum(totals);
   parts_.trainee.set_training(true);
   evaluated_at_ = step_;
-  const double loss = sum / static_cast<double>(std::max<std::int64_t>(counted, 1));
+  const double loss = totals[0] / std::max(totals[1], 1.0);
   if (!first_eval_loss_) first_eval_loss_ = loss;
   last_eval_loss_ = loss;
   ++evals_since_best_;

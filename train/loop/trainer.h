@@ -6,6 +6,10 @@
 ///     Trainer trainer(parts, plan);
 ///     if (resumed) trainer.resume(path);
 ///     Result<Outcome> outcome = trainer.run();
+///
+/// With several ranks each has a Trainer, a stream of its part of the data, and the same plan. What
+/// decides (loss, norms, verdicts, evaluations, the wish to stop) is the same on all of them; rank
+/// 0 alone writes. Throws GroupLost where one of them is gone.
 
 #include <aplomb/guard.h>
 
@@ -16,6 +20,8 @@
 #include <string>
 
 #include "guard/trouble.h"
+#include "train/dist/gradient_buckets.h"
+#include "train/dist/group.h"
 #include "train/loop/attention_ladder.h"
 #include "train/loop/checkpoint_store.h"
 #include "train/loop/gradients.h"
@@ -37,6 +43,7 @@ struct TrainerParts {
   BatchStream* eval = nullptr;  ///< null: nothing is held out
   Journal& journal;
   const CheckpointStore& store;
+  Group& group = Group::alone();
 };
 
 struct TrainerPlan {
@@ -60,6 +67,7 @@ struct TrainerPlan {
   double peak_flops = 0;       ///< of all devices together
   /// Memory of the accelerator that is held; nothing on CPUs.
   std::function<std::optional<std::uint64_t>()> device_memory = {};
+  std::uint64_t seed = 0;  ///< with several ranks: of each rank's and step's random numbers
   /// Where a sample stands in the user's files; empty: not told.
   std::function<std::string(std::uint64_t)> where = {};
   /// Told of every record that the journal gets; may be empty.
@@ -102,10 +110,17 @@ class Trainer {
     std::vector<std::uint64_t> samples;
   };
   Pass accumulate();
+  /// The next micro-batches of this rank, counted over all ranks.
+  std::vector<TokenBatch> draw(Pass& pass);
+  /// Before the first step: are all ranks in the same run, with the same weights?
+  Result<void> agree();
+  bool stops() const { return group_.is_alone() ? plan_.wants_stop() : stop_agreed_; }
+  std::span<const GuardGroup> judged_gradients();
   /// Judges the gradients and acts: true where the optimizer took the step.
   bool apply(const Pass& pass);
   void roll_back(const GuardVerdict& verdict);
-  std::string batch_of(const Pass& pass) const;
+  std::string batch_of(const Pass& pass);
+  std::vector<std::uint64_t> samples_of_all(const Pass& pass);
   void clear_gradients();
   void log(const Pass& pass);
   std::optional<double> evaluate();
@@ -121,11 +136,15 @@ class Trainer {
 
   TrainerParts parts_;
   TrainerPlan plan_;
+  Group& group_;
+  GradientBuckets buckets_;
   Guard guard_;
   GradientScan scan_;
   LiveJudge judge_;
   AttentionLadder ladder_;
   std::optional<Snapshots> snapshots_;
+  std::vector<GuardGroup> shared_groups_;  ///< those of rank 0
+  bool stop_agreed_ = false;
   std::int64_t step_ = 0;
   double loss_scale_ = 1;
   bool calibrating_ = false;  ///< this step was left out to find the loss scale

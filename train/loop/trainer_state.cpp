@@ -15,6 +15,7 @@ TrainingState Trainer::state_now() const {
   state.total_steps = plan_.schedule.total_steps();
   state.data = parts_.data.position();
   state.data_fingerprint = parts_.data.fingerprint();
+  state.world = group_.size();
   state.loss_scale = loss_scale_;
   state.skipped_steps = skipped_;
   state.best_step = best_step_;
@@ -32,6 +33,10 @@ TrainingState Trainer::state_now() const {
 }
 
 Result<void> Trainer::save() {
+  if (!group_.is_first()) {  // rank 0 writes; where it cannot, it ends the run for all
+    saved_at_ = step_;
+    return {};
+  }
   const TrainingState state = state_now();
   const auto saved =
       parts_.store.save(step_, best_step_, [&](const std::string& folder) -> Result<void> {
@@ -53,6 +58,12 @@ Result<void> Trainer::save() {
 Result<void> Trainer::resume(const std::string& folder) {
   const auto state = read_training_state(folder + "/" + k_training_state_file);
   if (!state) return tl::unexpected(state.error());
+  if (state->world != group_.size()) {
+    return fail(ErrorCode::bad_usage,
+                fmt::format("[checkpoint] {}: written by {} ranks, this run has {}: resume with as "
+                            "many, or start anew from its weights",
+                            folder, state->world, group_.size()));
+  }
   if (state->data_fingerprint != parts_.data.fingerprint()) {
     return fail(ErrorCode::bad_usage,
                 fmt::format("[checkpoint] {}: the data, their order or the batches are others than "

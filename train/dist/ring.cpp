@@ -1,0 +1,122 @@
+#include "train/dist/ring.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+namespace aplomb::train {
+namespace {
+
+// What is added at a time: it stays in the second level of the cache.
+constexpr std::size_t k_slice_bytes = 256 * 1024;
+
+std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 8; }
+
+template <class T>
+void add_as(std::byte* to, const std::byte* from, std::size_t bytes) {
+  auto* sum = reinterpret_cast<T*>(to);
+  const auto* more = reinterpret_cast<const T*>(from);
+  for (std::size_t i = 0; i < bytes / sizeof(T); ++i) sum[i] += more[i];
+}
+
+void add(Element element, std::byte* to, const std::byte* from, std::size_t bytes) {
+  switch (element) {
+    case Element::f32:
+      return add_as<float>(to, from, bytes);
+    case Element::f64:
+      return add_as<double>(to, from, bytes);
+    case Element::i64:
+      return add_as<std::int64_t>(to, from, bytes);
+  }
+}
+
+Error gone(const char* which, int fault) {
+  const std::string why = fault == 0 ? "closed" : std::strerror(fault);
+  return {ErrorCode::not_readable,
+          std::string("[ranks] the connection to the ") + which + " rank: " + why};
+}
+
+bool again(int fault) { return fault == EAGAIN || fault == EWOULDBLOCK || fault == EINTR; }
+
+}  // namespace
+
+Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte> into,
+                            const std::function<void(std::size_t at, std::size_t bytes)>& arrived) {
+  std::size_t sent = 0, got = 0, added = 0;
+  while (sent < out.size() || got < into.size()) {
+    if (aborted_) return tl::unexpected(gone("next", ECONNABORTED));
+    pollfd wanted[2] = {{sent < out.size() ? next_.handle() : -1, POLLOUT, 0},
+                        {got < into.size() ? previous_.handle() : -1, POLLIN, 0}};
+    if (::poll(wanted, 2, -1) < 0 && errno != EINTR) return tl::unexpected(gone("next", errno));
+    if (wanted[0].revents != 0) {
+      const ssize_t n =
+          ::send(next_.handle(), out.data() + sent, out.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0 && !again(errno)) return tl::unexpected(gone("next", errno));
+      if (n > 0) sent += static_cast<std::size_t>(n);
+    }
+    if (wanted[1].revents == 0) continue;
+    // Without `arrived` straight to its place, else into the slice until that is full.
+    std::byte* to = arrived ? slice_.data() + (got - added) : into.data() + got;
+    const std::size_t room =
+        arrived ? std::min(into.size() - got, k_slice_bytes - (got - added)) : into.size() - got;
+    const ssize_t n = ::recv(previous_.handle(), to, room, MSG_DONTWAIT);
+    if (n == 0) return tl::unexpected(gone("previous", 0));
+    if (n < 0 && !again(errno)) return tl::unexpected(gone("previous", errno));
+    if (n < 0) continue;
+    got += static_cast<std::size_t>(n);
+    if (arrived && (got == into.size() || got - added == k_slice_bytes)) {
+      arrived(added, got - added);
+      added = got;
+    }
+  }
+  return {};
+}
+
+Result<void> Ring::sum(void* data, std::size_t count, Element element) {
+  const std::size_t width = bytes_of(element);
+  const std::size_t parts = static_cast<std::size_t>(size_);
+  std::span<std::byte> all(static_cast<std::byte*>(data), count * width);
+  const auto part = [&](int which) {
+    const std::size_t i = static_cast<std::size_t>((which % size_ + size_) % size_);
+    const std::size_t begin = count * i / parts * width, end = count * (i + 1) / parts * width;
+    return all.subspan(begin, end - begin);
+  };
+  slice_.resize(k_slice_bytes);
+  for (int round = 0; round + 1 < size_; ++round) {
+    const std::span<std::byte> into = part(rank_ - round - 1);
+    const auto done = exchange(part(rank_ - round), into, [&](std::size_t at, std::size_t bytes) {
+      add(element, into.data() + at, slice_.data(), bytes);
+    });
+    if (!done) return done;
+  }
+  for (int round = 0; round + 1 < size_; ++round) {
+    if (auto done = exchange(part(rank_ - round + 1), part(rank_ - round), {}); !done) return done;
+  }
+  return {};
+}
+
+Result<void> Ring::broadcast(void* data, std::size_t bytes, int root) {
+  const std::span<std::byte> all(static_cast<std::byte*>(data), bytes);
+  const bool receives = rank_ != root, sends = (rank_ + 1) % size_ != root;
+  for (std::size_t at = 0; at < bytes; at += k_slice_bytes) {
+    const std::span<std::byte> slice = all.subspan(at, std::min(k_slice_bytes, bytes - at));
+    if (receives) {
+      if (auto done = exchange({}, slice, {}); !done) return done;
+    }
+    if (!sends) continue;
+    if (auto done = exchange(slice, {}, {}); !done) return done;
+  }
+  return {};
+}
+
+void Ring::abort() noexcept {
+  aborted_ = true;
+  next_.shut_down();
+  previous_.shut_down();
+}
+
+}  // namespace aplomb::train

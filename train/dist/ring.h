@@ -1,0 +1,49 @@
+#pragma once
+/// Ring: sums over all ranks in host memory, over TCP. Each rank sends to the next and receives
+/// from the one before it.
+///
+/// Method: the array in as many parts as ranks; n-1 rounds in which parts travel and grow, n-1 in
+/// which the sums travel (reduce-scatter, all-gather): 2 (n-1)/n of the bytes go over each link,
+/// whatever n is. The order in which a part is summed is that of the ring from a fixed rank on, and
+/// every rank ends with the same bits: the ranks cannot drift apart, and a run can be repeated.
+///
+/// One call at a time. A call fails where a neighbour is gone, or once abort() was called (from any
+/// thread); after that every call does.
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/result.h"
+#include "train/dist/socket.h"
+
+namespace aplomb::train {
+
+enum class Element { f32, f64, i64 };
+
+class Ring {
+ public:
+  Ring(int rank, int size, Socket next, Socket previous)
+      : rank_(rank), size_(size), next_(std::move(next)), previous_(std::move(previous)) {}
+
+  /// In place, `count` elements.
+  Result<void> sum(void* data, std::size_t count, Element element);
+  /// The bytes of rank `root`, everywhere.
+  Result<void> broadcast(void* data, std::size_t bytes, int root);
+  void abort() noexcept;
+
+ private:
+  /// Sends and receives at the same time; `arrived` gets what came, in order, at most a slice a
+  /// call and whole elements. Without it the bytes go to `into`.
+  Result<void> exchange(std::span<const std::byte> out, std::span<std::byte> into,
+                        const std::function<void(std::size_t at, std::size_t bytes)>& arrived);
+
+  int rank_, size_;
+  Socket next_, previous_;
+  std::vector<std::byte> slice_;
+  std::atomic<bool> aborted_ = false;
+};
+
+}  // namespace aplomb::train
