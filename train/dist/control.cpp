@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 // A message: kind, status, length of the text, text.
 constexpr char k_failed = 'F', k_end = 'E';
-constexpr std::size_t k_head_bytes = 6, k_most_text = 16 * 1024;
+constexpr std::size_t k_head_bytes = 6, k_most_text = std::size_t{16} << 10U;
 // Messages are small: one that cannot be sent by then never will be.
 constexpr milliseconds k_send_patience{2000};
 

@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <limits>
 
 namespace aplomb::train {
 namespace {
 
 // What is added at a time: it stays in the second level of the cache.
-constexpr std::size_t k_slice_bytes = 256 * 1024;
+constexpr std::size_t k_slice_bytes = std::size_t{256} << 10U;
 
 std::size_t bytes_of(Element element) { return element == Element::f32 ? 4 : 8; }
 
@@ -44,34 +43,51 @@ bool again(int fault) { return fault == EAGAIN || fault == EWOULDBLOCK || fault 
 
 }  // namespace
 
-Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte> into,
-                            const std::function<void(std::size_t at, std::size_t bytes)>& arrived) {
+struct Ring::Transfer {
+  std::span<const std::byte> out;
+  std::span<std::byte> into;
+  const Arrived& arrived;
   std::size_t sent = 0, got = 0, added = 0;
-  while (sent < out.size() || got < into.size()) {
+};
+
+Result<void> Ring::send_some(Transfer& now) const {
+  const ssize_t n = ::send(next_.handle(), now.out.data() + now.sent, now.out.size() - now.sent,
+                           MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (n < 0 && !again(errno)) return tl::unexpected(gone("next", errno));
+  if (n > 0) now.sent += static_cast<std::size_t>(n);
+  return {};
+}
+
+/// Without `arrived` straight to its place, else into the slice until that is full.
+Result<void> Ring::receive_some(Transfer& now) {
+  const std::size_t held = now.got - now.added, left = now.into.size() - now.got;
+  std::byte* to = now.arrived ? slice_.data() + held : now.into.data() + now.got;
+  const std::size_t room = now.arrived ? std::min(left, k_slice_bytes - held) : left;
+  const ssize_t n = ::recv(previous_.handle(), to, room, MSG_DONTWAIT);
+  if (n == 0) return tl::unexpected(gone("previous", 0));
+  if (n < 0 && !again(errno)) return tl::unexpected(gone("previous", errno));
+  if (n < 0) return {};
+  now.got += static_cast<std::size_t>(n);
+  if (now.arrived && (now.got == now.into.size() || now.got - now.added == k_slice_bytes)) {
+    now.arrived(now.added, now.got - now.added);
+    now.added = now.got;
+  }
+  return {};
+}
+
+Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte> into,
+                            const Arrived& arrived) {
+  Transfer now{out, into, arrived};
+  while (now.sent < out.size() || now.got < into.size()) {
     if (aborted_) return tl::unexpected(gone("next", ECONNABORTED));
-    pollfd wanted[2] = {{sent < out.size() ? next_.handle() : -1, POLLOUT, 0},
-                        {got < into.size() ? previous_.handle() : -1, POLLIN, 0}};
+    pollfd wanted[2] = {{now.sent < out.size() ? next_.handle() : -1, POLLOUT, 0},
+                        {now.got < into.size() ? previous_.handle() : -1, POLLIN, 0}};
     if (::poll(wanted, 2, -1) < 0 && errno != EINTR) return tl::unexpected(gone("next", errno));
     if (wanted[0].revents != 0) {
-      const ssize_t n =
-          ::send(next_.handle(), out.data() + sent, out.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n < 0 && !again(errno)) return tl::unexpected(gone("next", errno));
-      if (n > 0) sent += static_cast<std::size_t>(n);
+      if (auto done = send_some(now); !done) return done;
     }
     if (wanted[1].revents == 0) continue;
-    // Without `arrived` straight to its place, else into the slice until that is full.
-    std::byte* to = arrived ? slice_.data() + (got - added) : into.data() + got;
-    const std::size_t room =
-        arrived ? std::min(into.size() - got, k_slice_bytes - (got - added)) : into.size() - got;
-    const ssize_t n = ::recv(previous_.handle(), to, room, MSG_DONTWAIT);
-    if (n == 0) return tl::unexpected(gone("previous", 0));
-    if (n < 0 && !again(errno)) return tl::unexpected(gone("previous", errno));
-    if (n < 0) continue;
-    got += static_cast<std::size_t>(n);
-    if (arrived && (got == into.size() || got - added == k_slice_bytes)) {
-      arrived(added, got - added);
-      added = got;
-    }
+    if (auto done = receive_some(now); !done) return done;
   }
   return {};
 }

@@ -35,10 +35,14 @@ class Ring {
   void abort() noexcept;
 
  private:
-  /// Sends and receives at the same time; `arrived` gets what came, in order, at most a slice a
-  /// call and whole elements. Without it the bytes go to `into`.
+  /// Gets what came, in order, at most a slice a call and whole elements.
+  using Arrived = std::function<void(std::size_t at, std::size_t bytes)>;
+  struct Transfer;
+  /// Sends and receives at the same time; what comes goes to `arrived` or, without it, to `into`.
   Result<void> exchange(std::span<const std::byte> out, std::span<std::byte> into,
-                        const std::function<void(std::size_t at, std::size_t bytes)>& arrived);
+                        const Arrived& arrived);
+  Result<void> send_some(Transfer& now) const;
+  Result<void> receive_some(Transfer& now);
 
   int rank_, size_;
   Socket next_, previous_;

@@ -71,7 +71,7 @@ std::string Trainer::batch_of(const Pass& pass) {
   for (std::size_t i = 0; i < std::min(samples.size(), k_most_samples); ++i)
     text += " " + plan_.where(samples[i]);
   if (samples.size() > k_most_samples)
-    text += fmt::format(" and {} more", samples.size() - k_most_samples_samples);
+    text += fmt::format(" and {} more", samples.size() - k_most_samples);
   return text;
 }
 
