@@ -39,6 +39,12 @@ Error gone(const char* which, int fault) {
           std::string("[ranks] the connection to the ") + which + " rank: " + why};
 }
 
+/// A rank that waits is woken for so many bytes, not for each packet.
+void wake_at(const Socket& socket, std::size_t bytes) {
+  const int least = static_cast<int>(bytes);
+  (void)::setsockopt(socket.handle(), SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+}
+
 bool again(int fault) { return fault == EAGAIN || fault == EWOULDBLOCK || fault == EINTR; }
 
 }  // namespace
@@ -78,6 +84,8 @@ Result<void> Ring::receive_some(Transfer& now) {
 Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte> into,
                             const Arrived& arrived) {
   Transfer now{out, into, arrived};
+  const bool large = into.size() > k_slice_bytes;
+  if (large) wake_at(previous_, k_slice_bytes);
   while (now.sent < out.size() || now.got < into.size()) {
     if (aborted_) return tl::unexpected(gone("next", ECONNABORTED));
     pollfd wanted[2] = {{now.sent < out.size() ? next_.handle() : -1, POLLOUT, 0},
@@ -88,6 +96,8 @@ Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte>
     }
     if (wanted[1].revents == 0) continue;
     if (auto done = receive_some(now); !done) return done;
+    // What is left has to be enough to be woken for.
+    if (large && into.size() - now.got < k_slice_bytes) wake_at(previous_, 1);
   }
   return {};
 }
