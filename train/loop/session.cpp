@@ -118,9 +118,8 @@ bool judge(Session& session) {
   const torch::Device& device = session.placement.device;
   // The ranks of a machine share its memory; each has a GPU of its own.
   const double free_bytes =
-      device.is_cpu()
-          ? static_cast<double>(available_bytes()) / session.group->world().local_size
-          : static_cast<double>(free_memory_bytes(device).value_or(0));
+      device.is_cpu() ? static_cast<double>(available_bytes()) / session.group->world().local_size
+                      : static_cast<double>(free_memory_bytes(device).value_or(0));
   const Forecast forecast = judge_before(settings, free_bytes);
   for (const Said& each : forecast.said) {
     if (each.severity >= Severity::warning) {
