@@ -164,10 +164,7 @@ Fault accumulation_sum() {
 /// What the last step left in .grad is there when the next one begins.
 Fault missing_zero_grad() {
   return make_code_fault(
-      {"diverge.missing-zero-grad",
-       "gradients are never reset",
-       {"diverge.missing-zero-grad", "diverge.no-zero-grad"},
-       "two names of one fault"},
+      {"diverge.missing-zero-grad", "gradients are never reset", {"diverge.missing-zero-grad"}},
       above_twin(1.5), GuardRole::nothing, "all gradients are of the same kind", [](LabRun& lab) {
         lab.options.optim.max_grad_norm = 0;
         auto kept = std::make_shared<std::vector<at::Tensor>>();
