@@ -1,207 +1,238 @@
 #!/usr/bin/env python3
-"""Learn which words speak for which cause: knowledge/reports/*.jsonl and labelled cases -> knowledge/words.yaml.
+"""Learn which words and which facts speak for which cause: knowledge/reports/*.jsonl and labelled cases -> knowledge/words.yaml.
 
-usage: learn_words.py [--write] [--folds N] [--also DIR ...] [--cases DIR ...]
+usage: learn_words.py --features BINARY [--also DIR ...] [--folds N] [--answers FILE] [--write]
 
-The reports were written for this purpose, a dozen for every cause from as many points of view, by people who had seen no
-case of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}. From them a softmax
-regression is fitted: one class a slug (a learning rate that is too high is one cause in every family), one feature a stemmed
-word or pair of neighbours that stands in three reports at least, 1/sqrt(features of the text) each, an L2 penalty on the
-weights. Weights that say next to nothing are left out. src/knowledge/word_book.cpp cuts texts into the same features.
---also takes folders of real cases (evidence/ and truth.json, as --cases) into the fit; of them only weights of words that
-three reports share are kept. docs/accuracy.md says which the weights in the tree were fitted with.
+BINARY is build/dev/report_features (a target of its own): the program's own reading of a report, as a list of features. A feature
+is a stemmed word, a pair of neighbours, or a fact that holds (`@said.loss.nonfinite`), so what is learnt stands on what the
+program makes out as well as on the words themselves.
 
-Printed: accuracy cross-validated by report, and for each --cases DIR (folders with evidence/ and truth.json) how often
-the words alone name the cause first and among three. --write writes the weights. Needs numpy.
+The reports in the tree were written for this purpose, a dozen for every cause from as many points of view, by people who had
+seen no case of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}. --also takes folders of
+real cases (evidence/ and truth.json); of them only weights of features that three reports share are kept.
+A softmax regression is fitted: one class a cause and one for runs in order; cases whose evidence does not suffice are left out (a
+class of their own made the others timid and the answers to them no more honest). Words and facts are scaled apart, 1/sqrt(number) each; an L2 penalty holds the weights; a real report counts twice
+a written one; a right answer beside the best one (`accept`) takes a part of the target. As there are fewer reports than features
+the fit runs over the reports (weights = features x what each report adds).
+
+Printed: accuracy cross-validated by case, --folds times with weights fitted without the cases that they judge.
+--answers writes what that gave for each case as JSON lines (case, probabilities), for tools/calibrate.py.
+--write writes the weights. Needs numpy. docs/accuracy.md says which folders the weights in the tree were fitted with.
 """
 import argparse
 import collections
 import json
 import pathlib
 import re
+import subprocess
+import tempfile
 
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEWEST_REPORTS = 3  # a feature of fewer is a name or chance
-PENALTY = 0.03  # of 0.01 to 0.15 the best by cross-validation
-LEAST_WEIGHT = 0.3  # below it a weight moves no ranking
-STEPS = 400  # until no ranking changes
-LARGEST_TEXT = 6000  # bytes of one artifact that are looked at; word_book.h has the same number
-
-SENTENCE = re.compile(rb"[\n!?;]+|\. ")
-ADDRESS = re.compile(rb"https?://\S+")
-TOKEN = re.compile(rb"[a-z][a-z0-9_']*|[0-9][0-9a-z.+-]*|[\xe4-\xe9][\x80-\xbf][\x80-\xbf]")
-ENDINGS = (b"ations", b"ation", b"ingly", b"ings", b"ing", b"edly", b"ed", b"ies", b"es", b"s", b"ly")
-TELLING_NUMBERS = {b"0", b"0.0", b"1", b"1.0", b"2", b"8", b"10", b"100", b"137", b"1800", b"65504"}
-POWER = re.compile(rb"\d+(\.\d+)?e([+-]?)\d+")
-NUMBER = b"#"
+PENALTY = 0.03
+SCALE = 2.0  # of the rows: with the penalty above the best of 1, 2 and 4 by cross-validation
+REAL = 2.0  # what a real report counts
+ACCEPTED = 0.5  # what all the other right answers count together
+LEAST_WEIGHT = 0.12  # below it a weight moves no ranking
+STEPS = 200  # until no ranking changes
+HEALTHY = "healthy"
 
 
-def stem(word):
-    for ending in ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+def known_causes():
+    texts = (path.read_text() for path in sorted((ROOT / "knowledge/causes").glob("*.yaml")))
+    return [cause for text in texts for cause in re.findall(r"^- id: (\S+)", text, re.M)]
 
 
-def number(token):
-    token = token.rstrip(b".+-")
-    if token in TELLING_NUMBERS:
-        return token
-    if token.startswith(b"0.69"):  # a loss of ln 2
-        return b"0.69"
-    power = POWER.fullmatch(token)
-    if power:
-        return b"#small" if power[2] == b"-" else b"#big"
-    return NUMBER
+class Report:
+    """One text or folder: where it lies, the causes that are right (with their parts), and its features."""
+
+    def __init__(self, path, name, right, real, learnt=True):
+        self.path, self.name, self.right, self.real, self.learnt = path, name, right, real, learnt
+        self.words, self.facts = [], []
 
 
-def tokens(sentence):
-    for found in TOKEN.findall(ADDRESS.sub(b" ", sentence)):
-        if found[:1].isdigit():
-            yield number(found)
-            continue
-        word = found.strip(b"_'")
-        yield stem(word)
-        if b"_" in word:
-            yield from (stem(part) for part in word.split(b"_") if len(part) > 1)
+def ids_of(slug, family, causes):
+    """The cause of that slug in its family, else in all of them."""
+    if f"{family}.{slug}" in causes:
+        return [f"{family}.{slug}"]
+    return [cause for cause in causes if cause.split(".")[-1] == slug]
 
 
-def features(text):
-    found = set()
-    for sentence in SENTENCE.split(text.encode()[:LARGEST_TEXT].lower()):
-        words = list(tokens(sentence))
-        found.update(word for word in words if word != NUMBER)
-        found.update(a + b" " + b for a, b in zip(words, words[1:]) if (a, b) != (NUMBER, NUMBER))
-    return found
+def written_reports(folder, causes):
+    for path in sorted((ROOT / "knowledge/reports").glob("*.jsonl")):
+        for number, line in enumerate(path.read_text().splitlines()):
+            report = json.loads(line)
+            place = folder / f"{path.stem}-{number}"
+            place.mkdir()
+            (place / "report.txt").write_text(report["text"] + "\n")
+            cause = report["cause"]
+            right = [HEALTHY] if cause == HEALTHY else ids_of(cause.split(".")[-1], cause.split(".")[0], causes)
+            if right:
+                yield Report(place, "", {each: 1 / len(right) for each in right}, False)
+
+
+def real_reports(folder, causes):
+    for path in sorted(pathlib.Path(folder).glob("*/truth.json")):
+        truth = json.loads(path.read_text())
+        family, right = truth["family"], collections.Counter()
+        if family == HEALTHY:
+            right[HEALTHY] = 1
+        else:
+            others = [slug for slug in truth.get("accept", []) if ids_of(slug, family, causes)]
+            parts = [(truth["cause"], 1.0), *((slug, ACCEPTED / len(others)) for slug in others)]
+            for slug, part in parts:
+                found = ids_of(slug, family, causes)
+                for cause in found:
+                    right[cause] += part / len(found)
+        if right:
+            whole = sum(right.values())
+            yield Report(path.parent / "evidence", str(path.parent), {k: v / whole for k, v in right.items()}, True,
+                         truth["enough_evidence"])
+
+
+def read_features(binary, reports):
+    paths = "".join(f"{report.path}\n" for report in reports)
+    done = subprocess.run([binary], input=paths, capture_output=True, text=True, check=True)
+    for report, line in zip(reports, done.stdout.splitlines(), strict=True):
+        features = json.loads(line)["features"]
+        report.facts = [feature for feature in features if feature.startswith("@")]
+        report.words = [feature for feature in features if not feature.startswith("@")]
+
+
+class Rows:
+    """Features of one kind as rows of a matrix, each 1/sqrt(known features) long."""
+
+    def __init__(self, texts):
+        count = collections.Counter(feature for text in texts for feature in text)
+        self.names = sorted(feature for feature, times in count.items() if times >= FEWEST_REPORTS)
+        self.index = {name: i for i, name in enumerate(self.names)}
+
+    def matrix(self, texts):
+        rows = numpy.zeros((len(texts), len(self.names)), numpy.float32)
+        for row, text in zip(rows, texts):
+            known = [self.index[feature] for feature in text if feature in self.index]
+            row[known] = SCALE**0.5 * len(known) ** -0.5 if known else 0
+        return rows
 
 
 class Model:
-    """Softmax regression over sets of features, fitted by Nesterov's accelerated gradient."""
+    """Softmax regression fitted by Nesterov's accelerated gradient."""
 
-    def __init__(self, texts, causes):
-        count = collections.Counter(word for text in texts for word in text)
-        self.words = sorted(word for word, times in count.items() if times >= FEWEST_REPORTS)
-        self.causes = sorted(set(causes))
-        self.index = {word: i for i, word in enumerate(self.words)}
-        rows = numpy.stack([self.row(text) for text in texts])
-        target = numpy.zeros((len(texts), len(self.causes)), numpy.float32)
-        target[numpy.arange(len(texts)), [self.causes.index(cause) for cause in causes]] = 1
-        self.reports = [causes.count(cause) for cause in self.causes]
-        self.fit(numpy.hstack([rows, numpy.ones((len(rows), 1), numpy.float32)]), target)
+    def __init__(self, reports, classes):
+        self.classes = classes
+        self.kinds = [Rows([r.words for r in reports]), Rows([r.facts for r in reports])]
+        rows = self.rows(reports)
+        target = numpy.zeros((len(reports), len(classes)), numpy.float32)
+        for row, report in zip(target, reports):
+            for cause, part in report.right.items():
+                row[classes.index(cause)] = part
+        counts = numpy.array([REAL if report.real else 1 for report in reports], numpy.float32)
+        added = self.fit(rows @ rows.T, target, counts)
+        self.weights = rows.T @ added
+        self.weights[abs(self.weights) < LEAST_WEIGHT] = 0
 
-    def row(self, text):
-        row = numpy.zeros(len(self.words), numpy.float32)
-        known = [self.index[word] for word in text if word in self.index]
-        row[known] = len(known) ** -0.5 if known else 0
-        return row
+    def rows(self, reports):
+        return numpy.hstack([self.kinds[0].matrix([r.words for r in reports]),
+                             self.kinds[1].matrix([r.facts for r in reports])])
 
-    def fit(self, rows, target):
-        penalty = numpy.full((rows.shape[1], 1), PENALTY, numpy.float32)
-        penalty[-1] = 0
-        # The curvature of softmax is at most half that of the squares of the rows.
-        probe = numpy.ones(rows.shape[1], numpy.float32)
-        for _ in range(12):
-            probe = rows.T @ (rows @ probe)
-            probe /= numpy.linalg.norm(probe)
-        step = 1 / (0.5 * numpy.linalg.norm(rows.T @ (rows @ probe)) + PENALTY)
-        weights = ahead = numpy.zeros((rows.shape[1], target.shape[1]), numpy.float32)
+    def fit(self, products, target, counts):
+        """What each report adds to the weights of its features; sets the bias, which no penalty holds."""
+        probe = numpy.ones(len(target), numpy.float32)
+        for _ in range(12):  # the curvature of softmax is at most half that of the squares of the rows
+            probe = products @ (counts * probe) + (counts * probe).sum()
+            curvature = numpy.linalg.norm(probe)
+            probe /= curvature
+        step = 1 / (0.5 * curvature + PENALTY)
+        added = ahead = numpy.zeros_like(target)
+        self.bias = bias = numpy.zeros(target.shape[1], numpy.float32)
         for i in range(STEPS):
-            scores = rows @ ahead
+            scores = products @ ahead + bias
             scores = numpy.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)
-            new = ahead - step * (rows.T @ (scores - target) + penalty * ahead)
-            ahead = new + i / (i + 3) * (new - weights)
-            weights = new
-        self.bias = weights[-1]
-        self.weights = numpy.where(abs(weights[:-1]) > LEAST_WEIGHT, weights[:-1], 0)
+            error = (scores - target) * counts[:, None]
+            new, new_bias = ahead - step * (error + PENALTY * ahead), bias - step * error.sum(axis=0)
+            ahead = new + i / (i + 3) * (new - added)
+            bias = new_bias + i / (i + 3) * (new_bias - self.bias)
+            added, self.bias = new, new_bias
+        return added
 
-    def ranked(self, text):
-        """The causes, likeliest first."""
-        scores = self.row(text) @ self.weights + self.bias
-        return [self.causes[i] for i in numpy.argsort(-scores) if self.causes[i] != "healthy"]
+    def log_probabilities(self, reports):
+        scores = self.rows(reports) @ self.weights + self.bias
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores - numpy.log(numpy.exp(scores).sum(axis=1, keepdims=True))
 
     def write(self, path):
         lines = ["# Made by tools/learn_words.py from knowledge/reports/*.jsonl and labelled cases (docs/accuracy.md).",
-                 "# A weight is in hundredths of a nat: `word: cause:weight ...`, causes numbered from 0.",
-                 "causes: [" + ", ".join(self.causes) + "]",
+                 "# A weight is in hundredths of a nat: `feature: cause:weight ...`, causes numbered from 0.",
+                 "causes: [" + ", ".join(self.classes) + "]",
                  "bias: [" + ", ".join(f"{round(100 * float(b))}" for b in self.bias) + "]",
-                 "# A cause that stands in several families has more reports: its head start is taken back.",
-                 "reports: [" + ", ".join(map(str, self.reports)) + "]",
                  "words:"]
-        for word, row in zip(self.words, self.weights):
+        for name, row in zip(self.kinds[0].names + self.kinds[1].names, SCALE**0.5 * self.weights):
             told = " ".join(f"{i}:{round(100 * float(row[i]))}" for i in numpy.flatnonzero(row))
             if told:
-                lines.append(f'  "{word.decode()}": "{told}"')
+                lines.append(f'  "{name}": "{told}"')
         path.write_text("\n".join(lines) + "\n")
 
 
-def read_reports():
-    reports = [json.loads(line) for path in sorted((ROOT / "knowledge/reports").glob("*.jsonl"))
-               for line in path.read_text().splitlines()]
-    return [features(report["text"]) for report in reports], [report["cause"].split(".")[-1] for report in reports]
-
-
-def read_cases(folder):
-    """(truth, features of its evidence) of each case in a folder."""
-    for path in sorted(pathlib.Path(folder).glob("*/truth.json")):
-        found = set()
-        for artifact in sorted((path.parent / "evidence").rglob("*")):
-            if artifact.suffix in (".txt", ".md", ".log", ".out", ".err", ".py", "") and artifact.is_file():
-                found |= features(artifact.read_text(errors="replace"))
-        yield json.loads(path.read_text()), found
-
-
-def add_cases(folder, texts, causes):
-    known = set(causes)
-    for truth, found in read_cases(folder):
-        cause = "healthy" if truth["family"] == "healthy" else truth["cause"]
-        if found and cause in known:
-            texts.append(found)
-            causes.append(cause)
-
-
-def cross_validate(texts, causes, folds):
-    right = 0
-    fold = numpy.random.default_rng(0).integers(folds, size=len(texts))
+def held_out(reports, classes, folds):
+    """For each real report its log-probabilities by weights that were fitted without it."""
+    fold = numpy.random.default_rng(0).integers(folds, size=len(reports))
+    answers = {}
     for k in range(folds):
-        model = Model([t for t, f in zip(texts, fold) if f != k], [c for c, f in zip(causes, fold) if f != k])
-        right += sum(model.ranked(t)[0] == c for t, c, f in zip(texts, causes, fold) if f == k and c != "healthy")
-    print(f"reports: {right / sum(c != 'healthy' for c in causes):.3f} of {len(texts)}, cross-validated in {folds} folds")
+        judged = [r for r, f in zip(reports, fold) if f == k and r.real]
+        model = Model([r for r, f in zip(reports, fold) if r.learnt and (f != k or not r.real)], classes)
+        answers |= dict(zip((r.name for r in judged), model.log_probabilities(judged)))
+    return answers
 
 
-def score(model, folder):
-    first = three = cases = 0
-    for truth, found in read_cases(folder):
-        if truth["family"] == "healthy" or not truth["enough_evidence"]:
+def show(reports, answers, classes):
+    tally = collections.Counter()
+    for report in reports:
+        if not (report.real and report.learnt):
             continue
-        right = {truth["cause"], *truth.get("accept", [])}
-        ranked = model.ranked(found)
-        cases += 1
-        first += ranked[0] in right
-        three += bool(right & set(ranked[:3]))
-    print(f"{folder}: {cases} cases, first {first / cases:.3f}, among three {three / cases:.3f}")
+        ranked = [classes[i] for i in numpy.argsort(-answers[report.name])]
+        if HEALTHY in report.right:
+            tally["healthy"] += 1
+            tally["heard"] += ranked[0] == HEALTHY
+            continue
+        right = {cause.split(".")[-1] for cause in report.right}
+        slugs = list(dict.fromkeys(c.split(".")[-1] for c in ranked if c != HEALTHY))
+        tally["cases"] += 1
+        tally["first"] += slugs[0] in right
+        tally["three"] += bool(right & set(slugs[:3]))
+        tally["called healthy"] += ranked[0] == HEALTHY
+    cases = max(1, tally["cases"])
+    print(f"{tally['cases']} cases: first {tally['first'] / cases:.3f}, among three {tally['three'] / cases:.3f}, called healthy "
+          f"{tally['called healthy']}; healthy heard {tally['heard']} of {tally['healthy']}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--features", required=True)
     parser.add_argument("--also", nargs="*", default=[])
-    parser.add_argument("--cases", nargs="*", default=[])
+    parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--answers", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    texts, causes = read_reports()
-    for folder in options.also:
-        add_cases(folder, texts, causes)
+    causes = known_causes()
+    classes = [*causes, HEALTHY]
+    with tempfile.TemporaryDirectory() as folder:
+        reports = list(written_reports(pathlib.Path(folder), causes))
+        for real in options.also:
+            reports += real_reports(real, causes)
+        read_features(options.features, reports)
     if options.folds > 1:
-        cross_validate(texts, causes, options.folds)
-    model = Model(texts, causes)
-    kept = int(numpy.count_nonzero(model.weights))
-    print(f"{len(texts)} reports, {len(model.causes)} causes, {len(model.words)} words and pairs, {kept} weights")
-    for folder in options.cases:
-        score(model, folder)
+        answers = held_out(reports, classes, options.folds)
+        show(reports, answers, classes)
+        if options.answers:
+            told = ({"case": name, "classes": classes, "log": [round(float(x), 3) for x in row]} for name, row in answers.items())
+            options.answers.write_text("".join(json.dumps(each) + "\n" for each in told))
     if options.write:
+        model = Model([report for report in reports if report.learnt], classes)
+        kept = int(numpy.count_nonzero(model.weights))
+        print(f"{len(reports)} reports, {len(classes)} classes, {sum(len(k.names) for k in model.kinds)} features, {kept} weights")
         model.write(ROOT / "knowledge/words.yaml")
 
 

@@ -116,7 +116,11 @@ Calibration read_calibration(element entry) {
           number("words", usual.words),
           number("words_most", usual.words_most),
           number("words_least", usual.words_least),
-          number("words_beside_metrics", usual.words_beside_metrics),
+          number("heard_words", usual.heard_words),
+          number("heard_floor", usual.heard_floor),
+          number("heard_temperature", usual.heard_temperature),
+          number("heard_unknown", usual.heard_unknown),
+          number("heard_healthy", usual.heard_healthy),
           number("specific_slope", usual.specific_slope),
           number("specific_offset", usual.specific_offset)};
 }

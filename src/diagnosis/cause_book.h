@@ -79,9 +79,14 @@ struct Calibration {
   double explains_none = -2;    ///< added when all of it was looked for and is absent
   double words = 0;       ///< nats added for each nat that the words of the texts speak for a cause
   double words_most = 1;  ///< and no more than so many for it,
-  double words_least = -1;          ///< nor fewer than so many against it
-  double words_beside_metrics = 1;  ///< of that, where metrics are there to judge by
-  double specific_slope = 1;        ///< of the told odds on the share's (diagnosis/temper.h)
+  double words_least = -1;  ///< nor fewer than so many against it
+  /// The same where the artifacts are texts that can be weighed as a whole: unbounded.
+  double heard_words = 1;
+  double heard_floor = -1;  ///< what the rules say at the least
+  double heard_temperature = 1;
+  double heard_unknown = 0;
+  double heard_healthy = 0;   ///< more for a run in order
+  double specific_slope = 1;  ///< of the told odds on the share's (diagnosis/temper.h)
   double specific_offset = 0;
 };
 

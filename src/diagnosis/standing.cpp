@@ -13,6 +13,8 @@ namespace {
 constexpr double k_likely = 0.5;
 /// From here on a cause is told even against metrics that look well.
 constexpr double k_sure = 0.9;
+/// From here on a text that nothing in it contradicts asks about a run in order.
+constexpr double k_calm = 0.5;
 /// Of a run with fewer samples than this in every series, what is missing may be anything.
 constexpr std::uint64_t k_scrap_samples = 8;
 /// From so many samples on, a run whose metrics show nothing is judged by them, not by its
@@ -149,6 +151,7 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
                           (samples >= k_plenty_samples && !explains_what_matters(first));
     if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
+  if (worst == Severity::note && ranking.healthy_probability >= k_calm) return Standing::healthy;
   // A profiler's trace shows the whole of a step: no cause in it means that none was found.
   if (worst == Severity::note) {
     return samples > 0 || has_trace(run) ? Standing::healthy : Standing::insufficient;

@@ -30,7 +30,7 @@ double told(double share, const Calibration& calibration) {
 }  // namespace
 
 void temper(Ranking& ranking, const Calibration& calibration) {
-  if (ranking.causes.empty()) return;
+  if (ranking.causes.empty() || ranking.heard) return;  // that competition is true to its shares
   RankedCause& first = ranking.causes.front();
   const double share = first.probability;
   if (share < k_noise || !has_evidence_of_its_own(first)) return;

@@ -3,13 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string>
 
 #include "core/text.h"
+#include "knowledge/word_book.h"
 
 namespace aplomb {
 namespace {
+
+using knowledge::WordBook;
 
 struct Candidate {
   RankedCause ranked;
@@ -34,17 +39,27 @@ bool is_yes(const Fact* fact) { return fact != nullptr && is_true(fact->value); 
 
 std::string_view slug_of(std::string_view id) { return id.substr(id.find('.') + 1); }
 
-/// What the words of the texts say of a cause, tempered: they never outweigh what was measured.
-double weight_of_words(const Fact* fact, const Calibration& calibration, bool told) {
+/// What the artifacts are: metrics; words, too few to be weighed; words that are weighed as a whole
+/// (diagnosis/word_facts.h). What is learnt from reports leads where there is nothing else.
+enum class Artifacts : std::uint8_t { metrics, few_words, words };
+
+double nats_of(const Fact* fact) {
   const double* nats = fact == nullptr ? nullptr : as_number(fact->value);
-  if (nats == nullptr) return 0;
-  const double share = told ? 1 : calibration.words_beside_metrics;
-  return std::clamp(calibration.words * share * *nats, calibration.words_least,
+  return nats == nullptr ? 0 : *nats;
+}
+
+/// What the words of the texts say of a cause. Beside metrics they never outweigh what was
+/// measured.
+double weight_of_words(const Fact* fact, const Calibration& calibration, Artifacts artifacts) {
+  if (artifacts == Artifacts::words) return calibration.heard_words * nats_of(fact);
+  return std::clamp(calibration.words * nats_of(fact), calibration.words_least,
                     calibration.words_most);
 }
 
 /// From here on words stand for the symptom that nobody named.
 constexpr double k_words_speak = 0.5;
+/// Of nats: below it (three times an even chance) a cause that nothing else names is not listed.
+constexpr double k_words_name = 1.1;
 
 /// The strongest thing that the cause explains, as a reason; or that all of it is absent.
 void weigh_explained(const Cause& cause, const Calibration& calibration, const FactTable& facts,
@@ -104,26 +119,37 @@ bool is_told(const FactTable& facts) {
   return samples == nullptr || *samples < k_series;
 }
 
-std::optional<Candidate> consider(const Cause& cause, const Calibration& calibration,
-                                  const FactTable& facts, const SeverityOf& severities, bool told) {
-  for (const Condition& needed : cause.needs) {
-    if (needed.holds(facts) == Truth::no) return std::nullopt;
-  }
-  Candidate candidate;
-  RankedCause& ranked = candidate.ranked;
-  const Fact* heard = facts.find("words." + std::string(slug_of(cause.id)));
-  const double words = weight_of_words(heard, calibration, told);
-  weigh_explained(cause, calibration, facts, severities, words, candidate);
-  for (const EvidenceRule& rule : cause.evidence) {
-    if (rule.when.holds(facts) == Truth::yes) ranked.reasons.push_back(reason(rule, facts));
-  }
-  const bool supported = std::any_of(ranked.reasons.begin(), ranked.reasons.end(),
-                                     [](const WeighedReason& why) { return why.weight > 0; });
-  if (!supported && words < k_words_speak) return std::nullopt;
-  if (words != 0)
-    ranked.reasons.push_back({std::string(k_words_reason), words, {}, heard->because});
-  ranked.log_odds = cause.prior;
-  for (const WeighedReason& why : ranked.reasons) ranked.log_odds += why.weight;
+/// Dumps, traces and checkpoints are measurements too, whatever is written beside them.
+bool holds_recordings(const FactTable& facts) {
+  constexpr std::array<std::string_view, 3> k_recordings = {"error.flight-recorder", "trace.any",
+                                                            "ckpt.tensors"};
+  return std::any_of(k_recordings.begin(), k_recordings.end(),
+                     [&](std::string_view name) { return is_yes(facts.find(name)); });
+}
+
+Artifacts artifacts_of(const FactTable& facts) {
+  if (!is_told(facts)) return Artifacts::metrics;
+  const bool heard = facts.find("words." + std::string(WordBook::k_healthy)) != nullptr;
+  return heard && !holds_recordings(facts) ? Artifacts::words : Artifacts::few_words;
+}
+
+bool is_supported(const RankedCause& ranked) {
+  return std::any_of(ranked.reasons.begin(), ranked.reasons.end(),
+                     [](const WeighedReason& why) { return why.weight > 0; });
+}
+
+/// What prior and rules say together. Who writes a report leaves much out, so where words lead a
+/// cause is not refuted by what no rule found, nor by a kind of trouble that no rule heard named.
+double log_odds_of_rules(const Cause& cause, const RankedCause& ranked,
+                         const Calibration& calibration, Artifacts artifacts) {
+  double log_odds = cause.prior;
+  for (const WeighedReason& why : ranked.reasons) log_odds += why.weight;
+  if (artifacts != Artifacts::words) return log_odds;
+  return is_supported(ranked) ? std::max(log_odds, calibration.heard_floor)
+                              : calibration.heard_floor;
+}
+
+void complete(const Cause& cause, const FactTable& facts, RankedCause& ranked) {
   std::stable_sort(
       ranked.reasons.begin(), ranked.reasons.end(),
       [](const WeighedReason& a, const WeighedReason& b) { return a.weight > b.weight; });
@@ -134,6 +160,32 @@ std::optional<Candidate> consider(const Cause& cause, const Calibration& calibra
   ranked.remedies = applying(cause.remedies, facts);
   ranked.verify = fill_in(cause.verify, facts);
   ranked.references = cause.references;
+}
+
+std::optional<Candidate> consider(const Cause& cause, const Calibration& calibration,
+                                  const FactTable& facts, const SeverityOf& severities,
+                                  Artifacts artifacts) {
+  const bool leads = artifacts == Artifacts::words;
+  const bool out_of_question =
+      std::any_of(cause.needs.begin(), cause.needs.end(),
+                  [&](const Condition& needed) { return needed.holds(facts) == Truth::no; });
+  const Fact* heard = facts.find("words." + cause.id);
+  const double words = weight_of_words(heard, calibration, artifacts);
+  const bool named = leads ? nats_of(heard) >= k_words_name : words >= k_words_speak;
+  if (out_of_question && !(leads && named)) return std::nullopt;
+  Candidate candidate;
+  RankedCause& ranked = candidate.ranked;
+  if (!out_of_question) {
+    weigh_explained(cause, calibration, facts, severities, leads ? 0 : words, candidate);
+    for (const EvidenceRule& rule : cause.evidence) {
+      if (rule.when.holds(facts) == Truth::yes) ranked.reasons.push_back(reason(rule, facts));
+    }
+  }
+  if (!is_supported(ranked) && !named) return std::nullopt;
+  ranked.log_odds = log_odds_of_rules(cause, ranked, calibration, artifacts) + words;
+  if (words != 0)
+    ranked.reasons.push_back({std::string(k_words_reason), words, heard->evidence, heard->because});
+  complete(cause, facts, ranked);
   return candidate;
 }
 
@@ -167,35 +219,63 @@ void keep_best_of_each(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
+namespace {
+
+double temperature_of(const Calibration& calibration, Artifacts artifacts) {
+  switch (artifacts) {
+    case Artifacts::metrics:
+      return calibration.temperature;
+    case Artifacts::few_words:
+      return calibration.told_temperature;
+    case Artifacts::words:
+      return calibration.heard_temperature;
+  }
+  return 1;
+}
+
+/// Log-odds of a cause that the book does not hold, and of a run in order.
+double log_odds_of_unknown(const Calibration& calibration, const FactTable& facts,
+                           const SeverityOf& severities, Artifacts artifacts) {
+  const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
+  const bool asked = is_yes(facts.find("said.asks_normal"));
+  const double calm = (calm_run ? calibration.healthy : 0) + (asked ? calibration.asks_normal : 0);
+  if (artifacts == Artifacts::words) return calibration.heard_unknown + calm;
+  const double fine = weight_of_words(facts.find("words.healthy"), calibration, artifacts);
+  return (artifacts == Artifacts::metrics ? calibration.unknown : calibration.told_unknown) + calm +
+         std::max(fine, 0.0);
+}
+
+}  // namespace
+
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities) {
-  const bool told = is_told(facts);
+  const Artifacts artifacts = artifacts_of(facts);
   std::vector<Candidate> candidates;
   for (const Cause& cause : book.causes) {
-    if (auto candidate = consider(cause, book.calibration, facts, severities, told)) {
+    if (auto candidate = consider(cause, book.calibration, facts, severities, artifacts)) {
       candidates.push_back(std::move(*candidate));
     }
   }
   keep_best_of_each(candidates);
-  const double temperature =
-      told ? book.calibration.told_temperature : book.calibration.temperature;
+  const double temperature = temperature_of(book.calibration, artifacts);
   const auto mass = [&](double log_odds) {
     return std::exp(std::clamp(log_odds / temperature, -50.0, 50.0));
   };
-  const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
-  const bool asked = is_yes(facts.find("said.asks_normal"));
-  const double fine = weight_of_words(facts.find("words.healthy"), book.calibration, told);
-  const double calm = std::max(fine, 0.0) + (calm_run ? book.calibration.healthy : 0) +
-                      (asked ? book.calibration.asks_normal : 0);
+  const bool heard = artifacts == Artifacts::words;
+  const double healthy =
+      heard ? mass(book.calibration.heard_healthy +
+                   weight_of_words(facts.find("words.healthy"), book.calibration, artifacts))
+            : 0;
   const double unknown =
-      mass((told ? book.calibration.told_unknown : book.calibration.unknown) + calm);
+      mass(log_odds_of_unknown(book.calibration, facts, severities, artifacts)) + healthy;
   Ranking ranking;
+  ranking.heard = heard;
   for (const Candidate& candidate : candidates) {
     const double own = mass(candidate.ranked.log_odds);
     double all = unknown + own;
     for (const Candidate& other : candidates) {
       if (&other == &candidate) continue;
       const bool ahead = other.ranked.log_odds > candidate.ranked.log_odds;
-      if (ahead || compete(candidate, other)) all += mass(other.ranked.log_odds);
+      if (heard || ahead || compete(candidate, other)) all += mass(other.ranked.log_odds);
     }
     ranking.causes.push_back(candidate.ranked);
     ranking.causes.back().probability = own / all;
@@ -208,6 +288,7 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   double all = unknown;
   for (const RankedCause& cause : ranking.causes) all += mass(cause.log_odds);
   ranking.unknown_probability = unknown / all;
+  ranking.healthy_probability = healthy / all;
   return ranking;
 }
 

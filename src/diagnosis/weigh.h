@@ -5,6 +5,10 @@
 /// the conditions that hold. Causes compete with an explicit unknown cause by softmax; what
 /// explains none of the same things is another matter and lowers only the probability of causes
 /// behind it, so that a second fault does not hide the first.
+///
+/// Where the artifacts hold words and no metrics, what is learnt from reports leads (`heard_*` of
+/// knowledge/calibration.yaml): every cause competes with every other and with a run in order, and
+/// one is listed that no rule supports, or whose kind of trouble no rule heard named.
 
 #include <map>
 #include <string>
@@ -20,6 +24,8 @@ struct Ranking {
   std::vector<RankedCause>
       causes;  ///< most probable first; only those with a reason beyond their prior
   double unknown_probability = 1;
+  bool heard = false;              ///< what is learnt from reports led
+  double healthy_probability = 0;  ///< part of it: as far as words can tell, all is in order
 };
 
 /// Severity of what a fact stands for (a symptom or an event of the run), for the gain of

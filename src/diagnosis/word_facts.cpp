@@ -1,9 +1,11 @@
 #include "diagnosis/word_facts.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
+#include "core/text.h"
 #include "knowledge/word_book.h"
 
 namespace aplomb {
@@ -11,33 +13,88 @@ namespace {
 
 using knowledge::WordBook;
 
-std::vector<std::string> features_of(const Run& run) {
+using Places = std::unordered_map<std::string, std::vector<Origin>>;
+
+constexpr std::size_t k_longest_word = 24;  // of a value: longer ones are names or sentences
+constexpr std::size_t k_most_lines = 3;     // told for a cause
+
+/// One line of the artifact: its features are those of one line of the fact's value.
+void put_line(std::string_view line, const Origin& origin, Places& places) {
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(WordBook::k_between, at), line.size());
+    places.try_emplace(std::string(line.substr(at, end - at)), 1, origin);
+    at = end + 1;
+  }
+}
+
+void put_words(const Fact& fact, Places& places) {
+  const std::string* text = as_text(fact.value);
+  if (fact.name != WordBook::k_fact || text == nullptr) return;
+  std::size_t at = 0;
+  for (const Origin& origin : fact.evidence) {
+    const std::size_t end = std::min(text->find('\n', at), text->size());
+    put_line(std::string_view(*text).substr(at, end - at), origin, places);
+    at = std::min(end + 1, text->size());
+  }
+}
+
+void put_fact(const Fact& fact, Places& places) {
+  std::string feature = WordBook::k_fact_mark + fact.name;
+  const std::string* word = as_text(fact.value);
+  if (word != nullptr) {
+    if (fact.name == WordBook::k_fact || word->empty() || word->size() > k_longest_word) return;
+    feature.append("=").append(lower(*word));
+  } else if (const bool* holds = std::get_if<bool>(&fact.value); holds == nullptr || !*holds) {
+    return;
+  }
+  places.try_emplace(std::move(feature), fact.evidence);
+}
+
+Places places_of(const Run& run, const FactTable& facts) {
+  Places places;
+  for (const Fact& fact : run.facts) put_words(fact, places);
+  for (const Fact& fact : facts.all()) put_fact(fact, places);
+  return places;
+}
+
+std::vector<std::string> features_of(const Places& places) {
   std::vector<std::string> features;
-  for (const Fact& fact : run.facts) {
-    const std::string* text = fact.name == WordBook::k_fact ? as_text(fact.value) : nullptr;
-    if (text == nullptr) continue;
-    for (std::size_t at = 0; at < text->size();) {
-      const std::size_t end = std::min(text->find(WordBook::k_between, at), text->size());
-      features.push_back(text->substr(at, end - at));
-      at = end + 1;
+  features.reserve(places.size());
+  for (const auto& [feature, origins] : places) features.push_back(feature);
+  std::sort(features.begin(), features.end());
+  return features;
+}
+
+/// The verdict as a fact: what was heard, and where it stands.
+Fact fact_of(const WordBook::Verdict& verdict, const Places& places) {
+  Fact fact{"words." + std::string(verdict.cause), verdict.nats, {}, {}};
+  for (std::string_view word : verdict.words) {
+    const auto found = places.find(std::string(word));
+    if (word.front() == WordBook::k_fact_mark) word.remove_prefix(1);
+    fact.because += (fact.because.empty() ? "reports of this cause have in common: " : ", ");
+    fact.because += word;
+    if (found == places.end()) continue;
+    for (const Origin& origin : found->second) {
+      const bool known =
+          std::any_of(fact.evidence.begin(), fact.evidence.end(), [&](const Origin& held) {
+            return held.source == origin.source && held.offset == origin.offset;
+          });
+      if (!known && fact.evidence.size() < k_most_lines) fact.evidence.push_back(origin);
     }
   }
-  std::sort(features.begin(), features.end());
-  features.erase(std::unique(features.begin(), features.end()), features.end());
-  return features;
+  return fact;
 }
 
 }  // namespace
 
+std::vector<std::string> report_features(const Run& run, const FactTable& facts) {
+  return features_of(places_of(run, facts));
+}
+
 void add_word_facts(const Run& run, FactTable& facts) {
-  const std::vector<std::string> features = features_of(run);
-  if (features.empty()) return;
-  for (const auto& verdict : WordBook::instance().weigh(features)) {
-    std::string because = "stems of words that reports of this cause use:";
-    for (const std::string_view word : verdict.words) because.append(" ").append(word).append(",");
-    because.pop_back();
-    facts.set({"words." + std::string(verdict.cause), verdict.nats, std::move(because), {}});
-  }
+  const Places places = places_of(run, facts);
+  for (const auto& verdict : WordBook::instance().weigh(features_of(places)))
+    facts.set(fact_of(verdict, places));
 }
 
 }  // namespace aplomb

@@ -1,11 +1,20 @@
 #pragma once
-/// What the words of all texts of a run say together, as facts `words.<cause>` (slug without its
-/// family; `words.healthy`): the logarithm of its probability over its share of the reports
-/// (knowledge/word_book.h). Unknown where the texts are thin.
+/// What the words of all texts of a run and the facts that hold say together, as facts
+/// `words.<cause>` (`words.nan.lr-too-high`; `words.healthy`): the logarithm of its probability
+/// over an even chance (knowledge/word_book.h), with the lines that say most of it. Unknown where
+/// the texts are thin.
+
+#include <string>
+#include <vector>
 
 #include "diagnosis/diagnosis.h"
 
 namespace aplomb {
+
+/// The words of the texts of a run, and the facts that hold as features (`@said.loss.nonfinite`,
+/// `@precision.compute=fp16`); each once. Whether the book knows them or not: what is learnt from
+/// reports is learnt from these.
+std::vector<std::string> report_features(const Run& run, const FactTable& facts);
 
 void add_word_facts(const Run& run, FactTable& facts);
 

@@ -1,9 +1,9 @@
 #include "knowledge/word_book.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "knowledge/document.h"
 
@@ -35,9 +35,6 @@ WordBook::WordBook() {
   causes_ = texts_of(file, "causes");
   bias_ = numbers(list_of(file, "bias"), causes_.size());
   for (double& bias : bias_) bias *= static_cast<double>(k_hundredth);
-  share_ = numbers(list_of(file, "reports"), causes_.size());
-  const double all = std::accumulate(share_.begin(), share_.end(), 0.0);
-  for (double& share : share_) share = std::log(std::max(share, 1.0) / std::max(all, 1.0));
   simdjson::dom::object words;
   if (file.at_key("words").get(words) != simdjson::SUCCESS) return;
   words_.reserve(words.size());
@@ -62,24 +59,31 @@ WordBook::WordBook() {
 }
 
 std::vector<WordBook::Verdict> WordBook::weigh(const std::vector<std::string>& features) const {
-  std::vector<double> scores(causes_.size(), 0);
-  std::size_t known = 0;
+  // Words and facts are weighed apart: a long text has many words, and no fact counts less for it.
+  std::array<std::vector<double>, 2> scores;
+  std::array<std::size_t, 2> known{};
+  scores.fill(std::vector<double>(causes_.size(), 0));
   for (const std::string& feature : features) {
     const auto found = words_.find(feature);
     if (found == words_.end()) continue;
-    ++known;
+    const std::size_t kind = feature.front() == k_fact_mark ? 1 : 0;
+    ++known[kind];
     for (const Weight& weight : found->second)
-      scores[weight.cause] += static_cast<double>(weight.nats);
+      scores[kind][weight.cause] += static_cast<double>(weight.nats);
   }
-  if (known < k_fewest) return {};
-  const double each = 1 / std::sqrt(static_cast<double>(known));
-  for (std::size_t i = 0; i < scores.size(); ++i) scores[i] = scores[i] * each + bias_[i];
-  const double most = *std::max_element(scores.begin(), scores.end());
+  if (known[0] < k_fewest) return {};
+  std::vector<double> nats = bias_;
+  for (std::size_t kind = 0; kind < scores.size(); ++kind) {
+    const double each = 1 / std::sqrt(static_cast<double>(std::max<std::size_t>(known[kind], 1)));
+    for (std::size_t i = 0; i < nats.size(); ++i) nats[i] += scores[kind][i] * each;
+  }
+  const double most = *std::max_element(nats.begin(), nats.end());
   double all = 0;
-  for (const double score : scores) all += std::exp(score - most);
+  for (const double each : nats) all += std::exp(each - most);
+  const double even = std::log(static_cast<double>(nats.size()));
   std::vector<Verdict> verdicts;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    verdicts.push_back({causes_[i], scores[i] - most - std::log(all) - share_[i], {}});
+  for (std::size_t i = 0; i < nats.size(); ++i) {
+    verdicts.push_back({causes_[i], nats[i] - most - std::log(all) + even, {}});
     if (verdicts.back().nats > 0) verdicts.back().words = loudest(features, i);
   }
   return verdicts;

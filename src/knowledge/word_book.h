@@ -1,15 +1,16 @@
 #pragma once
-/// WordBook: which words speak for which cause (knowledge/words.yaml, learnt from written reports
-/// by tools/learn_words.py).
+/// WordBook: which words and which facts speak for which cause (knowledge/words.yaml, learnt from
+/// written reports and labelled public ones by tools/learn_words.py).
 ///
 ///     const auto words = knowledge::word_features("The loss goes to NaN after 300 steps.");
 ///     // "the", "los", "the los", "goe", ..., "los goe", ...  stems and pairs of neighbours
-///     for (const auto& [cause, nats] : WordBook::instance().weigh(words)) ...
+///     for (const auto& [cause, nats, loudest] : WordBook::instance().weigh(words)) ...
 ///
-/// A feature counts once, however often it stands in the text. `weigh` gives the logarithm of each
-/// cause's probability over its share of the reports: 0 says nothing, above 0 speaks for it. It
-/// answers nothing for a text of fewer than k_fewest known features. Safe from several threads.
-/// Cost: about 1 us a word, 100 us a report.
+/// A feature counts once, however often it stands in the text. What the program itself made out is
+/// a feature too: `@said.loss.nonfinite` is a fact that holds, `@precision.compute=fp16` one whose
+/// value is a word. `weigh` gives the logarithm of each cause's probability over an even chance: 0
+/// says nothing, above 0 speaks for it. It answers nothing for a text of fewer than k_fewest known
+/// words. Safe from several threads. Cost: about 1 us a word, 200 us a report.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,13 +31,15 @@ class WordBook {
   static constexpr std::string_view k_fact = "text.words";
   static constexpr char k_between = '|';
   static constexpr std::size_t k_largest_text = 6000;  ///< bytes of one artifact
-  static constexpr std::size_t k_fewest = 6;  ///< known features; fewer say where a text comes from
+  static constexpr std::size_t k_fewest = 6;  ///< known words; fewer say where a text comes from
                                               ///< and not what it tells
+  static constexpr char k_fact_mark = '@';
+  static constexpr std::string_view k_healthy = "healthy";  ///< a cause like the others, here
 
   struct Verdict {
-    std::string_view cause;  ///< slug without its family; `healthy`
+    std::string_view cause;  ///< `family.slug`; k_healthy
     double nats = 0;
-    std::vector<std::string_view> words;  ///< those that speak for it, loudest first
+    std::vector<std::string_view> words;  ///< features that speak for it, loudest first
   };
 
   static const WordBook& instance();
@@ -57,7 +60,6 @@ class WordBook {
 
   std::vector<std::string> causes_;
   std::vector<double> bias_;
-  std::vector<double> share_;  ///< of the reports, its logarithm
   std::unordered_map<std::string, std::vector<Weight>> words_;
 };
 

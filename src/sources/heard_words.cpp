@@ -1,31 +1,46 @@
 #include "sources/heard_words.h"
 
+#include <unordered_set>
+
+#include "core/text.h"
 #include "knowledge/word_book.h"
 
 namespace aplomb {
 
 using knowledge::WordBook;
 
-void HeardWords::keep(std::string_view line) {
-  if (head_.size() >= WordBook::k_largest_text) return;
-  head_.append(line.substr(0, WordBook::k_largest_text)) += '\n';
+void HeardWords::keep(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  if (head_.size() >= WordBook::k_largest_text || trim(line).empty()) return;
+  head_ += line.substr(0, WordBook::k_largest_text - head_.size());
+  places_.push_back({number, offset, head_.size()});
 }
 
 void HeardWords::finish(RunBuilder& build, SourceId source) {
-  if (lines_ > 0 && lines_ <= ClaimReader::k_account_lines) {
-    std::string known;
-    for (const std::string& feature : knowledge::word_features(head_)) {
-      if (!WordBook::instance().knows(feature)) continue;
-      if (!known.empty()) known += WordBook::k_between;
-      known += feature;
+  Fact fact{std::string(WordBook::k_fact), {}, "the words of the text", {}};
+  std::string told;
+  std::unordered_set<std::string> known;
+  std::size_t begin = 0;
+  if (lines_ > ClaimReader::k_account_lines) places_.clear();
+  for (const Place& place : places_) {
+    std::string fresh;
+    const std::string_view line = std::string_view(head_).substr(begin, place.end - begin);
+    for (const std::string& feature : knowledge::word_features(line)) {
+      if (!known.insert(feature).second) continue;
+      if (!fresh.empty()) fresh += WordBook::k_between;
+      fresh += feature;
     }
-    if (!known.empty())
-      build.fact({std::string(WordBook::k_fact),
-                  std::move(known),
-                  "the words of the text",
-                  {{source, 1, 0}}});
+    begin = place.end;
+    if (fresh.empty()) continue;
+    if (!told.empty()) told += '\n';
+    told += fresh;
+    fact.evidence.push_back({source, place.line, place.offset});
+  }
+  if (!told.empty()) {
+    fact.value = std::move(told);
+    build.fact(std::move(fact));
   }
   head_.clear();
+  places_.clear();
   lines_ = 0;
 }
 

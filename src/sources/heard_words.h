@@ -2,8 +2,11 @@
 /// HeardWords: the words of one artifact that somebody wrote, for WordBook (knowledge/word_book.h).
 ///
 ///     HeardWords words;
-///     while (...) words.line(line);
-///     words.finish(build, source);      // fact `text.words`: the features that the book knows
+///     while (...) words.line(line, number, offset);
+///     words.finish(build, source);      // fact `text.words`
+///
+/// The fact's value has one line for each line of the artifact that brings new words: its features,
+/// with WordBook::k_between between them; its evidence has their places, in the same order.
 ///
 /// As for claims, texts of at most k_account_lines lines count: the words of a longer one are the
 /// trainer's own. Keeps the head that the book looks at, nothing after so many lines.
@@ -11,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/run_builder.h"
 #include "sources/claims.h"
@@ -19,15 +23,21 @@ namespace aplomb {
 
 class HeardWords {
  public:
-  void line(std::string_view line) {
-    if (++lines_ <= ClaimReader::k_account_lines) keep(line);
+  void line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+    if (++lines_ <= ClaimReader::k_account_lines) keep(line, number, offset);
   }
   void finish(RunBuilder& build, SourceId source);
 
  private:
-  void keep(std::string_view line);
+  struct Place {
+    std::uint64_t line = 0;
+    std::uint64_t offset = 0;
+    std::size_t end = 0;  ///< of its text in `head_`
+  };
+  void keep(std::string_view line, std::uint64_t number, std::uint64_t offset);
 
   std::string head_;
+  std::vector<Place> places_;
   std::uint64_t lines_ = 0;
 };
 

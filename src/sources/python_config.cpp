@@ -50,7 +50,7 @@ class PythonConfigReader final : public Reader {
       if (!trim(line).starts_with('#'))
         apply_statements(hits.statements, line, true, number, at, sink);
       code.line(line, number, at);
-      words.line(line);
+      words.line(line, number, at);
       at = end + 1;
     }
     code.finish(build, source);

@@ -107,7 +107,7 @@ class SettingsTextReader final : public Reader {
       matcher.line(line, number, at, -1, build, source);
       claims.line(line, number, at);
       code.line(line, number, at);
-      words.line(line);
+      words.line(line, number, at);
       at = end + 1;
     }
     scanner.finish(build, source);

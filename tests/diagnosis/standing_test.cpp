@@ -79,6 +79,15 @@ TEST(Standing, WordsAloneAreNoTrouble) {
   EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words), Standing::warning);
 }
 
+TEST(Standing, AQuestionAboutARunInOrderIsHealthyUnlessSomethingIsSeen) {
+  Ranking calm = ranking({{"slow.a", 0.2}});
+  calm.healthy_probability = 0.6;
+  EXPECT_EQ(judge_standing({}, {}, calm), Standing::healthy);
+  EXPECT_EQ(judge_standing({}, {symptom("a", Severity::failed)}, calm), Standing::failed);
+  calm.healthy_probability = 0.4;
+  EXPECT_EQ(judge_standing({}, {}, calm), Standing::insufficient);
+}
+
 TEST(Headline, NamesWhatIsSeenAndHowSureTheCauseIs) {
   const aplomb::Run run = run_with_loss(k_falling);
   const std::vector<Symptom> symptoms = {symptom("loss jumps", Severity::unstable)};

@@ -49,6 +49,13 @@ TEST(Temper, ACauseThatOnlyExplainsASymptomKeepsItsShare) {
   EXPECT_DOUBLE_EQ(shared.causes[1].probability, 0.2);
 }
 
+TEST(Temper, SharesThatWereLearntAreToldAsTheyAre) {
+  Ranking heard = ranking(0.98, 0.01, k_own);
+  heard.heard = true;
+  temper(heard, calibration());
+  EXPECT_DOUBLE_EQ(heard.causes[0].probability, 0.98);
+}
+
 TEST(Temper, NeverCrossesOneHalf) {
   Ranking doubtful = ranking(0.45, 0.4, k_own);
   temper(doubtful, calibration());

@@ -53,6 +53,9 @@ TEST(Weigh, ACauseWithNothingBeyondItsPriorIsNotListed) {
 
 CauseBook book_of_words() {
   CauseBook book;
+  book.calibration.heard_words = 2;
+  book.calibration.heard_floor = -1;
+  book.calibration.heard_temperature = 1;
   book.calibration.words = 0.5;
   book.calibration.words_most = 1.5;
   book.calibration.words_least = -1;
@@ -64,7 +67,8 @@ CauseBook book_of_words() {
 TEST(Weigh, WordsMakeACandidateWithinBounds) {
   const CauseBook book = book_of_words();
   const auto log_odds = [&](double nats) {
-    const Ranking ranking = weigh_causes(book, facts_of({{"words.b", nats, "its words", {}}}), {});
+    const Ranking ranking =
+        weigh_causes(book, facts_of({{"words.nan.b", nats, "its words", {}}}), {});
     return ranking.causes.empty() ? std::nan("") : ranking.causes[0].log_odds;
   };
   EXPECT_NEAR(log_odds(2), -1 + 0.5 * 2, 1e-9) << "words stand for the symptom nobody named";
@@ -78,8 +82,8 @@ TEST(Weigh, WordsNeverOutweighWhatWasMeasured) {
   const Ranking ranking = weigh_causes(book,
                                        facts_of({{"loss.nonfinite", true, "", {}},
                                                  {"hot", true, "", {}},
-                                                 {"words.a", -40.0, "", {}},
-                                                 {"words.b", 1.0, "", {}}}),
+                                                 {"words.nan.a", -40.0, "", {}},
+                                                 {"words.nan.b", 1.0, "", {}}}),
                                        {{"loss.nonfinite", Severity::failed}});
   ASSERT_EQ(ranking.causes.size(), 2U);
   EXPECT_EQ(ranking.causes[0].id, "nan.a");
@@ -92,6 +96,53 @@ TEST(Weigh, WordsNeverOutweighWhatWasMeasured) {
     ASSERT_NE(words, each.reasons.end()) << "told among the reasons";
     EXPECT_EQ(words->weight, each.id == "nan.a" ? -1 : 0.5);
   }
+}
+
+/// A report that can be weighed as a whole: every cause has its nats.
+FactTable report(std::vector<Fact> more, double a, double b, double healthy) {
+  FactTable facts = facts_of(std::move(more));
+  facts.set({"words.nan.a", a, "", {}});
+  facts.set({"words.nan.b", b, "", {{0, 3, 40}}});
+  facts.set({"words.healthy", healthy, "", {}});
+  return facts;
+}
+
+TEST(Weigh, WhatIsLearntLeadsWhereThereIsNothingElse) {
+  const CauseBook book = book_of_words();
+  const Ranking ranking = weigh_causes(book, report({{"hot", true, "", {}}}, 0, 3, -5), {});
+  ASSERT_EQ(ranking.causes.size(), 2U);
+  EXPECT_TRUE(ranking.heard);
+  EXPECT_EQ(ranking.causes[0].id, "nan.b");
+  EXPECT_NEAR(ranking.causes[0].log_odds, -1 + 2 * 3, 1e-9) << "the floor, for no rule speaks";
+  EXPECT_NEAR(ranking.causes[1].log_odds, -1 - 1 + 3, 1e-9) << "no symptom was seen";
+  EXPECT_NEAR(ranking.causes[0].probability,
+              std::exp(5.0) / (std::exp(5.0) + std::exp(1.0) + 1 + std::exp(-10.0)), 1e-9);
+  ASSERT_FALSE(ranking.causes[0].reasons.empty());
+  ASSERT_EQ(ranking.causes[0].reasons[0].evidence.size(), 1U) << "the line that says so";
+  EXPECT_EQ(ranking.causes[0].reasons[0].evidence[0].line, 3U);
+}
+
+TEST(Weigh, WhatIsLearntOpensAKindOfTroubleThatNoRuleHeard) {
+  CauseBook book = book_of_words();
+  book.causes[1].needs = {*Condition::parse("incident.b")};
+  const Fact no{"incident.b", false, "", {}};
+  const Fact cold{"cold", true, "", {}};
+  Ranking ranking = weigh_causes(book, report({no, cold}, -2, 3, -5), {});
+  ASSERT_EQ(ranking.causes.size(), 1U);
+  EXPECT_EQ(ranking.causes[0].id, "nan.b");
+  for (const WeighedReason& why : ranking.causes[0].reasons)
+    EXPECT_EQ(why.when, k_words_reason) << "its rules stay out of the question";
+  EXPECT_TRUE(weigh_causes(book, report({no, cold}, -2, 1, -5), {}).causes.empty());
+  EXPECT_TRUE(weigh_causes(book, facts_of({no, cold}), {}).causes.empty());
+}
+
+TEST(Weigh, ARunInOrderCompetesWithTheCauses) {
+  const CauseBook book = book_of_words();
+  const Ranking calm = weigh_causes(book, report({}, 1.2, 0, 3), {});
+  EXPECT_GT(calm.healthy_probability, 0.9);
+  EXPECT_LE(calm.healthy_probability, calm.unknown_probability);
+  const Ranking broken = weigh_causes(book, report({}, 3, 0, 0), {});
+  EXPECT_LT(broken.healthy_probability, 0.1);
 }
 
 TEST(Weigh, UnknownFactsAddNothingAndAbsentOnesSpeakAgainst) {

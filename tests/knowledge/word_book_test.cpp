@@ -54,24 +54,41 @@ TEST(WordBook, HearsWhatNoRuleNames) {
   const std::string_view report =
       "After every epoch the validation accuracy drops while the training one is nearly perfect; "
       "I only have ninety pictures for each class.";
-  EXPECT_GT(nats_of(report, "too-little-data"), 1);
-  EXPECT_LT(nats_of(report, "rendezvous"), 0);
+  EXPECT_GT(nats_of(report, "overfit.too-little-data"), 1);
+  EXPECT_LT(nats_of(report, "hang.rendezvous"), 0);
 }
 
-TEST(WordBook, GivesProbabilitiesOverTheSharesOfTheReports) {
+TEST(WordBook, GivesProbabilitiesOverAnEvenChance) {
   const WordBook& book = WordBook::instance();
   const auto verdicts = book.weigh(word_features("it hangs at the first all reduce on two nodes"));
   ASSERT_EQ(verdicts.size(), book.causes().size());
-  // Of probabilities over shares no set is above 1 everywhere, nor below.
-  const auto above = [](const auto& verdict) { return verdict.nats > 0; };
-  EXPECT_TRUE(std::any_of(verdicts.begin(), verdicts.end(), above));
-  EXPECT_FALSE(std::all_of(verdicts.begin(), verdicts.end(), above));
-  for (const auto& verdict : verdicts) EXPECT_EQ(verdict.words.empty(), verdict.nats <= 0);
+  double all = 0;
+  for (const auto& verdict : verdicts) {
+    all += std::exp(verdict.nats) / static_cast<double>(verdicts.size());
+    EXPECT_EQ(verdict.words.empty(), verdict.nats <= 0);
+  }
+  EXPECT_NEAR(all, 1, 1e-9);
+}
+
+TEST(WordBook, AFactSpeaksBesideTheWords) {
+  std::vector<std::string> features =
+      word_features("my run on eight cards does not go on any more, what can I do about it");
+  const auto nats = [&] {
+    for (const auto& verdict : WordBook::instance().weigh(features))
+      if (verdict.cause == "oom.batch-too-large") return verdict.nats;
+    return std::nan("");
+  };
+  const double before = nats();
+  features.emplace_back("@error.cuda-oom");
+  ASSERT_TRUE(WordBook::instance().knows(features.back()));
+  EXPECT_GT(nats(), before + 1);
 }
 
 TEST(WordBook, AnswersNothingForAThinText) {
   EXPECT_TRUE(WordBook::instance().weigh(word_features("loss is nan")).empty());
   EXPECT_TRUE(WordBook::instance().weigh({}).empty());
+  EXPECT_TRUE(WordBook::instance().weigh(std::vector<std::string>(9, "@error.cuda-oom")).empty())
+      << "facts are no words";
   EXPECT_TRUE(
       WordBook::instance().weigh(word_features("qqq www eee rrr ttt yyy uuu iii ooo")).empty());
 }

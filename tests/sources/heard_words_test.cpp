@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "knowledge/word_book.h"
 #include "sources/reader_support.h"
 
@@ -10,26 +13,35 @@ namespace {
 
 using knowledge::WordBook;
 
-std::string words_of(std::string_view reader, std::string_view text) {
+std::vector<Fact> heard(std::string_view reader, std::string_view text) {
   const aplomb::Run run = test::read_with(reader, text, 1U << 20U, "reported.txt");
-  for (const Fact& fact : run.facts) {
-    if (fact.name == WordBook::k_fact) return '|' + *as_text(fact.value) + '|';
-  }
-  return {};
+  std::vector<Fact> facts;
+  for (const Fact& fact : run.facts)
+    if (fact.name == WordBook::k_fact) facts.push_back(fact);
+  return facts;
 }
 
-TEST(HeardWords, AreThoseOfNotesAndLogsThatTheBookKnows) {
+TEST(HeardWords, StandLineByLineWithTheirPlaces) {
   for (const char* reader : {"settings-text", "text-log"}) {
-    const std::string words = words_of(reader, "the loss is nan\nzzyzx\n");
-    EXPECT_NE(words.find("|nan|"), std::string::npos) << reader;
-    EXPECT_EQ(words.find("zzyzx"), std::string::npos) << reader;
+    const auto facts = heard(reader, "the loss\n\nthe loss\nthe loss is nan\n");
+    ASSERT_EQ(facts.size(), 1U) << reader;
+    EXPECT_EQ(*as_text(facts[0].value), "the|the los|los\nlos is|is|is nan|nan") << reader;
+    ASSERT_EQ(facts[0].evidence.size(), 2U) << "what a line repeats is not told again";
+    EXPECT_EQ(facts[0].evidence[0].line, 1U);
+    EXPECT_EQ(facts[0].evidence[1].line, 4U);
+    EXPECT_EQ(facts[0].evidence[1].offset, 19U);
   }
 }
 
 TEST(HeardWords, OfALongTextAreTheTrainersOwn) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += "the loss is nan\n";
-  EXPECT_EQ(words_of("text-log", text), "");
+  EXPECT_TRUE(heard("text-log", text).empty());
+}
+
+TEST(HeardWords, LookAtTheHeadOnly) {
+  const std::string text = std::string(WordBook::k_largest_text, '.') + "\nloss\n";
+  EXPECT_TRUE(heard("settings-text", text).empty());
 }
 
 }  // namespace

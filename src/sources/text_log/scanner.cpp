@@ -68,7 +68,7 @@ LogScanner::LogScanner(std::string_view head, RunBuilder& build, SourceId source
 }
 
 void LogScanner::line(const Line& line) {
-  if (reading_ == Reading::all) words_.line(line.text);
+  if (reading_ == Reading::all) words_.line(line.text, line.number, line.offset);
   const Prefix prefix = read_prefix(line.text, numbered_);
   const std::string_view text = line.text.substr(prefix.size);
   const Where where{prefix.rank, line.number, line.offset};
