@@ -22,7 +22,26 @@ static_assert(static_cast<unsigned>(Role::count_) <= 64, "roles are kept as bits
 
 constexpr std::uint64_t bit(Role role) { return std::uint64_t{1} << static_cast<unsigned>(role); }
 
+/// Later reports replace earlier ones; `fresh` is empty afterwards.
+void fold(std::vector<Symptom>& fresh, std::vector<Symptom>& symptoms) {
+  for (Symptom& symptom : fresh) {
+    const auto known = std::find_if(symptoms.begin(), symptoms.end(), [&](const Symptom& each) {
+      return each.id == symptom.id && each.series == symptom.series;
+    });
+    if (symptom.summary.empty()) {
+      if (known != symptoms.end()) symptoms.erase(known);
+    } else if (known == symptoms.end()) {
+      symptoms.push_back(std::move(symptom));
+    } else {
+      *known = std::move(symptom);
+    }
+  }
+  fresh.clear();
+}
+
 }  // namespace
+
+void Detector::interim(const RunContext&, std::vector<Symptom>&) const {}
 
 DetectorBank::DetectorBank(RunContext context)
     : context_(std::move(context)), detectors_(make_detectors()) {
@@ -39,12 +58,19 @@ void DetectorBank::observe(const Frame& frame) {
   for (std::size_t i = 0; i < detectors_.size(); ++i) {
     if ((wants_[i] & present) != 0) detectors_[i]->observe(frame, context_, fresh_);
   }
-  if (!fresh_.empty()) fold();
+  if (!fresh_.empty()) fold(fresh_, symptoms_);
+}
+
+const std::vector<Symptom>& DetectorBank::so_far() {
+  so_far_ = symptoms_;
+  for (const auto& detector : detectors_) detector->interim(context_, fresh_);
+  fold(fresh_, so_far_);
+  return so_far_;
 }
 
 std::vector<Symptom> DetectorBank::finish() {
   for (const auto& detector : detectors_) detector->finish(context_, fresh_);
-  fold();
+  fold(fresh_, symptoms_);
   // Nobody calls a run healthy beside an alarm, whatever the one detector saw.
   const bool alarm = std::any_of(symptoms_.begin(), symptoms_.end(), [](const Symptom& symptom) {
     return symptom.severity >= Severity::unstable;
@@ -55,22 +81,6 @@ std::vector<Symptom> DetectorBank::finish() {
     return a.first_step < b.first_step;
   });
   return symptoms_;
-}
-
-void DetectorBank::fold() {
-  for (Symptom& symptom : fresh_) {
-    const auto known = std::find_if(symptoms_.begin(), symptoms_.end(), [&](const Symptom& each) {
-      return each.id == symptom.id && each.series == symptom.series;
-    });
-    if (symptom.summary.empty()) {
-      if (known != symptoms_.end()) symptoms_.erase(known);
-    } else if (known == symptoms_.end()) {
-      symptoms_.push_back(std::move(symptom));
-    } else {
-      *known = std::move(symptom);
-    }
-  }
-  fresh_.clear();
 }
 
 }  // namespace aplomb

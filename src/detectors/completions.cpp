@@ -19,7 +19,8 @@ constexpr double k_collapse_grave = 0.2;
 /// A completion of one token is the end token and nothing else; half of such a mean is empty.
 constexpr double k_empty = 1.5;
 constexpr double k_empty_ratio = 0.5;
-constexpr std::size_t k_least = 5;  // records
+constexpr std::size_t k_least = 5;        // records
+constexpr std::size_t k_least_live = 10;  // records, while the run goes on
 
 const DetectorSpec& completions_spec() {
   static const DetectorSpec spec{
@@ -54,8 +55,18 @@ class CompletionsDetector final : public Detector {
     if (!head_.full()) head_.push(length->value);
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    if (cut_.lasting()) report_cut(context, out);
+    if (lengths_.count() >= k_least_live) report_lengths(context, out);
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     report_cut(context, out);
+    report_lengths(context, out);
+  }
+
+ private:
+  void report_lengths(const RunContext& context, std::vector<Symptom>& out) const {
     if (lengths_.count() < k_least || !(head_.median() > 0)) return;
     const double ratio = recent_.median() / head_.median();
     const bool emptied = recent_.median() <= k_empty && ratio <= k_empty_ratio;
@@ -65,7 +76,6 @@ class CompletionsDetector final : public Detector {
       report_length("completion_length.growth", ratio, context, out);
   }
 
- private:
   /// Longest at the end, and rising in more than half of the steps between blocks.
   bool grows() const {
     const Curve curve = curve_of(lengths_);

@@ -86,6 +86,10 @@ class Detector {
   /// it is sure.
   virtual void observe(const Frame& frame, const RunContext& context,
                        std::vector<Symptom>& out) = 0;
+  /// A run that goes on: what of finish() can be said already, where enough was seen to speak.
+  /// Asked for whenever somebody looks (DetectorBank::so_far); what is not said again is taken
+  /// back.
+  virtual void interim(const RunContext& context, std::vector<Symptom>& out) const;
   /// The run has ended (or the user asks): what can only be said over the whole, e.g.
   /// `loss.plateau`.
   virtual void finish(const RunContext& context, std::vector<Symptom>& out) = 0;
@@ -102,17 +106,17 @@ class DetectorBank {
   explicit DetectorBank(RunContext context);
   void observe(const Frame& frame);
   std::vector<Symptom> finish();
-  const std::vector<Symptom>& so_far() const { return symptoms_; }
+  /// What is said of the run as it stands. Valid until the next call; costs about as finish().
+  const std::vector<Symptom>& so_far();
   const RunContext& context() const { return context_; }
 
  private:
-  void fold();
-
   RunContext context_;
   std::vector<std::unique_ptr<Detector>> detectors_;
   std::vector<std::uint64_t> wants_;  ///< one bit a role, by detector
   std::vector<Symptom> symptoms_;
-  std::vector<Symptom> fresh_;  ///< what the detectors said just now
+  std::vector<Symptom> fresh_;   ///< what the detectors said just now
+  std::vector<Symptom> so_far_;  ///< symptoms_, and what holds for the moment
 };
 
 /// A finished run: frames made from its series by (segment, step), fed through a bank. Symptoms

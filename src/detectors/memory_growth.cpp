@@ -15,8 +15,10 @@ namespace {
 constexpr double k_growth = 1.2;  // x over the run, its start-up left out
 constexpr double k_late_share =
     0.2;  // of the growth that falls into the last third: a peak would have none there
-constexpr double k_rising = 0.7;    // share of blocks that are not below the one before
-constexpr std::size_t k_least = 8;  // blocks
+constexpr double k_rising = 0.7;          // share of blocks that are not below the one before
+constexpr std::size_t k_least = 8;        // blocks
+constexpr std::size_t k_least_live = 40;  // samples, while the run goes on: past the start-up
+constexpr std::array k_names{"memory_bytes", "host_memory_bytes"};
 
 const DetectorSpec& memory_growth_spec() {
   static const DetectorSpec spec{
@@ -44,9 +46,14 @@ class MemoryGrowthDetector final : public Detector {
     see(frame, Role::host_memory_bytes, watched_[1]);
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    for (std::size_t i = 0; i < watched_.size(); ++i) {
+      if (watched_[i].blocks.count() >= k_least_live) judge(watched_[i], k_names[i], context, out);
+    }
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
-    judge(watched_[0], "memory_bytes", context, out);
-    judge(watched_[1], "host_memory_bytes", context, out);
+    for (std::size_t i = 0; i < watched_.size(); ++i) judge(watched_[i], k_names[i], context, out);
   }
 
  private:

@@ -15,9 +15,15 @@ namespace {
 constexpr double k_rise =
     0.1;  // "eval loss > 10 % over its minimum at the end", as real runs were sorted
 constexpr double k_rise_diverged = 0.3;
-constexpr double k_better = 0.9;     // held-out loss below nine tenths of training loss
-constexpr double k_perfect = 0.05;   // of the start level, or nats
-constexpr double k_many_epochs = 3;  // fine-tuning recipes use 1 to 3
+/// Warned of while the run goes on: Prechelt's criteria GL 5 and UP 2 at once (a generalisation
+/// loss of 5 % and two evaluations since the best one).
+constexpr double k_rise_live = 0.05;
+constexpr std::size_t k_since_best = 2;
+constexpr double k_better = 0.9;       // held-out loss below nine tenths of training loss
+constexpr double k_perfect = 0.05;     // of the start level, or nats
+constexpr double k_many_epochs = 3;    // fine-tuning recipes use 1 to 3
+constexpr double k_many_answers = 4;   // nats: a guess among 55 or more
+constexpr double k_most_answers = 14;  // nats: beyond it the loss is a sum, or no cross-entropy
 
 const DetectorSpec& overfit_spec() {
   static const DetectorSpec spec{
@@ -31,11 +37,16 @@ const DetectorSpec& overfit_spec() {
       {{"rise", k_rise, "fraction", 0.01, 1, "benchmark here: real runs marked as overfitting"},
        {"rise_diverged", k_rise_diverged, "fraction", 0.05, 10,
         "three times the above, with no gain in training"},
+       {"rise_live", k_rise_live, "fraction", 0.01, 1,
+        "Prechelt, Early stopping - but when?: GL 5, the most patient of its threshold criteria"},
        {"better", k_better, "fraction", 0.1, 1, "dropout and averaging explain a tenth"},
        {"perfect", k_perfect, "nats", 0.001, 0.5,
         "twenty times below the start: text is not that predictable"},
+       {"many_answers", k_many_answers, "nats", 1, 14,
+        "a start at ln of 55 or more equally likely tokens: text, not a few classes"},
        {"many_epochs", k_many_epochs, "epochs", 1, 100, "fine-tuning recipes train 1 to 3 epochs"}},
-      {"https://arxiv.org/abs/2203.02155"}};
+      {"https://arxiv.org/abs/2203.02155",
+       "https://page.mi.fu-berlin.de/prechelt/Biblio/stop_tricks1997.pdf"}};
   return spec;
 }
 
@@ -68,20 +79,28 @@ class OverfitDetector final : public Detector {
     eval_.add(frame.step, sample.value);
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    if (context.reinforcement) return;
+    if (eval_.count() >= 3 && after_best_.size() >= k_since_best)
+      report_rise(last_eval_.value / best_.value - 1, k_rise_live, context, out);
+    report_perfect(context, out);
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     if (context.reinforcement) return;
-    report_rise(context, out);
+    // The last evaluations, not one of them, stand above the best.
+    if (eval_.count() >= 3 && !after_best_.empty()) {
+      const double last = after_best_.size() >= 3 ? after_best_.median() : last_eval_.value;
+      report_rise(std::min(last, last_eval_.value) / best_.value - 1, k_rise, context, out);
+    }
     report_below(out);
     report_perfect(context, out);
   }
 
  private:
-  void report_rise(const RunContext& context, std::vector<Symptom>& out) const {
-    if (eval_.count() < 3 || after_best_.empty() || !(best_.value > 0)) return;
-    // The last evaluations, not one of them, stand above the best.
-    const double last = after_best_.size() >= 3 ? after_best_median() : last_eval_.value;
-    const double rise = std::min(last, last_eval_.value) / best_.value - 1;
-    if (rise < k_rise || last_eval_.value - best_.value < 0.02) return;
+  void report_rise(double rise, double least, const RunContext& context,
+                   std::vector<Symptom>& out) const {
+    if (!(best_.value > 0) || rise < least || last_eval_.value - best_.value < 0.02) return;
     const double train_now = recent_.median();
     const bool train_known = train_.count() >= 4;
     const bool train_fell = train_known && train_now < 0.98 * best_train_;
@@ -103,8 +122,9 @@ class OverfitDetector final : public Detector {
     measures["train_known"] = train_known;
     if (epoch_ > 0) measures["epoch"] = epoch_;
     symptom.summary =
-        fmt::format("eval_loss {} at {} is the best, {} at the end (+{})", show_number(best_.value),
-                    at_step(context, best_.step), show_number(last_eval_.value), percent(rise));
+        fmt::format("eval_loss {} at {} is the best, {} at {} (+{})", show_number(best_.value),
+                    at_step(context, best_.step), show_number(last_eval_.value),
+                    at_step(context, last_eval_.step), percent(rise));
     if (train_fell) {
       symptom.summary += fmt::format(", while training loss falls {} -> {}",
                                      show_number(best_train_), show_number(train_now));
@@ -113,8 +133,6 @@ class OverfitDetector final : public Detector {
     add_evidence(symptom, last_eval_.origin);
     out.push_back(std::move(symptom));
   }
-
-  double after_best_median() const { return after_best_.median(); }
 
   void report_below(std::vector<Symptom>& out) const {
     if (below_.of < 3 || below_.share() < 0.8 || recent_.median() <= 0) return;
@@ -141,10 +159,14 @@ class OverfitDetector final : public Detector {
     const bool gone = now > 0 && start > 0.5 && (now < k_perfect * start || now < k_perfect);
     if (!gone) return;
     const bool many = epoch_ > k_many_epochs || (context.steps_are_epochs && last_train_.step > 10);
+    // Held-out text is not that predictable either: what follows to nothing was learnt as well.
+    const bool held_out_too = eval_.count() >= 2 && start >= k_many_answers &&
+                              start <= k_most_answers && now < k_perfect &&
+                              last_eval_.value < k_perfect;
+    const bool unseen = many && start > 1.5 && eval_.count() == 0;
     Symptom symptom;
     symptom.id = "train.too_perfect";
-    symptom.severity =
-        many && start > 1.5 && eval_.count() == 0 ? Severity::warning : Severity::note;
+    symptom.severity = unseen || (many && held_out_too) ? Severity::warning : Severity::note;
     symptom.series = "loss";
     symptom.first_step = first_train_.step;
     symptom.last_step = last_train_.step;
@@ -153,13 +175,17 @@ class OverfitDetector final : public Detector {
     if (epoch_ > 0) symptom.measures["epoch"] = epoch_;
     symptom.measures["has_eval"] = eval_.count() > 0;
     symptom.measures["many_epochs"] = many;
+    symptom.measures["held_out_too"] = held_out_too;
     symptom.summary =
         fmt::format("training loss falls {} -> {}", show_number(start), show_number(now));
     if (epoch_ > 0) symptom.summary += fmt::format(" in {} epochs", show_number(epoch_, 3));
-    symptom.summary +=
-        eval_.count() > 0
-            ? ": the training set is known by heart"
-            : ": the training set is known by heart, and nothing is held out to show it";
+    symptom.summary += ": the training set is known by heart";
+    if (held_out_too) {
+      symptom.summary += fmt::format(", and so are the held-out data (eval_loss {})",
+                                     show_number(last_eval_.value));
+    } else if (eval_.count() == 0) {
+      symptom.summary += ", and nothing is held out to show it";
+    }
     add_evidence(symptom, last_train_.origin);
     out.push_back(std::move(symptom));
   }

@@ -88,6 +88,12 @@ class PolicyDetector final : public Detector {
     }
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    for (std::size_t i = 0; i < k_flags.size(); ++i) {
+      if (watches_[i].lasting()) report(k_flags[i], watches_[i], context, out);
+    }
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     for (std::size_t i = 0; i < k_flags.size(); ++i) report(k_flags[i], watches_[i], context, out);
     // Both signs of samples that are not of this policy, at the edge of the healthy range already.

@@ -66,8 +66,21 @@ class RestartDetector final : public Detector {
     first_step_ = std::min(first_step_, frame.step);
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    if (!comparing_) {
+      report_restarts(context, out);
+    } else if (!after_.empty() && jumps_clearly(context)) {
+      report_jump(true, context, out);
+    }
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     if (comparing_ && after_.size() >= 2) compare(context, out);
+    report_restarts(context, out);
+  }
+
+ private:
+  void report_restarts(const RunContext& context, std::vector<Symptom>& out) const {
     if (restarts_ == 0) return;
     Symptom symptom = about("run.restart", Severity::note, back_from_, back_to_);
     symptom.measures["count"] = static_cast<double>(restarts_);
@@ -87,7 +100,6 @@ class RestartDetector final : public Detector {
     out.push_back(std::move(back));
   }
 
- private:
   void begin_segment(const Frame& frame) {
     before_ = recent_;
     start_level_ = first_.median();
@@ -118,16 +130,31 @@ class RestartDetector final : public Detector {
     last_ = sample;
   }
 
+  double noise() const { return std::max(before_.spread(), 1e-4 * std::fabs(before_.median())); }
+
+  /// Each loss since the restart stands out of those before it: the first one may say so.
+  bool jumps_clearly(const RunContext& context) const {
+    const double before = before_.median();
+    const double least = after_.least();
+    return !context.reinforcement && before > 0 && least > before_.most() &&
+           least >= k_loss_jump * before && least - before >= k_sigma * noise();
+  }
+
   void compare(const RunContext& context, std::vector<Symptom>& out) {
     comparing_ = false;
     const double before = before_.median();
     const double after = after_.median();
-    const double noise = std::max(before_.spread(), 1e-4 * std::fabs(before));
     goes_on_ = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
     if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
-        after - before < k_small_sigma * noise)
+        after - before < k_small_sigma * noise())
       return;
-    const bool clear = after >= k_loss_jump * before && after - before >= k_sigma * noise;
+    const bool clear = after >= k_loss_jump * before && after - before >= k_sigma * noise();
+    report_jump(clear, context, out);
+  }
+
+  void report_jump(bool clear, const RunContext& context, std::vector<Symptom>& out) const {
+    const double before = before_.median();
+    const double after = after_.median();
     // Back at the level of the very first losses: not a bad resume but a new start.
     const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
     const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";

@@ -68,6 +68,12 @@ class RewardsDetector final : public Detector {
     judge_signal(frame, spread, no_spread, norm);
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    if (no_advantage_.of >= k_patience) report_advantage(context, out);
+    if (no_gradient_.of >= k_few) report_no_gradient(context, out);
+    if (records_ >= k_patience) report_level(out);
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     if (records_ == 0 && components_.empty()) return;
     report_advantage(context, out);
@@ -188,6 +194,11 @@ class RewardsDetector final : public Detector {
   }
 
   void report_reward(const RunContext& context, std::vector<Symptom>& out) const {
+    if (!report_level(out)) report_trend(context, out);
+  }
+
+  /// A reward without spread, or of 0; true where it is of 0.
+  bool report_level(std::vector<Symptom>& out) const {
     const bool group_relative = no_advantage_.of > 0 || !components_.empty();
     if (no_spread_.of > 0 && no_spread_.share() >= 0.9) {
       const Severity severity =
@@ -206,9 +217,9 @@ class RewardsDetector final : public Detector {
       symptom.measures["records"] = static_cast<double>(zero_.of);
       symptom.summary = fmt::format("reward is exactly 0 in {} of {} records", zero_.hit, zero_.of);
       out.push_back(std::move(symptom));
-      return;
+      return true;
     }
-    report_trend(context, out);
+    return false;
   }
 
   void report_trend(const RunContext& context, std::vector<Symptom>& out) const {

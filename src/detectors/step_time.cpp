@@ -82,6 +82,10 @@ class StepTimeDetector final : public Detector {
     }
   }
 
+  void interim(const RunContext& context, std::vector<Symptom>& out) const override {
+    judge_waiting(k_least, context, out);
+  }
+
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     const Ends time = ends_of(time_);
     // What rises with every single record is the time since the start, whatever its name.
@@ -92,10 +96,15 @@ class StepTimeDetector final : public Detector {
     if (rate.known && rate.early - rate.late > 4 * rate.noise)
       drift("throughput.drop", "tokens_per_s", rate.early / rate.late, rate, last_rate_, context,
             out);
-    if (waiting_.size() >= 3 && waiting_.median() >= k_starved) starved(context, out);
+    judge_waiting(3, context, out);
   }
 
  private:
+  void judge_waiting(std::size_t least, const RunContext& context,
+                     std::vector<Symptom>& out) const {
+    if (waiting_.size() >= least && waiting_.median() >= k_starved) starved(context, out);
+  }
+
   static void drift(const char* id, const char* series, double ratio, const Ends& ends,
                     const Sample& last, const RunContext& context, std::vector<Symptom>& out) {
     if (ratio < k_drift_note) return;

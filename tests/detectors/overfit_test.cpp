@@ -29,6 +29,48 @@ TEST(Overfit, HeldOutLossThatRisesWhileTrainingFallsIsAWarning) {
   EXPECT_GT(number(found, "gap"), 1.5);
 }
 
+/// What is said of the run after each evaluation, while it goes on.
+std::vector<std::vector<Symptom>> live(const std::vector<double>& train,
+                                       const std::vector<double>& eval) {
+  RunContext context;
+  context.series_names = {"loss", "eval_loss", "epoch"};
+  DetectorBank bank(context);
+  std::vector<std::vector<Symptom>> said;
+  for (std::size_t i = 0; i < eval.size(); ++i) {
+    for (std::int64_t k = 0; k < 8; ++k) {
+      const std::int64_t step = 10 * static_cast<std::int64_t>(i) + k;
+      const Reading readings[] = {{Role::loss, 0, train[i], {}},
+                                  {Role::epoch, 2, static_cast<double>(i), {}}};
+      bank.observe({step, 0, readings});
+    }
+    const Reading held_out[] = {{Role::eval_loss, 1, eval[i], {}}};
+    bank.observe({10 * static_cast<std::int64_t>(i) + 7, 0, held_out});
+    said.push_back(bank.so_far());
+  }
+  return said;
+}
+
+TEST(Overfit, IsWarnedOfWhileItGoesOnAndTakenBackWhereTheLossComesDownAgain) {
+  const auto said =
+      live({2.5, 2.0, 1.7, 1.5, 1.3, 1.1, 1.0}, {2.4, 2.0, 2.03, 2.12, 2.4, 1.9, 1.8});
+  for (const std::size_t silent : {0U, 1U, 2U, 5U, 6U})
+    EXPECT_FALSE(has(said[silent], "eval.overfit")) << silent << told(said[silent]);
+  for (const std::size_t warned : {3U, 4U}) {
+    const Symptom* found = find(said[warned], "eval.overfit");
+    ASSERT_NE(found, nullptr) << warned;
+    EXPECT_EQ(found->severity, Severity::warning);
+  }
+}
+
+TEST(Overfit, HeldOutTextKnownByHeartIsAWarningAndAFewClassesAreNot) {
+  const std::vector<double> text{5.5, 2.0, 0.4, 0.1, 0.03, 0.02};
+  EXPECT_EQ(find(live(text, text).back(), "train.too_perfect")->severity, Severity::warning);
+  const std::vector<double> classes{2.3, 0.8, 0.2, 0.1, 0.03, 0.02};
+  EXPECT_EQ(worst(live(classes, classes).back()), Severity::note);
+  const std::vector<double> gap{5.4, 2.2, 1.9, 1.8, 1.8, 1.8};
+  EXPECT_EQ(find(live(text, gap).back(), "train.too_perfect")->severity, Severity::note);
+}
+
 TEST(Overfit, HeldOutLossThatRisesWithTrainingIsDivergence) {
   const auto symptoms = run_of(3.4, {2.3, 2.0, 2.6, 3.0, 3.4}).detect();
   EXPECT_TRUE(has(symptoms, "eval.divergence")) << told(symptoms);

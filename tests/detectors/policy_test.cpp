@@ -69,6 +69,19 @@ TEST(Policy, OneBadRecordInTheMiddleIsNoState) {
   EXPECT_FALSE(has(rl(Role::kl, kl).detect(), "kl.high"));
 }
 
+TEST(Policy, AStateIsToldWhileTheRunGoesOnAndOneBadRecordIsNot) {
+  RunContext context;
+  context.series_names = {"kl"};
+  context.reinforcement = true;
+  DetectorBank bank(context);
+  for (std::int64_t step = 0; step < 40; ++step) {
+    const bool high = step == 5 || step >= 20;
+    const Reading readings[] = {{Role::kl, 0, high ? 4.0 : 0.1, {}}};
+    bank.observe({step, 0, readings});
+    EXPECT_EQ(has(bank.so_far(), "kl.high"), step >= 29) << step;
+  }
+}
+
 TEST(Policy, KlOfOtherRunsFlagsNothing) {
   const auto symptoms = RunOf().loss({2, 1.9, 1.8}).with("kl", Role::kl, {5, 5, 5}).detect();
   EXPECT_FALSE(has(symptoms, "kl.high"));

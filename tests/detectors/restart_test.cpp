@@ -87,6 +87,33 @@ TEST(Restart, AnEpochThatGoesBackAtAResumeIsTold) {
   EXPECT_FALSE(has(unsaid.detect(), "resume.epoch_back"));
 }
 
+TEST(Restart, TheFirstLossSaysSoWhereItStandsFarOut) {
+  const auto before = part(60, 2.0, 18);
+  const auto said_after = [&](double first, double second) {
+    RunContext context;
+    context.series_names = {"loss"};
+    context.resumed_at = {60};
+    DetectorBank bank(context);
+    std::int64_t step = 0;
+    std::vector<std::vector<Symptom>> said;
+    std::vector<double> losses = before;
+    losses.push_back(first);
+    losses.insert(losses.end(), 6, second);
+    for (const double loss : losses) {
+      const Reading readings[] = {{Role::loss, 0, loss, {}}};
+      bank.observe({step++, 0, readings});
+      if (step > 60) said.push_back(bank.so_far());
+    }
+    return said;
+  };
+  const auto jump = said_after(2.9, 2.9);
+  EXPECT_TRUE(has(jump[0], "resume.loss_jump")) << told(jump[0]);
+  EXPECT_TRUE(has(jump[5], "resume.loss_jump"));
+  const auto one_hard_batch = said_after(2.9, 1.95);
+  EXPECT_FALSE(has(one_hard_batch[1], "resume.loss_jump")) << told(one_hard_batch[1]);
+  EXPECT_FALSE(has(one_hard_batch[5], "resume.loss_jump"));
+}
+
 TEST(Restart, StepsAndRateThatBeginAnewWhileTheLossGoesOnAreAWarning) {
   const auto with_rate = [](double first) {
     RunOf run;
