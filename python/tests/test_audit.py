@@ -17,6 +17,37 @@ import torch.nn as nn
 import torch.nn.functional as F
 """
 
+def resuming(*restored, loader="StatefulDataLoader(data, shuffle=True)"):
+    """A loop that saves everything within a pass, and puts back what is named."""
+    lines = {
+        "optimizer": 'optimizer.load_state_dict(state["optimizer"])',
+        "scheduler": 'scheduler.load_state_dict(state["scheduler"])',
+        "loader": 'loader.load_state_dict(state["loader"])',
+        "step": 'step = state["step"]',
+        "skip": "loader = skip_first_batches(loader, step % len(loader))",
+        "rng": 'torch.set_rng_state(state["rng"])',
+    }
+    put_back = "\n".join(lines[each] for each in restored)
+    return f"""
+loader = {loader}
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=1000)
+step = 0
+state = torch.load("last.pt")
+model.load_state_dict(state["model"])
+{put_back}
+while step < 1000:
+    for x, y in loader:
+        loss_of(model(x), y).backward()
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+        step += 1
+        if step % 100 == 0:
+            torch.save({{"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}}, "last.pt")
+"""
+
+
 # rule: (wrong, mended, a piece of the corrected line)
 PROGRAMS = {
     "code.model-cast": (
@@ -302,6 +333,31 @@ PROGRAMS = {
         optimizer.load_state_dict(checkpoint["optimizer"])
         """,
         "scheduler.load_state_dict",
+    ),
+    "code.optimizer-not-restored": (
+        resuming("scheduler", "loader", "step"),
+        resuming("optimizer", "scheduler", "loader", "step"),
+        "optimizer.load_state_dict",
+    ),
+    "code.scheduler-counts-anew": (
+        resuming("optimizer", "loader", "step"),
+        resuming("optimizer", "scheduler", "loader", "step"),
+        "scheduler.load_state_dict",
+    ),
+    "code.count-not-restored": (
+        resuming("optimizer", "scheduler", "loader"),
+        resuming("optimizer", "scheduler", "loader", "step"),
+        'step = checkpoint["step"]',
+    ),
+    "code.data-not-restored": (
+        resuming("optimizer", "scheduler", "step"),
+        resuming("optimizer", "scheduler", "step", "skip", "rng"),
+        "skip_first_batches",
+    ),
+    "code.order-not-restored": (
+        resuming("optimizer", "scheduler", "step", "skip", loader="DataLoader(data, shuffle=True)"),
+        resuming("optimizer", "scheduler", "rng", "step", "skip", loader="DataLoader(data, shuffle=True)"),
+        "generator=",
     ),
     "code.adapter-frozen": (
         """

@@ -8,8 +8,9 @@ from .numeric_rules import NUMERIC_RULES
 from .precision_rules import PRECISION_RULES
 from .program import Program
 from .restore_rules import RESTORE_RULES
+from .resume_rules import RESUME_RULES
 
-RULES = {**PRECISION_RULES, **NUMERIC_RULES, **LOOP_RULES, **RESTORE_RULES}
+RULES = {**PRECISION_RULES, **NUMERIC_RULES, **LOOP_RULES, **RESTORE_RULES, **RESUME_RULES}
 
 
 def audit_program(program: Program) -> list[Finding]:

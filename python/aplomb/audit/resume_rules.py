@@ -1,0 +1,246 @@
+"""Rules about programs that go on from a checkpoint: optimizer, schedule, count, data and their order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .findings import Finding
+from .program import Program, is_constant, keyword_of, method_of
+from .restore_rules import is_schedule, schedules_made
+
+COUNT_WORDS = ("step", "epoch", "iter")
+#: Calls that put the data (or everything) back, whoever makes them.
+DATA_RESTORED = ("skip_first_batches", "islice", "skip", "set_epoch", "load_state", "load_checkpoint")
+
+
+def resumed_weights(program: Program) -> ast.Call | None:
+    """`model.load_state_dict(state["model"])` in a program that trains: the weights of one that stopped."""
+    if not program.trains:
+        return None
+    loads = [call for call in loads_of(program) if program.is_model(call.func.value)]
+    return loads[0] if loads else None
+
+
+def loads_of(program: Program) -> list[ast.Call]:
+    return [call for call in program.calls_to("load_state_dict") if isinstance(call.func, ast.Attribute)]
+
+
+def count_restored(program: Program) -> ast.AST | None:
+    """`step = state["step"]`, `start = ckpt.get("global_step", 0) + 1`: a count that comes out of a file."""
+    for node in program.nodes.of_kind(ast.Assign, ast.AugAssign):
+        for each in ast.walk(node.value):
+            key = key_of(each)
+            if key is not None and any(word in key.lower() for word in COUNT_WORDS):
+                return node
+    return None
+
+
+def key_of(node: ast.AST) -> str | None:
+    """The text by which a dictionary is asked: `state["step"]`, `state.get("step")`."""
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+    elif isinstance(node, ast.Call) and method_of(node) == "get" and node.args:
+        key = node.args[0]
+    else:
+        return None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+
+
+def restores_all(program: Program) -> bool:
+    """Something else puts everything back: Accelerate, DeepSpeed, a Trainer."""
+    return bool(program.calls_to("load_state", "load_checkpoint", "auto_resume")) or any(
+        keyword_of(call, "resume_from_checkpoint") is not None for call in program.calls_to("train")
+    )
+
+
+def optimizer_steps(program: Program) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute) and program.is_optimizer(call.func.value) for call in program.calls_to("step")
+    )
+
+
+def optimizer_not_restored(program: Program) -> Iterator[Finding]:
+    """Weights and count come out of a checkpoint, and the optimizer begins anew."""
+    weights = resumed_weights(program)
+    if weights is None or count_restored(program) is None or restores_all(program) or not optimizer_steps(program):
+        return
+    if any(program.is_optimizer(call.func.value) for call in loads_of(program)):
+        return
+    yield Finding(
+        "",
+        "warning",
+        weights.lineno,
+        "The optimizer starts anew after a resume",
+        "Weights and count are put back and the optimizer's state is not: Adam's first steps are then as long as the "
+        "learning rate allows in every direction, and the loss jumps.",
+        f'{program.line_text(weights.lineno)}\noptimizer.load_state_dict(checkpoint["optimizer"])',
+        leads_to=["resume.optimizer-state-lost"],
+    )
+
+
+def schedule_counts_anew(program: Program) -> Iterator[Finding]:
+    """Weights and optimizer are put back, and the schedule that sets the rate from step to step is not."""
+    loads = loads_of(program)
+    optimizers = [call for call in loads if program.is_optimizer(call.func.value)]
+    if resumed_weights(program) is None or not optimizers or restores_all(program):
+        return
+    if any(is_schedule(program, call.func.value) for call in loads) or schedule_moved(program):
+        return
+    for made, name in schedules_made(program):
+        stepped = any(
+            isinstance(call.func, ast.Attribute) and is_schedule(program, call.func.value)
+            for call in program.calls_to("step")
+        )
+        if not stepped or keyword_of(made, "last_epoch") is not None or made.lineno > optimizers[0].lineno:
+            continue
+        yield Finding(
+            "",
+            "warning",
+            optimizers[0].lineno,
+            "The schedule counts anew after a resume",
+            "The optimizer's state brings back the rate of one step; the next step of the schedule, counted from 0, sets "
+            "that of its own start, warm-up included.",
+            f'{program.line_text(optimizers[0].lineno)}\n{name}.load_state_dict(checkpoint["scheduler"])',
+            leads_to=["resume.scheduler-lost"],
+        )
+        return
+
+
+def schedule_moved(program: Program) -> bool:
+    """`scheduler.last_epoch = step`, `for _ in range(step): scheduler.step()`."""
+    for node in program.nodes.of_kind(ast.Assign):
+        if any(isinstance(target, ast.Attribute) and target.attr == "last_epoch" for target in node.targets):
+            return True
+    training = set(program.training_loops)
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and is_schedule(program, call.func.value)
+        and program.loops_of(call)
+        and not training & set(program.loops_of(call))
+        and not program.backward_calls(program.loops_of(call)[0])
+        for call in program.calls_to("step")
+    )
+
+
+def count_not_restored(program: Program) -> Iterator[Finding]:
+    """Weights and optimizer are put back, and the loop counts from 0."""
+    weights = resumed_weights(program)
+    optimizers = [call for call in loads_of(program) if program.is_optimizer(call.func.value)]
+    if weights is None or not optimizers or restores_all(program) or count_restored(program) is not None:
+        return
+    for name in counters(program):
+        yield Finding(
+            "",
+            "warning",
+            optimizers[0].lineno,
+            "The count of steps starts anew after a resume",
+            f"Weights and optimizer go on and `{name}` begins at 0: what is a function of it (schedule, length of the run, "
+            "names of checkpoints) begins again.",
+            f'{program.line_text(optimizers[0].lineno)}\n{name} = checkpoint["{name}"]',
+            leads_to=["resume.global-step-reset", "resume.scheduler-lost"],
+        )
+        return
+
+
+def counters(program: Program) -> list[str]:
+    """Names that begin at 0 and are counted up inside a training loop: `step = 0` ... `step += 1`."""
+    begun: set[str] = set()
+    for node in program.nodes.of_kind(ast.Assign):
+        for target in node.targets:
+            pairs = zip(target.elts, node.value.elts) if both_tuples(target, node.value) else [(target, node.value)]
+            begun |= {each.id for each, value in pairs if isinstance(each, ast.Name) and is_constant(value, 0)}
+    counted = {
+        node.target.id
+        for loop in program.training_loops
+        for node in program.nodes.below(loop)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add)
+    }
+    return sorted(name for name in begun & counted if any(word in name.lower() for word in COUNT_WORDS))
+
+
+def both_tuples(target: ast.AST, value: ast.AST) -> bool:
+    return isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+
+
+def data_not_restored(program: Program) -> Iterator[Finding]:
+    """A run is saved within a pass over the data and goes on, and the loader begins at its first batch."""
+    weights = resumed_weights(program)
+    count = count_restored(program)
+    if weights is None or count is None or restores_all(program) or not saves_within_a_pass(program):
+        return
+    if (
+        program.calls_to(*DATA_RESTORED)
+        or skips_by_hand(program)
+        or any(is_of_data(program, call) for call in loads_of(program))
+    ):
+        return
+    yield Finding(
+        "",
+        "warning",
+        count.lineno,
+        "The data start anew after a resume",
+        "Checkpoints are written in the middle of a pass, and after a resume the loader begins at its first batch: samples "
+        "already seen come again, and others do not come.",
+        f"{program.line_text(count.lineno)}\nloader = skip_first_batches(loader, done)  # or a StatefulDataLoader",
+        leads_to=["resume.data-position-lost"],
+    )
+
+
+def is_of_data(program: Program, call: ast.Call) -> bool:
+    name = program.last_name(call.func.value).lower()
+    return any(word in name for word in ("loader", "sampler", "data", "iter"))
+
+
+def saves_within_a_pass(program: Program) -> bool:
+    """torch.save() inside the innermost loop with a backward pass, or in a function that it calls."""
+    for loop in program.training_loops:
+        for call in program.calls_in(loop):
+            helpers = program.functions_by_name.get(method_of(call), [])
+            places = [[call], *(program.calls_in(each) for each in helpers)]
+            if any(method_of(each) in ("save", "save_checkpoint") for place in places for each in place):
+                return True
+    return False
+
+
+def skips_by_hand(program: Program) -> bool:
+    """`if i < start: continue`, `next(loader)`, `itertools.islice`: batches that are passed over."""
+    for node in program.nodes.of_kind(ast.If):
+        if any(isinstance(each, ast.Continue) for each in node.body) and any(
+            isinstance(each, ast.Compare) and isinstance(each.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+            for each in ast.walk(node.test)
+        ):
+            return True
+    return bool(program.calls_to("next"))
+
+
+def order_not_restored(program: Program) -> Iterator[Finding]:
+    """Batches are counted off, of an order that is drawn anew."""
+    skips = program.calls_to("skip_first_batches", "islice")
+    if not skips or resumed_weights(program) is None or restores_all(program):
+        return
+    drawn = [call for call in program.calls_to("DataLoader") if is_constant(keyword_of(call, "shuffle"), True)]
+    fixed = program.calls_to("set_rng_state", "set_epoch", "RandomSampler") or any(
+        keyword_of(call, "generator") is not None or keyword_of(call, "sampler") is not None for call in drawn
+    )
+    if not drawn or fixed:
+        return
+    yield Finding(
+        "",
+        "warning",
+        skips[0].lineno,
+        "Batches are skipped in an order that is drawn anew",
+        "The loader shuffles with random numbers that are not put back: the batches that are passed over after a resume are "
+        "not those that were trained on, so that samples come twice in a pass and others never.",
+        "torch.utils.data.DataLoader(..., shuffle=True, generator=torch.Generator().manual_seed(seed + epoch))",
+        leads_to=["resume.rng-not-restored", "resume.data-position-lost"],
+    )
+
+
+RESUME_RULES = {
+    "code.optimizer-not-restored": optimizer_not_restored,
+    "code.scheduler-counts-anew": schedule_counts_anew,
+    "code.count-not-restored": count_not_restored,
+    "code.data-not-restored": data_not_restored,
+    "code.order-not-restored": order_not_restored,
+}
