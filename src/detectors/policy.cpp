@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 
 #include "detectors/range_watch.h"
 
@@ -41,18 +42,27 @@ constexpr double k_off_policy_difference =
     0.1;                                    // healthy below (axolotl's training stability guide)
 constexpr double k_off_policy_ratio = 0.1;  // healthy above (axolotl's training stability guide)
 
+/// Under the sampler's own probabilities the mean of (trainer's over sampler's) is 1, whatever the
+/// two policies are; clipping from above can only lower it.
+constexpr double k_ratio_bias = 0.02;
+constexpr double k_ratio_errors = 4;  // standard errors
+constexpr std::uint64_t k_ratio_records = 10;
+
 const DetectorSpec& policy_spec() {
   static const DetectorSpec spec{
       "policy",
       {"entropy.collapse", "entropy.high", "kl.high", "logp_difference.high", "is_ratio.low",
-       "is_ratio.high", "clip_ratio.high", "rl.off_policy"},
+       "is_ratio.high", "clip_ratio.high", "rl.off_policy", "is_ratio.biased"},
       "Entropy, KL, importance ratios and clipping against their red flags",
       "A collapsed, runaway or stale policy gets a learning signal that points nowhere; rewards "
       "follow later.",
       "entropy 0.31, 0.12, 0.02, 0.004, 0.002",
       {Role::entropy, Role::kl, Role::logp_difference, Role::is_ratio_min, Role::is_ratio_max,
-       Role::clip_ratio},
-      {{"entropy_low", 0.01, "nats", 0, 1,
+       Role::is_ratio_mean, Role::clip_ratio},
+      {{"ratio_bias", k_ratio_bias, "", 0.001, 1,
+        "the expectation of an importance ratio is 1 (Owen, Monte Carlo theory, chapter 9); "
+        "rounding of bf16 leaves it within 0.01"},
+       {"entropy_low", 0.01, "nats", 0, 1,
         "axolotl's training stability guide: below 0.01 suggests mode collapse"},
        {"entropy_high", 1.0, "nats", 0.1, 10,
         "axolotl's training stability guide: above 1.0 the model is not converging"},
@@ -85,6 +95,7 @@ class PolicyDetector final : public Detector {
       }
       if (reading.role == Role::logp_difference) difference_.add(sample_of(frame, reading));
       if (reading.role == Role::is_ratio_min) ratio_.add(sample_of(frame, reading));
+      if (reading.role == Role::is_ratio_mean) mean_ratio_.add(sample_of(frame, reading));
     }
   }
 
@@ -92,10 +103,13 @@ class PolicyDetector final : public Detector {
     for (std::size_t i = 0; i < k_flags.size(); ++i) {
       if (watches_[i].lasting()) report(k_flags[i], watches_[i], context, out);
     }
+    report_bias(context, out);
+    if (difference_.lasting()) off_policy(difference_, "logp_difference", context, out);
   }
 
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     for (std::size_t i = 0; i < k_flags.size(); ++i) report(k_flags[i], watches_[i], context, out);
+    report_bias(context, out);
     // Both signs of samples that are not of this policy, at the edge of the healthy range already.
     if (difference_.count() >= 3 && difference_.fires()) {
       off_policy(difference_, "logp_difference", context, out);
@@ -105,6 +119,48 @@ class PolicyDetector final : public Detector {
   }
 
  private:
+  struct Mean {
+    Sample first, last;
+    std::uint64_t count = 0;
+    double mean = 0;
+    double squares = 0;  ///< about the mean (Welford)
+
+    void add(const Sample& sample) {
+      if (count++ == 0) first = sample;
+      last = sample;
+      const double apart = sample.value - mean;
+      mean += apart / static_cast<double>(count);
+      squares += apart * (sample.value - mean);
+    }
+    double error() const {
+      const auto n = static_cast<double>(count);
+      return std::sqrt(squares / (n * (n - 1)));
+    }
+  };
+
+  void report_bias(const RunContext& context, std::vector<Symptom>& out) const {
+    const double bias = mean_ratio_.mean - 1;
+    if (mean_ratio_.count < k_ratio_records || bias < k_ratio_bias ||
+        bias < k_ratio_errors * mean_ratio_.error())
+      return;
+    Symptom symptom;
+    symptom.id = "is_ratio.biased";
+    symptom.severity = Severity::warning;
+    symptom.series = "is_ratio_mean";
+    symptom.first_step = mean_ratio_.first.step;
+    symptom.last_step = mean_ratio_.last.step;
+    symptom.measures["mean"] = mean_ratio_.mean;
+    symptom.measures["records"] = static_cast<double>(mean_ratio_.count);
+    symptom.summary = fmt::format(
+        "the importance ratio is {} on average over {}: of probabilities that samples were drawn "
+        "with it would be 1",
+        show_number(mean_ratio_.mean, 4),
+        over_steps(context, symptom.first_step, symptom.last_step));
+    add_evidence(symptom, mean_ratio_.first.origin);
+    add_evidence(symptom, mean_ratio_.last.origin);
+    out.push_back(std::move(symptom));
+  }
+
   static void report(const Flag& flag, const RangeWatch& watch, const RunContext& context,
                      std::vector<Symptom>& out) {
     if (!watch.fires()) return;
@@ -125,7 +181,8 @@ class PolicyDetector final : public Detector {
 
   static void off_policy(const RangeWatch& watch, const char* series, const RunContext& context,
                          std::vector<Symptom>& out) {
-    Symptom symptom = describe_range(watch, "rl.off_policy", series, Severity::note);
+    const Severity severity = watch.lasting() ? Severity::warning : Severity::note;
+    Symptom symptom = describe_range(watch, "rl.off_policy", series, severity);
     symptom.summary =
         fmt::format("{} is {} at {}: the samples are not of the policy that learns from them",
                     series, show_number(watch.last().value), at_step(context, watch.last().step));
@@ -135,6 +192,7 @@ class PolicyDetector final : public Detector {
   std::vector<RangeWatch> watches_;
   RangeWatch difference_{Side::above, k_off_policy_difference};
   RangeWatch ratio_{Side::below, k_off_policy_ratio};
+  Mean mean_ratio_;
 };
 
 }  // namespace

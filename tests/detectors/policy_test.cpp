@@ -82,6 +82,20 @@ TEST(Policy, AStateIsToldWhileTheRunGoesOnAndOneBadRecordIsNot) {
   }
 }
 
+TEST(Policy, ARatioThatIsNotOneOnAverageIsBiasedAndANoisyOneIsNot) {
+  Draw draw(7);
+  const auto noise = [&] { return 0.05 * draw.normal(); };
+  const auto one = [](double) { return 1.0; };
+  const auto more = [](double) { return 1.08; };
+  EXPECT_FALSE(has(rl(Role::is_ratio_mean, curve(40, one, noise)).detect(), "is_ratio.biased"));
+  const auto symptoms = rl(Role::is_ratio_mean, curve(40, more, noise)).detect();
+  EXPECT_NEAR(number(find(symptoms, "is_ratio.biased"), "mean"), 1.08, 0.03) << told(symptoms);
+  // Too few to say, and a sampler that falls behind (ratios cut from above: below 1).
+  EXPECT_FALSE(has(rl(Role::is_ratio_mean, curve(9, more, noise)).detect(), "is_ratio.biased"));
+  EXPECT_FALSE(
+      has(rl(Role::is_ratio_mean, std::vector<double>(40, 0.9)).detect(), "is_ratio.biased"));
+}
+
 TEST(Policy, KlOfOtherRunsFlagsNothing) {
   const auto symptoms = RunOf().loss({2, 1.9, 1.8}).with("kl", Role::kl, {5, 5, 5}).detect();
   EXPECT_FALSE(has(symptoms, "kl.high"));
