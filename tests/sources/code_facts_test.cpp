@@ -73,6 +73,16 @@ TEST(CodeFacts, SeesWhatBreaksALoop) {
       {"if dist.get_rank() == 0:\n    engine.save_checkpoint(folder)", "code.saved_by_one_rank"},
       {"ids = [tok.encode(t) for t in texts]\nwidth = max(lens)", "code.lengths_unbounded"},
       {"for batch in skip_first_batches(loader, done):", "code.batches_skipped"},
+      {"model.load_state_dict(state[\"model\"])\noptimizer.load_state_dict(state[\"optimizer\"])\n"
+       "step = state[\"step\"]\n",
+       "code.data_begins_anew"},
+      {"loader = DataLoader(data, batch_size=8, shuffle=True)\nmodel.load_state_dict(state)\n"
+       "loader = skip_first_batches(loader, 12)\n",
+       "code.order_drawn_anew"},
+      {"model.load_state_dict(c[\"m\"])\nopt.load_state_dict(c[\"o\"])\nscheduler.step()\n",
+       "code.schedule_begins_anew"},
+      {"net.load_state_dict(c[\"m\"])\nopt.load_state_dict(c[\"o\"])\n", "code.count_begins_anew"},
+      {"model.load_state_dict(torch.load(p))\nmodel.to(torch.bfloat16)\n", "code.cast_after_load"},
       {"loss = torch.log(\n    torch.softmax(\n        logits, dim=-1\n    )\n)",
        "code.log_of_softmax"},
   };
@@ -102,6 +112,14 @@ TEST(CodeFacts, SilentOnSoundCode) {
        "code.schedule_stepped_each_batch"},
       {"net.load_state_dict(c['net'])\noptimizer.load_state_dict(c['opt'])",
        "code.only_weights_loaded"},
+      {"net.load_state_dict(c['net'])\nopt.load_state_dict(c['opt'])\nstep = c['step']\n"
+       "loader.load_state_dict(c['loader'])",
+       "code.data_begins_anew"},
+      {"loader = DataLoader(data, shuffle=True)\nnet.load_state_dict(c)\n"
+       "torch.set_rng_state(c['rng'])\nloader = skip_first_batches(loader, 12)",
+       "code.order_drawn_anew"},
+      {"net.load_state_dict(c['net'])\nopt.load_state_dict(c['opt'])\nstep = c['step']",
+       "code.count_begins_anew"},
       {"if rank == 0:\n    torch.save(net.state_dict(), path)", "code.saved_by_one_rank"},
       {"ids = tok(t, truncation=True)\nwidth = max(lens)", "code.lengths_unbounded"},
       {"loss = focal_loss(x, y, gamma=2.0)", "code.fractional_power"},
