@@ -15,7 +15,7 @@ try:
     from axolotl.integrations.base import BasePlugin
 except ImportError:
 
-    class BasePlugin:  # type: ignore[no-redef]
+    class BasePlugin:  # type: ignore[no-redef,unused-ignore]
         """What the plugin stands on where there is no axolotl."""
 
 
@@ -27,13 +27,13 @@ except ImportError:
 __all__ = ["AplombArgs", "AplombPlugin"]
 
 
-class AplombArgs(BaseModel):  # type: ignore[misc]
+class AplombArgs(BaseModel):  # type: ignore[misc,unused-ignore]
     """The plugin's key in axolotl's YAML."""
 
     aplomb: dict[str, Any] | None = None
 
 
-class AplombPlugin(BasePlugin):  # type: ignore[misc]
+class AplombPlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
     def get_input_args(self) -> str:
         return "aplomb.axolotl.AplombArgs"
 

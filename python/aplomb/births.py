@@ -128,11 +128,11 @@ class Births(TorchFunctionMode):
         for module in self._model.modules():
             self._hooks.append(module.register_forward_pre_hook(self._enter_module))
             self._hooks.append(module.register_forward_hook(self._leave_module, always_call=True))
-        super().__enter__()
+        super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *what: Any) -> None:
-        super().__exit__(*what)
+        super().__exit__(*what)  # type: ignore[no-untyped-call]
         for each in self._hooks:
             each.remove()
 

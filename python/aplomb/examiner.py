@@ -80,7 +80,7 @@ class Examiner:
     def _replayed(self, step: int, policy: str, scale: float, shrunk: float) -> Finding:
         calls = list(self._watch.calls)
         try:
-            finding = self._quietly(lambda: self._find(step, calls, policy, scale, shrunk))
+            finding: Finding = self._quietly(lambda: self._find(step, calls, policy, scale, shrunk))
             if self._folder is not None and finding.phase != "none":
                 os.makedirs(self._folder, exist_ok=True)
                 bad = calls[finding.call]

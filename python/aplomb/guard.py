@@ -89,7 +89,7 @@ class Guard:
         writer: Any = None,
         threads: int = 1,
     ) -> None:
-        self._optimizers: list[Any] = [optimizer] if hasattr(optimizer, "param_groups") else list(optimizer)  # type: ignore[arg-type]
+        self._optimizers: list[Any] = [optimizer] if hasattr(optimizer, "param_groups") else list(optimizer)
         _guarded.update(self._optimizers)
         self._model = model
         self._scaler = scaler

@@ -112,7 +112,8 @@ class Inspections:
     @staticmethod
     def _part(tensor: Any) -> torch.Tensor:
         """Of a large tensor the beginning."""
-        return local_part(tensor.detach()).reshape(-1)[: MOST_ELEMENTS // MOST_TENSORS]
+        part: torch.Tensor = local_part(tensor.detach())
+        return part.reshape(-1)[: MOST_ELEMENTS // MOST_TENSORS]
 
     def _is_compensated(self, parameter: Any) -> bool:
         keys = [str(key).lower() for each in self._optimizers for key in each.state.get(parameter, {})]

@@ -12,7 +12,7 @@ from typing import Any
 try:
     import lightning.pytorch as pl
 except ImportError:
-    import pytorch_lightning as pl
+    import pytorch_lightning as pl  # type: ignore[no-redef]
 
 import torch
 

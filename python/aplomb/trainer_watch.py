@@ -35,7 +35,7 @@ class TrainerWatch:
     def start(self) -> None:
         if not TrainerWatch._watches:
             TrainerWatch._original = Trainer.training_step
-            Trainer.training_step = _watched(TrainerWatch._original)
+            Trainer.training_step = _watched(TrainerWatch._original)  # type: ignore[method-assign]
         TrainerWatch._watches.append(self)
 
     def stop(self) -> None:
@@ -43,7 +43,7 @@ class TrainerWatch:
             return
         TrainerWatch._watches.remove(self)
         if not TrainerWatch._watches:
-            Trainer.training_step = TrainerWatch._original
+            Trainer.training_step = TrainerWatch._original  # type: ignore[method-assign]
         if self._trainer is not None:
             del self._trainer.compute_loss  # the class's own again
             self._trainer = None

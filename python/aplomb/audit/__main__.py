@@ -9,13 +9,14 @@ import json
 import sys
 import tokenize
 import warnings
+from typing import Any
 
 from .rules import audit_source
 
 MOST_BYTES = 4 << 20  # a program is written by people
 
 
-def audit_file(path: str) -> tuple[list[dict], str]:
+def audit_file(path: str) -> tuple[list[dict[str, Any]], str]:
     """The findings and, where there are none to have, why."""
     try:
         with tokenize.open(path) as file:  # obeys the coding line
@@ -30,8 +31,8 @@ def audit_file(path: str) -> tuple[list[dict], str]:
 
 
 def main(paths: list[str]) -> int:
-    findings: list[dict] = []
-    errors: list[dict] = []
+    findings: list[dict[str, Any]] = []
+    errors: list[dict[str, str]] = []
     for path in paths:
         found, error = audit_file(path)
         findings += found

@@ -22,7 +22,10 @@ import json
 import site
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+Bytes = Any  # what gives its bytes: bytes, a bytearray, an array, a buffer of pyarrow
 
 MOST_ROWS = 4096  # of a batch,
 MOST_BYTES = 8 << 20  # and about so many bytes
@@ -30,7 +33,7 @@ NUMBERS = ("ids", "labels", "mask")
 ROLES = (("role", "content"), ("from", "value"))
 
 
-def open_batches(path: str) -> Iterator:
+def open_batches(path: str) -> Iterator[Any]:
     """Record batches of a file, with all columns that are looked at and no others."""
     import pyarrow as pa
 
@@ -44,7 +47,7 @@ def open_batches(path: str) -> Iterator:
         return
     source = pa.OSFile(path)  # not mapped: pages that were read would count as this process's memory
     try:
-        batches: Iterator = iter(pa.ipc.open_stream(source))
+        batches: Iterator[Any] = iter(pa.ipc.open_stream(source))
     except pa.ArrowInvalid:
         source.seek(0)
         file = pa.ipc.open_file(source)
@@ -53,20 +56,20 @@ def open_batches(path: str) -> Iterator:
         yield from pieces(batch)
 
 
-def rows_of(metadata) -> int:
+def rows_of(metadata: Any) -> int:
     """How many rows of a Parquet file make about MOST_BYTES."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     a_row = max((each.total_byte_size / max(each.num_rows, 1) for each in groups), default=1)
     return max(1, min(MOST_ROWS, int(MOST_BYTES / max(a_row, 1))))
 
 
-def pieces(batch) -> Iterator:
+def pieces(batch: Any) -> Iterator[Any]:
     rows = max(1, min(MOST_ROWS, MOST_BYTES * batch.num_rows // max(batch.nbytes, 1)))
     for begin in range(0, batch.num_rows, rows):
         yield batch.slice(begin, rows)
 
 
-def is_wanted(field) -> bool:
+def is_wanted(field: Any) -> bool:
     import pyarrow.types as types
 
     kind = field.type
@@ -83,21 +86,21 @@ class Batch:
 
     def __init__(self, rows: int):
         self.rows = rows
-        self.columns: list[dict] = []
-        self.parts: list = []
+        self.columns: list[dict[str, Any]] = []
+        self.parts: list[memoryview] = []
 
-    def add(self, name: str, kind: str, *parts) -> None:
+    def add(self, name: str, kind: str, *parts: Bytes) -> None:
         views = [memoryview(part).cast("B") for part in parts]
         self.columns.append({"name": name, "kind": kind, "sizes": [each.nbytes for each in views]})
         self.parts += views
 
-    def write(self, out) -> None:
+    def write(self, out: BinaryIO) -> None:
         out.write(json.dumps({"rows": self.rows, "columns": self.columns}).encode() + b"\n")
         for part in self.parts:
             out.write(part)
 
 
-def encoded(batch) -> Batch:
+def encoded(batch: Any) -> Batch:
     import pyarrow.types as types
 
     made = Batch(batch.num_rows)
@@ -111,13 +114,13 @@ def encoded(batch) -> Batch:
     return made
 
 
-def is_list(kind) -> bool:
+def is_list(kind: Any) -> bool:
     import pyarrow.types as types
 
-    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
-def add_used(made: Batch, name: str, use: str, column) -> None:
+def add_used(made: Batch, name: str, use: str, column: Any) -> None:
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -137,7 +140,7 @@ def add_used(made: Batch, name: str, use: str, column) -> None:
         made.add(name, "json", running_sums(map(len, texts)), b"".join(texts))
 
 
-def add_fractions(made: Batch, name: str, column) -> None:
+def add_fractions(made: Batch, name: str, column: Any) -> None:
     """Says which rows hold NaN or infinity, if any does."""
     import pyarrow.compute as pc
 
@@ -155,14 +158,14 @@ def add_fractions(made: Batch, name: str, column) -> None:
     made.add(name, "nonfinite", flags)
 
 
-def running_sums(sizes) -> array:
+def running_sums(sizes: Iterable[int]) -> array[int]:
     sums = array("q", [0])
     for size in sizes:
         sums.append(sums[-1] + size)
     return sums
 
 
-def text_parts(column) -> tuple:
+def text_parts(column: Any) -> tuple[Bytes, Bytes]:
     """Offsets and bytes. What is null is empty."""
     import pyarrow as pa
 
@@ -176,7 +179,7 @@ def text_parts(column) -> tuple:
     return offsets, memoryview(data)[: offsets[-1]] if data is not None else b""
 
 
-def list_parts(column) -> tuple:
+def list_parts(column: Any) -> tuple[Bytes, Any]:
     """Offsets of a column of lists and the values that they count in."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -186,7 +189,7 @@ def list_parts(column) -> tuple:
     return array("q", [0]).tobytes() + bytes(memoryview(plain_buffer(sums, pa.int64()))), column.flatten()
 
 
-def plain_buffer(values, kind):
+def plain_buffer(values: Any, kind: Any) -> Bytes:
     """The numbers as they lie; a null, which no id can be, as -1."""
     if values.null_count:
         values = values.fill_null(-1 if str(values.type)[0] != "u" else 0)
@@ -199,7 +202,7 @@ def plain_buffer(values, kind):
     return memoryview(data)[width * values.offset : width * (values.offset + len(values))]
 
 
-def turn_fields(column) -> tuple | None:
+def turn_fields(column: Any) -> tuple[Bytes, ...] | None:
     """The parts of a list of {role, content}, where the turns are just that and none is missing."""
     import pyarrow.types as types
 
@@ -217,7 +220,7 @@ def turn_fields(column) -> tuple | None:
     return None
 
 
-def main(request: dict) -> None:
+def main(request: dict[str, Any]) -> None:
     out = sys.stdout.buffer
     sys.path.append(site.getusersitepackages())  # isolated mode leaves it out
     USES.update(request["uses"])

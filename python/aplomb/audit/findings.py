@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -16,5 +17,5 @@ class Finding:
     text: str = ""  # the line as it stands
     leads_to: list[str] = field(default_factory=list)  # ids of causes that a broken run would be diagnosed with
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding
-from .program import Function, Program, is_constant, keyword_of, method_of, names_in, source_of
+from .program import Function, Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
 
 
 def no_zero_grad(program: Program) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def keeps_graph(program: Program) -> Iterator[Finding]:
         used = backward_sources(program, loop)
         for node in program.own_nodes(loop):
             finding = kept_by_sum(program, node, losses, used) or kept_in_list(program, node, losses)
-            if finding is not None and not detached_before(program, loop, node, losses):
+            if finding is not None and not detached_before(program, loop, finding.line, losses):
                 yield finding
 
 
@@ -143,10 +143,10 @@ def backward_sources(program: Program, loop: ast.AST) -> set[str]:
     for node in program.own_nodes(loop):
         if isinstance(node, (ast.Assign, ast.AugAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            given.append((set().union(*map(names_in, targets)), names_in(node.value)))
+            given.append(({name for each in targets for name in names_in(each)}, names_in(node.value)))
     for _ in range(4):
-        for targets, values in given:
-            if targets & names:
+        for receivers, values in given:
+            if receivers & names:
                 names |= values
     return names
 
@@ -161,6 +161,7 @@ def loss_alone(node: ast.AST, losses: set[str]) -> str:
 
 
 def kept_by_sum(program: Program, node: ast.AST, losses: set[str], used: set[str]) -> Finding | None:
+    target: ast.expr
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         target, value = node.target, node.value
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
@@ -189,10 +190,10 @@ def detached(value: ast.AST, name: str) -> str:
     return f"{name}.detach()" if text == name else text.replace(name, f"{name}.detach()", 1)
 
 
-def detached_before(program: Program, loop: ast.AST, node: ast.AST, losses: set[str]) -> bool:
+def detached_before(program: Program, loop: ast.AST, line: int, losses: set[str]) -> bool:
     """The name was given a number before: `loss = loss.item()`."""
     for each in program.own_nodes(loop):
-        if not isinstance(each, ast.Assign) or each.lineno >= node.lineno:
+        if not isinstance(each, ast.Assign) or each.lineno >= line:
             continue
         calls = [method_of(call) for call in program.calls_in(each.value)]
         if any(names_in(target) & losses for target in each.targets) and {"item", "detach", "float"} & set(calls):
@@ -267,7 +268,7 @@ def seen_dict(program: Program, node: ast.AST) -> ast.AST:
     if not isinstance(node, ast.Name):
         return node
     function = program.function_of(node)
-    parts = [
+    parts: list[ast.stmt] = [
         each
         for each in program.own_nodes(function)
         if isinstance(each, ast.Assign) and any(node.id in names_in(target) for target in each.targets)
@@ -319,8 +320,8 @@ def scheduler_before_optimizer(program: Program) -> Iterator[Finding]:
             and isinstance(each.func, ast.Attribute)
             and not program.is_conditional(each, loop)
         ]
-        schedules = [each for each in steps if "sched" in program.last_name(each.func.value).lower()]
-        optimizers = [each for each in steps if program.is_optimizer(each.func.value)]
+        schedules = [each for each in steps if "sched" in program.last_name(receiver_of(each)).lower()]
+        optimizers = [each for each in steps if program.is_optimizer(receiver_of(each))]
         if not schedules or not optimizers or schedules[0].lineno >= optimizers[0].lineno:
             continue
         yield Finding(

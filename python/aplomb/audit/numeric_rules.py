@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding
-from .program import Program, is_constant, keyword_of, method_of, names_in, source_of
+from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
 
 GUARDS = ("clamp", "clamp_min", "clamp_", "clip", "maximum", "nan_to_num", "where", "logsumexp", "relu_eps")
 SQUASHERS = ("softmax", "sigmoid")
@@ -21,6 +21,11 @@ def squashed_by(program: Program, node: ast.AST) -> str:
         return ""
     name = method_of(node)
     return name if name in SQUASHERS else ""
+
+
+def squashed(program: Program, call: ast.Call) -> ast.expr:
+    """Of what it is the softmax or sigmoid."""
+    return call.args[0] if program.name_of(call.func).startswith("torch.") and call.args else receiver_of(call)
 
 
 def assigned_once(program: Program, name: str, near: ast.AST) -> ast.AST | None:
@@ -57,9 +62,9 @@ def log_softmax(program: Program) -> Iterator[Finding]:
         if argument is None:
             continue
         value = seen_through(program, argument)
-        if squashed_by(program, value) != "softmax":
+        if not isinstance(value, ast.Call) or squashed_by(program, value) != "softmax":
             continue
-        inner = value.args[0] if program.name_of(value.func).startswith("torch.") and value.args else value.func.value
+        inner = squashed(program, value)
         dim = keyword_of(value, "dim")
         yield Finding(
             "",
@@ -184,9 +189,9 @@ def softmax_into_cross_entropy(program: Program) -> Iterator[Finding]:
             continue
         first = call.args[0]
         value = seen_through(program, first)
-        if squashed_by(program, value) != "softmax" or is_guarded(first):
+        if not isinstance(value, ast.Call) or squashed_by(program, value) != "softmax" or is_guarded(first):
             continue
-        inner = value.args[0] if program.name_of(value.func).startswith("torch.") and value.args else value.func.value
+        inner = squashed(program, value)
         yield Finding(
             "",
             "unstable",

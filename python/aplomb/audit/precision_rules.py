@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding
-from .program import Program, is_constant, keyword_of, method_of, source_of
+from .program import Program, is_constant, keyword_of, method_of, receiver_of, source_of
 
 HALF = {"torch.float16": "fp16", "torch.half": "fp16", "torch.bfloat16": "bf16"}
 
@@ -104,7 +104,7 @@ def clip_in_half(program: Program) -> Iterator[Finding]:
 def cast_names(program: Program, call: ast.Call) -> set[str]:
     """The names that hold what was cast: the receiver, and what the result is assigned to."""
     names = set()
-    value = call.func.value
+    value = receiver_of(call)
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         value = value.func.value  # model.cuda().half()
     names.add(program.last_name(value))
@@ -138,7 +138,7 @@ def clip_before_unscale(program: Program) -> Iterator[Finding]:
                 continue
             if any(method_of(each) in unscalers and each.lineno <= clip.lineno for each in nodes):
                 continue  # by a function of this file
-            scaler = source_of(after[0].func.value)
+            scaler = source_of(receiver_of(after[0]))
             optimizer = source_of(after[0].args[0]) if after[0].args else "optimizer"
             yield Finding(
                 "",

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Union
 
 from .tree import Tree
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Loop = (ast.For, ast.While, ast.AsyncFor)
+LoopNode = Union[ast.For, ast.While, ast.AsyncFor]  # noqa: UP007  (Python 3.9 runs this)
 
 MODEL_NAMES = ("model", "net", "network", "policy", "generator", "discriminator", "transformer", "unet")
 
@@ -28,7 +30,7 @@ class Program:
         self.calls = self.nodes.of_kind(ast.Call)
         self._calls_by_name = self._called()
         self.names_called = self._calls_by_name.keys()
-        self.functions = self.nodes.of_kind(*Function)
+        self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = self.nodes.of_kind(*Function)
 
     def _called(self) -> dict[str, list[ast.Call]]:
         """Calls by the name that is called last; what was imported under another name stands under both."""
@@ -61,7 +63,8 @@ class Program:
 
     def _aliases(self) -> dict[str, str]:
         aliases = {}
-        for node in self.nodes.of_kind(ast.Import, ast.ImportFrom):
+        imports: list[ast.Import | ast.ImportFrom] = self.nodes.of_kind(ast.Import, ast.ImportFrom)
+        for node in imports:
             for item in node.names:
                 if isinstance(node, ast.ImportFrom):
                     if node.module and node.level == 0:
@@ -105,9 +108,9 @@ class Program:
                 return parent
         return self.tree
 
-    def loops_of(self, node: ast.AST) -> list[ast.AST]:
+    def loops_of(self, node: ast.AST) -> list[LoopNode]:
         """Loops around the node inside its function, the innermost first."""
-        found = []
+        found: list[LoopNode] = []
         for parent in self.enclosing(node):
             if isinstance(parent, (*Function, ast.Lambda)):
                 break
@@ -140,7 +143,7 @@ class Program:
     # --- what the program is
 
     @cached_property
-    def training_loops(self) -> list[ast.AST]:
+    def training_loops(self) -> list[LoopNode]:
         """The innermost loops that hold a backward pass, in the order of the lines."""
         loops = (self.loops_of(call)[:1] for call, _ in self.backward_calls(self.tree))
         return list(dict.fromkeys(loop[0] for loop in loops if loop))
@@ -210,7 +213,12 @@ def method_of(call: ast.Call) -> str:
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
-def keyword_of(call: ast.Call, name: str) -> ast.AST | None:
+def receiver_of(call: ast.Call) -> ast.expr:
+    """What a method is called on: `scaler` of `scaler.step(optimizer)`; a plain function itself."""
+    return call.func.value if isinstance(call.func, ast.Attribute) else call.func
+
+
+def keyword_of(call: ast.Call, name: str) -> ast.expr | None:
     return next((each.value for each in call.keywords if each.arg == name), None)
 
 

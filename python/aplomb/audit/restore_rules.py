@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding
-from .program import Function, Program, is_constant, keyword_of, method_of, names_in, source_of
+from .program import Function, Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
 
 REWARD_WORDS = ("reward", "score", "correct")
 
@@ -14,9 +14,9 @@ REWARD_WORDS = ("reward", "score", "correct")
 def schedule_not_restored(program: Program) -> Iterator[Finding]:
     """The optimizer's state is loaded and a schedule made afterwards, whose own state is never loaded."""
     loads = [call for call in program.calls_to("load_state_dict") if isinstance(call.func, ast.Attribute)]
-    if any(is_schedule(program, call.func.value) for call in loads):
+    if any(is_schedule(program, receiver_of(call)) for call in loads):
         return
-    loaded = [call for call in loads if program.is_optimizer(call.func.value)]
+    loaded = [call for call in loads if program.is_optimizer(receiver_of(call))]
     for made, name in schedules_made(program):
         before = [each for each in loaded if each.lineno < made.lineno]
         same_place = [each for each in before if program.function_of(each) is program.function_of(made)]

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import ast
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import TypeVar, cast
+
+Node = TypeVar("Node", bound=ast.AST)
 
 Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 PLACELESS = ("ctx", "op", "ops", "type_ignores", "kind", "type_comment")
 
 
 @cache
-def child_fields(kind: type) -> tuple[str, ...]:
+def child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields of a kind of node that may hold nodes."""
     return () if kind is ast.Constant else tuple(name for name in kind._fields if name not in PLACELESS)
 
 
 def children_of(node: ast.AST) -> list[ast.AST]:
-    found = []
-    for name in child_fields(node.__class__):
+    found: list[ast.AST] = []
+    for name in child_fields(node.__class__):  # type: ignore[arg-type]  # a class can be hashed
         value = getattr(node, name, None)
         if value.__class__ is list:
             found += [each for each in value if isinstance(each, ast.AST)]
@@ -53,12 +56,12 @@ class Tree:
             self.nodes: list[ast.AST] = []
             self.parents: dict[ast.AST, ast.AST] = {}
             self._place: dict[ast.AST, int] = {}
-            self._kinds: dict[type, list[ast.AST]] = {}
+            self._kinds: dict[type[ast.AST], list[ast.AST]] = {}
             self._enter()
             self._end = self._ends()
 
     def _enter(self) -> None:
-        waiting = [self.root]
+        waiting: list[ast.AST] = [self.root]
         nodes, parents, place, kinds = self.nodes, self.parents, self._place, self._kinds
         while waiting:
             node = waiting.pop()
@@ -78,20 +81,21 @@ class Tree:
             sizes[self._place[self.parents[self.nodes[at]]]] += sizes[at]
         return [at + size for at, size in enumerate(sizes)]
 
-    def of_kind(self, *kinds: type) -> list[ast.AST]:
+    def of_kind(self, *kinds: type[Node]) -> list[Node]:
+        by_kind = cast("dict[type[Node], list[Node]]", self._kinds)
         if len(kinds) == 1:
-            return self._kinds.get(kinds[0], [])
-        return self.in_order(node for kind in kinds for node in self._kinds.get(kind, []))
+            return by_kind.get(kinds[0], [])
+        return self.in_order(node for kind in kinds for node in by_kind.get(kind, []))
 
-    def in_order(self, nodes: Iterator[ast.AST]) -> list[ast.AST]:
+    def in_order(self, nodes: Iterable[Node]) -> list[Node]:
         return sorted(nodes, key=self._place.__getitem__)
 
-    def within(self, outer: ast.AST, ordered: list[ast.AST]) -> list[ast.AST]:
+    def within(self, outer: ast.AST, ordered: list[Node]) -> list[Node]:
         """Those of some nodes, given in the order of the text, that stand in `outer`."""
         begin = self._place[outer]
         return ordered[self._first_from(begin, ordered) : self._first_from(self._end[begin], ordered)]
 
-    def _first_from(self, place: int, ordered: list[ast.AST]) -> int:
+    def _first_from(self, place: int, ordered: list[Node]) -> int:
         low, high = 0, len(ordered)
         while low < high:
             middle = (low + high) // 2

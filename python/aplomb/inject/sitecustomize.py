@@ -2,13 +2,17 @@
 start. It waits until torch's optimizers are imported and then attaches aplomb to them (aplomb.attach). The sitecustomize
 that would have run without it runs as ever. Nothing that fails here reaches the program."""
 
+from __future__ import annotations
+
 import importlib.machinery
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
+from types import ModuleType
 
 
-def _attach(name, module):
+def _attach(name: str, module: ModuleType) -> None:
     try:
         from aplomb import attach
     except Exception as error:
@@ -23,24 +27,28 @@ class _Waiter:
 
     wanted = ("torch.optim.optimizer", "torch.nn.utils.clip_grad")
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name not in self.wanted:
             return None
         try:
             spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+            if spec is None or spec.loader is None:
+                return None
             run = spec.loader.exec_module
 
-            def run_and_attach(module):
+            def run_and_attach(module: ModuleType) -> None:
                 run(module)
                 _attach(name, module)
 
-            spec.loader.exec_module = run_and_attach
+            spec.loader.exec_module = run_and_attach  # type: ignore[method-assign]
             return spec
         except Exception:
             return None
 
 
-def _run_the_next():
+def _run_the_next() -> None:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [each for each in sys.path if os.path.abspath(each) != here]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
