@@ -121,6 +121,8 @@ Calibration read_calibration(element entry) {
           number("heard_temperature", usual.heard_temperature),
           number("heard_unknown", usual.heard_unknown),
           number("heard_healthy", usual.heard_healthy),
+          number("heard_slope", usual.heard_slope),
+          number("heard_offset", usual.heard_offset),
           number("specific_slope", usual.specific_slope),
           number("specific_offset", usual.specific_offset)};
 }

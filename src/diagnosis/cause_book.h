@@ -85,7 +85,9 @@ struct Calibration {
   double heard_floor = -1;  ///< what the rules say at the least
   double heard_temperature = 1;
   double heard_unknown = 0;
-  double heard_healthy = 0;   ///< more for a run in order
+  double heard_healthy = 0;  ///< more for a run in order
+  double heard_slope = 1;    ///< of the told odds on the share, below one half
+  double heard_offset = 0;
   double specific_slope = 1;  ///< of the told odds on the share's (diagnosis/temper.h)
   double specific_offset = 0;
 };

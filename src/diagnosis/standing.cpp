@@ -11,10 +11,17 @@ namespace {
 
 /// Below this the first cause is a guess among several.
 constexpr double k_likely = 0.5;
+/// The same where what is learnt from reports leads: of those told with 0.5 to 0.6 two of five are
+/// wrong, and of the reports that say too little to know one in twenty gets that far.
+constexpr double k_likely_by_words = 0.6;
 /// From here on a cause is told even against metrics that look well.
 constexpr double k_sure = 0.9;
-/// From here on a text that nothing in it contradicts asks about a run in order.
+/// From here on a text asks about a run in order; and from here on even where it says what would be
+/// trouble elsewhere (a loss that rises, of a network that is trained against another one). By
+/// cross-validation the second figure answers 12 more of 63 such questions, and calls healthy none
+/// more of 451 broken runs.
 constexpr double k_calm = 0.5;
+constexpr double k_surely_calm = 0.85;
 /// Of a run with fewer samples than this in every series, what is missing may be anything.
 constexpr std::uint64_t k_scrap_samples = 8;
 /// From so many samples on, a run whose metrics show nothing is judged by them, not by its
@@ -139,19 +146,21 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
                         const Ranking& ranking) {
   const Severity worst = worst_of(run, symptoms);
   const std::uint64_t samples = telling_samples(run);
+  if (ranking.healthy_probability >= (worst == Severity::note ? k_calm : k_surely_calm))
+    return Standing::healthy;
   // Metrics that show what is wrong are not in order because two causes of it are as likely.
   const bool one_of_a_family = samples > 0 && !ranking.causes.empty() &&
                                explains_what_matters(ranking.causes.front()) &&
                                share_of_first_family(ranking) >= k_likely;
-  const bool likely = one_of_a_family ||
-                      (!ranking.causes.empty() && ranking.causes.front().probability >= k_likely);
+  const double enough = ranking.heard ? k_likely_by_words : k_likely;
+  const bool likely =
+      one_of_a_family || (!ranking.causes.empty() && ranking.causes.front().probability >= enough);
   if (worst == Severity::note && likely) {
     const RankedCause& first = ranking.causes.front();
     const bool doubtful = stands_on_words_alone(first) ||
                           (samples >= k_plenty_samples && !explains_what_matters(first));
     if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
-  if (worst == Severity::note && ranking.healthy_probability >= k_calm) return Standing::healthy;
   // A profiler's trace shows the whole of a step: no cause in it means that none was found.
   if (worst == Severity::note) {
     return samples > 0 || has_trace(run) ? Standing::healthy : Standing::insufficient;
@@ -195,9 +204,14 @@ std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
   }
   switch (standing) {
     case Standing::healthy:
+      if (ranking.healthy_probability >= k_calm)
+        return "Probably nothing wrong: reports like this one were about runs in order.";
       return "Nothing wrong found: the metrics look like those of a run that trains.";
     case Standing::insufficient:
       if (const Event* snapshot = snapshot_of(run)) return snapshot->text + ".";
+      if (ranking.heard && seen.empty() && !ranking.causes.empty())
+        return fmt::format("What is told does not decide. Perhaps: {}.",
+                           ranking.causes.front().title);
       return seen.empty()
                  ? "Too little to judge: nothing wrong was found, and next to nothing was read."
                  : fmt::format("{}; the cause cannot be told from this alone.", seen);

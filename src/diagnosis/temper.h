@@ -10,7 +10,8 @@
 ///     1 / (1 + exp(-(slope * log(share / (1 - share)) + offset)))
 ///
 /// with slope and offset of knowledge/calibration.yaml, and never on the other side of one half
-/// than the share: verdicts and probabilities say the same.
+/// than the share: verdicts and probabilities say the same. Where what is learnt from reports leads
+/// (weigh.h) the line is another one (heard_slope, heard_offset), for shares below one half only.
 
 #include "diagnosis/weigh.h"
 

@@ -65,14 +65,14 @@ std::vector<std::string> features_of(const Places& places) {
   return features;
 }
 
-/// The verdict as a fact: what was heard, and where it stands.
+/// The verdict as a fact. Stems and pairs of them mean nothing to people; the lines that they stand
+/// in do.
 Fact fact_of(const WordBook::Verdict& verdict, const Places& places) {
   Fact fact{"words." + std::string(verdict.cause), verdict.nats, {}, {}};
-  for (std::string_view word : verdict.words) {
+  fact.because = verdict.nats > 0 ? "the report reads like others of this cause"
+                                  : "the report reads unlike others of this cause";
+  for (const std::string_view word : verdict.words) {
     const auto found = places.find(std::string(word));
-    if (word.front() == WordBook::k_fact_mark) word.remove_prefix(1);
-    fact.because += (fact.because.empty() ? "reports of this cause have in common: " : ", ");
-    fact.because += word;
     if (found == places.end()) continue;
     for (const Origin& origin : found->second) {
       const bool known =

@@ -9,8 +9,18 @@ namespace aplomb {
 
 using knowledge::WordBook;
 
+namespace {
+
+/// `torch==2.3.0`: a list of packages tells where a run stood, not what it did.
+bool is_pinned_package(std::string_view line) {
+  return line.find("==") != std::string_view::npos && line.find(' ') == std::string_view::npos;
+}
+
+}  // namespace
+
 void HeardWords::keep(std::string_view line, std::uint64_t number, std::uint64_t offset) {
   if (head_.size() >= WordBook::k_largest_text || trim(line).empty()) return;
+  if (is_pinned_package(trim(line))) return;
   head_ += line.substr(0, WordBook::k_largest_text - head_.size());
   places_.push_back({number, offset, head_.size()});
 }

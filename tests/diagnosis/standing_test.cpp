@@ -79,11 +79,27 @@ TEST(Standing, WordsAloneAreNoTrouble) {
   EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words), Standing::warning);
 }
 
+TEST(Standing, AReportNeedsALikelierCauseThanMetricsDo) {
+  Ranking told = ranking({{"slow.a", 0.55}});
+  EXPECT_EQ(judge_standing({}, {}, told), Standing::warning);
+  told.heard = true;
+  EXPECT_EQ(judge_standing({}, {}, told), Standing::insufficient);
+  EXPECT_EQ(write_headline({}, {}, told, Standing::insufficient),
+            "What is told does not decide. Perhaps: slow.a.");
+  told.causes[0].probability = 0.65;
+  EXPECT_EQ(judge_standing({}, {}, told), Standing::warning);
+}
+
 TEST(Standing, AQuestionAboutARunInOrderIsHealthyUnlessSomethingIsSeen) {
   Ranking calm = ranking({{"slow.a", 0.2}});
   calm.healthy_probability = 0.6;
   EXPECT_EQ(judge_standing({}, {}, calm), Standing::healthy);
   EXPECT_EQ(judge_standing({}, {symptom("a", Severity::failed)}, calm), Standing::failed);
+  EXPECT_EQ(write_headline({}, {}, calm, Standing::healthy),
+            "Probably nothing wrong: reports like this one were about runs in order.");
+  calm.healthy_probability = 0.95;
+  EXPECT_EQ(judge_standing({}, {symptom("a", Severity::unstable)}, calm), Standing::healthy)
+      << "the loss of a network that is trained against another one may rise";
   calm.healthy_probability = 0.4;
   EXPECT_EQ(judge_standing({}, {}, calm), Standing::insufficient);
 }

@@ -49,11 +49,20 @@ TEST(Temper, ACauseThatOnlyExplainsASymptomKeepsItsShare) {
   EXPECT_DOUBLE_EQ(shared.causes[1].probability, 0.2);
 }
 
-TEST(Temper, SharesThatWereLearntAreToldAsTheyAre) {
-  Ranking heard = ranking(0.98, 0.01, k_own);
-  heard.heard = true;
-  temper(heard, calibration());
-  EXPECT_DOUBLE_EQ(heard.causes[0].probability, 0.98);
+TEST(Temper, SharesThatWereLearntAreTooModestBelowOneHalfOnly) {
+  Calibration line = calibration();
+  line.heard_slope = 0.25;
+  line.heard_offset = 0.1;
+  const auto told = [&](double share) {
+    Ranking heard = ranking(share, share / 8, {{"words of the text", 1, {}, {}}});
+    heard.heard = true;
+    temper(heard, line);
+    return heard.causes[0].probability;
+  };
+  EXPECT_DOUBLE_EQ(told(0.98), 0.98);
+  EXPECT_NEAR(told(0.2), 1 / (1 + std::exp(-(0.25 * std::log(0.25) + 0.1))), 1e-9);
+  EXPECT_LT(told(0.48), 0.5);
+  EXPECT_LT(told(1e-9), 0.1);
 }
 
 TEST(Temper, NeverCrossesOneHalf) {

@@ -39,6 +39,11 @@ TEST(HeardWords, OfALongTextAreTheTrainersOwn) {
   EXPECT_TRUE(heard("text-log", text).empty());
 }
 
+TEST(HeardWords, PackagesAreNone) {
+  EXPECT_TRUE(heard("settings-text", "torch==2.3.0\nnumpy==1.26.4\n").empty());
+  EXPECT_FALSE(heard("settings-text", "with torch==2.3.0 it hangs\n").empty());
+}
+
 TEST(HeardWords, LookAtTheHeadOnly) {
   const std::string text = std::string(WordBook::k_largest_text, '.') + "\nloss\n";
   EXPECT_TRUE(heard("settings-text", text).empty());

@@ -1,0 +1,64 @@
+#include "diagnosis/word_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "knowledge/word_book.h"
+
+namespace aplomb {
+namespace {
+
+using knowledge::WordBook;
+
+/// Two texts of a run: the second repeats a word of the first.
+aplomb::Run two_texts() {
+  aplomb::Run run;
+  run.facts.push_back({std::string(WordBook::k_fact),
+                       std::string("the|loss is|overfit|we|on|our|data\nvalidat|validat los"),
+                       "",
+                       {{0, 1, 0}, {0, 4, 90}}});
+  run.facts.push_back(
+      {std::string(WordBook::k_fact), std::string("overfit|epoch"), "", {{1, 7, 300}}});
+  return run;
+}
+
+TEST(ReportFeatures, AreTheWordsAndTheFactsThatHold) {
+  FactTable facts;
+  facts.set({"said.loss.rises", true, "", {}});
+  facts.set({"said.loss.falls", false, "", {}});
+  facts.set({"optim.lr", 0.1, "", {}});
+  facts.set({"precision.compute", std::string("FP16"), "", {}});
+  facts.set({"model.name", std::string("a name that is longer than a word may be"), "", {}});
+  EXPECT_EQ(report_features(two_texts(), facts),
+            (std::vector<std::string>{"@precision.compute=fp16", "@said.loss.rises", "data",
+                                      "epoch", "loss is", "on", "our", "overfit", "the", "validat",
+                                      "validat los", "we"}));
+}
+
+TEST(WordFacts, NameTheLinesThatSayMost) {
+  FactTable facts;
+  add_word_facts(two_texts(), facts);
+  const Fact* heard = facts.find("words.overfit.too-many-epochs");
+  ASSERT_NE(heard, nullptr);
+  EXPECT_GT(*as_number(heard->value), 0);
+  ASSERT_FALSE(heard->evidence.empty());
+  const bool known = std::all_of(heard->evidence.begin(), heard->evidence.end(), [](auto& origin) {
+    return origin.line == 1 || origin.line == 4 || origin.line == 7;
+  });
+  EXPECT_TRUE(known);
+  const Fact* unlike = facts.find("words.hang.rendezvous");
+  ASSERT_NE(unlike, nullptr);
+  EXPECT_TRUE(unlike->evidence.empty());
+}
+
+TEST(WordFacts, AThinTextSaysNothing) {
+  aplomb::Run run;
+  run.facts.push_back({std::string(WordBook::k_fact), std::string("loss|is nan"), "", {{0, 1, 0}}});
+  FactTable facts;
+  add_word_facts(run, facts);
+  EXPECT_TRUE(facts.all().empty());
+}
+
+}  // namespace
+}  // namespace aplomb
