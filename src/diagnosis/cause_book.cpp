@@ -112,6 +112,7 @@ Calibration read_calibration(element entry) {
           number("explains_warning", usual.explains_warning),
           number("explains_note", usual.explains_note),
           number("explains_unseen", usual.explains_unseen),
+          number("leaves_failure", usual.leaves_failure),
           number("explains_none", usual.explains_none),
           number("words", usual.words),
           number("words_most", usual.words_most),

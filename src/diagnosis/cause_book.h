@@ -75,8 +75,9 @@ struct Calibration {
   double explains_unstable = 1;
   double explains_warning = 0.7;
   double explains_note = 0.3;
-  double explains_unseen = -1;  ///< added when nothing that the cause explains has been seen
-  double explains_none = -2;    ///< added when all of it was looked for and is absent
+  double explains_unseen = -1;   ///< added when nothing that the cause explains has been seen
+  double leaves_failure = -1.5;  ///< added to what accounts for no failure that another does
+  double explains_none = -2;     ///< added when all of it was looked for and is absent
   double words = 0;       ///< nats added for each nat that the words of the texts speak for a cause
   double words_most = 1;  ///< and no more than so many for it,
   double words_least = -1;  ///< nor fewer than so many against it

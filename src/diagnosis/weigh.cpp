@@ -196,6 +196,38 @@ bool compete(const Candidate& a, const Candidate& b) {
   });
 }
 
+/// What the metrics show and no cause may pass over: a loss that is NaN, a run that diverged.
+std::vector<std::string_view> failures_of(const SeverityOf& severities) {
+  std::vector<std::string_view> failures;
+  for (const auto& [name, severity] : severities) {
+    if (severity == Severity::failed && !name.starts_with("error.")) failures.push_back(name);
+  }
+  return failures;
+}
+
+/// A cause that accounts for none of the failures is behind one that does: many passes over the
+/// data do not make a loss NaN.
+void weigh_failures_left(const SeverityOf& severities, const Calibration& calibration,
+                         std::vector<Candidate>& candidates) {
+  const std::vector<std::string_view> failures = failures_of(severities);
+  const auto explains = [&](const Candidate& candidate) {
+    return std::any_of(failures.begin(), failures.end(), [&](std::string_view name) {
+      return std::find(candidate.explained.begin(), candidate.explained.end(), name) !=
+             candidate.explained.end();
+    });
+  };
+  if (std::none_of(candidates.begin(), candidates.end(), explains)) return;
+  for (Candidate& candidate : candidates) {
+    if (explains(candidate)) continue;
+    candidate.ranked.log_odds += calibration.leaves_failure;
+    candidate.ranked.reasons.push_back(
+        {"leaves a failure unexplained",
+         calibration.leaves_failure,
+         {},
+         "it accounts for none of: " + std::string(failures.front())});
+  }
+}
+
 bool has_warning(const SeverityOf& severities) {
   return std::any_of(severities.begin(), severities.end(),
                      [](const auto& each) { return each.second >= Severity::warning; });
@@ -255,6 +287,7 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
       candidates.push_back(std::move(*candidate));
     }
   }
+  weigh_failures_left(severities, book.calibration, candidates);
   keep_best_of_each(candidates);
   const double temperature = temperature_of(book.calibration, artifacts);
   const auto mass = [&](double log_odds) {

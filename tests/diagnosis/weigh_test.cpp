@@ -157,6 +157,24 @@ TEST(Weigh, UnknownFactsAddNothingAndAbsentOnesSpeakAgainst) {
   EXPECT_DOUBLE_EQ(absent.causes[0].log_odds, book.calibration.explains_none);
 }
 
+TEST(Weigh, WhatExplainsNoFailureIsBehindWhatDoes) {
+  CauseBook book;
+  book.causes = {cause("overfit.a", {"train.too_perfect"}, 0, {{"hot", 1.5}}),
+                 cause("nan.b", {"loss.nonfinite"}, 0, {})};
+  const FactTable facts = facts_of({{"loss.nonfinite", true, "", {}},
+                                    {"train.too_perfect", true, "", {}},
+                                    {"hot", true, "", {}}});
+  const auto first = [&](Severity nan) {
+    const Ranking ranking =
+        weigh_causes(book, facts, {{"loss.nonfinite", nan}, {"train.too_perfect", Severity::note}});
+    return ranking.causes.front().id;
+  };
+  EXPECT_EQ(first(Severity::failed), "nan.b");
+  EXPECT_EQ(first(Severity::warning), "overfit.a") << "a lesser thing does not decide";
+  book.causes.pop_back();
+  EXPECT_EQ(first(Severity::failed), "overfit.a") << "nobody explains it";
+}
+
 TEST(Weigh, ASecondFaultDoesNotHideTheFirst) {
   CauseBook book;
   book.causes = {cause("nan.a", {"loss.nonfinite"}, 0, {{"hot", 2}}),
