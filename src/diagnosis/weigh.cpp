@@ -129,7 +129,8 @@ bool holds_recordings(const FactTable& facts) {
 
 Artifacts artifacts_of(const FactTable& facts) {
   if (!is_told(facts)) return Artifacts::metrics;
-  const bool heard = facts.find("words." + std::string(WordBook::k_healthy)) != nullptr;
+  const bool heard = facts.find("words." + std::string(WordBook::k_healthy)) != nullptr &&
+                     is_yes(facts.find(WordBook::k_account));
   return heard && !holds_recordings(facts) ? Artifacts::words : Artifacts::few_words;
 }
 

@@ -29,6 +29,8 @@ class WordBook {
  public:
   /// A reader gives the features of its artifact as one fact of this name.
   static constexpr std::string_view k_fact = "text.words";
+  /// Holds where an artifact is an account that somebody wrote, not only a log or a program.
+  static constexpr std::string_view k_account = "text.account";
   static constexpr char k_between = '|';
   static constexpr std::size_t k_largest_text = 6000;  ///< bytes of one artifact
   static constexpr std::size_t k_fewest = 6;  ///< known words; fewer say where a text comes from

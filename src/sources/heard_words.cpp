@@ -23,7 +23,14 @@ void HeardWords::keep(std::string_view line, std::uint64_t number, std::uint64_t
   if (is_pinned_package(trim(line))) return;
   head_ += line.substr(0, WordBook::k_largest_text - head_.size());
   places_.push_back({number, offset, head_.size()});
+  if (reads_like_prose(line, true)) ++written_;
 }
+
+namespace {
+
+constexpr std::uint64_t k_account_share = 3;  // of an account every third line is a sentence
+
+}  // namespace
 
 void HeardWords::finish(RunBuilder& build, SourceId source) {
   Fact fact{std::string(WordBook::k_fact), {}, "the words of the text", {}};
@@ -31,6 +38,8 @@ void HeardWords::finish(RunBuilder& build, SourceId source) {
   std::unordered_set<std::string> known;
   std::size_t begin = 0;
   if (lines_ > ClaimReader::k_account_lines) places_.clear();
+  if (!places_.empty() && written_ * k_account_share >= places_.size())
+    build.fact({std::string(WordBook::k_account), true, "somebody reports", {}});
   for (const Place& place : places_) {
     std::string fresh;
     const std::string_view line = std::string_view(head_).substr(begin, place.end - begin);
@@ -52,6 +61,7 @@ void HeardWords::finish(RunBuilder& build, SourceId source) {
   head_.clear();
   places_.clear();
   lines_ = 0;
+  written_ = 0;
 }
 
 }  // namespace aplomb

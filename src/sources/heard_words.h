@@ -8,6 +8,9 @@
 /// The fact's value has one line for each line of the artifact that brings new words: its features,
 /// with WordBook::k_between between them; its evidence has their places, in the same order.
 ///
+/// Where a third of the lines read like prose the artifact is an account, and the fact
+/// `text.account` holds: somebody reports. The words of logs and programs alone are not a report's.
+///
 /// As for claims, texts of at most k_account_lines lines count: the words of a longer one are the
 /// trainer's own. Keeps the head that the book looks at, nothing after so many lines.
 
@@ -39,6 +42,7 @@ class HeardWords {
   std::string head_;
   std::vector<Place> places_;
   std::uint64_t lines_ = 0;
+  std::uint64_t written_ = 0;  ///< of the places, those that read like prose
 };
 
 }  // namespace aplomb

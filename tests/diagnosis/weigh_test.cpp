@@ -104,6 +104,7 @@ FactTable report(std::vector<Fact> more, double a, double b, double healthy) {
   facts.set({"words.nan.a", a, "", {}});
   facts.set({"words.nan.b", b, "", {{0, 3, 40}}});
   facts.set({"words.healthy", healthy, "", {}});
+  facts.set({"text.account", true, "", {}});
   return facts;
 }
 

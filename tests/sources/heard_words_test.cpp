@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,26 @@ TEST(HeardWords, StandLineByLineWithTheirPlaces) {
     EXPECT_EQ(facts[0].evidence[1].line, 4U);
     EXPECT_EQ(facts[0].evidence[1].offset, 19U);
   }
+}
+
+TEST(HeardWords, TellAnAccountFromALogAndAProgram) {
+  const auto is_account = [](std::string_view reader, std::string_view text) {
+    const aplomb::Run run = test::read_with(reader, text, 1U << 20U, "file.txt");
+    return std::any_of(run.facts.begin(), run.facts.end(),
+                       [](const Fact& fact) { return fact.name == WordBook::k_account; });
+  };
+  EXPECT_TRUE(is_account("settings-text",
+                         "The loss falls for two epochs and is nan from then on.\n"
+                         "lr=1e-3 batch=8\n"));
+  EXPECT_FALSE(is_account("text-log",
+                          "step 1 | loss 2.3\nstep 2 | loss 2.1\n"
+                          "Traceback (most recent call last):\n"
+                          "  File \"train.py\", line 3, in <module>\n"
+                          "    main()\n"
+                          "IndexError: index out of range in self\n"));
+  EXPECT_FALSE(is_account("text-log",
+                          "import torch\nmodel = Net()\n# the loss is summed here\n"
+                          "for x, y in loader:\n    loss = model(x, y)\n"));
 }
 
 TEST(HeardWords, OfALongTextAreTheTrainersOwn) {
