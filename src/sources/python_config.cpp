@@ -8,6 +8,7 @@
 #include "sources/reader.h"
 #include "sources/setting_sink.h"
 #include "sources/statements.h"
+#include "sources/unpacked_names.h"
 
 namespace aplomb {
 namespace {
@@ -23,6 +24,16 @@ const ReaderSpec& the_spec() {
   return spec;
 }
 
+void add_unpacked(std::string_view text, std::vector<ConfigEntry>& entries) {
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    for (ConfigEntry& each : unpacked_names(text.substr(at, end - at), ++number, at))
+      entries.push_back(std::move(each));
+    at = end + 1;
+  }
+}
+
 class PythonConfigReader final : public Reader {
  public:
   const ReaderSpec& spec() const override { return the_spec(); }
@@ -36,6 +47,7 @@ class PythonConfigReader final : public Reader {
   void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
     const std::string text = read_config_text(bytes, build, source);
     auto entries = parse_nested(text);
+    add_unpacked(text, entries);
     const std::string framework(framework_of_script(entries, build.source(source).path, text));
     put_entries(std::move(entries), framework, build, source, true);
     SettingSink sink(build, source, framework);
