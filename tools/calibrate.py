@@ -16,6 +16,8 @@ causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
 --temper fits the line from the share of a first cause to the probability that is told (src/diagnosis/temper.h),
 cross-validated by case: give it cases that the program has not met, for on the others it is right too often.
+--held-out FILE (made by tools/learn_words.py --folds N --answers FILE) puts what was learnt without a case in place of what the
+program has learnt from it, where that leads (the heard_* of knowledge/calibration.yaml): the honest figure for texts.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
 import argparse
@@ -33,6 +35,7 @@ CAUSE_ID = re.compile(r"^- id: (\S+)")
 RULE = re.compile(r'^(\s+- \{when: "((?:[^"\\]|\\.)*)", weight: )(-?[0-9.]+)(.*)$')
 PRIOR = re.compile(r"^\s+prior: (-?[0-9.]+)")
 # The engine's own reasons: fitted as one number each, not per cause.
+LEAST_NATS = 1.1  # k_words_name of src/diagnosis/weigh.cpp
 GROUPED = ("explains ", "nothing that it explains", "words of the text")
 
 
@@ -57,7 +60,7 @@ class Case:
     """What the program said of a case: for each cause its prior and the conditions that held."""
 
     def __init__(self, folder, truth, report, priors):
-        self.name = folder.name
+        self.name, self.path = folder.name, str(folder)
         self.truth = truth
         self.right = {truth["cause"], *truth.get("accept", [])}
         self.healthy = truth["family"] == "healthy"
@@ -84,6 +87,51 @@ def first_finding(case, calibration):
     share = dict(ranked(model, case))[first[0]]
     own = any(weight > 0 and not isinstance(key, str) for key, weight in first[2])
     return (share, case.is_right(first[0])) if own else None
+
+
+def heard(case, answer, calibration):
+    """The causes of a text with their probabilities by weights that were learnt without it, as src/diagnosis/weigh.cpp and
+    temper.cpp have them. None where words do not lead."""
+    words_lead = case.told and any("words" in features_names(features) for _, _, features in case.causes)
+    if not words_lead:
+        return None
+    floor, scale = calibration["heard_floor"], calibration["heard_words"]
+    rules = {}
+    for cause, prior, features in case.causes:
+        own = [weight for key, weight in features if key != "words"]
+        if any(weight > 0 for weight in own):
+            rules[cause] = max(floor, prior + sum(own))
+    even = math.log(len(answer))
+    nats = {cause: log + even for cause, log in answer.items()}
+    best = {}
+    for cause in answer:
+        if cause == "healthy" or (cause not in rules and nats[cause] < LEAST_NATS):
+            continue
+        log_odds, slug = rules.get(cause, floor) + scale * nats[cause], cause.split(".", 1)[1]
+        if slug not in best or log_odds > best[slug][1]:
+            best[slug] = (cause, log_odds)
+    calm = calibration["heard_healthy"] + scale * nats["healthy"]
+    everything = [*best.values(), ("healthy", calm), ("unknown", calibration["heard_unknown"])]
+    masses = [(cause, math.exp(log_odds / calibration["heard_temperature"])) for cause, log_odds in everything]
+    whole = sum(mass for _, mass in masses)
+    shares = sorted(((cause, mass / whole) for cause, mass in masses), key=lambda pair: -pair[1])
+    causes = [pair for pair in shares if "." in pair[0]]
+    if causes and causes[0][1] < 0.5:
+        share = told(causes[0][1], calibration["heard_slope"], calibration["heard_offset"])
+        causes[0] = (causes[0][0], share)
+    return causes
+
+
+def features_names(features):
+    return {key for key, _ in features if isinstance(key, str)}
+
+
+def show_held_out(cases, path, calibration):
+    lines = (json.loads(line) for line in path.read_text().splitlines())
+    answers = {line["case"]: dict(zip(line["classes"], line["log"])) for line in lines}
+    known = [case for case in cases if case.path in answers]
+    given = [heard(case, answers[case.path], calibration) for case in known]
+    show("held out", known, [case.shipped if causes is None else causes for case, causes in zip(known, given)])
 
 
 def log_odds_of(share):
@@ -300,6 +348,7 @@ def main():
     parser.add_argument("--families", nargs="*", help="only cases of these families")
     parser.add_argument("--temperatures", nargs="*", type=float, default=[])
     parser.add_argument("--temper", action="store_true")
+    parser.add_argument("--held-out", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
 
@@ -308,6 +357,9 @@ def main():
         cases = [case for case in cases if case.truth["family"] in options.families]
     start = read_calibration()
     bins, confusion = show("as shipped", cases, [case.shipped for case in cases])
+    if options.held_out:
+        show_held_out(cases, options.held_out, start)
+        return
     if options.temper:
         show_temper(cases, options.folds, start)
         return

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Learn which words and which facts speak for which cause: knowledge/reports/*.jsonl and labelled cases -> knowledge/words.yaml.
 
-usage: learn_words.py --features BINARY [--also DIR ...] [--folds N] [--answers FILE] [--write]
+usage: learn_words.py --features BINARY [--also DIR ...] [--folds N | --by-folder] [--answers FILE] [--write]
 
 BINARY is build/dev/report_features (a target of its own): the program's own reading of a report, as a list of features. A feature
 is a stemmed word, a pair of neighbours, or a fact that holds (`@said.loss.nonfinite`), so what is learnt stands on what the
@@ -15,7 +15,8 @@ class of their own made the others timid and the answers to them no more honest)
 a written one; a right answer beside the best one (`accept`) takes a part of the target. As there are fewer reports than features
 the fit runs over the reports (weights = features x what each report adds).
 
-Printed: accuracy cross-validated by case, --folds times with weights fitted without the cases that they judge.
+Printed: accuracy of what is learnt alone, without the rules, cross-validated by case (--folds times with weights fitted without the
+cases that they judge) or by folder (--by-folder: without all cases of the collection, the stricter figure).
 --answers writes what that gave for each case as JSON lines (case, probabilities), for tools/calibrate.py.
 --write writes the weights. Needs numpy. docs/accuracy.md says which folders the weights in the tree were fitted with.
 """
@@ -177,11 +178,14 @@ class Model:
 
 
 def held_out(reports, classes, folds):
-    """For each real report its log-probabilities by weights that were fitted without it."""
-    fold = numpy.random.default_rng(0).integers(folds, size=len(reports))
+    """For each real report its log-probabilities by weights that were fitted without it; 0 folds: without its folder."""
+    fold = list(numpy.random.default_rng(0).integers(folds, size=len(reports))) if folds else \
+        [pathlib.Path(report.name).parent.name for report in reports]
     answers = {}
-    for k in range(folds):
+    for k in sorted(set(fold)):
         judged = [r for r, f in zip(reports, fold) if f == k and r.real]
+        if not judged:
+            continue
         model = Model([r for r, f in zip(reports, fold) if r.learnt and (f != k or not r.real)], classes)
         answers |= dict(zip((r.name for r in judged), model.log_probabilities(judged)))
     return answers
@@ -213,6 +217,7 @@ def main():
     parser.add_argument("--features", required=True)
     parser.add_argument("--also", nargs="*", default=[])
     parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--by-folder", action="store_true")
     parser.add_argument("--answers", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -223,8 +228,8 @@ def main():
         for real in options.also:
             reports += real_reports(real, causes)
         read_features(options.features, reports)
-    if options.folds > 1:
-        answers = held_out(reports, classes, options.folds)
+    if options.folds > 1 or options.by_folder:
+        answers = held_out(reports, classes, 0 if options.by_folder else options.folds)
         show(reports, answers, classes)
         if options.answers:
             told = ({"case": name, "classes": classes, "log": [round(float(x), 3) for x in row]} for name, row in answers.items())
