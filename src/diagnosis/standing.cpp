@@ -182,6 +182,14 @@ const Event* snapshot_of(const Run& run) {
   return found == run.events.end() ? nullptr : &*found;
 }
 
+std::string undecided_headline(const Run& run, const Ranking& ranking, const std::string& seen) {
+  if (const Event* snapshot = snapshot_of(run)) return snapshot->text + ".";
+  if (!seen.empty()) return fmt::format("{}; the cause cannot be told from this alone.", seen);
+  if (ranking.heard && !ranking.causes.empty())
+    return fmt::format("What is told does not decide. Perhaps: {}.", ranking.causes.front().title);
+  return "Too little to judge: nothing wrong was found, and next to nothing was read.";
+}
+
 }  // namespace
 
 std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
@@ -208,13 +216,7 @@ std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
         return "Probably nothing wrong: reports like this one were about runs in order.";
       return "Nothing wrong found: the metrics look like those of a run that trains.";
     case Standing::insufficient:
-      if (const Event* snapshot = snapshot_of(run)) return snapshot->text + ".";
-      if (ranking.heard && seen.empty() && !ranking.causes.empty())
-        return fmt::format("What is told does not decide. Perhaps: {}.",
-                           ranking.causes.front().title);
-      return seen.empty()
-                 ? "Too little to judge: nothing wrong was found, and next to nothing was read."
-                 : fmt::format("{}; the cause cannot be told from this alone.", seen);
+      return undecided_headline(run, ranking, seen);
     default:
       break;
   }
