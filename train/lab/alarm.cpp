@@ -1,6 +1,7 @@
 #include "train/lab/alarm.h"
 
 #include <algorithm>
+#include <map>
 
 #include "detectors/detector.h"
 #include "sources/metric_names.h"
@@ -57,26 +58,45 @@ class Stream {
   std::uint16_t segment_ = 0;
 };
 
-const Symptom* first_of(const std::vector<Symptom>& symptoms, Severity least) {
-  const auto found = std::find_if(symptoms.begin(), symptoms.end(),
-                                  [&](const Symptom& each) { return each.severity >= least; });
+/// What was said already, with the severity it had then.
+using Said = std::map<std::string, Severity>;
+
+const Symptom* first_of(const std::vector<Symptom>& symptoms, Severity least, const Said& said) {
+  const auto found = std::find_if(symptoms.begin(), symptoms.end(), [&](const Symptom& each) {
+    const auto known = said.find(each.id);
+    return each.severity >= least && (known == said.end() || each.severity > known->second);
+  });
   return found == symptoms.end() ? nullptr : &*found;
+}
+
+void remember(const std::vector<Symptom>& symptoms, Said& said) {
+  for (const Symptom& each : symptoms) {
+    Severity& worst = said.try_emplace(each.id, each.severity).first->second;
+    worst = std::max(worst, each.severity);
+  }
 }
 
 }  // namespace
 
-std::optional<Alarm> first_alarm(const Trace& trace, Style style, Severity least) {
+std::optional<Alarm> first_alarm(const Trace& trace, Style style, Severity least,
+                                 std::int64_t begins) {
   const std::vector<Sample> samples = as_logged(trace.samples, style);
   Stream stream(trace, samples);
+  Said before;
   for (const Sample& each : samples) {
-    const Symptom* found = first_of(stream.observe(each), least);
+    const std::vector<Symptom>& symptoms = stream.observe(each);
+    if (each.step < begins) {
+      remember(symptoms, before);
+      continue;
+    }
+    const Symptom* found = first_of(symptoms, least, before);
     if (found != nullptr) return Alarm{each.step, found->severity, found->id};
   }
   const std::vector<Symptom> whole = stream.finish();
   const std::int64_t last = samples.empty() ? trace.steps : samples.back().step;
   // An error that ends the program is seen by everybody, and says so itself.
   if (!trace.error.empty()) return Alarm{last, Severity::failed, "error"};
-  if (const Symptom* found = first_of(whole, least); found != nullptr)
+  if (const Symptom* found = first_of(whole, least, before); found != nullptr)
     return Alarm{last, found->severity, found->id};
   return std::nullopt;
 }

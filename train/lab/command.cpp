@@ -170,6 +170,9 @@ int run_command(std::vector<std::string> words) {
   sweeping->add_option("--seeds", many.options.seeds, "of each fault")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  sweeping->add_option("--first-seed", many.options.first_seed, "the others follow it")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
   sweeping->add_option("--twins", many.options.twins, "healthy runs")
       ->capture_default_str()
       ->check(CLI::Range(0, 10000));

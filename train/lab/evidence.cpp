@@ -188,6 +188,15 @@ std::string log_name(Style style) {
   return style == Style::own ? "train.log" : style == Style::hf ? "log.txt" : "out.log";
 }
 
+Result<void> write_before(const UserFiles& user, const Request& request) {
+  Folder folder(fs::path(request.folder) / "before");
+  std::error_code why;
+  fs::create_directories(folder.path(), why);
+  for (const auto& [name, text] : user.files) folder.write(name, text);
+  if (folder.good()) return {};
+  return fail(ErrorCode::not_writable, "[lab] " + folder.path().string() + " cannot be written");
+}
+
 Result<void> write_evidence(const UserFiles& user, const Trace& trace, const Request& request) {
   Folder folder(fs::path(request.folder) / "evidence");
   std::error_code why;

@@ -32,6 +32,9 @@ std::string yaml_of(const UserSettings& settings);
 /// that is not finite (`logging_nan_inf_filter`, on by default).
 std::vector<Sample> as_logged(const std::vector<Sample>& samples, Style style);
 
+/// Writes `<folder>/before/`: the user's files as they were before the run began.
+Result<void> write_before(const UserFiles& user, const Request& request);
+
 /// Writes `<folder>/evidence/`.
 Result<void> write_evidence(const UserFiles& user, const Trace& trace, const Request& request);
 

@@ -48,6 +48,8 @@ struct Trace {
   bool is_reinforcement = false;
   /// The guard's first act (skip, rollback, halt; clipping of an outlier), by step; -1: none.
   std::int64_t guard_acted_at = -1;
+  /// Every such step, rising; the first is guard_acted_at.
+  std::vector<std::int64_t> guard_acts;
   bool halted = false;  ///< the guard ended the run
   std::string error;    ///< what ended the run by itself, as the user saw it; empty: nothing
   std::vector<std::int64_t> resumed_at;
@@ -65,7 +67,8 @@ enum class Style : std::uint8_t {
 
 struct Request {
   std::uint64_t seed = 1;
-  /// Where the run may write; `evidence/` in it is what a user would have at the end.
+  /// Where the run may write; `before/` in it is what the user had before the run began (settings,
+  /// program, model and data), `evidence/` what he has at the end.
   std::string folder;
   bool faulty = true;  ///< false: the healthy twin, the same run without the change
   bool guard = false;  ///< in force
@@ -98,6 +101,9 @@ struct Fault {
   Harm harm;
   GuardRole guard = GuardRole::nothing;
   std::string guard_because;  ///< why the guard can or cannot help, in a few words
+  /// The first step that differs from the healthy run's: what is said before it was not about the
+  /// fault. What the user's files show before the run (alarm_before) is there from the start.
+  std::int64_t begins = 0;
   /// The fault lies in code, so it can only be met in a loop of the user's own: Style::plain.
   bool in_code = false;
   Runner run;

@@ -1,5 +1,7 @@
 #include "train/lab/fault_parts.h"
 
+#include <nlohmann/json.hpp>
+
 namespace aplomb::train::lab {
 
 Prediction predict(LanguageModel& model, const TokenBatch& batch, std::int64_t shift) {
@@ -14,6 +16,12 @@ Prediction predict(LanguageModel& model, const TokenBatch& batch, std::int64_t s
 at::Tensor mean_cross_entropy(const Prediction& prediction) {
   return at::cross_entropy_loss(prediction.logits, prediction.labels, {}, at::Reduction::Mean,
                                 k_ignored);
+}
+
+void set_initializer_range(ModelConfig& model, double deviation) {
+  auto json = nlohmann::ordered_json::parse(model.text);
+  json["initializer_range"] = deviation;
+  model = *parse_model_config(json.dump(2), "config.json");
 }
 
 at::Tensor as_sum(const at::Tensor& mean, const TokenBatch& batch) {
@@ -31,6 +39,11 @@ Fault make_fault(FaultText text, Harm harm, GuardRole guard, const char* guard_b
   fault.guard = guard;
   fault.guard_because = guard_because;
   fault.run = trained(std::move(change));
+  return fault;
+}
+
+Fault from_step(std::int64_t step, Fault fault) {
+  fault.begins = step;
   return fault;
 }
 

@@ -21,6 +21,9 @@ Prediction predict(LanguageModel& model, const TokenBatch& batch, std::int64_t s
 /// Mean over the labels that count: NaN where none does, as F.cross_entropy has it.
 at::Tensor mean_cross_entropy(const Prediction& prediction);
 
+/// `model` drawn anew with this standard deviation, as its config.json says.
+void set_initializer_range(ModelConfig& model, double deviation);
+
 /// A mean as the sum that the loop divides by the tokens that count: what is logged is the mean.
 at::Tensor as_sum(const at::Tensor& mean, const TokenBatch& batch);
 
@@ -33,6 +36,8 @@ struct FaultText {
 };
 Fault make_fault(FaultText text, Harm harm, GuardRole guard, const char* guard_because,
                  std::function<void(LabRun&)> change);
+/// The same fault, of which nothing is there before `step`.
+Fault from_step(std::int64_t step, Fault fault);
 /// The same of a fault that lies in the code of a loop.
 Fault make_code_fault(FaultText text, Harm harm, GuardRole guard, const char* guard_because,
                       std::function<void(LabRun&)> change);

@@ -115,23 +115,24 @@ Fault outlier_unclipped() {
   };
   fault.run = trained(base, [](LabRun& lab) {
     lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
-      return place.training && place.step == 50 ? sum * 300 : sum;
+      return place.training && place.drawn == 50 ? sum * 300 : sum;
     };
   });
-  return fault;
+  return from_step(50, std::move(fault));
 }
 
 Fault bad_batches() {
-  return make_fault({"diverge.bad-batches",
-                     "thirty batches in a row of a damaged shard: labels that belong to nothing",
-                     {"diverge.bad-batch"}},
-                    above_twin(1.5), GuardRole::avoids,
-                    "batches far off their neighbours are left out", [](LabRun& lab) {
-                      lab.hooks.batch = [seed = lab.seed](TokenBatch& batch, const Place& place) {
-                        if (place.training && place.step >= 60 && place.step < 90)
-                          scramble_labels(batch, seed + static_cast<std::uint64_t>(place.step));
-                      };
-                    });
+  return from_step(
+      60, make_fault({"diverge.bad-batches",
+                      "thirty batches in a row of a damaged shard: labels that belong to nothing",
+                      {"diverge.bad-batch"}},
+                     held_out_above_twin(1.5), GuardRole::avoids,
+                     "batches far off their neighbours are left out", [](LabRun& lab) {
+                       lab.hooks.batch = [seed = lab.seed](TokenBatch& batch, const Place& place) {
+                         if (place.training && place.drawn >= 60 && place.drawn < 90)
+                           scramble_labels(batch, seed + static_cast<std::uint64_t>(place.drawn));
+                       };
+                     }));
 }
 
 Fault accumulation_sum() {
@@ -165,7 +166,7 @@ Fault accumulation_sum() {
 Fault missing_zero_grad() {
   return make_code_fault(
       {"diverge.missing-zero-grad", "gradients are never reset", {"diverge.missing-zero-grad"}},
-      above_twin(1.5), GuardRole::nothing, "all gradients are of the same kind", [](LabRun& lab) {
+      above_twin(1.3), GuardRole::nothing, "all gradients are of the same kind", [](LabRun& lab) {
         lab.options.optim.max_grad_norm = 0;
         auto kept = std::make_shared<std::vector<at::Tensor>>();
         lab.hooks.after_step = [kept](const std::vector<NamedTensor>& parameters, const Place&) {
@@ -219,22 +220,6 @@ Fault z_loss_sign() {
       });
 }
 
-Fault attention_growth() {
-  return make_fault({"diverge.attention-logits",
-                     "queries and keys forty times too large, at twenty times the rate",
-                     {"diverge.attention-logit-growth", "diverge.bad-init", "diverge.lr-too-high"},
-                     "large projections are an initialisation, and the rate drives them on"},
-                    above_twin(1.3), GuardRole::nothing, "every step is finite", [](LabRun& lab) {
-                      lab.options.optim.learning_rate *= 20;
-                      lab.hooks.start = [](LanguageModel& model) {
-                        const at::NoGradGuard no_gradients;
-                        for (const char* part : {"q_proj", "k_proj"}) {
-                          for (at::Tensor& each : parameters_like(model, part)) each.mul_(40);
-                        }
-                      };
-                    });
-}
-
 Fault init_std_one() {
   return make_fault(
       {"diverge.init-std-1",
@@ -242,7 +227,7 @@ Fault init_std_one() {
        {"diverge.bad-init", "stall.bad-init"},
        "the same fault in another family"},
       above_twin(2), GuardRole::nothing, "it is there before the first step", [](LabRun& lab) {
-        lab.model.initializer_range = 1;
+        set_initializer_range(lab.model, 1);
         lab.script.set("model",
                        "model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("
                        "args.model))\n"
@@ -271,17 +256,18 @@ Fault adam_eps() {
 }
 
 Fault schedule_jumps() {
-  return make_fault(
-      {"diverge.schedule-restarts",
-       "the schedule restarts at thirty times the rate half way",
-       {"diverge.lr-scheduler-bug", "diverge.lr-too-high"},
-       "after the jump the rate is too high"},
-      above_twin(1.5), GuardRole::avoids, "a rate that jumps is held down", [](LabRun& lab) {
-        lab.hooks.schedule = [](std::int64_t step) {
-          const double usual = Schedule(Schedule::Shape::cosine, 10, 120).factor(step);
-          return step < 60 ? usual : 30.0;
-        };
-      });
+  return from_step(61, make_fault({"diverge.schedule-restarts",
+                                   "the schedule restarts at thirty times the rate half way",
+                                   {"diverge.lr-scheduler-bug", "diverge.lr-too-high"},
+                                   "after the jump the rate is too high"},
+                                  above_twin(1.5), GuardRole::avoids,
+                                  "a rate that jumps is held down", [](LabRun& lab) {
+                                    lab.hooks.schedule = [](std::int64_t step) {
+                                      const double usual =
+                                          Schedule(Schedule::Shape::cosine, 10, 120).factor(step);
+                                      return step < 60 ? usual : 30.0;
+                                    };
+                                  }));
 }
 
 void in_fp16(LabRun& lab) {
@@ -292,36 +278,37 @@ void in_fp16(LabRun& lab) {
 
 /// From a step on one gradient is Inf whatever the scale: the scaler halves for ever.
 Fault loss_scale_collapse() {
-  return make_fault({"diverge.loss-scale-collapse",
-                     "fp16: from step 40 on one gradient is Inf at any loss scale",
-                     {"diverge.loss-scale-collapse", "stall.scaler-skips-every-step"},
-                     "a scale that falls for ever skips every step"},
-                    little_learnt(0.8), GuardRole::stops, "no step can be taken any more",
-                    [](LabRun& lab) {
-                      in_fp16(lab);
-                      auto step = std::make_shared<std::int64_t>(0);
-                      lab.hooks.batch = [step](TokenBatch&, const Place& place) {
-                        if (place.training) *step = place.step;
-                      };
-                      lab.hooks.start = [step](LanguageModel& model) {
-                        parameters_like(model, "layers.0.mlp.down_proj")
-                            .front()
-                            .register_hook([step](const at::Tensor& gradient) {
-                              if (*step < 40) return gradient;
-                              at::Tensor broken = gradient.clone();
-                              broken.view({-1})[3] = std::numeric_limits<double>::infinity();
-                              return broken;
-                            });
-                      };
-                    });
+  return from_step(40, make_fault({"diverge.loss-scale-collapse",
+                                   "fp16: from step 40 on one gradient is Inf at any loss scale",
+                                   {"diverge.loss-scale-collapse", "stall.scaler-skips-every-step"},
+                                   "a scale that falls for ever skips every step"},
+                                  above_twin(1.3), GuardRole::stops,
+                                  "no step can be taken any more", [](LabRun& lab) {
+                                    in_fp16(lab);
+                                    auto step = std::make_shared<std::int64_t>(0);
+                                    lab.hooks.batch = [step](TokenBatch&, const Place& place) {
+                                      if (place.training) *step = place.step;
+                                    };
+                                    lab.hooks.start = [step](LanguageModel& model) {
+                                      parameters_like(model, "layers.0.mlp.down_proj")
+                                          .front()
+                                          .register_hook([step](const at::Tensor& gradient) {
+                                            if (*step < 40) return gradient;
+                                            at::Tensor broken = gradient.clone();
+                                            broken.view({-1})[3] =
+                                                std::numeric_limits<double>::infinity();
+                                            return broken;
+                                          });
+                                    };
+                                  }));
 }
 
 }  // namespace
 
 void add_diverge_faults(std::vector<Fault>& roster) {
   for (auto make : {lr_x200, lr_x500, no_warmup, outlier_unclipped, bad_batches, accumulation_sum,
-                    missing_zero_grad, z_loss_sign, attention_growth, init_std_one, weight_decay,
-                    adam_eps, schedule_jumps, loss_scale_collapse}) {
+                    missing_zero_grad, z_loss_sign, init_std_one, weight_decay, adam_eps,
+                    schedule_jumps, loss_scale_collapse}) {
     roster.push_back(make());
   }
 }

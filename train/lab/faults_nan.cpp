@@ -52,19 +52,21 @@ Fault uninitialised_head() {
 
 /// A sample weight that is Inf: the data set's, not the loop's.
 Fault poisoned_batch() {
-  return make_fault(
-      {"nan.poisoned-batch",
-       "one sample of the data carries an infinite weight",
-       {"nan.bad-data-nonfinite"}},
-      not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
-      [](LabRun& lab) {
-        lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
-          return place.training && place.step == 45 ? sum * k_inf : sum;
-        };
-        lab.script.set("loss",
-                       "out = model(**{k: v for k, v in batch.items() if k != \"weight\"})\n"
-                       "loss = (out.loss * batch[\"weight\"]).mean()");
-      });
+  return from_step(
+      45, make_fault({"nan.poisoned-batch",
+                      "one sample of the data carries an infinite weight",
+                      {"nan.bad-data-nonfinite"}},
+                     not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
+                     [](LabRun& lab) {
+                       lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&,
+                                           const Place& place) {
+                         return place.training && place.drawn == 45 ? sum * k_inf : sum;
+                       };
+                       lab.script.set(
+                           "loss",
+                           "out = model(**{k: v for k, v in batch.items() if k != \"weight\"})\n"
+                           "loss = (out.loss * batch[\"weight\"]).mean()");
+                     }));
 }
 
 /// The gradient of the root at 0 is infinite: two passes without dropout are equal.
@@ -96,8 +98,10 @@ Fault log_of_zero() {
        "a cross entropy written out with log(1 - p), of probabilities in bf16",
        {"nan.unstable-op"}},
       not_finite(), GuardRole::stops, "each further batch has such a token as well", {});
-  // Long enough for the model to be sure of something.
+  // Long enough for the model to be sure of something, and texts in which there is something to be
+  // sure of: each word says which one follows.
   const auto base = [](LabRun& lab) {
+    lab.language.followers = 1;
     lab.options.length.max_steps = 240;
     lab.options.optim.learning_rate = 3e-3;
   };
@@ -209,31 +213,34 @@ Fault half_optimizer() {
 
 /// A sample whose prompt is empty: the softmax over its keys has nothing to sum.
 Fault masked_row() {
-  return make_code_fault(
-      {"nan.fully-masked-row",
-       "pooling attention over the prompt, and a sample without one",
-       {"nan.fully-masked-attention-row", "nan.empty-sequence", "nan.bad-data-nonfinite"},
-       "the sample whose row is masked is an empty one: bad data, too"},
-      not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
-      [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
-          const Prediction made = predict(model, batch);
-          at::Tensor mask = at::ones({batch.rows, made.logits.size(0) / batch.rows}, at::kBool);
-          if (place.training && place.step == 40) mask[0].fill_(false);
-          const at::Tensor values = made.logits.mean(-1).view(mask.sizes());
-          const at::Tensor scores = values.masked_fill(mask.logical_not(), -k_inf);
-          const at::Tensor pooled = (scores.softmax(-1) * values).sum(-1);
-          return as_sum(mean_cross_entropy(made) + 1e-3 * pooled.square().mean(), batch);
-        };
-        lab.script.set("loss",
-                       "out = model(**batch, output_hidden_states=True)\n"
-                       "h = out.hidden_states[-1]\n"
-                       "scores = h.mean(-1).masked_fill(~batch[\"prompt_mask\"], "
-                       "float(\"-inf\"))\n"
-                       "attn = torch.softmax(scores, dim=-1)\n"
-                       "pooled = (attn.unsqueeze(-1) * h).sum(1)\n"
-                       "loss = out.loss + 1e-3 * pooled.pow(2).mean()");
-      });
+  return from_step(
+      40, make_code_fault(
+              {"nan.fully-masked-row",
+               "pooling attention over the prompt, and a sample without one",
+               {"nan.fully-masked-attention-row", "nan.empty-sequence", "nan.bad-data-nonfinite"},
+               "the sample whose row is masked is an empty one: bad data, too"},
+              not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
+              [](LabRun& lab) {
+                lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch,
+                                       const Place& place) {
+                  const Prediction made = predict(model, batch);
+                  at::Tensor mask =
+                      at::ones({batch.rows, made.logits.size(0) / batch.rows}, at::kBool);
+                  if (place.training && place.drawn == 40) mask[0].fill_(false);
+                  const at::Tensor values = made.logits.mean(-1).view(mask.sizes());
+                  const at::Tensor scores = values.masked_fill(mask.logical_not(), -k_inf);
+                  const at::Tensor pooled = (scores.softmax(-1) * values).sum(-1);
+                  return as_sum(mean_cross_entropy(made) + 1e-3 * pooled.square().mean(), batch);
+                };
+                lab.script.set("loss",
+                               "out = model(**batch, output_hidden_states=True)\n"
+                               "h = out.hidden_states[-1]\n"
+                               "scores = h.mean(-1).masked_fill(~batch[\"prompt_mask\"], "
+                               "float(\"-inf\"))\n"
+                               "attn = torch.softmax(scores, dim=-1)\n"
+                               "pooled = (attn.unsqueeze(-1) * h).sum(1)\n"
+                               "loss = out.loss + 1e-3 * pooled.pow(2).mean()");
+              }));
 }
 
 Fault all_labels_masked() {
@@ -254,54 +261,61 @@ Fault all_labels_masked() {
 
 /// Each sample's mean is taken first: an empty answer divides by 0.
 Fault empty_answer() {
-  return make_code_fault(
-      {"nan.empty-answer",
-       "a mean for each sample, and one sample whose answer is empty",
-       {"nan.empty-sequence", "nan.all-labels-masked", "nan.unstable-op", "nan.bad-data-nonfinite"},
-       "a bad sample without labels, divided by their number"},
-      not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
-      [](LabRun& lab) {
-        lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
-          if (!place.training || place.step != 52) return;
-          std::fill_n(batch.labels.begin(), batch.columns, k_ignored);
-        };
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
-          const Prediction made = predict(model, batch);
-          const at::Tensor each = at::cross_entropy_loss(made.logits, made.labels.clamp_min(0), {},
-                                                         at::Reduction::None, k_ignored);
-          const at::Tensor mask = made.labels.ne(k_ignored).view({batch.rows, -1}).to(at::kFloat);
-          const at::Tensor mean = (each.view(mask.sizes()) * mask).sum(1) / mask.sum(1);
-          return as_sum(mean.mean(), batch);
-        };
-        lab.script.set("loss",
-                       "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
-                       "target = batch[\"labels\"][:, 1:]\n"
-                       "token_loss = F.cross_entropy(logits.transpose(1, 2), target.clamp(min=0), "
-                       "reduction=\"none\")\n"
-                       "mask = (target != -100).float()\n"
-                       "loss = ((token_loss * mask).sum(1) / mask.sum(1)).mean()");
-      });
+  return from_step(
+      52, make_code_fault(
+              {"nan.empty-answer",
+               "a mean for each sample, and one sample whose answer is empty",
+               {"nan.empty-sequence", "nan.all-labels-masked", "nan.unstable-op",
+                "nan.bad-data-nonfinite"},
+               "a bad sample without labels, divided by their number"},
+              not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
+              [](LabRun& lab) {
+                lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
+                  if (!place.training || place.drawn != 52) return;
+                  std::fill_n(batch.labels.begin(), batch.columns, k_ignored);
+                };
+                lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch,
+                                       const Place&) {
+                  const Prediction made = predict(model, batch);
+                  const at::Tensor each = at::cross_entropy_loss(
+                      made.logits, made.labels.clamp_min(0), {}, at::Reduction::None, k_ignored);
+                  const at::Tensor mask =
+                      made.labels.ne(k_ignored).view({batch.rows, -1}).to(at::kFloat);
+                  const at::Tensor mean = (each.view(mask.sizes()) * mask).sum(1) / mask.sum(1);
+                  return as_sum(mean.mean(), batch);
+                };
+                lab.script.set(
+                    "loss",
+                    "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
+                    "target = batch[\"labels\"][:, 1:]\n"
+                    "token_loss = F.cross_entropy(logits.transpose(1, 2), target.clamp(min=0), "
+                    "reduction=\"none\")\n"
+                    "mask = (target != -100).float()\n"
+                    "loss = ((token_loss * mask).sum(1) / mask.sum(1)).mean()");
+              }));
 }
 
 Fault label_out_of_range() {
-  return make_code_fault(
-      {"nan.label-out-of-range",
-       "labels of a tokenizer with more words than the model has",
-       {"nan.label-out-of-range", "setup.vocab-size-mismatch", "stall.tokenizer-mismatch"},
-       "the label is out of range because the vocabularies disagree"},
-      at_end("the program ends by an error"), GuardRole::nothing, "the loss is never computed",
-      [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
-          Prediction made = predict(model, batch);
-          if (place.training && place.step == 23)
-            made.labels = made.labels.where(made.labels.eq(k_ignored), k_vocabulary + 41);
-          return as_sum(mean_cross_entropy(made), batch);
-        };
-        lab.script.set("loss",
-                       "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
-                       "loss = F.cross_entropy(logits.reshape(-1, logits.size(-1)), "
-                       "batch[\"labels\"][:, 1:].reshape(-1))");
-      });
+  return from_step(
+      23, make_code_fault(
+              {"nan.label-out-of-range",
+               "labels of a tokenizer with more words than the model has",
+               {"nan.label-out-of-range", "setup.vocab-size-mismatch", "stall.tokenizer-mismatch"},
+               "the label is out of range because the vocabularies disagree"},
+              at_end("the program ends by an error"), GuardRole::nothing,
+              "the loss is never computed", [](LabRun& lab) {
+                lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch,
+                                       const Place& place) {
+                  Prediction made = predict(model, batch);
+                  if (place.training && place.drawn == 23)
+                    made.labels = made.labels.where(made.labels.eq(k_ignored), k_vocabulary + 41);
+                  return as_sum(mean_cross_entropy(made), batch);
+                };
+                lab.script.set("loss",
+                               "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
+                               "loss = F.cross_entropy(logits.reshape(-1, logits.size(-1)), "
+                               "batch[\"labels\"][:, 1:].reshape(-1))");
+              }));
 }
 
 }  // namespace

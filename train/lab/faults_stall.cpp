@@ -68,7 +68,7 @@ Fault optimizer_lacks() {
         };
         lab.script.set("optimizer",
                        "optimizer = torch.optim.AdamW(model.model.norm.parameters(), lr=args.lr, "
-                       "betas=(args.beta1, args.beta2), eps=args.eps, "
+                       "betas=(args.beta1, args.beta2), eps=args.adam_eps, "
                        "weight_decay=args.weight_decay)");
       });
 }
@@ -186,36 +186,44 @@ TokenBatch widened(const TokenBatch& batch, std::int64_t more) {
 
 /// Padding counts and answers do not: the model learns to repeat the padding.
 Fault padding_counts() {
-  return make_fault(
+  return make_code_fault(
       {"stall.padding-counts",
        "labels are the padding, not the text: the loss falls to 0 at once",
        {"stall.zero-loss-padding", "stall.wrong-label-mask"},
        "the mask is wrong in that it holds the padding"},
       at_end("nothing of the answers was learnt"), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
+        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
+          if (!place.training) return as_sum(mean_cross_entropy(predict(model, batch)), batch);
           TokenBatch padded = widened(batch, 24);
           for (std::size_t i = 0; i < padded.labels.size(); ++i)
             padded.labels[i] = padded.segments[i] < 0 ? padded.ids[i] : k_ignored;
           return as_sum(mean_cross_entropy(predict(model, padded)), batch);
         };
+        lab.script.set("batch",
+                       "batch[\"labels\"] = batch[\"input_ids\"].masked_fill("
+                       "batch[\"attention_mask\"].bool(), -100)");
       });
 }
 
 Fault prompt_counts() {
-  return make_fault({"stall.prompt-counts",
-                     "the mask is turned round: prompts count, answers do not",
-                     {"stall.wrong-label-mask"}},
-                    at_end("nothing of the answers was learnt"), GuardRole::nothing, k_sound,
-                    [](LabRun& lab) {
-                      lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
-                        if (!place.training) return;
-                        for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-                          const bool counts = batch.labels[i] != k_ignored;
-                          const bool text = batch.segments[i] >= 0 && batch.positions[i] > 0;
-                          batch.labels[i] = counts || !text ? k_ignored : batch.ids[i];
-                        }
-                      };
-                    });
+  return make_code_fault({"stall.prompt-counts",
+                          "the mask is turned round: prompts count, answers do not",
+                          {"stall.wrong-label-mask"}},
+                         at_end("nothing of the answers was learnt"), GuardRole::nothing, k_sound,
+                         [](LabRun& lab) {
+                           lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
+                             if (!place.training) return;
+                             for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+                               const bool counts = batch.labels[i] != k_ignored;
+                               const bool text = batch.segments[i] >= 0 && batch.positions[i] > 0;
+                               batch.labels[i] = counts || !text ? k_ignored : batch.ids[i];
+                             }
+                           };
+                           lab.script.set("batch",
+                                          "prompt_mask = batch.pop(\"prompt_mask\")\n"
+                                          "batch[\"labels\"] = batch[\"input_ids\"].clone()\n"
+                                          "batch[\"labels\"][~prompt_mask] = -100");
+                         });
 }
 
 /// The model shifts the labels, and the loop had done so already.
@@ -224,7 +232,8 @@ Fault shifted_twice() {
       {"stall.labels-shifted-twice",
        "labels are shifted in the loop and again in the model",
        {"stall.label-shift-bug"}},
-      little_learnt(0.8), GuardRole::nothing, k_sound, [](LabRun& lab) {
+      at_end("what was learnt is the token after next"), GuardRole::nothing, k_sound,
+      [](LabRun& lab) {
         lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
           return as_sum(mean_cross_entropy(predict(model, batch, 2)), batch);
         };

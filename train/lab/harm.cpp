@@ -96,6 +96,21 @@ Harm above_twin(double ratio) {
           }};
 }
 
+Harm held_out_above_twin(double ratio) {
+  return {fmt::format("the held-out loss is above {:g} times the healthy twin's", ratio),
+          [ratio](const Trace& run, const Trace& twin) -> std::optional<std::int64_t> {
+            const Points healthy = twin.series("eval_loss");
+            for (const auto& [step, loss] : run.series("eval_loss")) {
+              const auto same =
+                  std::find_if(healthy.begin(), healthy.end(),
+                               [at = step](const auto& each) { return each.first == at; });
+              if (same == healthy.end()) continue;
+              if (!std::isfinite(loss) || loss > ratio * same->second) return step;
+            }
+            return std::nullopt;
+          }};
+}
+
 Harm little_learnt(double share) {
   return {fmt::format("the run's end: the loss came down less than {:g} of the twin's way", share),
           [share](const Trace& run, const Trace& twin) -> std::optional<std::int64_t> {

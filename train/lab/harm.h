@@ -13,6 +13,9 @@ Harm not_finite();
 /// The first record at which the median loss of the last k_harm_window is above `ratio` times the
 /// twin's there.
 Harm above_twin(double ratio);
+/// The first evaluation whose loss is above `ratio` times the twin's at that step. Unlike the
+/// losses of batches it does not rise with a bad batch that was left out.
+Harm held_out_above_twin(double ratio);
 /// The run's end, where its last losses are above `share` of the way that the twin's came down:
 /// what was paid for was not learnt, and the whole run is the price. A non-finite end counts.
 Harm little_learnt(double share = 0.5);

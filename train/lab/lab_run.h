@@ -26,7 +26,10 @@ namespace aplomb::train::lab {
 struct Place {
   std::int64_t step = 1;  ///< the optimizer step at hand, from 1
   std::int64_t pass = 0;  ///< micro-batch of it
-  bool training = true;   ///< false: held-out data are being judged
+  /// Micro-batches of the data drawn for this step and before it. Unlike `step` it goes on where
+  /// the guard goes back and leaves data out: what is wrong with the data is found by it.
+  std::int64_t drawn = 1;
+  bool training = true;  ///< false: held-out data are being judged
 };
 
 struct RestartParts {

@@ -40,6 +40,10 @@ at::Tensor LabTrainee::loss_sum(const TokenBatch& batch) {
   if (place_.training) {
     place_.pass = place_.step == step ? place_.pass + 1 : 0;
     place_.step = step;
+    if (data_ != nullptr) {
+      const DataPosition taken = data_->position();
+      place_.drawn = taken.epoch * data_->batches_per_epoch() + taken.index;
+    }
   }
   TokenBatch seen = batch;
   if (hooks_.batch) hooks_.batch(seen, place_);

@@ -13,7 +13,10 @@ class LabTrainee final : public Trainee {
  public:
   LabTrainee(std::shared_ptr<LanguageModel> model, const LabRun& lab);
   /// Steps are told by this trainer; before it is there, the first is at hand.
-  void follow(const Trainer& trainer) { trainer_ = &trainer; }
+  void follow(const Trainer& trainer, const BatchStream& data) {
+    trainer_ = &trainer;
+    data_ = &data;
+  }
   Place place() const { return place_; }
 
   at::Tensor loss_sum(const TokenBatch& batch) override;
@@ -28,6 +31,7 @@ class LabTrainee final : public Trainee {
   torch::Dtype stored_;
   std::vector<NamedTensor> parameters_;  ///< all of the model's, frozen ones too
   const Trainer* trainer_ = nullptr;
+  const BatchStream* data_ = nullptr;  ///< what is trained on
   Place place_;
 };
 

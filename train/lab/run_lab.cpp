@@ -32,7 +32,7 @@ Result<void> write_file(const fs::path& path, std::string_view text) {
   return {};
 }
 
-/// The files that the run reads: `options` name them below `folder`.
+/// The files that the run reads: `options` name them below `folder`, where the user has them.
 Result<TrainOptions> lay_out(const LabRun& lab, const fs::path& folder) {
   TrainOptions options = lab.options;
   const auto place = [&](std::string& name) { name = (folder / name).string(); };
@@ -41,6 +41,7 @@ Result<TrainOptions> lay_out(const LabRun& lab, const fs::path& folder) {
   place(options.data.eval_data_path);
   const fs::path model = options.model.tokenizer;
   const std::pair<fs::path, std::string> files[] = {
+      {model / "config.json", lab.model.text},
       {model / "tokenizer.json", tokenizer_json()},
       {model / "tokenizer_config.json",
        R"({"bos_token": "<|begin|>", "eos_token": "<|end|>", "pad_token": "<|pad|>"})"},
@@ -89,7 +90,7 @@ class Leg {
     if (!journal) return tl::unexpected(journal.error());
     Trainer trainer({trainee, *optimizer, *data->train, data->eval.get(), *journal, store},
                     plan_of(stop_at));
-    trainee.follow(trainer);
+    trainee.follow(trainer, *data->train);
     trainer_ = &trainer;
     if (!from.empty()) {
       if (auto resumed = trainer.resume(from); !resumed) return resumed;
@@ -164,24 +165,27 @@ class Leg {
   std::int64_t schedule_back_ = 0;
 };
 
-/// The step of the first line in which the trainer's log says that the guard did something.
-std::int64_t first_act(const fs::path& log) {
+/// The steps of the lines in which the trainer's log says that the guard did something.
+std::vector<std::int64_t> acts_in(const fs::path& log) {
+  std::vector<std::int64_t> acts;
   std::ifstream file(log);
   for (std::string line; std::getline(file, line);) {
     long long step = 0;
     char act[16] = {};
     if (std::sscanf(line.c_str(), "guard: step %lld: %15[a-z]", &step, act) != 2) continue;
-    if (std::string_view(act) != "proceed") return step;
+    if (std::string_view(act) != "proceed") acts.push_back(step);
   }
-  return -1;
+  return acts;
 }
 
 }  // namespace
 
 Result<Trace> run_lab(const LabRun& lab, const Request& request) {
   at::set_num_threads(1);
-  auto options = lay_out(lab, request.folder);
+  const UserFiles user = files_of(lab, request);
+  auto options = lay_out(lab, fs::path(request.folder) / "before");
   if (!options) return tl::unexpected(options.error());
+  if (auto written = write_before(user, request); !written) return tl::unexpected(written.error());
   // As each trainer's users have it: their own loops print each step, Trainer's users less often.
   if (request.style == Style::hf) options->output.logging_steps = 2;
   Trace trace;
@@ -198,10 +202,11 @@ Result<Trace> run_lab(const LabRun& lab, const Request& request) {
     if (auto done = leg(0, store.path_of(lab.restart_at)); !done)
       return tl::unexpected(done.error());
   }
-  trace.guard_acted_at = first_act(fs::path(request.folder) / "work" / "train.log");
+  trace.guard_acts = acts_in(fs::path(request.folder) / "work" / "train.log");
+  if (!trace.guard_acts.empty()) trace.guard_acted_at = trace.guard_acts.front();
   if (lab.hooks.logged) lab.hooks.logged(trace);
   if (!request.keep_evidence) return trace;
-  if (auto written = write_evidence(files_of(lab, request), trace, request); !written)
+  if (auto written = write_evidence(user, trace, request); !written)
     return tl::unexpected(written.error());
   return trace;
 }

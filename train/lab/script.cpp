@@ -66,7 +66,7 @@ constexpr std::array k_slots{
          "model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(args.model))"},
     Slot{"optimizer", "",
          "optimizer = torch.optim.AdamW(model.parameters(), lr=args.lr, betas=(args.beta1, "
-         "args.beta2), eps=args.eps, weight_decay=args.weight_decay)"},
+         "args.beta2), eps=args.adam_eps, weight_decay=args.weight_decay)"},
     Slot{"schedule", "",
          "scheduler = get_scheduler(args.lr_scheduler_type, optimizer, "
          "num_warmup_steps=args.warmup_steps, num_training_steps=args.max_steps)"},

@@ -41,7 +41,7 @@ bool is_wanted(std::string_view globs, std::string_view id) {
 
 std::vector<Item> items_of(const SweepOptions& options) {
   std::vector<Item> items;
-  for (int seed = 1; seed <= options.seeds; ++seed) {
+  for (int seed = options.first_seed; seed < options.first_seed + options.seeds; ++seed) {
     for (const Fault& each : faults()) {
       if (is_wanted(options.only, each.id))
         items.push_back({&each, nullptr, static_cast<std::uint64_t>(seed)});
@@ -50,7 +50,8 @@ std::vector<Item> items_of(const SweepOptions& options) {
   for (int i = 0; i < options.twins; ++i) {
     const auto at = static_cast<std::size_t>(i);
     // Seeds apart from those of the faults' own twins.
-    items.push_back({nullptr, &twins()[at % twins().size()], 100 + at});
+    const auto apart = 100 + 1000 * static_cast<std::uint64_t>(options.first_seed - 1);
+    items.push_back({nullptr, &twins()[at % twins().size()], apart + at});
   }
   return items;
 }
@@ -181,7 +182,8 @@ bool is_false_alarm(const Trial& twin) {
   const bool sure = !twin.opinion.guesses.empty() && twin.opinion.guesses.front().probability > 0.5;
   const bool live = twin.alarm && twin.alarm->severity > Severity::warning;
   const bool verdict = twin.opinion.verdict != "healthy" && twin.opinion.verdict != "warning";
-  return twin.opinion.has_alarm || live || verdict || (twin.opinion.verdict == "warning" && sure);
+  return twin.before || twin.opinion.has_alarm || live || verdict ||
+         (twin.opinion.verdict == "warning" && sure);
 }
 
 void Tally::add(const Trial& trial, GuardRole role) {
@@ -192,8 +194,10 @@ void Tally::add(const Trial& trial, GuardRole role) {
   log_first += trial.log_opinion.first_right(trial.causes) ? 1 : 0;
   if (!trial.harm) return;
   ++harmed;
-  if (trial.detected()) {
-    ++detected;
+  detected += trial.detected() ? 1 : 0;
+  before += trial.detected_before() ? 1 : 0;
+  if (trial.detected_live()) {
+    ++live;
     leads.push_back(*trial.lead());
   }
   if (role == GuardRole::nothing || !trial.guarded) return;

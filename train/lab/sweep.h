@@ -12,6 +12,7 @@ namespace aplomb::train::lab {
 
 struct SweepOptions {
   int seeds = 3;
+  int first_seed = 1;  ///< others than the usual ones are runs that nobody has looked at
   int twins = 30;      ///< runs; beyond the roster's end it begins anew with another seed
   std::string only;    ///< faults whose id matches one of these globs (`*`, `?`), parted by commas;
                        ///< empty: all
@@ -32,8 +33,9 @@ Result<Sweep> run_sweep(const SweepOptions& options);
 
 bool matches_glob(std::string_view glob, std::string_view text);
 
-/// A healthy run was called broken: by a symptom worse than a warning, by a verdict worse than one,
-/// or by a cause of more than one half.
+/// A healthy run was called broken: by a finding of at least `warning` about the files before it,
+/// by a symptom worse than a warning, by a verdict worse than one, or by a cause of more than one
+/// half.
 bool is_false_alarm(const Trial& twin);
 
 /// Counts over trials.
@@ -41,10 +43,12 @@ struct Tally {
   int runs = 0;
   int harmed = 0;    ///< did harm without the guard
   int detected = 0;  ///< of these, an alarm at or before it
+  int before = 0;    ///< of the harmed: said of the user's files before the run
+  int live = 0;      ///< of the harmed: said during the run, at or before the harm
   int first = 0, three = 0, family = 0, log_first = 0;
   int guardable = 0;  ///< the guard can act on it, and harm was done
   int averted = 0;
-  std::vector<std::int64_t> leads;  ///< of the detected, steps
+  std::vector<std::int64_t> leads;  ///< of those detected live, steps
 
   void add(const Trial& trial, GuardRole role);
   std::int64_t median_lead() const;

@@ -41,9 +41,13 @@ std::string share(int part, int whole) {
   return whole == 0 ? "-" : fmt::format("{}/{}", part, whole);
 }
 
+constexpr const char* k_row =
+    "{:<34} {:>6} {:>7} {:>7} {:>7} {:>6} {:>7} {:>7} {:>7} {:>8} {:>8}\n";
+
 std::string row(std::string_view name, const Tally& tally) {
-  return fmt::format("{:<34} {:>6} {:>8} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8}\n", name,
-                     share(tally.harmed, tally.runs), share(tally.detected, tally.harmed),
+  return fmt::format(k_row, name, share(tally.harmed, tally.runs),
+                     share(tally.before, tally.harmed), share(tally.live, tally.harmed),
+                     share(tally.detected, tally.harmed),
                      tally.leads.empty() ? "-" : fmt::format("{}", tally.median_lead()),
                      share(tally.first, tally.runs), share(tally.three, tally.runs),
                      share(tally.family, tally.runs), share(tally.log_first, tally.runs),
@@ -51,8 +55,8 @@ std::string row(std::string_view name, const Tally& tally) {
 }
 
 std::string head(std::string_view name) {
-  return fmt::format("{:<34} {:>6} {:>8} {:>6} {:>6} {:>6} {:>7} {:>8} {:>8}\n", name, "harm",
-                     "alarm", "lead", "top-1", "top-3", "family", "log only", "averted");
+  return fmt::format(k_row, name, "harm", "before", "live", "alarm", "lead", "top-1", "top-3",
+                     "family", "log only", "averted");
 }
 
 int false_alarms(const Sweep& sweep) {
@@ -73,18 +77,23 @@ std::string first_guess(const Opinion& opinion) {
 std::string misses(const Sweep& sweep) {
   std::string text;
   for (const Trial& each : sweep.trials) {
-    if (each.opinion.first_right(each.causes) && (each.detected() || !each.harm)) continue;
+    const bool spared = each.averted() || !each.harm || role_of(each) == GuardRole::nothing;
+    if (each.opinion.first_right(each.causes) && (each.detected() || !each.harm) && spared)
+      continue;
     text += fmt::format(
-        "  {} seed {} ({}): {}{}\n", each.fault, each.seed, name(each.style),
+        "  {} seed {} ({}): {}{}{}\n", each.fault, each.seed, name(each.style),
         each.opinion.first_right(each.causes) ? "" : "said " + first_guess(each.opinion),
-        each.detected() || !each.harm ? "" : "; no alarm at or before the harm");
+        each.detected() || !each.harm ? "" : "; no alarm at or before the harm",
+        spared ? "" : "; not averted");
   }
   for (const Trial& each : sweep.twins) {
     if (!is_false_alarm(each)) continue;
     text += fmt::format(
         "  {} seed {} ({}): {}, said {}{}\n", each.fault, each.seed, name(each.style),
         each.opinion.verdict, first_guess(each.opinion),
-        each.alarm ? fmt::format(", alarm {} at step {}", each.alarm->what, each.alarm->step) : "");
+        each.before  ? fmt::format(", check says {}", each.before->what)
+        : each.alarm ? fmt::format(", alarm {} at step {}", each.alarm->what, each.alarm->step)
+                     : "");
   }
   for (const std::string& each : sweep.failed) text += "  could not be run: " + each + "\n";
   return text;
@@ -117,6 +126,8 @@ nlohmann::ordered_json sweep_json(const Sweep& sweep) {
   json["totals"] = {{"runs", total.runs},
                     {"harmed", total.harmed},
                     {"detected", total.detected},
+                    {"detected_before", total.before},
+                    {"detected_live", total.live},
                     {"median_lead_steps", total.median_lead()},
                     {"top1", total.first},
                     {"top3", total.three},

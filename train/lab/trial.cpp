@@ -30,6 +30,14 @@ double end_of(const Trace& trace, bool first) {
   return first ? losses.front().second : losses.back().second;
 }
 
+/// The guard's first act from step `begins` on.
+std::optional<std::int64_t> first_act(const Trace& trace, std::int64_t begins) {
+  const auto at = std::find_if(trace.guard_acts.begin(), trace.guard_acts.end(),
+                               [begins](std::int64_t step) { return step >= begins; });
+  if (at != trace.guard_acts.end()) return *at;
+  return std::nullopt;
+}
+
 /// Runs in a folder of its own, which is gone afterwards unless it is to be kept.
 class RunFolder {
  public:
@@ -81,18 +89,24 @@ Opinion opinion_of(const std::vector<std::string>& paths) {
 }
 
 std::optional<std::int64_t> Trial::spoke_at() const {
+  return before ? std::optional(before->step) : spoke_live();
+}
+
+std::optional<std::int64_t> Trial::spoke_live() const {
   std::optional<std::int64_t> at;
   if (alarm) at = alarm->step;
   if (guard_alarm) at = at ? std::min(*at, *guard_alarm) : *guard_alarm;
   return at;
 }
 
-std::optional<std::int64_t> Trial::lead() const { return lead_steps(spoke_at(), harm); }
+std::optional<std::int64_t> Trial::lead() const { return lead_steps(spoke_live(), harm); }
 
-bool Trial::detected() const {
+bool Trial::detected_live() const {
   const auto steps = lead();
   return steps && *steps >= 0;
 }
+
+bool Trial::detected() const { return detected_before() || detected_live(); }
 
 bool Trial::averted() const { return guarded && (!guarded_harm || guard_halted); }
 
@@ -115,7 +129,10 @@ Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
   trial.style = style;
   trial.causes = fault.causes;
   trial.harm = fault.harm.at(*run, *twin);
-  trial.alarm = first_alarm(*run, style, Severity::warning);
+  trial.before = options.against_twin
+                     ? alarm_before(place / "before", place / "twin/before", fault.causes)
+                     : any_alarm_before(place / "before");
+  trial.alarm = first_alarm(*run, style, Severity::warning, fault.begins);
   const std::string evidence = place / "evidence";
   trial.opinion = opinion_of({evidence});
   trial.log_opinion = opinion_of({evidence + "/" + log_name(style)});
@@ -129,13 +146,12 @@ Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
     trial.guarded = true;
     trial.guarded_harm = fault.harm.at(*held, *twin);
     trial.guard_halted = held->halted;
-    if (held->guard_acted_at >= 0) trial.guard_alarm = held->guard_acted_at;
+    trial.guard_alarm = first_act(*held, fault.begins);
   }
   std::ofstream(place / "truth.json") << truth_json(fault, seed, trial.harm);
   if (options.keep) {
     std::error_code why;
-    for (const char* scratch : {"work", "model", "data", "twin", "guarded"})
-      fs::remove_all(place / scratch, why);
+    for (const char* scratch : {"work", "twin", "guarded"}) fs::remove_all(place / scratch, why);
   }
   trial.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return trial;

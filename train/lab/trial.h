@@ -38,6 +38,7 @@ struct Trial {
   Style style = Style::own;
   std::vector<std::string> causes;
   std::optional<std::int64_t> harm;
+  std::optional<Alarm> before;              ///< of `aplomb check`, about the fault
   std::optional<Alarm> alarm;               ///< of the detectors
   std::optional<std::int64_t> guard_alarm;  ///< first act of the guard, where it was in force
   Opinion opinion;                          ///< of the whole evidence
@@ -48,11 +49,16 @@ struct Trial {
   double first_loss = 0, last_loss = 0, twin_last_loss = 0;
   double seconds = 0;
 
-  /// The earlier of both alarms.
+  /// The earlier of detectors and guard: what is said while the run goes on.
+  std::optional<std::int64_t> spoke_live() const;
+  /// The earliest of all: 0 where it was said before the run.
   std::optional<std::int64_t> spoke_at() const;
+  /// Steps from what was said during the run to the harm.
   std::optional<std::int64_t> lead() const;
-  /// The fault did harm, and an alarm came at or before it.
+  /// The fault did harm, and an alarm came at or before it; during the run; before it.
   bool detected() const;
+  bool detected_live() const;
+  bool detected_before() const { return harm && before; }
   /// No harm with the guard, or it ended the run at or before the harm.
   bool averted() const;
 };

@@ -17,6 +17,21 @@ std::optional<std::int64_t> step_of(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.get<std::int64_t>());
 }
 
+Json json_of(const std::optional<Alarm>& alarm) {
+  if (!alarm) return nullptr;
+  return {{"step", alarm->step}, {"severity", name(alarm->severity)}, {"what", alarm->what}};
+}
+
+std::optional<Alarm> alarm_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  Alarm found{json.at("step").get<std::int64_t>(), Severity::warning,
+              json.at("what").get<std::string>()};
+  for (const Severity each : {Severity::unstable, Severity::failed}) {
+    if (json.at("severity").get<std::string>() == name(each)) found.severity = each;
+  }
+  return found;
+}
+
 Json json_of(const Opinion& opinion) {
   Json guesses = Json::array();
   for (const Guess& each : opinion.guesses)
@@ -73,12 +88,8 @@ Json to_json(const Trial& trial) {
   json["style"] = name(trial.style);
   json["truth"] = trial.causes;
   json["harm"] = json_of(trial.harm);
-  json["alarm"] = nullptr;
-  if (trial.alarm) {
-    json["alarm"] = {{"step", trial.alarm->step},
-                     {"severity", name(trial.alarm->severity)},
-                     {"what", trial.alarm->what}};
-  }
+  json["before"] = json_of(trial.before);
+  json["alarm"] = json_of(trial.alarm);
   json["guard_alarm"] = json_of(trial.guard_alarm);
   json["lead"] = json_of(trial.lead());
   json["diagnosis"] = json_of(trial.opinion);
@@ -101,14 +112,8 @@ Trial trial_of(const Json& json) {
   trial.style = style_named(json.at("style").get<std::string>()).value_or(Style::own);
   trial.causes = json.at("truth").get<std::vector<std::string>>();
   trial.harm = step_of(json.at("harm"));
-  if (const Json& alarm = json.at("alarm"); !alarm.is_null()) {
-    Alarm found{alarm.at("step").get<std::int64_t>(), Severity::warning,
-                alarm.at("what").get<std::string>()};
-    for (const Severity each : {Severity::unstable, Severity::failed}) {
-      if (alarm.at("severity").get<std::string>() == name(each)) found.severity = each;
-    }
-    trial.alarm = found;
-  }
+  trial.before = alarm_from(json.at("before"));
+  trial.alarm = alarm_from(json.at("alarm"));
   trial.guard_alarm = step_of(json.at("guard_alarm"));
   trial.opinion = opinion_from(json.at("diagnosis"));
   trial.log_opinion = opinion_from(json.at("log_alone"));

@@ -30,6 +30,9 @@ std::string trial_text(const Fault& fault, const Trial& trial) {
   line("loss", fmt::format("{:.3f} -> {:.3f}; the healthy twin ends at {:.3f}", trial.first_loss,
                            trial.last_loss, trial.twin_last_loss));
   line("harm", fmt::format("{} ({})", harm_text(trial.harm), fault.harm.text));
+  line("before it",
+       trial.before ? fmt::format("check: {} {}", name(trial.before->severity), trial.before->what)
+                    : "nothing said of the files");
   line("first alarm", trial.alarm ? fmt::format("step {} ({} {})", trial.alarm->step,
                                                 name(trial.alarm->severity), trial.alarm->what)
                                   : "none");

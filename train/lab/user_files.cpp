@@ -61,7 +61,7 @@ UserSettings plain_settings(const LabRun& lab) {
       {"warmup_steps", number(warmup_steps(options.optim, options.length.max_steps))},
       {"beta1", number(options.optim.adam_beta1)},
       {"beta2", number(options.optim.adam_beta2)},
-      {"eps", number(options.optim.adam_epsilon)},
+      {"adam_eps", number(options.optim.adam_epsilon)},
       {"weight_decay", number(options.optim.weight_decay)},
       {"max_grad_norm", number(options.optim.max_grad_norm)},
       {"max_steps", number(options.length.max_steps)},

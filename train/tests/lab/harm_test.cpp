@@ -51,6 +51,19 @@ TEST(Harm, AboveTwinTakesNaNForTheWorst) {
   EXPECT_EQ(harm, 23);  // three of five records, from the 21st
 }
 
+TEST(Harm, HeldOutAboveTwinComparesEvaluationsOfTheSameStep) {
+  Trace run;
+  Trace twin;
+  for (const std::int64_t step : {20, 40, 60, 80})
+    twin.samples.push_back({step, {{"eval_loss", 2}}});
+  run.samples = {{20, {{"eval_loss", 2.5}}}, {45, {{"eval_loss", 9.0}}}, {50, {{"loss", 9.0}}}};
+  EXPECT_EQ(held_out_above_twin(1.5).at(run, twin), std::nullopt);
+  run.samples.push_back({60, {{"eval_loss", 3.1}}});
+  EXPECT_EQ(held_out_above_twin(1.5).at(run, twin), 60);
+  run.samples = {{40, {{"eval_loss", NAN}}}};
+  EXPECT_EQ(held_out_above_twin(1.5).at(run, twin), 40);
+}
+
 TEST(Harm, LittleLearntIsTheEndOfARunThatDidNotComeDown) {
   const Trace twin = trace_of(falling(100));
   EXPECT_EQ(little_learnt().at(trace_of(std::vector<double>(100, 5.0)), twin), 100);

@@ -32,6 +32,22 @@ TEST(Trial, SpeaksWithTheEarlierOfBothVoices) {
   EXPECT_FALSE(trial_with(std::nullopt, std::nullopt, 15).detected());
 }
 
+TEST(Trial, WhatIsSaidBeforeTheRunIsCountedApart) {
+  Trial trial = trial_with(20, std::nullopt, 15);
+  trial.before = Alarm{0, Severity::unstable, "code.no-zero-grad"};
+  EXPECT_TRUE(trial.detected());
+  EXPECT_TRUE(trial.detected_before());
+  EXPECT_FALSE(trial.detected_live());
+  EXPECT_EQ(trial.spoke_at(), 0);
+  EXPECT_EQ(trial.lead(), -5);
+  Tally tally;
+  tally.add(trial, GuardRole::nothing);
+  EXPECT_EQ(tally.before, 1);
+  EXPECT_EQ(tally.live, 0);
+  EXPECT_EQ(tally.detected, 1);
+  EXPECT_TRUE(tally.leads.empty());
+}
+
 TEST(Trial, IsAvertedByNoHarmOrAHaltAndOnlyWhereTheGuardWasThere) {
   Trial trial = trial_with(12, 9, 15);
   EXPECT_FALSE(trial.averted());
@@ -46,6 +62,7 @@ TEST(Trial, IsAvertedByNoHarmOrAHaltAndOnlyWhereTheGuardWasThere) {
 TEST(Trial, IsTheSameAfterJson) {
   Trial trial = trial_with(12, 9, 15);
   trial.guarded = true;
+  trial.before = Alarm{0, Severity::warning, "optimizer.eps-large"};
   trial.style = Style::hf;
   trial.seed = 7;
   trial.last_loss = 2.5;
@@ -98,6 +115,10 @@ TEST(FalseAlarm, IsAnythingWorseThanAWarning) {
   EXPECT_TRUE(is_false_alarm(twin));
   twin.opinion.guesses.clear();
   twin.alarm->severity = Severity::unstable;
+  EXPECT_TRUE(is_false_alarm(twin));
+  twin.alarm.reset();
+  EXPECT_FALSE(is_false_alarm(twin));
+  twin.before = Alarm{0, Severity::warning, "optimizer.lr-too-high"};
   EXPECT_TRUE(is_false_alarm(twin));
 }
 
