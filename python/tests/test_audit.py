@@ -320,6 +320,159 @@ PROGRAMS = {
         """,
         "optimizer.step()",
     ),
+    "code.labels-shifted-twice": (
+        """
+        model = GPT2LMHeadModel.from_pretrained("gpt2")
+        for ids in loader:
+            x, y = ids[:, :-1], ids[:, 1:]
+            targets = ids[:, 1:].contiguous()
+            loss = model(x, labels=targets)[0]
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        """
+        model = GPT2LMHeadModel.from_pretrained("gpt2")
+        for ids in loader:
+            targets = ids.clone()
+            loss = model(ids, labels=targets)[0]
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        "labels=input_ids",
+    ),
+    "code.labels-not-shifted": (
+        """
+        criterion = nn.CrossEntropyLoss()
+        for tokens in loader:
+            out = net(tokens)
+            loss = criterion(out.reshape(-1, vocab), tokens.reshape(-1))
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+        """,
+        """
+        criterion = nn.CrossEntropyLoss()
+        for tokens in loader:
+            out = net(tokens[:, :-1])
+            loss = criterion(out.reshape(-1, vocab), tokens[:, 1:].reshape(-1))
+            loss.backward()
+            opt.step()
+            opt.zero_grad()
+        """,
+        "input_ids[:, 1:]",
+    ),
+    "code.label-mask-inverted": (
+        """
+        def collate(rows):
+            enc = tokenizer.pad(rows, return_tensors="pt")
+            labels = enc["input_ids"].clone()
+            labels[enc["attention_mask"] == 1] = -100
+            return {**enc, "labels": labels}
+        """,
+        """
+        def collate(rows):
+            enc = tokenizer.pad(rows, return_tensors="pt")
+            labels = enc["input_ids"].clone()
+            labels[enc["attention_mask"] == 0] = -100
+            labels = labels.masked_fill(enc["prompt_mask"], -100)
+            labels = torch.where(~answer_mask.bool(), -100, labels)
+            return {**enc, "labels": labels}
+        """,
+        "~(enc['attention_mask'] == 1)",
+    ),
+    "code.loss-rebuilt": (
+        """
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            loss = torch.as_tensor(loss.detach().cpu().numpy()).requires_grad_()
+            loss = torch.tensor(loss.item() * 2, requires_grad=True)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        """
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            shown = torch.tensor(loss.item())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        "loss.backward()",
+    ),
+    "code.hidden-detached": (
+        """
+        class Trainer:
+            def fit(self):
+                optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+                for x, y in self.loader:
+                    features = self.model.backbone(x)
+                    pooled = features.mean(1).detach()
+                    loss = F.cross_entropy(self.model.classifier(pooled), y)
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+        """
+        class Trainer:
+            def fit(self):
+                optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+                for x, y in self.loader:
+                    features = self.model.backbone(x)
+                    target = self.teacher(x).detach()
+                    loss = F.cross_entropy(self.model.classifier(features.mean(1)), y)
+                    loss = loss + F.mse_loss(features, target)
+                    loss.backward()
+                    optimizer.step()
+                    optimizer.zero_grad()
+        """,
+        "pooled = features.mean(1)",
+    ),
+    "code.accumulation-summed": (
+        """
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(model(x), y)
+            scaler.scale(loss).backward()
+            if (i + 1) % grad_accum_steps == 0:
+                scaler.step(optimizer)
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+        """
+        for i, (x, y) in enumerate(loader):
+            loss = criterion(model(x), y)
+            loss = loss / grad_accum_steps
+            scaler.scale(loss).backward()
+            if (i + 1) % grad_accum_steps == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+        "loss / accumulation_steps",
+    ),
+    "code.z-loss-subtracted": (
+        """
+        for x, y in loader:
+            scores = model(x)
+            log_z = scores.logsumexp(-1)
+            loss = F.cross_entropy(scores, y) - 1e-4 * log_z.pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        """
+        for x, y in loader:
+            scores = model(x)
+            log_z = scores.logsumexp(-1)
+            loss = F.cross_entropy(scores, y) + 1e-4 * log_z.pow(2).mean()
+            gap = (scores - log_z.unsqueeze(-1)).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+        "+ 0.0001 * log_z.pow(2).mean()",
+    ),
     "code.scheduler-not-restored": (
         """
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -665,3 +818,76 @@ def test_executes_nothing(tmp_path):
     trap.write_text(f"open({str(tmp_path / 'touched')!r}, 'w')\nimport nonexistent_module\n")
     subprocess.run([sys.executable, "-m", "aplomb.audit", str(trap)], capture_output=True)
     assert not (tmp_path / "touched").exists()
+
+
+RIGHT = {
+    "a discriminator's step": """
+        optimizer_d = torch.optim.Adam(discriminator.parameters(), lr=2e-4)
+        optimizer_g = torch.optim.Adam(generator.parameters(), lr=2e-4)
+        for real in loader:
+            fake = generator(torch.randn(len(real), 100))
+            loss_fake = criterion(discriminator(fake.detach()), zeros)
+            loss_fake.backward()
+            optimizer_d.step()
+            optimizer_d.zero_grad()
+        """,
+    "a recurrent state that is carried on": """
+        optimizer = torch.optim.Adam(model.parameters())
+        for x, y in loader:
+            hidden = hidden.detach()
+            out, hidden = model(x, hidden)
+            loss = criterion(out, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    "a linear probe": """
+        optimizer = torch.optim.SGD(probe.parameters(), lr=0.1)
+        for x, y in loader:
+            features = model(x).detach()
+            loss = F.cross_entropy(probe(features), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    "an actor and its critic": """
+        optimizer = torch.optim.Adam(model.parameters())
+        for batch in loader:
+            features = model.trunk(batch.states)
+            values = model.critic(features.detach())
+            logits = model.actor(features)
+            loss = policy_loss(logits, batch) + (values - batch.returns).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    "an autoencoder of tokens": """
+        optimizer = torch.optim.Adam(autoencoder.parameters())
+        for tokens in loader:
+            loss = F.cross_entropy(autoencoder(tokens).transpose(1, 2), tokens)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    "labels that the loader has shifted": """
+        for x, y in loader:
+            loss = F.cross_entropy(model(x).view(-1, vocab), y.view(-1))
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        """,
+    "a mean over all tokens of the accumulated passes": """
+        for i, batch in enumerate(loader):
+            loss = F.cross_entropy(model(batch.x), batch.y, reduction="sum") / tokens_of_step
+            loss.backward()
+            if (i + 1) % accumulation == 0:
+                optimizer.step()
+                optimizer.zero_grad()
+        """,
+}
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_says_nothing_against(what):
+    found = audit_source(HEAD + textwrap.dedent(RIGHT[what]))
+    assert [each.rule for each in found if each.severity != "note"] == []

@@ -10,6 +10,7 @@ from .program import Program, is_constant, keyword_of, method_of, names_in, rece
 
 GUARDS = ("clamp", "clamp_min", "clamp_", "clip", "maximum", "nan_to_num", "where", "logsumexp", "relu_eps")
 SQUASHERS = ("softmax", "sigmoid")
+CASTS = ("float", "double", "to", "type", "contiguous")
 LOGARITHMS = ("log", "log2", "log10")
 SPREADS = ("norm", "std", "var")
 PLAIN_REDUCTIONS = ("sum", "norm", "std", "var", "max", "amax", "abs")
@@ -56,12 +57,19 @@ def seen_through(program: Program, node: ast.AST) -> ast.AST:
     return node
 
 
+def uncast(node: ast.AST) -> ast.AST:
+    """Without the change of format around it: `softmax(x).float()`, `p.to(torch.float32)`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CASTS:
+        node = node.func.value
+    return node
+
+
 def log_softmax(program: Program) -> Iterator[Finding]:
     for call in program.calls_to(*LOGARITHMS):
         argument = log_argument(program, call)
         if argument is None:
             continue
-        value = seen_through(program, argument)
+        value = uncast(seen_through(program, uncast(argument)))
         if not isinstance(value, ast.Call) or squashed_by(program, value) != "softmax":
             continue
         inner = squashed(program, value)
@@ -84,7 +92,9 @@ def model_outputs(program: Program, function: ast.AST) -> set[str]:
     for node in program.own_nodes(function):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
             continue
-        call = node.value
+        call = uncast(node.value)
+        if not isinstance(call, ast.Call):
+            continue
         if program.is_model(call.func) or squashed_by(program, call):
             plain = [target for target in node.targets if isinstance(target, (ast.Name, ast.Tuple))]
             names |= {each for target in plain for each in names_in(target)}
@@ -123,7 +133,7 @@ def unguarded_call(program: Program, node: ast.AST, outputs: set[str]) -> Findin
     what, epsilon = "log", "1e-8"
     if argument is None and program.name_of(node.func) == "torch.sqrt" and node.args:
         argument, what, epsilon = node.args[0], "sqrt", "1e-12"
-    if argument is None or squashed_by(program, seen_through(program, argument)) == "softmax":
+    if argument is None or squashed_by(program, uncast(seen_through(program, argument))) == "softmax":
         return None  # another rule says more
     if not is_output(program, argument, outputs) or is_guarded(argument):
         return None

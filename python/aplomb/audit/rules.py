@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from .findings import Finding
+from .label_rules import LABEL_RULES
 from .loop_rules import LOOP_RULES
+from .loss_rules import LOSS_RULES
 from .numeric_rules import NUMERIC_RULES
 from .precision_rules import PRECISION_RULES
 from .program import Program
 from .restore_rules import RESTORE_RULES
 from .resume_rules import RESUME_RULES
 
-RULES = {**PRECISION_RULES, **NUMERIC_RULES, **LOOP_RULES, **RESTORE_RULES, **RESUME_RULES}
+RULES = {
+    **PRECISION_RULES,
+    **NUMERIC_RULES,
+    **LOOP_RULES,
+    **LABEL_RULES,
+    **LOSS_RULES,
+    **RESTORE_RULES,
+    **RESUME_RULES,
+}
 
 
 def audit_program(program: Program) -> list[Finding]:
