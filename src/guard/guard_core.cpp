@@ -16,7 +16,7 @@ namespace aplomb {
 namespace {
 
 constexpr std::uint32_t k_magic = 0x44475041;  // "APGD"
-constexpr std::uint16_t k_version = 1;
+constexpr std::uint16_t k_version = 2;
 
 std::uint64_t nonfinite_in(std::span<const GuardGroup> groups) {
   std::uint64_t count = 0;

@@ -1,5 +1,6 @@
 /// Trouble that is not one batch's: the learning rate is halved and warmed up again; a rate that
-/// has just jumped above all that the run was trained with before is held down to it.
+/// has just jumped above all that the run was trained with before is held down to it. A jump of
+/// more than an order of magnitude does not wait for the trouble: it is warmed up.
 
 #include <fmt/format.h>
 
@@ -18,7 +19,11 @@ constexpr double k_least = 1.0 / 64;
 constexpr std::uint32_t k_hold = 50;     // steps at the lowered rate
 constexpr std::uint32_t k_rewarm = 150;  // steps back to the schedule: SPAM's warm-up after a reset
 constexpr double k_jump = 2.0;           // x the highest rate before, within one step
-constexpr std::uint64_t k_known = 32;    // steps before a highest rate means anything (warm-up)
+// Within one step no schedule goes so far: warm-ups rise by less from their second step on,
+// restarts (SGDR) come back to a peak that was there. What does (a schedule built anew with other
+// numbers, a unit mistaken) has ruined the weights before the loss can tell.
+constexpr double k_wild_jump = 10.0;
+constexpr std::uint64_t k_known = 32;        // steps before a highest rate means anything (warm-up)
 constexpr std::uint32_t k_jump_memory = 64;  // steps in which the trouble is the jump's
 
 constexpr PolicySpec k_spec{
@@ -32,7 +37,7 @@ class LowerLr final : public Policy {
 
   void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) override {
     const double lr = step.lr && std::isfinite(*step.lr) ? *step.lr : 0;
-    watch_jumps(lr);
+    watch_jumps(lr, decision);
     warm_up();
     if (just_sustained(outlook)) {
       lower(lr, decision,
@@ -49,7 +54,7 @@ class LowerLr final : public Policy {
     } else {
       ceiling_ = 0;  // the schedule has come down by itself
     }
-    decision.verdict().lr_factor = factor;
+    decision.verdict().lr_factor = std::min(factor, ramp(lr));
   }
 
   void settle(const GuardStep&, const Outlook&, const GuardVerdict& verdict) override {
@@ -65,12 +70,23 @@ class LowerLr final : public Policy {
     archive.field(jump_age_);
     archive.field(ceiling_);
     archive.field(seen_);
+    archive.field(ramp_from_);
+    archive.field(ramp_age_);
+    if (!(ramp_from_ >= 0)) archive.reject();
     if (!(factor_ > 0) || factor_ > 1 || !(lowest_ > 0) || lowest_ > 1) archive.reject();
   }
 
  private:
-  void watch_jumps(double lr) {
+  void watch_jumps(double lr, Decision& decision) {
     if (lr <= 0) return;
+    if (seen_ > k_known && lr > k_wild_jump * highest_) {
+      ramp_from_ = highest_;
+      ramp_age_ = 0;
+      decision.alarm(k_spec.slug,
+                     fmt::format("the learning rate jumps to {}, {:.0f} times the highest before: "
+                                 "it is warmed up over {} steps",
+                                 show_number(lr), lr / highest_, k_rewarm));
+    }
     ++seen_;
     if (jump_age_ < k_jump_memory) ++jump_age_;
     if (seen_ > k_known && lr >= k_jump * highest_) {
@@ -78,6 +94,16 @@ class LowerLr final : public Policy {
       jump_age_ = 0;
     }
     highest_ = std::max(highest_, lr);
+  }
+
+  /// The share of `lr` that a warm-up from ramp_from_ has reached: by the same factor each step.
+  double ramp(double lr) {
+    if (!(ramp_from_ > 0)) return 1;
+    if (++ramp_age_ >= k_rewarm || lr <= ramp_from_) {
+      ramp_from_ = 0;
+      return 1;
+    }
+    return std::pow(ramp_from_ / lr, 1 - static_cast<double>(ramp_age_) / k_rewarm);
   }
 
   void warm_up() {
@@ -119,6 +145,8 @@ class LowerLr final : public Policy {
   std::uint32_t jump_age_ = k_jump_memory;
   double ceiling_ = 0;  // 0: none
   std::uint64_t seen_ = 0;
+  double ramp_from_ = 0;  // 0: no jump is being warmed up
+  std::uint32_t ramp_age_ = 0;
 };
 
 }  // namespace

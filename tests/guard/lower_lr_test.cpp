@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "guard_support.h"
 
 namespace aplomb {
@@ -55,6 +57,39 @@ TEST(LowerLr, LeavesAJumpWithoutTroubleAlone) {
   Loop loop;
   for (int i = 0; i < 300; ++i)
     EXPECT_EQ(loop.feed(loop.noise().gauss(2.0, 0.05), 1.0, i < 100 ? 1e-3 : 1e-2).lr_factor, 1.0);
+}
+
+TEST(LowerLr, WarmsUpAJumpOfMoreThanAnOrderOfMagnitude) {
+  Loop loop;
+  const auto step = [&](double lr) { return loop.feed(loop.noise().gauss(2.0, 0.05), 1.0, lr); };
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(step(1e-3).lr_factor, 1.0);
+  const GuardVerdict first = step(3e-2);
+  EXPECT_EQ(first.policy, "lower_lr");
+  EXPECT_EQ(first.action, GuardAction::proceed);
+  double before = 3e-2 * first.lr_factor;
+  EXPECT_LT(before, 1.1e-3);
+  for (int i = 0; i < 200; ++i) {
+    const double applied = 3e-2 * step(3e-2).lr_factor;
+    EXPECT_GE(applied, before);
+    EXPECT_LE(applied, 1.05 * before) << i;
+    before = applied;
+  }
+  EXPECT_EQ(before, 3e-2) << "what was asked for is reached";
+}
+
+TEST(LowerLr, AScheduleThatComesBackEndsTheWarmUp) {
+  Loop loop;
+  const auto step = [&](double lr) { return loop.feed(loop.noise().gauss(2.0, 0.05), 1.0, lr); };
+  for (int i = 0; i < 100; ++i) step(1e-3);
+  for (int i = 0; i < 5; ++i) EXPECT_LT(step(5e-2).lr_factor, 1.0);
+  EXPECT_EQ(step(9e-4).lr_factor, 1.0);
+  EXPECT_EQ(step(1e-3).lr_factor, 1.0);
+}
+
+TEST(LowerLr, TheFirstRatesOfAWarmUpAreNoJump) {
+  Loop loop;
+  for (int i = 0; i < 60; ++i)
+    EXPECT_EQ(loop.feed(2.0, 1.0, 1e-6 * std::pow(1.2, i)).lr_factor, 1.0) << i;
 }
 
 TEST(LowerLr, CanBeSwitchedOff) {
