@@ -32,8 +32,12 @@ constexpr double k_chance_near = 0.004;  // of ln(classes)
 constexpr double k_chance_far = 0.01;    // at most, where the level is known less well
 constexpr int k_few_classes = 20;  // their levels lie far enough apart for a noisy loss to tell
 constexpr double k_learnt = 0.8;   // of ln(vocabulary): frequencies alone get about so far
-constexpr double k_moved = 1.5;    // sigma of a sample; a median of five is known to 0.56 of them
-constexpr double k_near = 0.03;    // of ln(vocabulary)
+/// Entropies of single tokens over ln(vocabulary): 0.56 for bytes of English, about 0.7 for 50 k
+/// tokens; pairs lie below 0.45 for bytes.
+constexpr double k_frequencies_least = 0.45;
+constexpr double k_plan_done = 0.9;  // of the planned steps: what is flat by then stays so
+constexpr double k_moved = 1.5;      // sigma of a sample; a median of five is known to 0.56 of them
+constexpr double k_near = 0.03;      // of ln(vocabulary)
 
 const DetectorSpec& plateau_spec() {
   static const DetectorSpec spec{
@@ -228,11 +232,27 @@ class PlateauDetector final : public Detector {
     symptom.measures["share"] = share;
     symptom.measures["learned_frac"] = learned;
     symptom.measures["start"] = curve.start;
+    const bool frequencies = at_frequencies(curve, context);
+    symptom.measures["at_frequencies"] = frequencies;
+    if (frequencies) symptom.severity = Severity::warning;
     symptom.summary =
         fmt::format("loss stays at {} from {} on ({} of the run)", show_number(curve.last),
                     at_step(context, from_step), percent(share));
+    if (frequencies) symptom.summary += ": the frequencies of tokens alone lead as far";
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
+  }
+
+  /// A model from scratch learns frequencies first and what follows what next. One that has done
+  /// its steps and stays there got nothing out of its inputs.
+  bool at_frequencies(const Curve& curve, const RunContext& context) const {
+    if (!context.vocab_size || *context.vocab_size < 32 || !context.planned_steps) return false;
+    const double guess = std::log(*context.vocab_size);
+    const bool from_scratch = std::fabs(first_.value - guess) < k_near * guess;
+    const bool done = static_cast<double>(curve.last_step) >=
+                      k_plan_done * static_cast<double>(*context.planned_steps);
+    return from_scratch && done && curve.last > k_frequencies_least * guess &&
+           curve.last < k_learnt * guess;
   }
 
   BlockSummary blocks_;

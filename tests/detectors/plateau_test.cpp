@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "detectors/feed.h"
 
 namespace aplomb::testing {
@@ -141,6 +143,35 @@ TEST(Plateau, ALevelThatWasBetterBeforeIsNoGuess) {
   loss.insert(loss.end(), after.begin(), after.end());
   const auto symptoms = RunOf().loss(loss).detect();
   EXPECT_EQ(worst(symptoms), Severity::note) << told(symptoms);
+}
+
+std::vector<double> to_frequencies(double guess, double level, std::size_t n, std::uint64_t seed) {
+  Draw draw(seed);
+  std::vector<double> loss;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double way = std::exp(-static_cast<double>(i) / 6.0);
+    loss.push_back(level + (guess - level) * way + (i > 0 ? 0.02 * draw.normal() : 0));
+  }
+  return loss;
+}
+
+TEST(Plateau, ARunThatEndsWhereTokenFrequenciesLeadIsAWarning) {
+  const double guess = std::log(259.0);
+  const auto loss = to_frequencies(guess, 0.53 * guess, 120, 31);
+  const auto run = [&] { return RunOf().set("model.vocab_size", 259.0); };
+  const auto symptoms = run().set("train.max_steps", 120.0).loss(loss).detect();
+  const Symptom* found = find(symptoms, "loss.plateau");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_TRUE(flag(found, "at_frequencies"));
+  EXPECT_EQ(found->severity, Severity::warning);
+  // Half-way through, or with no known end, nobody can tell; nor where it came down further, or
+  // began elsewhere.
+  EXPECT_EQ(worst(run().set("train.max_steps", 400.0).loss(loss).detect()), Severity::note);
+  EXPECT_EQ(worst(run().loss(loss).detect()), Severity::note);
+  const auto learnt = to_frequencies(guess, 0.3 * guess, 120, 32);
+  EXPECT_EQ(worst(run().set("train.max_steps", 120.0).loss(learnt).detect()), Severity::note);
+  const auto tuned = to_frequencies(0.7 * guess, 0.53 * guess, 120, 33);
+  EXPECT_EQ(worst(run().set("train.max_steps", 120.0).loss(tuned).detect()), Severity::note);
 }
 
 }  // namespace
