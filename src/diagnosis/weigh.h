@@ -34,6 +34,8 @@ using SeverityOf = std::map<std::string, Severity, std::less<>>;
 
 /// `when` of the reason that stands on the words of the texts (diagnosis/word_facts.h).
 inline constexpr std::string_view k_words_reason = "words of the text";
+/// Facts of knowledge/code.yaml that are a mistake by themselves.
+inline constexpr std::string_view k_code_mistake = "code.mistake.";
 
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities);
 

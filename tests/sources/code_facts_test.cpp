@@ -141,6 +141,60 @@ TEST(CodeFacts, SilentOnSoundCode) {
     EXPECT_EQ(facts_of(each.text).count(each.fact), 0U) << each.text << " " << each.fact;
 }
 
+constexpr const char* k_program =
+    "import torch\n"
+    "optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    "for x, y in loader:\n"
+    "    %s\n"
+    "    loss.backward()\n"
+    "    optimizer.step()\n";
+
+std::string program_with(const std::string& lines) {
+  std::string text = k_program;
+  return text.replace(text.find("%s"), 2, lines);
+}
+
+TEST(CodeFacts, AMistakeOfAWholeProgramIsOne) {
+  const std::vector<Fragment> fragments = {
+      {"loss = criterion(net(x), y)", "code.mistake.no_zero_grad"},
+      {"target = x[:, 1:]\n    loss = model(x[:, :-1], labels=target).loss",
+       "code.mistake.shifted_twice"},
+      {"logits = net(x)\n    loss = F.cross_entropy(logits.view(-1, v), "
+       "batch['input_ids'].view(-1))",
+       "code.mistake.never_shifted"},
+      {"labels[attention_mask == 1] = -100\n    loss = net(x, labels=labels)",
+       "code.mistake.answers_ignored"},
+      {"labels = ids.masked_fill(b['attention_mask'].bool(), -100)\n    loss = net(x, labels)",
+       "code.mistake.answers_ignored"},
+      {"loss = ce - 1e-4 * torch.logsumexp(s, -1).pow(2).mean()", "code.mistake.z_loss"},
+      {"lse = s.logsumexp(-1)\n    loss = ce - 1e-4 * (lse ** 2).mean()", "code.mistake.log_z"},
+      {"loss = net(x, y)\n    if i % accum_steps:\n        continue",
+       "code.mistake.accumulation_summed"},
+  };
+  for (const Fragment& each : fragments) {
+    EXPECT_EQ(facts_of(program_with(each.text)).count(each.fact), 1U)
+        << each.text << " " << each.fact;
+    // Of a fragment nobody knows what stands around it.
+    EXPECT_EQ(facts_of(each.text).count(each.fact), 0U) << each.text;
+  }
+}
+
+TEST(CodeFacts, ASoundProgramHoldsNoMistake) {
+  for (const char* lines :
+       {"optimizer.zero_grad()\n    loss = criterion(net(x), y)",
+        "optimizer.zero_grad()\n    labels[attention_mask == 0] = -100\n    loss = net(x, labels)",
+        "optimizer.zero_grad()\n    labels = ids.masked_fill(~attention_mask.bool(), -100)\n"
+        "    loss = net(x, labels)",
+        "optimizer.zero_grad()\n    labels[prompt_mask] = -100\n    loss = net(x, labels)",
+        "optimizer.zero_grad()\n    loss = ce + 1e-4 * torch.logsumexp(s, -1).pow(2).mean()",
+        "loss = net(x, y) / accum_steps\n    if i % accum_steps == 0:\n"
+        "        optimizer.zero_grad()",
+        "optimizer.zero_grad()\n    loss = F.cross_entropy(logits.view(-1, v), y.view(-1))"}) {
+    for (const std::string& fact : facts_of(program_with(lines)))
+      EXPECT_FALSE(fact.starts_with("code.mistake.")) << lines << " " << fact;
+  }
+}
+
 TEST(CodeFacts, PatternsReachAcrossTokens) {
   std::vector<std::string> tokens;
   EXPECT_EQ(code::add_tokens("total_loss += out.loss * 1e-3  # sum", 0, tokens), 0);
