@@ -14,6 +14,7 @@ constexpr std::size_t k_known_tail = 4;
 /// (Lightning's SpikeDetection asks for 3x the mean).
 constexpr std::uint64_t k_young = 100;
 constexpr double k_young_ratio = 3.0;
+constexpr double k_stays_up = 0.5;  // of the deviation that began an episode
 
 }  // namespace
 
@@ -33,9 +34,11 @@ Standing SeriesWatch::judge(double value) {
   standing.z = std::clamp(judgement.z, -k_most_z, k_most_z);
   if (standing.level > 0) standing.ratio = value / standing.level;
   shifted_ = judgement.shifted;
-  if (standing.z > RobustTrend::k_outlier) {
+  // What has begun is over when the series has come down, not when it wavers at the border.
+  const double border = run_ > 0 ? k_stays_up * RobustTrend::k_outlier : RobustTrend::k_outlier;
+  if (standing.z > border) {
     const bool young = tail_.seen() < k_young && standing.ratio >= k_young_ratio;
-    standing.spike = young || apart(standing.z);
+    standing.spike = standing.z > RobustTrend::k_outlier && (young || apart(standing.z));
     peak_z_ = std::max(peak_z_, standing.z);
     run_ = shifted_ ? 0 : run_ + 1;
     if (shifted_) peak_z_ = 0;  // a new level says nothing about the tail

@@ -49,13 +49,17 @@ class Rollback final : public Policy {
       return;
     }
     ++tries_;
-    // A second try from the same place leaves out twice as much.
+    // A second try from the same place leaves out what the first left out, and twice what came
+    // after it: the steps were counted from there on again, the data went on.
     const std::int64_t gap = std::max<std::int64_t>(step.step - to->step, 1);
+    if (to->step != left_from_) left_out_ = 0;
+    left_from_ = to->step;
+    left_out_ += static_cast<std::uint64_t>(gap) * tries_;
     decision.raise(GuardAction::rollback, k_spec.slug,
                    fmt::format("{}: back to step {}, leaving out {} batches (try {} of {})",
-                               trouble, to->step, gap * tries_, tries_, retries_));
+                               trouble, to->step, left_out_, tries_, retries_));
     decision.verdict().rollback_step = to->step;
-    decision.verdict().skip_steps = static_cast<std::uint64_t>(gap) * tries_;
+    decision.verdict().skip_steps = left_out_;
     wanted_level_ = to->level;
     probation_ = k_probation;
     losses_.clear();
@@ -76,6 +80,8 @@ class Rollback final : public Policy {
     archive.field(tries_);
     archive.field(probation_);
     archive.field(wanted_level_);
+    archive.field(left_from_);
+    archive.field(left_out_);
     losses_.exchange(archive);
   }
 
@@ -148,6 +154,8 @@ class Rollback final : public Policy {
   std::uint32_t tries_ = 0;
   std::uint32_t probation_ = 0;
   double wanted_level_ = 0;
+  std::int64_t left_from_ = -1;  // the snapshot behind which data were left out last
+  std::uint64_t left_out_ = 0;   // batches after it
   SortedWindow<k_probation> losses_;
 };
 

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "guard_support.h"
 
 namespace aplomb {
@@ -70,6 +73,44 @@ TEST(Rollback, HaltsWhenItsBudgetIsSpent) {
   const GuardVerdict last = until_acted(loop, 7.0, 30);
   EXPECT_EQ(last.action, GuardAction::halt);
   EXPECT_NE(last.reason().find("after 2 rollbacks"), std::string_view::npos) << last.reason();
+}
+
+/// In a run this young the fall of the loss counts as noise, and 7.6 is 8 sigma above 2.2, 6.1
+/// is 5.
+TEST(Rollback, ALossThatWaversFarUpHasNotComeDown) {
+  Loop loop;
+  for (int i = 0; i < 59; ++i) loop.feed(1.8 + 3.8 * std::exp(-i / 18.0), 1.0);
+  loop.guard().note_snapshot(58);
+  GuardVerdict verdict;
+  for (int i = 0; i < 10 && verdict.action < GuardAction::rollback; ++i)
+    verdict = loop.feed(7.6 - 0.24 * i, 1.0);
+  EXPECT_EQ(verdict.action, GuardAction::rollback) << verdict.reason();
+}
+
+/// A damaged shard: batches 130 to 159 are bad, whatever step they come in.
+TEST(Rollback, EachTryGoesOnBehindWhatTheLastOneLeftOut) {
+  Loop loop;
+  std::int64_t batch = 0;
+  std::int64_t kept_batch = 0;
+  std::int64_t farthest = 0;
+  for (; batch < 120; ++batch) loop.feed(loop.noise().gauss(2.0, 0.05), 1.0);
+  loop.guard().note_snapshot(loop.next() - 1);
+  kept_batch = batch;
+  int rollbacks = 0;
+  for (; batch < 400; ++batch) {
+    const bool bad = batch >= 130 && batch < 160;
+    const GuardVerdict verdict = loop.feed(bad ? 7.0 : loop.noise().gauss(2.0, 0.05), 1.0);
+    ASSERT_NE(verdict.action, GuardAction::halt) << verdict.reason();
+    if (verdict.action != GuardAction::rollback) continue;
+    ++rollbacks;
+    const std::int64_t next = kept_batch + static_cast<std::int64_t>(verdict.skip_steps);
+    EXPECT_GT(next, std::max(batch, farthest)) << "what went before is not trained on again";
+    farthest = next;
+    batch = next - 1;
+    loop.go_back(verdict.rollback_step + 1);
+  }
+  EXPECT_GE(rollbacks, 1);
+  EXPECT_LE(rollbacks, 3);
 }
 
 TEST(Rollback, IsNotAskedForWithoutASnapshot) {
