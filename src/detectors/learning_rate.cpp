@@ -19,6 +19,10 @@ constexpr double k_ended_share = 0.05;   // of the records at 0 before the end
 constexpr double k_ended_long =
     0.2;  // "lr 0 on more than 20 % of records", as real runs were sorted
 constexpr double k_jump = 2.0;
+/// x the highest rate before, between two records behind the peak: restarts come back to a peak
+/// that was there, and stages that rise do so by less than an order of magnitude.
+constexpr double k_wild_jump = 10.0;
+constexpr std::uint64_t k_held = 8;  // records at the peak: it was one
 
 const DetectorSpec& learning_rate_spec() {
   static const DetectorSpec spec{
@@ -45,13 +49,19 @@ class LearningRateDetector final : public Detector {
  public:
   const DetectorSpec& spec() const override { return learning_rate_spec(); }
 
-  void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
     if (const Reading* loss = finite_of(frame, Role::loss)) loss_.add(frame.step, loss->value);
     const Reading* lr = finite_of(frame, Role::lr);
     if (lr == nullptr) return;
     const Sample sample = sample_of(frame, *lr);
     if (count_++ == 0) first_ = sample;
     zeros_.add(sample.value <= 0);
+    if (is_wild(frame, sample)) {
+      wild_ = true;
+      jump_ratio_ = 0;  // what is told of is this one
+      keep_jump(sample);
+      report_jump(context, out);
+    }
     if (sample.value > peak_.value * (1 + 1e-9)) {
       peak_ = sample;
       samples_to_peak_ = count_;
@@ -94,11 +104,23 @@ class LearningRateDetector final : public Detector {
     if (!comparable || last_.value >= k_at_peak * peak_.value) return;
     const bool had_peaked = peak_.step < last_.step;
     if (!had_peaked || sample.value < k_jump * last_.value) return;
+    if (!wild_) keep_jump(sample);
+  }
+
+  void keep_jump(const Sample& sample) {
     ++jumps_;
     if (sample.value / last_.value <= jump_ratio_) return;
     jump_ratio_ = sample.value / last_.value;
     jump_from_ = last_;
     jump_to_ = sample;
+  }
+
+  /// Asked before the sample enters the peak.
+  bool is_wild(const Frame& frame, const Sample& sample) const {
+    if (wild_ || count_ <= 2 || frame.segment != segment_ || !(last_.value > 0)) return false;
+    const bool behind_peak =
+        last_.value < k_at_peak * peak_.value || count_ - samples_to_peak_ > k_held;
+    return behind_peak && sample.value > k_wild_jump * peak_.value;
   }
 
   bool loss_falls() const {
@@ -199,13 +221,15 @@ class LearningRateDetector final : public Detector {
   }
 
   void report_jump(const RunContext& context, std::vector<Symptom>& out) const {
-    Symptom symptom = about("lr.jump", Severity::note, jump_from_, jump_to_);
+    Symptom symptom =
+        about("lr.jump", wild_ ? Severity::warning : Severity::note, jump_from_, jump_to_);
     symptom.measures["ratio"] = jump_ratio_;
     symptom.measures["count"] = static_cast<double>(jumps_);
     symptom.measures["step"] = static_cast<double>(jump_to_.step);
     symptom.summary =
         fmt::format("learning rate jumps {} -> {} at {}", show_number(jump_from_.value, 3),
                     show_number(jump_to_.value, 3), at_step(context, jump_to_.step));
+    if (wild_) symptom.summary += ", far above all before";
     out.push_back(std::move(symptom));
   }
 
@@ -215,6 +239,7 @@ class LearningRateDetector final : public Detector {
   std::uint64_t zeros_after_peak_ = 0;
   std::uint64_t jumps_ = 0;
   double jump_ratio_ = 0;
+  bool wild_ = false;  // the jump went more than k_wild_jump times above the peak
   bool monotone_fall_ = true;
   std::uint16_t segment_ = 0;
   BlockSummary loss_;

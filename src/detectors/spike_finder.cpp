@@ -20,10 +20,12 @@ bool SpikeFinder::add(const Sample& sample) {
     } else if (judgement.z > k_candidate) {
       start(sample, judgement);
       began = true;
-    } else {
-      tail_.add(std::fabs(judgement.z));
+    } else if (!shifted_ || judgement.z > -1) {
+      tail_.add(std::fabs(judgement.z));  // the way back from a level is no noise
     }
-    if (shifted_ && trend_.level() <= shift_base_ + 3 * shift_noise_) {
+    const double back_at =
+        shift_base_ + std::max(3 * shift_noise_, k_most_left * (shift_peak_ - shift_base_));
+    if (shifted_ && trend_.level() <= back_at) {
       for (Spike& episode : episodes_) {
         if (episode.id != *shifted_) continue;
         episode.recovered = true;
@@ -77,6 +79,7 @@ void SpikeFinder::go_on(const Sample& sample, const TrendJudgement& judgement) {
     shifted_ = spike.id;
     shift_base_ = open_base_;
     shift_noise_ = open_noise_;
+    shift_peak_ = scaled(spike.peak.value);
     end_episode(false);
   }
 }

@@ -54,6 +54,9 @@ class SpikeFinder {
       0.01;  // Student t3 noise over 3000 steps: under one run in 100 (bench)
   static constexpr int k_calm = 2;  // samples back at the level before an episode is over
   static constexpr std::uint32_t k_settled = 24;  // samples up before it is a level and no spike
+  /// Of its height: what comes down to less was a stretch of bad data or a blow that healed in part,
+  /// and no other mixture of data.
+  static constexpr double k_most_left = 0.25;
   static constexpr std::size_t k_head = RobustTrend::k_warmup;
   static constexpr std::size_t k_most_episodes = 64;
 
@@ -75,6 +78,7 @@ class SpikeFinder {
   std::optional<std::int32_t> shifted_;  // episode that became a new level
   double shift_base_ = 0;
   double shift_noise_ = 0;
+  double shift_peak_ = 0;
   std::int32_t next_id_ = 0;
   std::vector<Sample> head_;  // the samples that the trend cannot judge yet, and as many more
   Sample last_;

@@ -79,6 +79,30 @@ TEST(LearningRate, AJumpUpAfterThePeakIsTold) {
   EXPECT_FALSE(has(of(schedule(200, 10, 1e-4)), "lr.jump"));
 }
 
+TEST(LearningRate, AJumpFarAboveAllBeforeIsAWarningAtOnce) {
+  auto lr = schedule(200, 10, 1e-4);
+  lr[120] = 3e-3;
+  RunContext context;
+  context.series_names = {"lr"};
+  DetectorBank bank(context);
+  for (std::size_t i = 0; i <= 120; ++i) {
+    EXPECT_FALSE(has(bank.so_far(), "lr.jump")) << i;
+    const Reading reading{Role::lr, 0, lr[i], {}};
+    bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
+  }
+  ASSERT_TRUE(has(bank.so_far(), "lr.jump"));
+  EXPECT_EQ(find(bank.so_far(), "lr.jump")->severity, Severity::warning);
+  EXPECT_EQ(number(find(bank.finish(), "lr.jump"), "step"), 120);
+}
+
+TEST(LearningRate, AWarmupByRecordsAndARestartToThePeakAreNoWarning) {
+  // One record at step 1, the next at step 100.
+  EXPECT_FALSE(has(of({1e-7, 1e-5, 2e-5, 3e-5, 3e-5, 2.9e-5, 2.7e-5, 2.4e-5}), "lr.jump"));
+  auto restarts = schedule(200, 10, 1e-4);
+  for (std::size_t i = 150; i < 200; ++i) restarts[i] = 1e-4;
+  EXPECT_EQ(find(of(restarts), "lr.jump")->severity, Severity::note);
+}
+
 TEST(LearningRate, NaNIsLeftOut) {
   auto lr = schedule(200, 10, 1e-4);
   lr[50] = k_nan;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace aplomb::testing {
 namespace {
 
@@ -103,6 +105,30 @@ TEST(LossSpike, IsToldLiveWithinTheStep) {
     bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
   }
   EXPECT_TRUE(has(bank.so_far(), "loss.spike"));
+}
+
+TEST(LossSpike, AStretchOfBadBatchesThatIsOverIsOne) {
+  // 2.0, then 30 batches of a damaged shard, then most of the way back.
+  Draw draw(41);
+  std::vector<double> loss;
+  for (int i = 0; i < 60; ++i) loss.push_back(2.0 + 0.05 * draw.normal());
+  for (int i = 0; i < 30; ++i) loss.push_back(5.6 + 2 * std::exp(-i / 2.0) + 0.05 * draw.normal());
+  for (int i = 0; i < 60; ++i)
+    loss.push_back(2.3 + 2.5 * std::exp(-i / 8.0) + 0.05 * draw.normal());
+  const auto symptoms = RunOf().loss(loss).detect();
+  const Symptom* found = find(symptoms, "loss.spike");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_GE(found->severity, Severity::warning);
+  EXPECT_TRUE(flag(found, "recovers"));
+  EXPECT_EQ(number(found, "step"), 60);
+}
+
+TEST(LossSpike, AnotherMixtureOfDataIsANewLevel) {
+  Draw draw(42);
+  std::vector<double> loss;
+  for (int i = 0; i < 100; ++i) loss.push_back(2.0 + 0.05 * draw.normal());
+  for (int i = 0; i < 200; ++i) loss.push_back(3.2 - 0.002 * i + 0.05 * draw.normal());
+  EXPECT_FALSE(has(RunOf().loss(loss).detect(), "loss.spike"));
 }
 
 }  // namespace
