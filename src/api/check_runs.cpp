@@ -75,6 +75,44 @@ std::vector<Run> group(std::vector<Run> parts) {
   return runs;
 }
 
+using Found = std::map<std::string, std::vector<Run>>;
+
+/// The folder of the model that a configuration in `folder` names by a path below it; empty where
+/// it names none that was found.
+std::string model_folder(const std::vector<Run>& parts, const std::string& folder,
+                         const Found& found) {
+  for (const Run& part : parts) {
+    if (!stands_alone(part)) continue;
+    for (const Setting& each : part.settings) {
+      const bool names_model = each.name == "model.name" || each.name == "model.config";
+      const std::string* path = names_model ? as_text(each.value) : nullptr;
+      if (path == nullptr || path->empty()) continue;
+      std::string place = (std::filesystem::path(folder) / *path).lexically_normal().string();
+      if (place.ends_with(".json")) place = folder_of(place);
+      while (place.ends_with('/')) place.pop_back();
+      if (place.starts_with(folder + "/") && found.contains(place)) return place;
+    }
+  }
+  return {};
+}
+
+/// A model's files below the configuration that names them are parts of its run.
+void join_models(Found& found) {
+  std::vector<std::string> taken;
+  for (auto& [folder, parts] : found) {
+    const std::string place = model_folder(parts, folder, found);
+    if (place.empty()) continue;
+    for (const Run& part : found.at(place)) {
+      if (!stands_alone(part)) parts.push_back(part);
+    }
+    taken.push_back(place);
+  }
+  for (const std::string& place : taken) {
+    std::erase_if(found.at(place), [](const Run& part) { return !stands_alone(part); });
+    if (found.at(place).empty()) found.erase(place);
+  }
+}
+
 void name_card(Run& run, const CheckOptions& options) {
   const bool named = run.setting("env.gpu") != nullptr;
   const std::string& card = !options.gpu.empty() ? options.gpu : options.local_gpu;
@@ -123,12 +161,13 @@ std::vector<Run> configured_runs(const CheckInputs& inputs, const CheckOptions& 
   for (const std::string& path : inputs.named) {
     if (auto run = read_one(path, options)) named.push_back(*std::move(run));
   }
-  std::map<std::string, std::vector<Run>> found;
+  Found found;
   for (const std::string& path : inputs.found) {
     auto run = read_one(path, options);
     // What holds no settings is no configuration; its name in the report would tell nothing.
     if (run && !run->settings.empty()) found[folder_of(path)].push_back(*std::move(run));
   }
+  join_models(found);
   std::vector<Run> runs;
   if (!named.empty()) runs = group(std::move(named));
   for (auto& [folder, parts] : found) {

@@ -1,6 +1,7 @@
 #include <aplomb/check.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -62,6 +63,23 @@ TEST(Check, NamesTheCauseWhereTheConfigurationShowsIt) {
     });
   }
   EXPECT_GE(named, 14U);
+}
+
+TEST(Check, AModelBelowTheConfigurationThatNamesItIsPartOfItsRun) {
+  const fs::path folder = fs::temp_directory_path() / ("check-model-" + std::to_string(::getpid()));
+  fs::create_directories(folder / "base");
+  fs::create_directories(folder / "other");
+  std::ofstream(folder / "train.yaml")
+      << "model_name_or_path: ./base/\nlearning_rate: 1e-4\nper_device_train_batch_size: 4\n";
+  const char* model = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",)"
+                      R"( "vocab_size": 300, "num_hidden_layers": 2, "hidden_size": )";
+  std::ofstream(folder / "base" / "config.json") << model << "64}";
+  std::ofstream(folder / "other" / "config.json") << model << "128}";
+  const Report report = check({folder.string()}, {});
+  std::error_code none;
+  fs::remove_all(folder, none);
+  EXPECT_EQ(report.settings.at("optim.lr"), ReportValue(1e-4));
+  EXPECT_EQ(report.settings.at("model.hidden"), ReportValue(64.0));
 }
 
 TEST(Check, FixableHoldsTheFirstRemedyOfEachFindingTheWorstFirst) {
