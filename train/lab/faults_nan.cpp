@@ -102,7 +102,7 @@ Fault log_of_zero() {
   // sure of: each word says which one follows.
   const auto base = [](LabRun& lab) {
     lab.language.followers = 1;
-    lab.options.length.max_steps = 240;
+    lab.options.length.max_steps = 360;
     lab.options.optim.learning_rate = 3e-3;
   };
   fault.run = trained(base, [](LabRun& lab) {

@@ -173,7 +173,9 @@ std::vector<std::int64_t> acts_in(const fs::path& log) {
     long long step = 0;
     char act[16] = {};
     if (std::sscanf(line.c_str(), "guard: step %lld: %15[a-z]", &step, act) != 2) continue;
-    if (std::string_view(act) != "proceed") acts.push_back(step);
+    // A rate that is lowered changes the step as well as one that is left out.
+    const bool lowers = line.find(": proceed (lower_lr): ") != std::string::npos;
+    if (lowers || std::string_view(act) != "proceed") acts.push_back(step);
   }
   return acts;
 }
