@@ -92,7 +92,8 @@ TEST(LearningRate, AJumpFarAboveAllBeforeIsAWarningAtOnce) {
   }
   ASSERT_TRUE(has(bank.so_far(), "lr.jump"));
   EXPECT_EQ(find(bank.so_far(), "lr.jump")->severity, Severity::warning);
-  EXPECT_EQ(number(find(bank.finish(), "lr.jump"), "step"), 120);
+  const auto whole = bank.finish();
+  EXPECT_EQ(number(find(whole, "lr.jump"), "step"), 120);
 }
 
 TEST(LearningRate, AWarmupByRecordsAndARestartToThePeakAreNoWarning) {
@@ -100,7 +101,8 @@ TEST(LearningRate, AWarmupByRecordsAndARestartToThePeakAreNoWarning) {
   EXPECT_FALSE(has(of({1e-7, 1e-5, 2e-5, 3e-5, 3e-5, 2.9e-5, 2.7e-5, 2.4e-5}), "lr.jump"));
   auto restarts = schedule(200, 10, 1e-4);
   for (std::size_t i = 150; i < 200; ++i) restarts[i] = 1e-4;
-  EXPECT_EQ(find(of(restarts), "lr.jump")->severity, Severity::note);
+  const auto back = of(restarts);
+  EXPECT_EQ(find(back, "lr.jump")->severity, Severity::note);
 }
 
 TEST(LearningRate, NaNIsLeftOut) {

@@ -92,8 +92,30 @@ std::vector<Example> training_examples(const Language& language) {
   return all;
 }
 
+namespace {
+
+/// Drawn apart, and without those that the training data hold by chance. A language that has no
+/// others gives them all the same.
+std::vector<Example> unseen_sentences(const Language& language) {
+  constexpr int k_draws = 20;  // for each that is wanted
+  std::set<std::string> trained;
+  for (const Example& each : sentences(language, language.samples, Stream::training))
+    trained.insert(each.prompt + each.answer);
+  std::vector<Example> unseen;
+  std::vector<Example> others;
+  for (Example& each : sentences(language, k_draws * language.held_out, Stream::held_out)) {
+    const bool is_new = !trained.contains(each.prompt + each.answer);
+    (is_new ? unseen : others).push_back(std::move(each));
+  }
+  unseen.insert(unseen.end(), others.begin(), others.end());
+  unseen.resize(static_cast<std::size_t>(language.held_out));
+  return unseen;
+}
+
+}  // namespace
+
 std::vector<Example> held_out_examples(const Language& language) {
-  if (!language.leaks) return sentences(language, language.held_out, Stream::held_out);
+  if (!language.leaks) return unseen_sentences(language);
   std::vector<Example> seen = training_examples(language);
   seen.resize(std::min(seen.size(), static_cast<std::size_t>(language.held_out)));
   return seen;
