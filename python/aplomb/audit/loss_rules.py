@@ -51,15 +51,17 @@ def what_is_remade(value: ast.AST) -> ast.AST | None:
     if not isinstance(value, ast.Call):
         return None
     if method_of(value) in MAKERS and value.args:
-        cut = next((each for each in ast.walk(value.args[0]) if is_cut(each)), None)
-        return cut.func.value if cut is not None else None
-    if method_of(value) == "requires_grad_" and isinstance(value.func, ast.Attribute) and is_cut(value.func.value):
-        return value.func.value.func.value
+        return next((cut for each in ast.walk(value.args[0]) if (cut := cut_off(each)) is not None), None)
+    if method_of(value) == "requires_grad_" and isinstance(value.func, ast.Attribute):
+        return cut_off(value.func.value)
     return None
 
 
-def is_cut(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CUTS
+def cut_off(node: ast.AST) -> ast.expr | None:
+    """`x` of `x.detach()`, `x.item()`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CUTS:
+        return node.func.value
+    return None
 
 
 def hidden_detached(program: Program) -> Iterator[Finding]:
@@ -91,7 +93,9 @@ def roots_of_optimizers(program: Program) -> set[str]:
     found = set()
     for call in program.calls_to("parameters"):
         taker = program.nodes.parents.get(call)
-        if isinstance(taker, ast.Call) and isinstance(call.func, ast.Attribute) and is_optimizer_class(program.name_of(taker.func)):
+        if not isinstance(taker, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        if is_optimizer_class(program.name_of(taker.func)):
             found.add(source_of(call.func.value))
     return found
 
@@ -132,8 +136,9 @@ class Walk:
         """`user`: the model whose layers take this value. True where the value is cut off from that same model."""
         if depth > DEEP or self.is_whole:
             return False
-        if is_cut(node):
-            is_own = bool(user) and self.comes_from(user, node.func.value, line, depth)
+        tensor = cut_off(node)
+        if tensor is not None and isinstance(node, ast.Call):
+            is_own = bool(user) and self.comes_from(user, tensor, line, depth)
             if is_own:
                 self.cut = self.cut or node
             return is_own
@@ -142,10 +147,9 @@ class Walk:
             if not any([self.through(each, line, root_of(node.func), depth + 1) for each in given]):
                 self.is_whole = True
             return False
+        parts: list[tuple[ast.AST, int]] = [(child, line) for child in ast.iter_child_nodes(node)]
         if isinstance(node, ast.Name):
             parts = [(made.value, made.lineno) for made in self.flow.before(node.id, line)]
-        else:
-            parts = [(child, line) for child in ast.iter_child_nodes(node)]
         return any([self.through(part, at, user, depth + 1) for part, at in parts])
 
     def comes_from(self, root: str, node: ast.AST, line: int, depth: int) -> bool:
@@ -215,12 +219,15 @@ def divided(program: Program, call: ast.Call, loss: str) -> bool:
     for node in program.own_nodes(function):
         if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Div, ast.Mult)) and loss in names_in(node.target):
             return True
-        scales = isinstance(node, ast.Assign) and loss in target_names(node)
-        if scales and any(isinstance(each, (ast.Div, ast.Mult)) for each in ast.walk(node.value)):
+        if isinstance(node, ast.Assign) and loss in target_names(node) and is_scaled(node.value):
             return True
         if isinstance(node, ast.Call) and method_of(node) in ("div_", "mul_") and "grad" in source_of(node.func):
             return True
     return False
+
+
+def is_scaled(value: ast.AST) -> bool:
+    return any(isinstance(each, (ast.Div, ast.Mult)) for each in ast.walk(value))
 
 
 def z_loss_subtracted(program: Program) -> Iterator[Finding]:
