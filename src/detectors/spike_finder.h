@@ -54,8 +54,8 @@ class SpikeFinder {
       0.01;  // Student t3 noise over 3000 steps: under one run in 100 (bench)
   static constexpr int k_calm = 2;  // samples back at the level before an episode is over
   static constexpr std::uint32_t k_settled = 24;  // samples up before it is a level and no spike
-  /// Of its height: what comes down to less was a stretch of bad data or a blow that healed in part,
-  /// and no other mixture of data.
+  /// Of its height: what comes down to less was a stretch of bad data or a blow that healed in
+  /// part, and no other mixture of data.
   static constexpr double k_most_left = 0.25;
   static constexpr std::size_t k_head = RobustTrend::k_warmup;
   static constexpr std::size_t k_most_episodes = 64;

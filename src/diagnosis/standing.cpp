@@ -111,8 +111,8 @@ bool explains_what_matters(const RankedCause& cause) {
   const std::string mistake = "explains " + std::string(k_code_mistake);
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
     return std::string_view(reason.when).substr(0, k_said.size()) == k_said ||
-           reason.when.starts_with(mistake) ||
-           reason.when == "explains eval.gap_wide" || reason.when == "explains loss.chance_level" ||
+           reason.when.starts_with(mistake) || reason.when == "explains eval.gap_wide" ||
+           reason.when == "explains loss.chance_level" ||
            reason.when == "explains loss.never_learned" || reason.when == "explains loss.plateau" ||
            reason.when == "explains lr.replaced";
   });
