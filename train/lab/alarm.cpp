@@ -4,6 +4,7 @@
 #include <map>
 
 #include "detectors/detector.h"
+#include "knowledge/framework.h"
 #include "sources/metric_names.h"
 #include "train/lab/evidence.h"
 
@@ -20,7 +21,8 @@ class Stream {
     for (const MetricName& each : columns_) context.series_names.push_back(each.series);
     context.planned_steps = trace.planned_steps;
     context.log_steps = trace.log_steps;
-    context.resumed_at = trace.resumed_at;
+    for (const std::int64_t checkpoint : trace.resumed_at)
+      context.resumed_at.push_back(checkpoint + 1);
     context.reinforcement = trace.is_reinforcement;
     if (trace.grad_clip > 0) context.grad_clip = trace.grad_clip;
     if (trace.vocab_size > 0) context.vocab_size = trace.vocab_size;
@@ -47,7 +49,8 @@ class Stream {
     const auto found = std::find(names_.begin(), names_.end(), name);
     if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
     names_.push_back(name);
-    columns_.push_back(name_metric(name));
+    const Role role = knowledge::series_role(name);  // most have the names of the table
+    columns_.push_back(role == Role::other ? name_metric(name) : MetricName{name, 1, role});
     return names_.size() - 1;
   }
 

@@ -43,7 +43,6 @@ std::string hf_line(const Sample& sample) {
 std::string plain_line(const Sample& sample) {
   std::string line = fmt::format("step {}", sample.step);
   for (const auto& [name, value] : sample.values) {
-    if (name == "epoch") continue;
     line += name == "lr" ? fmt::format(" | lr {:.3e}", value)
                          : fmt::format(" | {} {:.4f}", name, value);
   }
@@ -175,6 +174,8 @@ std::string yaml_of(const UserSettings& settings) {
 std::vector<Sample> as_logged(const std::vector<Sample>& samples, Style style) {
   std::vector<Sample> seen = samples;
   for (Sample& each : seen) {
+    if (style == Style::plain)  // few print it in a loop of their own
+      std::erase_if(each.values, [](const auto& value) { return value.first == "epoch"; });
     for (auto& [name, value] : each.values) {
       if (style == Style::hf && name == "loss" && !std::isfinite(value)) value = 0;
       const bool fine = name == "lr" || style == Style::own;

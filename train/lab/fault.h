@@ -52,7 +52,9 @@ struct Trace {
   std::vector<std::int64_t> guard_acts;
   bool halted = false;  ///< the guard ended the run
   std::string error;    ///< what ended the run by itself, as the user saw it; empty: nothing
-  std::vector<std::int64_t> resumed_at;
+  std::vector<std::int64_t> resumed_at;  ///< steps of the checkpoints that were gone on from
+  /// The step of the checkpoint that is the result; -1: the run's end.
+  std::int64_t result_step = -1;
 
   /// Samples of one series, in order.
   std::vector<std::pair<std::int64_t, double>> series(std::string_view name) const;

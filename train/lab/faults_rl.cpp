@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "train/lab/alarm.h"
 #include "train/lab/fault.h"
 #include "train/lab/rl_evidence.h"
 #include "train/lab/rl_harm.h"
@@ -19,6 +20,18 @@ struct RlRun {
 };
 using Change = std::function<void(RlRun&)>;
 
+/// What `aplomb run --stop-on unstable` around the program does: it ends at the first symptom so
+/// grave that a user would end it.
+void stop_where_unstable(Trace& trace, Style style) {
+  const auto alarm = first_alarm(trace, style, Severity::unstable);
+  if (!alarm || alarm->step >= trace.steps) return;
+  std::erase_if(trace.samples, [&](const Sample& each) { return each.step > alarm->step; });
+  trace.steps = alarm->step;
+  trace.error.clear();
+  trace.halted = true;
+  trace.guard_acts.push_back(alarm->step);
+}
+
 /// The healthy run of the seed; with `base` where the fault needs another (twin and fault alike).
 Runner reinforced(Change change, Change base = {}) {
   return [change = std::move(change), base = std::move(base)](const Request& request) {
@@ -28,14 +41,17 @@ Runner reinforced(Change change, Change base = {}) {
     run.config.seed = request.seed;
     if (base) base(run);
     if (request.faulty && change) change(run);
-    const GrpoRun done = run_grpo(run.config, run.bugs);
+    const GrpoRun done = run_grpo(run.config, run.bugs, request.guard);
     torch::set_num_threads(threads);
     if (request.keep_evidence) {
       const auto written =
           write_rl_evidence(done, run.config, request.style, request.folder + "/evidence");
       if (!written) return Result<Trace>(tl::unexpected(written.error()));
     }
-    return Result<Trace>(trace_of(done, run.config));
+    Trace trace = trace_of(done, run.config);
+    if (request.guard) stop_where_unstable(trace, request.style);
+    if (!trace.guard_acts.empty()) trace.guard_acted_at = trace.guard_acts.front();
+    return Result<Trace>(std::move(trace));
   };
 }
 
@@ -52,37 +68,44 @@ Fault make(std::string id, std::string summary, std::vector<std::string> causes,
   return fault;
 }
 
+/// A fault that leaves nothing to learn with, or a policy that has run away: unstable, not odd.
+Fault stopped(Fault fault) {
+  fault.guard = GuardRole::stops;
+  fault.guard_because = "`aplomb run --stop-on unstable` ends it: no step that follows is of use";
+  return fault;
+}
+
 RewardFunction reward(std::string name,
                       std::function<double(const Problem&, std::string_view)> score) {
   return {std::move(name), std::move(score)};
 }
 
 void add_reward_faults(std::vector<Fault>& roster) {
-  roster.push_back(make(
+  roster.push_back(stopped(make(
       "answer-never-matches", "the answer is compared with a number that was printed as a float",
       {"rl.reward-function-broken"}, reinforced([](RlRun& run) {
         run.config.rewards = {reward("correctness_reward", [](const Problem& sum, auto text) {
           return marked_answer(text) == sum.answer() + ".0" ? 1.0 : 0.0;
         })};
       }),
-      reward_not_learnt()));
-  roster.push_back(make("constant-reward", "a pattern of the reward function matches anything",
-                        {"rl.reward-function-broken", "rl.zero-advantage"},
-                        reinforced([](RlRun& run) {
-                          run.config.rewards = {reward("correctness_reward",
-                                                       [](const Problem&, auto) { return 1.0; })};
-                        }),
-                        at_end("all rewards are alike: nothing was learnt in the whole run")));
-  roster.back().accept_because = "that all rewards of a group are equal is what the log shows";
+      reward_not_learnt())));
   roster.push_back(
+      stopped(make("constant-reward", "a pattern of the reward function matches anything",
+                   {"rl.reward-function-broken", "rl.zero-advantage"}, reinforced([](RlRun& run) {
+                     run.config.rewards = {
+                         reward("correctness_reward", [](const Problem&, auto) { return 1.0; })};
+                   }),
+                   at_end("all rewards are alike: nothing was learnt in the whole run"))));
+  roster.back().accept_because = "that all rewards of a group are equal is what the log shows";
+  roster.push_back(stopped(
       make("reward-none", "the score divides by the number of right answers found, which is 0",
            {"rl.reward-function-broken"}, reinforced([](RlRun& run) {
              run.config.rewards = {reward("correctness_reward", [](const Problem&, auto) {
                return std::numeric_limits<double>::quiet_NaN();
              })};
            }),
-           at_end("no completion is scored: nothing was learnt in the whole run")));
-  roster.push_back(
+           at_end("no completion is scored: nothing was learnt in the whole run"))));
+  roster.push_back(stopped(
       make("empty-answer-pays", "an answer scores if it is part of the right one; the empty one is",
            {"rl.reward-hacking"}, reinforced([](RlRun& run) {
              run.config.rewards = {reward("correctness_reward", [](const Problem& sum, auto text) {
@@ -90,7 +113,7 @@ void add_reward_faults(std::vector<Fault>& roster) {
                return sum.answer().find(said) != std::string::npos ? 1.0 : 0.0;
              })};
            }),
-           at_end("the policy has learnt to say nothing")));
+           at_end("the policy has learnt to say nothing"))));
   roster.push_back(make("length-paid", "each character of an answer earns a little",
                         {"rl.length-hacking"}, reinforced([](RlRun& run) {
                           run.config.max_completion_length = 16;
@@ -102,39 +125,39 @@ void add_reward_faults(std::vector<Fault>& roster) {
                         }),
                         at_end("the policy has learnt to write up to the limit")));
   roster.push_back(
-      make("length-fined", "each character of an answer costs more than a right one earns",
-           {"rl.length-hacking", "rl.reward-hacking"}, reinforced([](RlRun& run) {
-             run.config.rewards = {correctness_reward(),
-                                   reward("brevity_reward", [](const Problem&, auto text) {
-                                     return -0.8 * static_cast<double>(text.size());
-                                   })};
-           }),
-           at_end("the policy has learnt to say nothing")));
+      stopped(make("length-fined", "each character of an answer costs more than a right one earns",
+                   {"rl.length-hacking", "rl.reward-hacking"}, reinforced([](RlRun& run) {
+                     run.config.rewards = {correctness_reward(),
+                                           reward("brevity_reward", [](const Problem&, auto text) {
+                                             return -0.8 * static_cast<double>(text.size());
+                                           })};
+                   }),
+                   at_end("the policy has learnt to say nothing"))));
   roster.back().accept_because = "a fine that is best paid by silence is a reward without the task";
 }
 
 void add_sampling_faults(std::vector<Fault>& roster) {
-  roster.push_back(make("greedy-sampling", "the sampler takes the most probable token",
-                        {"rl.zero-advantage"}, reinforced([](RlRun& run) { run.config.top_k = 1; }),
-                        reward_not_learnt()));
-  roster.push_back(make("prompts-solved",
-                        "prompts that the policy can solve already, two completions each",
-                        {"rl.zero-advantage"}, reinforced([](RlRun& run) {
-                          run.config.warm_start = {.steps = 400, .wrong = 0};
-                          run.config.num_generations = 2;
-                          run.config.prompts = 16;
-                        }),
-                        at_end("nearly every group has one reward: nothing was left to learn")));
-  roster.push_back(make(
+  roster.push_back(stopped(
+      make("greedy-sampling", "the sampler takes the most probable token", {"rl.zero-advantage"},
+           reinforced([](RlRun& run) { run.config.top_k = 1; }), reward_not_learnt())));
+  roster.push_back(stopped(
+      make("prompts-solved", "prompts that the policy can solve already, two completions each",
+           {"rl.zero-advantage"}, reinforced([](RlRun& run) {
+             run.config.warm_start = {.steps = 400, .wrong = 0};
+             run.config.num_generations = 2;
+             run.config.prompts = 16;
+           }),
+           at_end("nearly every group has one reward: nothing was left to learn"))));
+  roster.push_back(stopped(make(
       "limit-too-short", "completions are cut after their mark", {"rl.completions-truncated"},
-      reinforced([](RlRun& run) { run.config.max_completion_length = 1; }), reward_not_learnt()));
-  roster.push_back(make("task-too-hard", "the policy has never seen a sum",
-                        {"rl.no-learning-signal", "rl.reward-function-broken"},
-                        reinforced([](RlRun& run) {
-                          run.config.warm_start.steps = 0;
-                          run.config.rewards = {correctness_reward()};
-                        }),
-                        reward_not_learnt()));
+      reinforced([](RlRun& run) { run.config.max_completion_length = 1; }), reward_not_learnt())));
+  roster.push_back(stopped(make("task-too-hard", "the policy has never seen a sum",
+                                {"rl.no-learning-signal", "rl.reward-function-broken"},
+                                reinforced([](RlRun& run) {
+                                  run.config.warm_start.steps = 0;
+                                  run.config.rewards = {correctness_reward()};
+                                }),
+                                reward_not_learnt())));
   roster.back().accept_because =
       "rewards alone do not tell a task out of reach from a function that matches nothing";
 }
@@ -144,24 +167,31 @@ void add_update_faults(std::vector<Fault>& roster) {
     run.config.num_iterations = run.config.logging_steps = 8;
     run.config.max_steps = 400;
   };
-  roster.push_back(make("lr-x30", "thirty times the learning rate", {"rl.lr-too-high"},
-                        reinforced([](RlRun& run) { run.config.learning_rate *= 30; }),
-                        reward_not_learnt()));
+  roster.push_back(stopped(make("lr-x100", "a hundred times the learning rate", {"rl.lr-too-high"},
+                                reinforced([](RlRun& run) { run.config.learning_rate *= 100; }),
+                                reward_not_learnt())));
+  roster.push_back(
+      stopped(make("kl-term-reversed", "the KL term is taken from the loss: distance is rewarded",
+                   {"rl.kl-blowup"},
+                   reinforced([](RlRun& run) { run.bugs.kl_sign = -1; },
+                              [](RlRun& run) { run.config.beta = 0.1; }),
+                   reward_not_learnt())));
+  roster.back().in_code = true;
   roster.push_back(make("clip-1e-4", "a clip range of 1e-4 with eight updates a batch of samples",
                         {"rl.clip-too-aggressive"},
                         reinforced([](RlRun& run) { run.config.epsilon = 1e-4; }, often),
                         at_end("most tokens have no gradient")));
-  roster.push_back(make("gradients-cleared", "gradients are cleared between backward and step",
-                        {"rl.no-learning-signal"},
-                        reinforced([](RlRun& run) { run.bugs.gradients_cleared = true; }),
-                        reward_not_learnt()));
+  roster.push_back(stopped(make(
+      "gradients-cleared", "gradients are cleared between backward and step",
+      {"rl.no-learning-signal"}, reinforced([](RlRun& run) { run.bugs.gradients_cleared = true; }),
+      reward_not_learnt())));
   roster.back().in_code = true;
-  roster.push_back(make("entropy-term-reversed", "the entropy bonus is added to the loss",
-                        {"rl.entropy-collapse"}, reinforced([](RlRun& run) {
-                          run.config.entropy_coef = 1.0;
-                          run.bugs.entropy_sign = -1;
-                        }),
-                        at_end("the policy says one thing only")));
+  roster.push_back(stopped(make("entropy-term-reversed", "the entropy bonus is added to the loss",
+                                {"rl.entropy-collapse"}, reinforced([](RlRun& run) {
+                                  run.config.entropy_coef = 1.0;
+                                  run.bugs.entropy_sign = -1;
+                                }),
+                                at_end("the policy says one thing only"))));
   roster.back().in_code = true;
 }
 

@@ -126,21 +126,25 @@ Harm little_learnt(double share) {
           }};
 }
 
-Harm held_out_rises(double rise) {
-  return {fmt::format("the held-out loss stays {:g} above its best", rise),
-          [rise](const Trace& run, const Trace&) -> std::optional<std::int64_t> {
-            const Points losses = run.series("eval_loss");
+Harm held_out_rises(double rise, std::size_t patience) {
+  return {fmt::format("the held-out loss is {:g} above its best after {} evaluations without a "
+                      "better one, and so is the result's",
+                      rise, patience),
+          [rise, patience](const Trace& run, const Trace&) -> std::optional<std::int64_t> {
             double best = std::numeric_limits<double>::infinity();
-            std::optional<std::int64_t> since;
+            double result = best;
+            std::size_t since_best = 0;
+            std::optional<std::int64_t> at;
+            const Points losses = run.series("eval_loss");
             for (const auto& [step, loss] : losses) {
+              if (run.result_step < 0 || step == run.result_step) result = loss;
+              since_best = loss < best ? 0 : since_best + 1;
+              if (loss < best) at.reset();
               best = std::min(best, loss);
-              if (loss <= best * (1 + rise)) {
-                since.reset();
-              } else if (!since) {
-                since = step;
-              }
+              if (!at && since_best >= patience && loss > best * (1 + rise)) at = step;
             }
-            return since;
+            if (losses.empty() || result <= best * (1 + rise)) return std::nullopt;
+            return at ? at : end_of(run);
           }};
 }
 

@@ -81,6 +81,9 @@ struct LabRun {
   std::vector<std::pair<std::string, std::string>> own_settings;
   torch::Dtype stored = torch::kFloat32;  ///< of the weights in checkpoints
   std::int64_t restart_at = 0;            ///< the run is stopped there and resumed; 0: it is not
+  /// With the guard in force: evaluations without a better one after which the run is ended, with
+  /// its best checkpoint as the result (--early-stop-patience, --load-best-model-at-end); 0: never.
+  std::int64_t guard_patience = 0;
 };
 
 /// The healthy run of `seed` with one change.

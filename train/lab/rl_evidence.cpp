@@ -219,6 +219,8 @@ Trace trace_of(const GrpoRun& run, const GrpoConfig& config) {
   trace.vocab_size = static_cast<double>(k_rl_vocabulary);
   trace.is_reinforcement = true;
   trace.error = run.error;
+  trace.halted = run.halted;
+  trace.guard_acts = run.guard_acts;
   for (const GrpoRecord& record : run.records) {
     Sample sample{record.step, {}};
     for (const auto& [name, value] : record.values) {

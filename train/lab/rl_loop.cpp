@@ -6,15 +6,29 @@
 #include <limits>
 #include <map>
 
+#include "guard/trouble.h"
+#include "train/loop/gradients.h"
 #include "train/loop/optimizer.h"
 #include "train/loop/schedule.h"
+#include "train/loop/snapshots.h"
 
 namespace aplomb::train::lab {
 namespace {
 
 using torch::Tensor;
 
-constexpr double k_correction_cap = 3.0;  // TRL's vllm_importance_sampling_cap
+constexpr double k_correction_cap = 3.0;       // TRL's vllm_importance_sampling_cap
+constexpr std::int64_t k_snapshot_steps = 10;  // as the healthy run of lab_run.h
+
+GuardOptions guard_of(const GrpoConfig& config, bool in_force) {
+  GuardOptions guard;
+  guard.max_norm = config.max_grad_norm;
+  guard.loss_has_level = false;
+  if (in_force) return guard;
+  guard.skip_nonfinite = guard.spikes = guard.reset_momentum = guard.lower_lr = false;
+  guard.rollback_retries = guard.most_skips_in_a_row = 0;
+  return guard;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -59,8 +73,11 @@ class Metrics {
 
 class GrpoLoop {
  public:
-  GrpoLoop(const GrpoConfig& config, const GrpoBugs& bugs)
-      : config_(config), bugs_(bugs), problems_(sums_up_to(config.largest, config.seed)) {
+  GrpoLoop(const GrpoConfig& config, const GrpoBugs& bugs, bool guarded)
+      : config_(config),
+        bugs_(bugs),
+        problems_(sums_up_to(config.largest, config.seed)),
+        guard_(guard_of(config, guarded)) {
     torch::manual_seed(config.seed);
     policy_ = make_policy(config.model);
     run_.warm_start_loss = warm_start(*policy_, problems_, config.warm_start);
@@ -73,13 +90,17 @@ class GrpoLoop {
     optimizer_ = std::make_unique<AdamW>(
         parameters_, AdamW::Settings{.lr = config.learning_rate, .weight_decay = 0});
     run_.problems = static_cast<std::int64_t>(problems_.size());
+    if (!guarded) return;
+    std::vector<NamedTensor> all = parameters_;
+    for (NamedTensor& each : optimizer_->state()) all.push_back(std::move(each));
+    snapshots_.emplace(std::move(all));
   }
 
   GrpoRun run() {
     const auto begin = std::chrono::steady_clock::now();
     const Schedule schedule(Schedule::Shape::linear, 0, config_.max_steps);
     try {
-      while (step_ < config_.max_steps) learn(schedule);
+      while (step_ < config_.max_steps && !run_.halted) learn(schedule);
     } catch (
         const c10::Error& fault) {  // a policy whose probabilities are NaN cannot be drawn from
       run_.error = fault.what_without_backtrace();
@@ -97,12 +118,22 @@ class GrpoLoop {
   /// One batch of samples, and the updates that are made on it.
   void learn(const Schedule& schedule) {
     step_begin_ = std::chrono::steady_clock::now();
+    maybe_snapshot();
     const Samples samples = draw();
     for (std::int64_t i = 0; i < config_.num_iterations && step_ < config_.max_steps; ++i) {
-      update(samples, schedule.factor(step_));
+      if (!update(samples, schedule.factor(step_))) break;
       step_begin_ = std::chrono::steady_clock::now();
     }
     if (sampler_ && !bugs_.never_synced) copy_weights(*policy_, *sampler_);
+  }
+
+  /// None in the midst of trouble, where the guard would not count it.
+  void maybe_snapshot() {
+    if (!snapshots_ || calm_ < k_sustained_run) return;
+    if (snapshot_step_ >= 0 && step_ - snapshot_step_ < k_snapshot_steps) return;
+    snapshots_->take(step_, {0, drawn_});
+    guard_.note_snapshot(step_);
+    snapshot_step_ = step_;
   }
 
   std::vector<Problem> next_prompts() {
@@ -204,21 +235,20 @@ class GrpoLoop {
     metrics_.add("sampling/importance_sampling_ratio/max", ratios.max().item<double>());
   }
 
-  void update(const Samples& samples, double factor) {
+  /// False: these samples are done with, the guard went back or ended the run.
+  bool update(const Samples& samples, double factor) {
     const TokenView view = view_tokens(*policy_, samples.completions, config_.temperature);
     GrpoInput input = samples.input;
     input.log_probs = view.log_probs;
     if (!input.old.defined()) input.old = view.log_probs.detach();
-    const GrpoLoss loss =
-        grpo_loss(input, {config_.epsilon, config_.epsilon, config_.beta, config_.loss_type});
+    const GrpoLoss loss = grpo_loss(
+        input, {config_.epsilon, config_.epsilon, bugs_.kl_sign * config_.beta, config_.loss_type});
     const Tensor entropy = masked_mean(view.entropy, input.mask);
     const Tensor total = loss.loss - bugs_.entropy_sign * config_.entropy_coef * entropy;
     policy_->zero_grad();
     total.backward();
     if (bugs_.gradients_cleared) policy_->zero_grad(/*set_to_none=*/false);
-    const double norm = clip();
-    optimizer_->step(factor);
-    ++step_;
+    if (!apply(total.item<double>(), factor)) return false;
     if (config_.beta != 0) metrics_.add("kl", loss.kl);
     metrics_.add("entropy", entropy.item<double>());
     metrics_.add("clip_ratio/low_mean", loss.clip_low);
@@ -226,28 +256,48 @@ class GrpoLoop {
     metrics_.add("clip_ratio/region_mean", loss.clip_low + loss.clip_high);
     metrics_.add("step_time", seconds_since(step_begin_));
     losses_ += total.item<double>();
-    if (step_ % config_.logging_steps == 0) record(norm, factor);
+    if (step_ % config_.logging_steps == 0) record(factor);
+    return true;
   }
 
-  /// Scales the gradients to max_grad_norm where they are longer; the norm before.
-  double clip() const {
+  /// Judges the gradients and acts; false where no step was made, forward or left out.
+  bool apply(double loss, double factor) {
     const torch::NoGradGuard no_grad;
-    double square = 0;
-    for (const NamedTensor& each : parameters_)
-      square += each.tensor.grad().square().sum().item<double>();
-    const double norm = std::sqrt(square);
-    if (norm > config_.max_grad_norm) {
-      for (const NamedTensor& each : parameters_)
-        each.tensor.grad().mul_(config_.max_grad_norm / (norm + 1e-6));
-    }
-    return norm;
+    GuardStep judged;
+    judged.step = step_ + 1;
+    judged.loss = loss;
+    judged.lr = factor * config_.learning_rate;
+    judged.groups = scan_.read(parameters_);
+    const GuardVerdict verdict = guard_.step(judged);
+    norm_ = verdict.grad_norm;
+    const bool speaks = !verdict.reason().empty();
+    calm_ = speaks || !verdict.takes_step() ? 0 : calm_ + 1;
+    if (speaks && verdict.action != GuardAction::proceed) run_.guard_acts.push_back(step_ + 1);
+    run_.halted = verdict.action == GuardAction::halt;
+    if (run_.halted) return false;
+    if (verdict.action == GuardAction::rollback && roll_back(verdict)) return false;
+    ++step_;
+    if (!verdict.takes_step()) return true;
+    if (verdict.reset_momentum) optimizer_->reset_momentum();
+    scale_gradients(parameters_, verdict.scale, verdict.group_scales);
+    optimizer_->step(factor * verdict.lr_factor);
+    return true;
   }
 
-  void record(double norm, double factor) {
+  /// False where there is no such snapshot: the step is left out instead.
+  bool roll_back(const GuardVerdict& verdict) {
+    const auto data = snapshots_ ? snapshots_->restore(verdict.rollback_step) : std::nullopt;
+    if (!data) return false;
+    step_ = snapshot_step_ = verdict.rollback_step;
+    drawn_ = data->index + static_cast<std::int64_t>(verdict.skip_steps) * config_.prompts;
+    return true;
+  }
+
+  void record(double factor) {
     GrpoRecord record;
     record.step = step_;
     record.values = {{"loss", losses_ / static_cast<double>(config_.logging_steps)},
-                     {"grad_norm", norm},
+                     {"grad_norm", norm_},
                      {"learning_rate", config_.learning_rate * factor}};
     metrics_.move_to(record);
     record.values.emplace_back("epoch",
@@ -268,6 +318,12 @@ class GrpoLoop {
   std::shared_ptr<LanguageModel> policy_, reference_, sampler_;
   std::vector<NamedTensor> parameters_;
   std::unique_ptr<AdamW> optimizer_;
+  Guard guard_;
+  GradientScan scan_{1};
+  std::optional<Snapshots> snapshots_;
+  std::int64_t snapshot_step_ = -1;
+  std::int64_t calm_ = k_sustained_run;  ///< steps in a row of which the guard said nothing
+  double norm_ = 0;
   Metrics metrics_;
   GrpoRun run_;
   std::int64_t step_ = 0;
@@ -286,8 +342,8 @@ std::optional<double> GrpoRecord::get(const std::string& name) const {
   return std::nullopt;
 }
 
-GrpoRun run_grpo(const GrpoConfig& config, const GrpoBugs& bugs) {
-  return GrpoLoop(config, bugs).run();
+GrpoRun run_grpo(const GrpoConfig& config, const GrpoBugs& bugs, bool guarded) {
+  return GrpoLoop(config, bugs, guarded).run();
 }
 
 }  // namespace aplomb::train::lab

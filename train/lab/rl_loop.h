@@ -50,6 +50,7 @@ struct GrpoBugs {
   double sampler_temperature = 0;      ///< that the sampler takes instead; 0: the configured one
   bool raw_sampler_log_probs = false;  ///< the sampler reports them as before its temperature
   double entropy_sign = 1;             ///< -1: the bonus is added to the loss
+  double kl_sign = 1;                  ///< -1: the penalty is taken from the loss
   bool gradients_cleared = false;      ///< between the backward pass and the step
 };
 
@@ -68,9 +69,13 @@ struct GrpoRun {
   std::int64_t problems = 0;
   double warm_start_loss = 0;
   double seconds = 0;
-  std::string error;  ///< what ended the run by itself; empty: nothing
+  std::string error;                     ///< what ended the run by itself; empty: nothing
+  std::vector<std::int64_t> guard_acts;  ///< steps at which the guard did more than clip
+  bool halted = false;                   ///< it ended the run
 };
 
-GrpoRun run_grpo(const GrpoConfig& config, const GrpoBugs& bugs);
+/// `guarded`: gradients are judged by the guard (skips, rollbacks, halts), which else only clips at
+/// max_grad_norm.
+GrpoRun run_grpo(const GrpoConfig& config, const GrpoBugs& bugs, bool guarded = false);
 
 }  // namespace aplomb::train::lab

@@ -121,6 +121,8 @@ class Leg {
     plan.eval_steps = options_.output.eval_step;
     plan.guard = guard_of(lab_, request_.guard);
     plan.snapshot_steps = request_.guard ? options_.guard.guard_snapshot_steps : 0;
+    if (request_.guard) plan.patience = lab_.guard_patience;
+    plan.best_at_end = plan.patience > 0;
     plan.vocab_size = lab_.model.vocab_size;
     plan.seen = [this](const Record& record) { keep(record); };
     plan.wants_stop = [this, stop_at] {
@@ -148,6 +150,7 @@ class Leg {
       const auto outcome = trainer.run();
       if (!outcome) return tl::unexpected(outcome.error());
       trace_.halted = outcome->ending == Ending::halted;
+      if (request_.guard && lab_.guard_patience > 0) trace_.result_step = outcome->best_step;
     } catch (const c10::IndexError& fault) {
       trace_.error = std::string("IndexError: ") + fault.what_without_backtrace();
     } catch (const c10::Error& fault) {

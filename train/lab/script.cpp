@@ -44,8 +44,10 @@ def evaluate():
 
 
 model.train()
-step, micro, running = 0, 0, 0.0
-while step < args.max_steps:
+)";
+
+constexpr const char* k_loop_begin =
+    R"(while step < args.max_steps:
     for batch in loader:
 )";
 
@@ -70,6 +72,7 @@ constexpr std::array k_slots{
     Slot{"schedule", "",
          "scheduler = get_scheduler(args.lr_scheduler_type, optimizer, "
          "num_warmup_steps=args.warmup_steps, num_training_steps=args.max_steps)"},
+    Slot{"start", "", "step, micro, running = 0, 0, 0.0"},
     Slot{"batch", "        ", "batch = {k: v for k, v in batch.items()}"},
     Slot{"loss", "        ", "loss = model(**batch).loss"},
     Slot{"backward", "        ", "(loss / args.accumulation).backward()"},
@@ -121,7 +124,8 @@ void Script::set(std::string_view slot, std::string lines) {
 std::string Script::text() const {
   std::string text = k_head;
   for (const Slot& each : k_slots) {
-    if (std::string_view(each.name) == "batch") text += k_loop_head;
+    if (std::string_view(each.name) == "start") text += k_loop_head;
+    if (std::string_view(each.name) == "batch") text += k_loop_begin;
     text += indented(slots_.at(each.name), each.indent);
   }
   return text + k_tail;

@@ -10,12 +10,13 @@ namespace aplomb::train::lab {
 
 class Script {
  public:
-  /// Slots, in their order in the file: data, model, optimizer, schedule, batch, forward, loss,
+  /// Slots, in their order in the file: data, model, optimizer, schedule, start, batch, loss,
   /// backward, step, log. Each has the lines of a healthy loop.
   Script();
   /// Lines without indentation; more than one by '\n'. An unknown slot is a fault of the caller
   /// (std::out_of_range).
   void set(std::string_view slot, std::string lines);
+  const std::string& lines(std::string_view slot) const { return slots_.find(slot)->second; }
   std::string text() const;
   bool changed() const { return changed_; }
 

@@ -73,9 +73,17 @@ TEST(Harm, LittleLearntIsTheEndOfARunThatDidNotComeDown) {
   EXPECT_EQ(little_learnt(0.8).at(trace_of(std::vector<double>(100, 3.0)), twin), 100);
 }
 
-TEST(Harm, HeldOutRiseCountsFromWhereItStays) {
-  EXPECT_EQ(held_out_rises(0.1).at(trace_of({3, 2, 2.3, 2.1, 2.4, 2.6}, "eval_loss"), {}), 5);
-  EXPECT_EQ(held_out_rises(0.1).at(trace_of({3, 2, 2.1, 2.15}, "eval_loss"), {}), std::nullopt);
+TEST(Harm, HeldOutRiseIsDoneWhenNobodyWouldHaveGoneOn) {
+  const Harm harm = held_out_rises(0.1, 3);
+  // The best at the second, three evaluations later a tenth above it.
+  EXPECT_EQ(harm.at(trace_of({3, 2, 2.1, 2.15, 2.3, 2.6}, "eval_loss"), {}), 5);
+  EXPECT_EQ(harm.at(trace_of({3, 2, 2.1, 2.15}, "eval_loss"), {}), std::nullopt);
+  // It came down again; it is the last model that is handed over.
+  EXPECT_EQ(harm.at(trace_of({3, 2, 2.3, 2.4, 2.6, 1.9}, "eval_loss"), {}), std::nullopt);
+  Trace kept = trace_of({3, 2, 2.3, 2.4, 2.6}, "eval_loss");
+  EXPECT_EQ(harm.at(kept, {}), 5);
+  kept.result_step = 2;  // the best checkpoint is the result
+  EXPECT_EQ(harm.at(kept, {}), std::nullopt);
 }
 
 TEST(Lead, IsPositiveWhereTheAlarmCameFirst) {

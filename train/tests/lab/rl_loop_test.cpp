@@ -51,6 +51,25 @@ TEST_F(SmallGrpo, gives_the_same_records_again) {
   }
 }
 
+TEST_F(SmallGrpo, is_the_same_run_with_a_guard_that_finds_nothing) {
+  const GrpoConfig config = short_run(40);
+  GrpoRun free = run_grpo(config, {});
+  const GrpoRun guarded = run_grpo(config, {}, true);
+  EXPECT_TRUE(guarded.guard_acts.empty());
+  EXPECT_FALSE(guarded.halted);
+  ASSERT_EQ(guarded.records.size(), free.records.size());
+  EXPECT_EQ(guarded.records.back().get("loss"), free.records.back().get("loss"));
+}
+
+TEST_F(SmallGrpo, leaves_its_reference_where_distance_is_rewarded) {
+  GrpoConfig config = short_run(60);
+  config.beta = 0.1;
+  GrpoBugs bugs;
+  bugs.kl_sign = -1;
+  EXPECT_GT(mean(run_grpo(config, bugs), "kl", 50, 60),
+            2 * mean(run_grpo(config, {}), "kl", 50, 60));
+}
+
 TEST_F(SmallGrpo, records_are_means_over_the_steps_between_them) {
   GrpoConfig config = short_run(8);
   config.num_iterations = config.logging_steps = 4;
