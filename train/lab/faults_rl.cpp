@@ -41,6 +41,9 @@ Runner reinforced(Change change, Change base = {}) {
     run.config.seed = request.seed;
     if (base) base(run);
     if (request.faulty && change) change(run);
+    if (auto written = write_rl_settings(run.config, request.style, request.folder + "/before");
+        !written)
+      return Result<Trace>(tl::unexpected(written.error()));
     const GrpoRun done = run_grpo(run.config, run.bugs, request.guard);
     torch::set_num_threads(threads);
     if (request.keep_evidence) {
@@ -174,7 +177,7 @@ void add_update_faults(std::vector<Fault>& roster) {
       stopped(make("kl-term-reversed", "the KL term is taken from the loss: distance is rewarded",
                    {"rl.kl-blowup"},
                    reinforced([](RlRun& run) { run.bugs.kl_sign = -1; },
-                              [](RlRun& run) { run.config.beta = 0.1; }),
+                              [](RlRun& run) { run.config.beta = 0.5; }),
                    reward_not_learnt())));
   roster.back().in_code = true;
   roster.push_back(make("clip-1e-4", "a clip range of 1e-4 with eight updates a batch of samples",

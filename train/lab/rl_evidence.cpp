@@ -159,6 +159,10 @@ std::string plain_log(const GrpoRun& run, const GrpoConfig& config) {
   return text + traceback(run);
 }
 
+std::string settings_name(Style style) {
+  return style == Style::plain ? "config.yaml" : "grpo.yaml";
+}
+
 /// In the keys of TRL's scripts.
 std::string configuration(const GrpoConfig& config, const std::string& output) {
   std::string text = fmt::format(
@@ -232,11 +236,15 @@ Trace trace_of(const GrpoRun& run, const GrpoConfig& config) {
   return trace;
 }
 
+Result<void> write_rl_settings(const GrpoConfig& config, Style style, const std::string& folder) {
+  return write(fs::path(folder) / settings_name(style), configuration(config, "./out"));
+}
+
 Result<void> write_rl_evidence(const GrpoRun& run, const GrpoConfig& config, Style style,
                                const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> files = {
       {log_name(style), style == Style::plain ? plain_log(run, config) : hf_log(run, config)},
-      {style == Style::plain ? "config.yaml" : "grpo.yaml", configuration(config, "./out")}};
+      {settings_name(style), configuration(config, "./out")}};
   if (style == Style::hf) {
     files.emplace_back(fmt::format("checkpoint-{}/trainer_state.json", config.max_steps),
                        trainer_state(run, config));

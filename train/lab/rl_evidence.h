@@ -13,6 +13,9 @@ namespace aplomb::train::lab {
 /// Series under the names of knowledge/series.yaml. What a trainer prints as None is left out.
 Trace trace_of(const GrpoRun& run, const GrpoConfig& config);
 
+/// The configuration alone, into `folder`: what the user has before the run.
+Result<void> write_rl_settings(const GrpoConfig& config, Style style, const std::string& folder);
+
 /// Into `folder`, which is made: the log (evidence.h names it) and the configuration in TRL's keys;
 /// hf: also checkpoint-<n>/trainer_state.json, own: metrics.jsonl. The log is TRL's, but for plain:
 /// that of a loop of the user's own.
