@@ -109,6 +109,8 @@ FileUse use_of(const std::string& path) {
   const std::string ending = lower(fs::path(name).extension().string());
   // A profiler's trace is named worker0.pt.trace.json: only the last ending counts.
   if (among(ending, k_weights) || name == "optimizer.state") return FileUse::checkpoint;
+  // A tokenizer's words are no settings, whatever their names.
+  if (name == "tokenizer.json" || name == "vocab.json") return FileUse::leave;
   if (among(ending, k_no_evidence)) return FileUse::leave;
   return FileUse::read;
 }

@@ -28,6 +28,12 @@ TEST(FileSearch, ARepositoryIsLeftAlone) {
   for (const FoundFile& file : files) EXPECT_EQ(file.use, FileUse::leave) << file.path;
 }
 
+TEST(FileSearch, ATokenizersWordsAreNoSettings) {
+  EXPECT_EQ(use_of("model/tokenizer.json"), FileUse::leave);
+  EXPECT_EQ(use_of("model/vocab.json"), FileUse::leave);
+  EXPECT_EQ(use_of("model/tokenizer_config.json"), FileUse::read);
+}
+
 TEST(FileSearch, WhatHoldsTensorsIsLeftToTheReaderOfCheckpoints) {
   EXPECT_EQ(use_of("out/checkpoint-5/optimizer.state"), FileUse::checkpoint);
   EXPECT_EQ(use_of("out/checkpoint-5/adapter_model.safetensors"), FileUse::checkpoint);
