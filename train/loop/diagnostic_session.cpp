@@ -16,7 +16,10 @@ Result<std::unique_ptr<LlamaTrainee>> fresh(Session& session, const TrainOptions
                                             const Placement& placement) {
   seed_all(options.length.seed);
   if (auto found = session.data.train->seek({}); !found) return tl::unexpected(found.error());
-  return LlamaTrainee::open(options, placement);
+  auto trainee = LlamaTrainee::open(options, placement);
+  if (!trainee) return trainee;
+  if (auto taken = take_folder(session); !taken) return tl::unexpected(taken.error());
+  return trainee;
 }
 
 /// The records of a probe, so that `aplomb diagnose` and charts can be asked about it as well.

@@ -9,11 +9,15 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/text.h"
 
 namespace aplomb::train {
 namespace {
+
+constexpr const char* k_log = "train.log";
+constexpr const char* k_metrics = "metrics.jsonl";
 
 double wall_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -59,44 +63,56 @@ Result<Journal> Journal::open(JournalOptions options) {
   if (why)
     return fail(ErrorCode::not_writable, "[journal] " + options.folder + ": " + why.message());
   Journal journal(std::move(options));
-  const std::string& folder = journal.options_.folder;
-  const bool resumed = journal.options_.resumed_step >= 0;
+  if (journal.is_resumed()) journal.read_earlier(journal.path_of(k_metrics));
   if (journal.options_.absent) {
     journal.options_.silent = true;
-    if (resumed) journal.read_earlier(folder + "/metrics.jsonl");
+    journal.has_begun_ = true;
     return journal;
-  }
-  const std::string log = folder + "/train.log";
-  journal.log_.reset(std::fopen(log.c_str(), resumed ? "ae" : "we"));
-  if (!journal.log_) return tl::unexpected(cannot_write(log));
-  const std::string metrics = folder + "/metrics.jsonl";
-  if (resumed) {
-    if (auto kept = journal.keep_earlier(metrics); !kept) return tl::unexpected(kept.error());
-  }
-  journal.metrics_.reset(std::fopen(metrics.c_str(), resumed ? "ae" : "we"));
-  if (!journal.metrics_) return tl::unexpected(cannot_write(metrics));
-  if (journal.options_.tensorboard) {
-    auto events = EventFile::create(folder);
-    if (!events) return tl::unexpected(events.error());
-    journal.events_ = std::move(*events);
   }
   journal.terminal_ =
       ::isatty(STDERR_FILENO) != 0 && !journal.options_.quiet && !journal.options_.silent;
+  if (journal.options_.waits && journal.finds_a_run()) return journal;
+  if (auto begun = journal.begin(); !begun) return tl::unexpected(begun.error());
   return journal;
 }
 
-/// The lines that stay, which `earlier_` then holds.
-std::string Journal::read_earlier(const std::string& path) {
+Result<void> Journal::begin() {
+  if (has_begun_) return {};
+  const char* mode = is_resumed() ? "ae" : "we";
+  log_.reset(std::fopen(path_of(k_log).c_str(), mode));
+  if (!log_) return tl::unexpected(cannot_write(path_of(k_log)));
+  if (is_resumed()) {
+    if (auto kept = keep_earlier(path_of(k_metrics)); !kept) return kept;
+  }
+  metrics_.reset(std::fopen(path_of(k_metrics).c_str(), mode));
+  if (!metrics_) return tl::unexpected(cannot_write(path_of(k_metrics)));
+  if (options_.tensorboard) {
+    auto events = EventFile::create(options_.folder);
+    if (!events) return tl::unexpected(events.error());
+    events_ = std::move(*events);
+  }
+  has_begun_ = true;
+  write(log_, std::exchange(waiting_, {}));
+  return {};
+}
+
+std::string Journal::path_of(const char* name) const { return options_.folder + "/" + name; }
+
+bool Journal::finds_a_run() const {
+  std::error_code no_throw;
+  return std::filesystem::exists(path_of(k_log), no_throw) ||
+         std::filesystem::exists(path_of(k_metrics), no_throw);
+}
+
+void Journal::read_earlier(const std::string& path) {
   std::ifstream before(path);
-  std::string stays;
   // The last line of a killed run may be torn: it is no record, and left out.
   for (std::string line; std::getline(before, line);) {
     const auto record = record_of(line);
     if (!record || record->step > options_.resumed_step) continue;
-    stays += line + "\n";
+    earlier_lines_ += line + "\n";
     earlier_.push_back(*record);
   }
-  return stays;
 }
 
 Result<void> Journal::keep_earlier(const std::string& path) {
@@ -105,7 +121,7 @@ Result<void> Journal::keep_earlier(const std::string& path) {
   const std::string beside = path + ".tmp";
   {
     std::ofstream after(beside);
-    after << read_earlier(path);
+    after << std::exchange(earlier_lines_, {});
     after.flush();
     if (!after) return tl::unexpected(cannot_write(beside));
   }
@@ -129,7 +145,11 @@ void Journal::clear_progress() {
   showing_ = false;
 }
 
-void Journal::note(std::string_view text) { write(log_, std::string(text) + "\n"); }
+void Journal::note(std::string_view text) {
+  const std::string line = std::string(text) + "\n";
+  if (has_begun_) return write(log_, line);
+  waiting_ += line;
+}
 
 void Journal::say(std::string_view text) {
   note(text);

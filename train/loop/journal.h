@@ -51,12 +51,20 @@ struct JournalOptions {
   std::int64_t resumed_step = -1;
   bool silent = false;  ///< nothing on the terminal, warnings neither
   bool absent = false;  ///< no file either, as on every rank but the first: only earlier() is read
+  /// Where the folder holds a run's files already, they stay as they are until begin(): a run that
+  /// is refused leaves what it found. Lines for the log wait until then.
+  bool waits = false;
 };
 
 class Journal {
  public:
   static Result<Journal> open(JournalOptions options);
   Journal(Journal&&) noexcept = default;
+
+  /// Takes the folder over: opens the files, and cuts metrics.jsonl to what stays. Already done by
+  /// open() unless it was told to wait and had reason to.
+  Result<void> begin();
+  bool has_begun() const { return has_begun_; }
 
   /// A line for log and terminal.
   void say(std::string_view text);
@@ -78,8 +86,11 @@ class Journal {
   using File = std::unique_ptr<std::FILE, Close>;
 
   explicit Journal(JournalOptions options) : options_(std::move(options)) {}
+  bool is_resumed() const { return options_.resumed_step >= 0; }
+  std::string path_of(const char* name) const;
+  bool finds_a_run() const;
+  void read_earlier(const std::string& path);
   Result<void> keep_earlier(const std::string& path);
-  std::string read_earlier(const std::string& path);
   void write(const File& file, std::string_view line);
   void clear_progress();
 
@@ -88,6 +99,9 @@ class Journal {
   File metrics_;
   std::optional<EventFile> events_;
   std::vector<Record> earlier_;
+  std::string earlier_lines_;  ///< of metrics.jsonl, that earlier_ was read from; until begin()
+  std::string waiting_;        ///< lines for the log, until begin()
+  bool has_begun_ = false;
   bool terminal_ = false;
   bool showing_ = false;
   bool complained_ = false;

@@ -1,5 +1,6 @@
 #include "train/loop/run.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <sched.h>
@@ -9,7 +10,6 @@
 #include <thread>
 
 #include "core/text.h"
-#include "train/loop/atomic_folder.h"
 #include "train/loop/diagnostic_session.h"
 #include "train/loop/random_state.h"
 #include "train/loop/result_folder.h"
@@ -46,7 +46,7 @@ GuardOptions guard_options(const TrainOptions& options, bool fp16) {
   return guard;
 }
 
-TrainerPlan plan_of(const Session& session, const std::function<bool()>& wants_stop) {
+TrainerPlan plan_of(Session& session, const std::function<bool()>& wants_stop) {
   const TrainOptions& options = session.options;
   TrainerPlan plan{.schedule = Schedule(*schedule_shape(options.optim.lr_scheduler_type),
                                         warmup_steps(options.optim, session.steps.total),
@@ -70,6 +70,7 @@ TrainerPlan plan_of(const Session& session, const std::function<bool()>& wants_s
   plan.device_memory = [device = session.placement.device] { return held_memory_bytes(device); };
   plan.seed = options.length.seed;
   plan.where = [&data = *session.data.data](std::uint64_t sample) { return data.where(sample); };
+  plan.begins = [&session] { return take_folder(session); };
   plan.wants_stop = wants_stop;
   return plan;
 }
@@ -159,7 +160,6 @@ Exit run_rank(std::optional<Session>& session, const TrainOptions& options, Grou
   auto opened = open_session(options, store, group);
   if (!opened) return cannot(opened.error());
   session.emplace(std::move(*opened));
-  if (group.is_first()) remove_unfinished(options.output.output_dir);
   if (auto told = introduce(*session); !told) return cannot(told.error());
   if (!judge(*session)) return {k_cannot, "the run does not fit into memory", true};
   if (is_diagnostic(options)) {

@@ -21,6 +21,7 @@ Result<void> open_journal(Session& session, const CheckpointStore& store) {
   session.resumed_from = *from;
   JournalOptions how{output.output_dir, output.tensorboard, output.quiet, session.steps.total};
   how.absent = !session.group->is_first();
+  how.waits = true;
   if (*from) {
     const auto state = read_training_state(**from + "/" + k_training_state_file);
     if (!state) return tl::unexpected(state.error());
@@ -108,7 +109,17 @@ Result<void> introduce(Session& session) {
       options.length.batch_size, session.accumulation, rows_of_a_pass(options.length, ranks),
       ranks > 1 ? fmt::format(" on each of {} ranks", ranks) : "", options.optim.learning_rate,
       options.optim.warmup_steps, options.optim.lr_scheduler_type));
-  return write_synced(options.output.output_dir + "/train.yaml", options_yaml(options));
+  // A folder of its own has nothing to lose: what is said until the first step is to be kept there.
+  return journal.has_begun() ? take_folder(session) : Result<void>();
+}
+
+Result<void> take_folder(Session& session) {
+  if (session.took_folder || !session.group->is_first()) return {};
+  session.took_folder = true;
+  if (auto begun = session.journal->begin(); !begun) return begun;
+  const std::string& folder = session.options.output.output_dir;
+  remove_unfinished(folder);
+  return write_synced(folder + "/train.yaml", options_yaml(in_force(session)));
 }
 
 bool judge(Session& session) {

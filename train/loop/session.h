@@ -27,6 +27,7 @@ struct Session {
   double flops_per_token = 0;  ///< by the plan; 0: unknown
   std::optional<std::string> resumed_from;
   std::optional<Journal> journal;
+  bool took_folder = false;
   std::unique_ptr<LlamaTrainee> trainee;
 };
 
@@ -35,8 +36,11 @@ Result<Session> open_session(const TrainOptions& options, const CheckpointStore&
                              Group& group = Group::alone());
 /// The options with what they left to be decided.
 TrainOptions in_force(const Session& session);
-/// Says what is about to be run, and leaves train.yaml.
+/// Says what is about to be run.
 Result<void> introduce(Session& session);
+/// Takes the output folder over: the journal begins, what a killed run left unfinished goes, and
+/// train.yaml is written. Until then the files of an earlier run there stay as they are. Once.
+Result<void> take_folder(Session& session);
 /// What check and plan say. False: the run would not fit into memory.
 bool judge(Session& session);
 Result<void> open_weights(Session& session);

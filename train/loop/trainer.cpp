@@ -89,6 +89,9 @@ Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
 
 Result<Outcome> Trainer::run() {
   if (auto agreed = agree(); !agreed) return tl::unexpected(agreed.error());
+  if (plan_.begins) {
+    if (auto begun = plan_.begins(); !begun) return tl::unexpected(begun.error());
+  }
   parts_.trainee.set_training(true);
   if (!ladder_.empty()) parts_.trainee.set_attention(ladder_.rung());
   window_begin_ = Clock::now();

@@ -72,6 +72,9 @@ struct TrainerPlan {
   std::function<std::string(std::uint64_t)> where = {};
   /// Told of every record that the journal gets; may be empty.
   std::function<void(const Record&)> seen = {};
+  /// Called before the first step, when no rank refuses the run any more; may be empty. What it
+  /// fails with ends the run.
+  std::function<Result<void>()> begins = {};
   /// Asked between steps: true ends the run with a checkpoint.
   std::function<bool()> wants_stop = [] { return false; };
 };
@@ -96,7 +99,8 @@ class Trainer {
   /// Puts everything back as checkpoint `folder` has it: the next step is the one that the
   /// uninterrupted run would have taken.
   Result<void> resume(const std::string& folder);
-  /// Fails where a checkpoint cannot be written; what was written before stays.
+  /// Fails where the ranks do not fit together, or a checkpoint cannot be written; what was written
+  /// before stays.
   Result<Outcome> run();
 
   std::int64_t step() const { return step_; }

@@ -34,6 +34,8 @@ Result<void> Trainer::agree() {
                     own.step, first.step));
   }
   for (const NamedTensor& each : parts_.trainee.trainable()) group_.from_first(each.tensor);
+  (void)group_.all(
+      true);  // nobody goes on before all agreed: a rank that did not ends the others here
   return {};
 }
 

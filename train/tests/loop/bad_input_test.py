@@ -275,15 +275,40 @@ def test_a_checkpoint_of_other_options_is_refused(tmp_path_factory, tmp_path, fl
     refused(run(tmp_path / "out", f"--resume-from-checkpoint={checkpoint}", *flags), *words)
 
 
-def test_a_checkpoint_of_another_model_is_refused_and_the_first_runs_files_stay(tmp_path):
+def files_of(folder):
+    return {str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_refused_run_leaves_every_file_of_the_earlier_one_as_it_was(tmp_path):
     out = tmp_path / "out"
-    assert run(out, "--max-steps=2", "--save-step=2").returncode in (0, 1)
-    before = (out / "metrics.jsonl").read_text()
+    assert run(out, "--max-steps=4", "--save-step=2").returncode in (0, 1)
+    (out / "checkpoint-9.tmp-1").mkdir()  # of a run that was killed while it wrote
+    (out / "checkpoint-9.tmp-1" / "part").write_text("half")
+    before = files_of(out)
     other = copy_of_model(tmp_path, num_hidden_layers=2)
-    refused(run(out, f"--base-model={other}", "--resume-from-checkpoint=auto"), "another run")
-    assert (out / "metrics.jsonl").read_text() == before
-    refused(run(out, f"--resume-from-checkpoint={tmp_path}/none"), "no such folder")
-    refused(run(out, f"--resume-from-checkpoint={other}"), "no checkpoint of this program")
+    early = f"--resume-from-checkpoint={out}/checkpoint-2"  # records of steps 3 and 4 come after it
+    for flags, words in [
+            ([f"--base-model={other}", early], "another run"),
+            (["--seed=8", early], "data"),
+            (["--lora-r=4", early], "other options"),
+            (["--lora-r=4", "--resume-from-checkpoint=auto"], "other options"),
+            ([f"--base-model={tmp_path}/nothing"], "nothing"),
+            (["--adapter-name=lora", "--adapter-path=no/such", "--minimal"], "no/such"),
+            ([f"--resume-from-checkpoint={tmp_path}/none"], "no such folder"),
+            ([f"--resume-from-checkpoint={other}"], "no checkpoint of this program")]:
+        refused(run(out, *flags), words)
+        assert files_of(out) == before, flags
+    # One that is not refused takes the folder over: steps 3 and 4 are cut off and written again.
+    done = run(out, "--max-steps=4", "--save-step=2", early)
+    assert done.returncode in (0, 1), done.stderr
+    steps = [json.loads(line)["step"] for line in (out / "metrics.jsonl").read_text().splitlines() if '"loss"' in line]
+    assert steps == [1, 2, 3, 4]
+    log = (out / "train.log").read_text()
+    assert log.startswith(before["train.log"][0].decode()) and "at step 2" in log
+    assert not (out / "checkpoint-9.tmp-1").exists()
     state = out / "checkpoint-2/training_state.json"
     state.write_text(state.read_text()[:100])
-    refused(run(out, "--resume-from-checkpoint=auto"), "training_state.json", "another checkpoint")
+    before = files_of(out)
+    refused(run(out, early), "training_state.json", "another checkpoint")
+    assert files_of(out) == before

@@ -79,6 +79,45 @@ TEST(Journal, ResumeKeepsWhatWasBeforeTheCheckpointAndAppendsToTheLog) {
   EXPECT_THAT(content(folder / "run/train.log"), HasSubstr("step 20/40"));
 }
 
+TEST(Journal, ThatWaitsTouchesNothingOfAnEarlierRunBeforeItBegins) {
+  const TemporaryFolder folder;
+  write_run(folder / "run", 1, 20);
+  const std::string log = content(folder / "run/train.log");
+  const std::string metrics = content(folder / "run/metrics.jsonl");
+  const JournalOptions waits{.folder = folder / "run",
+                             .total_steps = 40,
+                             .resumed_step = 15,
+                             .silent = true,
+                             .waits = true};
+  {
+    auto refused = Journal::open(waits);
+    ASSERT_TRUE(refused) << refused.error().text;
+    EXPECT_FALSE(refused->has_begun());
+    refused->warn("the weights are missing");
+    EXPECT_EQ(refused->earlier().size(), 15U);
+  }
+  EXPECT_EQ(content(folder / "run/train.log"), log);
+  EXPECT_EQ(content(folder / "run/metrics.jsonl"), metrics);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "run"), {}), 3);
+  auto resumed = Journal::open(waits);
+  ASSERT_TRUE(resumed);
+  resumed->note("said before");
+  ASSERT_TRUE(resumed->begin());
+  resumed->note("said after");
+  EXPECT_EQ(content(folder / "run/train.log"), log + "said before\nsaid after\n");
+  const std::string cut = content(folder / "run/metrics.jsonl");
+  EXPECT_EQ(std::count(cut.begin(), cut.end(), '\n'), 15);
+}
+
+TEST(Journal, ThatWaitsBeginsAtOnceInAFolderOfItsOwn) {
+  const TemporaryFolder folder;
+  auto journal = Journal::open(
+      {.folder = folder / "run", .tensorboard = false, .silent = true, .waits = true});
+  ASSERT_TRUE(journal);
+  journal->note("refused: it does not fit");
+  EXPECT_EQ(content(folder / "run/train.log"), "refused: it does not fit\n");
+}
+
 TEST(Journal, NonFiniteNumbersSurviveTheWayThroughTheFile) {
   const TemporaryFolder folder;
   {
