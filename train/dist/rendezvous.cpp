@@ -91,7 +91,7 @@ class Meeting {
       : world_(world), store_(std::move(store)), deadline_(deadline) {}
 
   Result<Links> hold(const std::string& host) {
-    auto listener = listen_towards(host, world_.local_size != world_.size, world_.size + 4);
+    auto listener = await_others(host);
     if (!listener) return tl::unexpected(listener.error());
     share_word();
     store_->set(place_of(world_.rank), fmt::format("{} {}", listener->port, listener->address));
@@ -110,6 +110,20 @@ class Meeting {
   }
 
  private:
+  /// Ranks of one machine meet under names of it: TCP's way through the kernel takes longer, and
+  /// far longer where the ranks have to wait for a core.
+  Result<Listener> await_others(const std::string& host) const {
+    const int backlog = world_.size + 4;
+    if (world_.local_size != world_.size) return listen_towards(host, backlog);
+    Listener here;
+    here.address =
+        fmt::format("aplomb-train-rank-{}-{}-{}", ::getuid(), ::getpid(), std::random_device()());
+    auto socket = listen_by_name(here.address, backlog);
+    if (!socket) return tl::unexpected(socket.error());
+    here.socket = std::move(*socket);
+    return here;
+  }
+
   void share_word() {
     if (world_.rank == 0) {
       std::random_device random;
@@ -127,7 +141,8 @@ class Meeting {
     unsigned port = 0;
     std::string address;
     place >> port >> address;
-    auto link = connect_to(address, static_cast<std::uint16_t>(port), deadline_);
+    auto link = port == 0 ? connect_by_name(address, deadline_)
+                          : connect_to(address, static_cast<std::uint16_t>(port), deadline_);
     if (!link) return link;
     Hello hello = hello_;
     hello.purpose = purpose;

@@ -1,5 +1,5 @@
 #pragma once
-/// Ring: sums over all ranks in host memory, over TCP. Each rank sends to the next and receives
+/// Ring: sums over all ranks in host memory, over sockets. Each rank sends to the next and receives
 /// from the one before it.
 ///
 /// Method: the array in as many parts as ranks; n-1 rounds in which parts travel and grow, n-1 in

@@ -166,10 +166,10 @@ Result<void> Socket::receive_all(void* data, std::size_t bytes, Deadline deadlin
   return {};
 }
 
-Result<Listener> listen_towards(const std::string& host, bool beyond, int backlog) {
+Result<Listener> listen_towards(const std::string& host, int backlog) {
   auto own = own_address_towards(host);
   if (!own) return tl::unexpected(own.error());
-  if (beyond && is_loopback(*own)) own = outer_address(*own);
+  if (is_loopback(*own)) own = outer_address(*own);
   const bool six = own->ss_family == AF_INET6;
   (six ? reinterpret_cast<sockaddr_in6&>(*own).sin6_port
        : reinterpret_cast<sockaddr_in&>(*own).sin_port) = 0;

@@ -1,6 +1,6 @@
 #pragma once
-/// Socket: a connection between two ranks, or the place where one is awaited. TCP, no delay; dead
-/// machines are noticed by probes of the kernel within k_dead_after_s.
+/// Socket: a connection between two ranks, or the place where one is awaited. Between machines TCP,
+/// no delay; dead machines are noticed by probes of the kernel within k_dead_after_s.
 
 #include <chrono>
 #include <cstddef>
@@ -38,15 +38,16 @@ class Socket {
   int handle_ = -1;
 };
 
-/// Where a rank awaits the others: an address of its machine, and a port that was free.
+/// Where a rank awaits the others: an address of its machine, and a port that was free. Port 0: a
+/// name on this machine.
 struct Listener {
   Socket socket;
   std::string address;
   std::uint16_t port = 0;
 };
-/// On the address by which this machine reaches `host`; `beyond`: not on the loopback interface,
-/// since there are ranks on other machines.
-Result<Listener> listen_towards(const std::string& host, bool beyond, int backlog);
+/// On the address by which this machine reaches `host`, and never on the loopback interface: there
+/// are ranks on other machines.
+Result<Listener> listen_towards(const std::string& host, int backlog);
 Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline);
 Result<Socket> accept_from(const Socket& listener, Deadline deadline);
 
