@@ -4,10 +4,10 @@
 usage: train_run.py PROGRAM [--size 15m|135m] [--dtype float32|bfloat16] [--dora] [--rows 2] [--columns 256]
                     [--threads 1] [--steps 6] [--pairs 5] [--keep FILE]
 
-PROGRAM is build/train/aplomb-train. Both sides get the same model folder, PEFT adapter, tokenizer and JSONL rows in the
-same order, the same batch, dtype, AdamW, clipping and threads, and log every step. Runs alternate, the first of a pair
-changing every time. The losses of all steps are compared first (1e-3 in fp32, 2e-2 in bf16): where they differ, the
-figures are not printed.
+PROGRAM is build/train/aplomb, which becomes the trainer as users have it do, or aplomb-train itself. Both sides get the
+same model folder, PEFT adapter, tokenizer and JSONL rows in the same order, the same batch, dtype, AdamW, clipping and
+threads, and log every step. Runs alternate, the first of a pair changing every time. The losses of all steps are compared
+first (1e-3 in fp32, 2e-2 in bf16): where they differ, the figures are not printed.
 
 Both are watched alike, from outside, by the lines that they append to a file after each step:
   start-up   from exec to the end of the first step, by the wall clock and in processor time of all threads, which a busy
@@ -127,7 +127,8 @@ def peer(args):
 
 
 def commands(args, folder):
-    ours = [args.program, f"--base-model={folder / 'm'}", f"--data-path={folder / 'data.jsonl'}",
+    program = [args.program, "train"] if pathlib.Path(args.program).name == "aplomb" else [args.program]
+    ours = [*program, f"--base-model={folder / 'm'}", f"--data-path={folder / 'data.jsonl'}",
             f"--output-dir={folder / 'ours'}", f"--max-steps={args.steps}", f"--batch-size={args.rows}",
             f"--micro-batch-size={args.rows}", "--learning-rate=1e-4", "--lr-scheduler-type=constant", "--warmup-steps=0",
             "--weight-decay=0", "--max-grad-norm=1", "--shuffle=false", "--train-on-inputs=true", "--save-step=0",

@@ -41,6 +41,18 @@ std::optional<fs::path> find_trainer() {
   return std::nullopt;
 }
 
+/// The trainer's OpenMP (libgomp) reads its environment before main(): it has to be set here. Left
+/// to itself a thread that waits for the others spins for some milliseconds (300,000 turns); where
+/// cores are shared, as on a machine that does something else too, it so takes the turn of the
+/// thread that it waits for. 1,000 turns, some 20 us, are what libgomp itself takes where there are
+/// more threads than cores. What the user set stays.
+void let_waiting_threads_sleep() {
+  for (const char* own : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
+    if (std::getenv(own) != nullptr) return;
+  }
+  (void)::setenv("GOMP_SPINCOUNT", "1000", 1);
+}
+
 void tell_how_to_get_it() {
   if (const char* named = std::getenv(k_variable); named != nullptr && *named != '\0') {
     complain(fmt::format("{} names {}, which is no program", k_variable, sanitize(named)));
@@ -66,6 +78,7 @@ int become_trainer(std::vector<std::string> words) {
   pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  let_waiting_threads_sleep();
   ::execv(trainer->c_str(), pointers.data());
   complain(fmt::format("{}: {}", sanitize(trainer->string()), std::strerror(errno)));
   return k_exit_usage;

@@ -30,6 +30,18 @@ TEST(TrainCommand, GivesItsWordsOnAndBecomesTheTrainer) {
   EXPECT_EQ(said.error, "oops\n");
 }
 
+TEST(TrainCommand, LetsThreadsThatWaitSleepUnlessToldOtherwise) {
+  const Folder folder;
+  const std::string path =
+      folder.write("says", "#!/bin/sh\necho \"${GOMP_SPINCOUNT-none} ${OMP_WAIT_POLICY-none}\"\n");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  const std::string none = "unset GOMP_SPINCOUNT OMP_WAIT_POLICY; APLOMB_TRAIN=" + path;
+  EXPECT_EQ(run_program(none + " % train").out, "1000 none\n");
+  EXPECT_EQ(run_program(none + " % lab list").out, "1000 none\n");
+  EXPECT_EQ(run_program(none + " GOMP_SPINCOUNT=7 % train").out, "7 none\n");
+  EXPECT_EQ(run_program(none + " OMP_WAIT_POLICY=active % train").out, "none active\n");
+}
+
 TEST(TrainCommand, FindsTheTrainerBesideItselfAndInLibexec) {
   namespace fs = std::filesystem;
   for (const char* place : {"bin/aplomb-train", "libexec/aplomb/aplomb-train"}) {
