@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <torch/optim/adamw.h>
 
 #include <chrono>
 #include <ctime>

@@ -25,15 +25,25 @@ struct Descriptor {
 
 std::string why() { return std::strerror(errno); }
 
-void advise(std::span<const std::byte> bytes, int advice, bool inside_only) {
+struct Pages {
+  void* begin = nullptr;
+  std::size_t size = 0;
+};
+
+/// Those that the bytes touch, or those that lie inside them whole.
+Pages pages_of(std::span<const std::byte> bytes, bool inside_only) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t end = begin + bytes.size();
   const std::uintptr_t from = (inside_only ? begin + page - 1 : begin) / page * page;
   const std::uintptr_t to = inside_only ? end / page * page : end;
-  if (from < to) {
-    ::madvise(reinterpret_cast<void*>(from), to - from, advice);  // NOLINT: page arithmetic
-  }
+  if (from >= to) return {};
+  return {reinterpret_cast<void*>(from), to - from};  // NOLINT: page arithmetic
+}
+
+void advise(std::span<const std::byte> bytes, int advice, bool inside_only) {
+  const Pages pages = pages_of(bytes, inside_only);
+  if (pages.size > 0) ::madvise(pages.begin, pages.size, advice);
 }
 
 }  // namespace
@@ -62,6 +72,11 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);  // NOLINT: munmap's form
+}
+
+bool make_private_copies_on_write(std::span<const std::byte> bytes) {
+  const Pages pages = pages_of(bytes, false);
+  return pages.size == 0 || ::mprotect(pages.begin, pages.size, PROT_READ | PROT_WRITE) == 0;
 }
 
 void drop_pages(std::span<const std::byte> bytes) { advise(bytes, MADV_DONTNEED, true); }

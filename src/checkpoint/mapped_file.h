@@ -46,6 +46,9 @@ class MappedFile {
 /// them leave the resident set. Harmless for memory that is no file mapping only where it is never
 /// read again, so callers pass spans of MappedFile alone.
 void drop_pages(std::span<const std::byte> bytes);
+/// Writes to the pages of these bytes become possible, and stay in this process: the file keeps
+/// what it has. False where the system refuses.
+bool make_private_copies_on_write(std::span<const std::byte> bytes);
 /// Asks the system to read these bytes ahead.
 void will_read(std::span<const std::byte> bytes);
 /// Reads these bytes of a mapping into memory, and waits until they are there.

@@ -1,5 +1,6 @@
 /// Faults of reinforcement learning, in the small GRPO loop (rl_loop.h).
 
+#include <ATen/Parallel.h>
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -10,7 +10,7 @@
 ///
 /// Shape legend: N completions, one group behind the other; G completions a group; C columns.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdint>
 

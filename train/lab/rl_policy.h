@@ -5,7 +5,7 @@
 /// Shape legend: N completions, P prompt length, C columns of the completions (the longest one of
 /// the batch), V vocabulary.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string>

@@ -1,5 +1,6 @@
 /// A LabRun, run: train/loop's Trainer with hooks around model and optimizer.
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 /// What the device of a run can do: which card it is, in which format it multiplies best, how fast
 /// it is at most, and how much of its memory is taken.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdint>
 #include <optional>

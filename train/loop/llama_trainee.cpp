@@ -1,6 +1,7 @@
 #include "train/loop/llama_trainee.h"
 
 #include <fmt/format.h>
+#include <torch/cuda.h>
 
 #include <cmath>
 
@@ -17,6 +18,7 @@ ModelOptions model_options(const TrainOptions& options, const Placement& placeme
   out.compute = placement.compute;
   // What does not train may be kept in the format that products are made in.
   out.base = placement.compute;
+  out.map_base = options.adapter.adapter_name != "full";
   // The ladder begins on its safest rung.
   const std::string& attention = options.precision.attn_implementation;
   out.attention = attention == "eager" || attention == "auto" ? Attention::eager : Attention::sdpa;

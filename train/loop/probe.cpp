@@ -1,5 +1,6 @@
 #include "train/loop/probe.h"
 
+#include <ATen/Parallel.h>
 #include <cmath>
 
 #include "train/loop/gradients.h"

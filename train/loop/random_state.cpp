@@ -1,6 +1,7 @@
 #include "train/loop/random_state.h"
 
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/types.h>
 
 #include <mutex>
 

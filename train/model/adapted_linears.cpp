@@ -2,6 +2,10 @@
 
 #include "train/model/adapted_linears.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <limits>
+
 #include "train/model/ops.h"
 
 namespace aplomb::train {
@@ -36,6 +40,41 @@ Tensor all_down(const std::vector<AdaptedLinear>& layers, torch::Dtype compute) 
   return (all.size() == 1 ? all.front() : at::cat(all)).to(compute);
 }
 
+/// x W^T of layer after layer, and for DoRA the rows' norms out of the same product.
+class Products {
+ public:
+  Products(const Tensor& x, const std::vector<AdaptedLinear>& layers) : x_(x) {
+    std::int64_t below = 0;
+    for (const AdaptedLinear& each : layers) {
+      if (each.magnitude.defined()) below = std::max(below, each.a.size(0));
+    }
+    if (below == 0) return;
+    stack_ = at::empty({x.size(0) + below, x.size(1)}, x.options());
+    stack_.narrow(0, 0, x.size(0)).copy_(x);
+  }
+
+  struct WithNorms {
+    Tensor y;      ///< [N, O]
+    Tensor norms;  ///< [O]
+  };
+  WithNorms with_norms(const AdaptedLinear& layer) {
+    const std::int64_t rows = x_.size(0), rank = layer.a.size(0);
+    stack_.narrow(0, rows, rank).copy_(layer.a);
+    const Tensor both = at::mm(stack_.narrow(0, 0, rows + rank), layer.weight.t());
+    const Tensor cross = both.narrow(0, rows, rank).to(torch::kFloat32);
+    return {both.narrow(0, 0, rows),
+            adapted_row_norms(cross, layer.a, layer.b, layer.squares, layer.scaling)};
+  }
+  Tensor plain(const AdaptedLinear& layer) const {
+    return layer.bias.defined() ? at::addmm(layer.bias, x_, layer.weight.t())
+                                : at::mm(x_, layer.weight.t());
+  }
+
+ private:
+  const Tensor& x_;
+  Tensor stack_;  ///< x, and room for A below it
+};
+
 class AdaptedLinears : public torch::autograd::Function<AdaptedLinears> {
  public:
   /// `trained`: A, B and, for DoRA, the magnitude of every layer, for autograd to see.
@@ -51,18 +90,19 @@ class AdaptedLinears : public torch::autograd::Function<AdaptedLinears> {
     variable_list outputs;
     std::vector<double> scalings;
     std::int64_t row = 0;
+    Products products(x, layers);
     for (const AdaptedLinear& layer : layers) {
       const Tensor up = scaled_up(layer, compute);
       const bool plain = !layer.magnitude.defined();
-      Tensor y = plain && layer.bias.defined() ? at::addmm(layer.bias, x, layer.weight.t())
-                                               : at::mm(x, layer.weight.t());
+      auto [y, norms] =
+          plain ? Products::WithNorms{products.plain(layer), {}} : products.with_norms(layer);
       y.addmm_(low.narrow(0, row, up.size(0)).t(), up);
       kept.insert(kept.end(), {layer.weight, up});
       if (plain) {
         kept.insert(kept.end(), 3, Tensor());
       } else {
-        const Tensor gain = layer.magnitude / layer.norms;
-        kept.insert(kept.end(), {gain, layer.norms, y});
+        const Tensor gain = layer.magnitude / norms;
+        kept.insert(kept.end(), {gain, norms, y});
         y = scale_columns(y, gain, layer.bias);
       }
       outputs.push_back(y);
@@ -128,6 +168,18 @@ class AdaptedLinears : public torch::autograd::Function<AdaptedLinears> {
 };
 
 }  // namespace
+
+Tensor adapted_row_norms(const Tensor& cross, const Tensor& a, const Tensor& b,
+                         const Tensor& squares, double scaling) {
+  const torch::NoGradGuard no_grad;
+  const Tensor up = b.t();               // [r, O]
+  const Tensor gram = at::mm(a, a.t());  // [r, r]
+  // B . (2 W A^T + s B A A^T), summed over r
+  const Tensor both = at::addmm(cross, gram, up, 2, scaling);
+  const Tensor sum = squares + (both * up).sum(0) * scaling;
+  // Where W and s B A cancel, what is left of the difference is rounding: not below that.
+  return sum.maximum(squares * std::numeric_limits<float>::epsilon()).sqrt();
+}
 
 std::vector<Tensor> apply_adapted(const Tensor& x, const std::vector<AdaptedLinear>& layers,
                                   double dropout) {

@@ -4,7 +4,7 @@
 /// Shape legend: B rows, T columns, H query heads, K key and value heads (H is a multiple), D head
 /// size.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "train/model/model_options.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Tensors as cpu_kernels.h wants them.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <algorithm>
 

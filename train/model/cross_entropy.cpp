@@ -1,5 +1,7 @@
 #include "train/model/cross_entropy.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <ATen/Parallel.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 ///
 /// Shape legend: N tokens that count, F hidden size, V vocabulary.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 namespace aplomb::train {
 

@@ -110,12 +110,10 @@ DecoderStack::DecoderStack(const ModelConfig& config, const ModelOptions& option
   const auto of = base_options(options);
   embed_tokens = register_module(
       "embed_tokens", std::make_shared<Embedding>(config.vocab_size, config.hidden_size, of));
-  torch::nn::ModuleList list;
   for (std::size_t i = 0; i < static_cast<std::size_t>(config.layers); ++i) {
-    layers_.push_back(std::make_shared<DecoderLayer>(config, i, options));
-    list->push_back(layers_.back());
+    const std::string name = "layers." + std::to_string(i);
+    layers_.push_back(register_module(name, std::make_shared<DecoderLayer>(config, i, options)));
   }
-  register_module("layers", list.ptr());
   norm_ = register_module("norm",
                           std::make_shared<RmsNorm>(config.hidden_size, config.rms_norm_eps, of));
 }

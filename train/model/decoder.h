@@ -5,7 +5,7 @@
 /// Shape legend: B rows, T columns, F hidden size. Hidden states between layers are in the dtype of
 /// the embeddings (fp32 while they train), matrix products in ModelOptions::compute.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <map>
 #include <memory>
@@ -14,6 +14,7 @@
 #include "train/model/linear.h"
 #include "train/model/model_config.h"
 #include "train/model/model_options.h"
+#include "train/model/module.h"
 #include "train/model/rope.h"
 
 namespace aplomb::train {
@@ -25,7 +26,7 @@ struct LayerInput {
   std::map<std::int64_t, torch::Tensor> masks;  ///< by window (attention_mask)
 };
 
-class RmsNorm : public torch::nn::Module {
+class RmsNorm : public Module {
  public:
   RmsNorm(std::int64_t features, double eps, const torch::TensorOptions& options);
   torch::Tensor forward(const torch::Tensor& x, torch::Dtype out) const;
@@ -36,7 +37,7 @@ class RmsNorm : public torch::nn::Module {
   double eps_;
 };
 
-class SelfAttention : public torch::nn::Module {
+class SelfAttention : public Module {
  public:
   SelfAttention(const ModelConfig& config, std::size_t layer, const ModelOptions& options);
   torch::Tensor forward(const torch::Tensor& x, const LayerInput& input) const;
@@ -52,7 +53,7 @@ class SelfAttention : public torch::nn::Module {
   torch::Dtype compute_;
 };
 
-class Mlp : public torch::nn::Module {
+class Mlp : public Module {
  public:
   Mlp(const ModelConfig& config, const ModelOptions& options);
   torch::Tensor forward(const torch::Tensor& x) const;
@@ -62,7 +63,7 @@ class Mlp : public torch::nn::Module {
   torch::Dtype compute_;
 };
 
-class DecoderLayer : public torch::nn::Module {
+class DecoderLayer : public Module {
  public:
   DecoderLayer(const ModelConfig& config, std::size_t layer, const ModelOptions& options);
   torch::Tensor forward(const torch::Tensor& x, const LayerInput& input) const;
@@ -75,14 +76,14 @@ class DecoderLayer : public torch::nn::Module {
   torch::Dtype compute_;
 };
 
-class Embedding : public torch::nn::Module {
+class Embedding : public Module {
  public:
   Embedding(std::int64_t vocabulary, std::int64_t features, const torch::TensorOptions& options);
   torch::Tensor weight;  ///< [V, F]
 };
 
 /// Embeddings, layers and the last norm.
-class DecoderStack : public torch::nn::Module {
+class DecoderStack : public Module {
  public:
   DecoderStack(const ModelConfig& config, const ModelOptions& options);
   /// ids [B, T] int64 -> [B, T, F] in the compute dtype.

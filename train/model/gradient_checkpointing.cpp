@@ -1,5 +1,8 @@
 #include "train/model/gradient_checkpointing.h"
 
+#include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <ATen/CPUGeneratorImpl.h>
 
 #include <mutex>

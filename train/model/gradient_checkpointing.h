@@ -2,7 +2,7 @@
 /// Gradient checkpointing (arXiv 1604.06174): of a part of the network only the input is kept, and
 /// the part runs again when its gradient is wanted.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <functional>
 #include <vector>

@@ -11,7 +11,7 @@
 ///
 /// Shape legend: B rows, T columns, F hidden size, V vocabulary.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <string>
@@ -21,6 +21,7 @@
 #include "train/model/decoder.h"
 #include "train/model/model_config.h"
 #include "train/model/model_options.h"
+#include "train/model/module.h"
 #include "train/text/batch.h"
 
 namespace aplomb::train {
@@ -47,7 +48,7 @@ struct LossSum {
   torch::Tensor log_z_squares;  ///< scalar, fp32: sum of (log Z)^2, for the logit drift
 };
 
-class LanguageModel : public torch::nn::Module {
+class LanguageModel : public Module {
  public:
   /// Weights are left uninitialised: see load_weights() and initialise_weights().
   LanguageModel(const ModelConfig& config, const ModelOptions& options);

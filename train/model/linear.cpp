@@ -1,7 +1,6 @@
 #include "train/model/linear.h"
 
 #include <cmath>
-#include <limits>
 
 #include "train/model/adapted_linears.h"
 
@@ -24,7 +23,7 @@ AdaptedLinear in_force(const Linear& linear, torch::Dtype compute) {
   AdaptedLinear out{linear.weight_as(compute), {}, adapter.a,      adapter.b,
                     adapter.magnitude,         {}, adapter.scaling};
   if (linear.bias.defined()) out.bias = linear.bias.to(compute);
-  if (adapter.is_dora()) out.norms = linear.adapted_row_norms(compute);
+  if (adapter.is_dora()) out.squares = linear.row_squares();
   return out;
 }
 
@@ -44,8 +43,11 @@ void Linear::attach(std::int64_t rank, double scaling, double dropout, bool dora
   adapter_->dropout = dropout;
   adapter_->a = register_parameter("lora_A", torch::empty({rank, weight.size(1)}, options));
   adapter_->b = register_parameter("lora_B", torch::zeros({weight.size(0), rank}, options));
-  torch::nn::init::kaiming_uniform_(adapter_->a, std::sqrt(5.0));
-  if (dora) adapter_->magnitude = register_parameter("lora_magnitude", adapted_row_norms().clone());
+  // nn.Linear's: Kaiming with a = sqrt(5).
+  const double bound = 1 / std::sqrt(static_cast<double>(weight.size(1)));
+  adapter_->a.uniform_(-bound, bound);
+  // B is zero, so the norms are those of the weight alone.
+  if (dora) adapter_->magnitude = register_parameter("lora_magnitude", row_squares().sqrt());
 }
 
 const Tensor& Linear::row_squares() const {
@@ -53,18 +55,11 @@ const Tensor& Linear::row_squares() const {
   return row_squares_;
 }
 
-Tensor Linear::adapted_row_norms(torch::Dtype dtype) const {
+Tensor Linear::adapted_row_norms() const {
   const torch::NoGradGuard no_grad;
   const Adapter& adapter = *adapter_;
-  const Tensor& squares = row_squares();
-  const Tensor up = adapter.b.t();  // [r, O]
-  const Tensor cross = at::mm(adapter.a.to(dtype), weight_as(dtype).t()).to(torch::kFloat32);
-  const Tensor gram = at::mm(adapter.a, adapter.a.t());  // [r, r]
-  // B . (2 W A^T + s B A A^T), summed over r
-  const Tensor both = at::addmm(cross, gram, up, 2, adapter.scaling);
-  const Tensor sum = squares + (both * up).sum(0) * adapter.scaling;
-  // Where W and s B A cancel, what is left of the difference is rounding: not below that.
-  return sum.maximum(squares * std::numeric_limits<float>::epsilon()).sqrt();
+  const Tensor cross = at::mm(adapter.a, weight.detach().to(torch::kFloat32).t());
+  return train::adapted_row_norms(cross, adapter.a, adapter.b, row_squares(), adapter.scaling);
 }
 
 Tensor Linear::merged_weight() const {
@@ -81,9 +76,7 @@ void Linear::merge() {
   const torch::NoGradGuard no_grad;
   weight.copy_(merged_weight());
   adapter_.reset();
-  for (const char* name : {"lora_A", "lora_B", "lora_magnitude"}) {
-    if (parameters_.contains(name)) parameters_.erase(name);
-  }
+  for (const char* name : {"lora_A", "lora_B", "lora_magnitude"}) remove_parameter(name);
   copy_ = Tensor();
   row_squares_ = Tensor();
 }

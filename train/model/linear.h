@@ -9,10 +9,12 @@
 ///
 /// Shape legend: N tokens, I inputs, O outputs, r rank.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <memory>
 #include <vector>
+
+#include "train/model/module.h"
 
 namespace aplomb::train {
 
@@ -27,7 +29,7 @@ struct Adapter {
   bool is_dora() const { return magnitude.defined(); }
 };
 
-class Linear : public torch::nn::Module {
+class Linear : public Module {
  public:
   /// Weights are left uninitialised.
   Linear(std::int64_t inputs, std::int64_t outputs, bool bias, const torch::TensorOptions& options);
@@ -40,9 +42,10 @@ class Linear : public torch::nn::Module {
   void attach(std::int64_t rank, double scaling, double dropout, bool dora);
   const Adapter* adapter() const { return adapter_.get(); }
 
-  /// [O], fp32, detached: || W + s B A || of every row. `dtype`: in which W A^T is computed, the
-  /// one small term of three that needs all of the weight.
-  torch::Tensor adapted_row_norms(torch::Dtype dtype = torch::kFloat32) const;
+  /// [O], fp32, detached: || W + s B A || of every row.
+  torch::Tensor adapted_row_norms() const;
+  /// [O], fp32: ||W||^2 of every row, kept.
+  const torch::Tensor& row_squares() const;
   /// [O, I], fp32, detached: the weight that alone does what weight and adapter do together.
   torch::Tensor merged_weight() const;
   /// Puts merged_weight() in the place of weight and adapter.
@@ -53,8 +56,6 @@ class Linear : public torch::nn::Module {
   torch::Tensor weight_as(torch::Dtype dtype) const;
 
  private:
-  const torch::Tensor& row_squares() const;
-
   std::unique_ptr<Adapter> adapter_;
   mutable torch::Tensor copy_;         ///< of a frozen weight, in the compute dtype
   mutable torch::Tensor row_squares_;  ///< [O], fp32, of a frozen weight

@@ -2,7 +2,7 @@
 /// ModelOptions: in which number formats and by which kernels a model runs. What trains is always
 /// kept in fp32, whatever stands here.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include <cstdint>
 
@@ -16,7 +16,11 @@ enum class Attention {
 
 struct ModelOptions {
   torch::Device device = torch::kCPU;
-  torch::Dtype base = torch::kFloat32;     ///< of weights that do not train
+  torch::Dtype base = torch::kFloat32;  ///< of weights that do not train
+  /// Weights that the CPU needs as they are stored stay in the mapped file, in the place of a copy;
+  /// what is written to them stays in this process. For runs that do not train them: the file must
+  /// not shrink meanwhile.
+  bool map_base = false;
   torch::Dtype compute = torch::kFloat32;  ///< of matrix products; norms, softmax and loss are fp32
   Attention attention = Attention::sdpa;
   bool gradient_checkpointing = false;  ///< keep only each layer's input; run it twice

@@ -1,5 +1,7 @@
 #include "train/model/ops.h"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <ATen/Parallel.h>
 
 #include <algorithm>

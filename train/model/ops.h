@@ -4,7 +4,7 @@
 ///
 /// Shape legend: B rows, T columns, H heads, D head size, F features.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "train/model/rope.h"
 

@@ -3,7 +3,7 @@
 ///
 /// Shape legend: B rows, T columns, D head size, P positions.
 
-#include <torch/torch.h>
+#include <torch/types.h>
 
 #include "train/model/model_config.h"
 

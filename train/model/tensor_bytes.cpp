@@ -54,4 +54,17 @@ bool copy_stored(const aplomb::Tensor& stored, const torch::Tensor& target) {
   return true;
 }
 
+std::optional<torch::Tensor> stored_in_place(const aplomb::Tensor& stored) {
+  const auto dtype = torch_dtype(stored);
+  if (!dtype || stored.count == 0 || stored.bytes.empty() || !stored.mapped) return std::nullopt;
+  if (!stored.stride.empty() && !is_contiguous(stored.shape, stored.stride)) return std::nullopt;
+  if (reinterpret_cast<std::uintptr_t>(stored.bytes.data()) % c10::elementSize(*dtype) != 0)
+    return std::nullopt;
+  if (!make_private_copies_on_write(stored.bytes)) return std::nullopt;
+  will_read(stored.bytes);
+  auto* data = const_cast<std::byte*>(
+      stored.bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): now writable
+  return torch::from_blob(data, stored.shape, [owner = stored.owner](void*) {}, *dtype);
+}
+
 }  // namespace aplomb::train

@@ -109,6 +109,16 @@ std::vector<std::string> unused(const std::vector<Match>& matches, const Checkpo
   return names;
 }
 
+/// The parameter becomes the stored elements themselves, where it would be a copy of them bit by
+/// bit. False: it is as it was.
+bool take_place(const aplomb::Tensor& stored, torch::Tensor parameter) {
+  const bool is_same = parameter.is_cpu() && torch_dtype(stored) == parameter.scalar_type();
+  const auto in_place = is_same ? stored_in_place(stored) : std::nullopt;
+  if (!in_place) return false;
+  parameter.set_data(*in_place);
+  return true;
+}
+
 }  // namespace
 
 Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& folder) {
@@ -119,11 +129,12 @@ Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& fold
   const torch::NoGradGuard no_grad;
   LoadedWeights loaded;
   for (const Match& each : *matches) {
+    loaded.bytes += stored_bytes(*each.stored);
+    if (model.options().map_base && take_place(*each.stored, each.parameter)) continue;
     if (!copy_stored(*each.stored, each.parameter)) {
       return fail(ErrorCode::not_readable,
                   fmt::format("[weights] {}: {} cannot be read", folder, each.name));
     }
-    loaded.bytes += stored_bytes(*each.stored);
   }
   loaded.unused = unused(*matches, *checkpoint);
   return loaded;

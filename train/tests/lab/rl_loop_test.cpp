@@ -1,5 +1,6 @@
 #include "train/lab/rl_loop.h"
 
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

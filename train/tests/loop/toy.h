@@ -2,6 +2,7 @@
 /// A trainer around the smallest language model there is, a table of bigrams, with faults on
 /// demand.
 
+#include <ATen/Parallel.h>
 #include <functional>
 #include <memory>
 

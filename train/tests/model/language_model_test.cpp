@@ -103,8 +103,7 @@ TEST(LanguageModel, gradient_checkpointing_changes_no_gradient) {
     const auto model = make({.gradient_checkpointing = checkpointing});
     EXPECT_TRUE(attach_adapter(*model, {.rank = 4, .dropout = dropout}));
     torch::manual_seed(5);
-    for (const auto& [name, each] : model->trainable_parameters())
-      torch::nn::init::normal_(each, 0, 0.05);
+    for (const auto& [name, each] : model->trainable_parameters()) each.detach().normal_(0, 0.05);
     model->loss(make_batch(2, 16)).sum.backward();
     std::vector<Tensor> found;
     for (const auto& [name, each] : model->trainable_parameters()) found.push_back(each.grad());
@@ -164,6 +163,24 @@ TEST(LanguageModel, saved_weights_come_back_bit_for_bit) {
   EXPECT_TRUE(scanned->findings.empty());
 }
 
+TEST(LanguageModel, mapped_weights_are_those_of_the_file_and_writes_to_them_stay_here) {
+  const auto model = make();
+  const std::string path = folder("mapped");
+  ASSERT_TRUE(save_full(*model, path, torch::kFloat32));
+  const auto mapped = load_model(path, {.map_base = true});
+  ASSERT_TRUE(mapped) << mapped.error().text;
+  for (const auto& each : model->named_parameters()) {
+    const Tensor own = (*mapped)->named_parameters()[each.key()];
+    EXPECT_TRUE(torch::equal(own, each.value())) << each.key();
+    const torch::NoGradGuard no_grad;
+    own.fill_(1);
+  }
+  const auto again = load_model(path, {});
+  ASSERT_TRUE(again) << again.error().text;
+  for (const auto& each : model->named_parameters())
+    EXPECT_TRUE(torch::equal((*again)->named_parameters()[each.key()], each.value())) << each.key();
+}
+
 TEST(LanguageModel, weights_in_shards_come_back_and_leave_no_file_of_the_other_form) {
   const auto model = make();
   const std::string path = folder("shards");
@@ -188,8 +205,7 @@ TEST(LanguageModel, an_adapter_comes_back_and_merges) {
   const auto model = make();
   const AdapterOptions options{.rank = 4, .alpha = 8, .dora = true};
   ASSERT_TRUE(attach_adapter(*model, options));
-  for (const auto& [name, each] : model->trainable_parameters())
-    torch::nn::init::normal_(each, 0, 0.05);
+  for (const auto& [name, each] : model->trainable_parameters()) each.detach().normal_(0, 0.05);
   const TokenBatch batch = make_batch(2, 16);
   const double loss = model->loss(batch).sum.item<double>();
   const std::string path = folder("adapter"), merged = folder("merged");

@@ -1,6 +1,7 @@
 #include "train/model/linear.h"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "train/model/gradient_checkpointing.h"
 
@@ -72,7 +73,7 @@ TEST(Linear, the_norm_by_algebra_is_that_of_the_whole_matrix) {
 TEST(Linear, a_fresh_adapter_changes_nothing) {
   for (const bool dora : {false, true}) {
     Linear linear(6, 5, false, torch::kFloat32);
-    torch::nn::init::normal_(linear.weight);
+    linear.weight.detach().normal_();
     const Tensor x = torch::randn({2, 3, 6});
     const Tensor before = apply_linears(x, {&linear}, torch::kFloat32).front();
     linear.attach(2, 2, 0, dora);
@@ -127,8 +128,8 @@ TEST(Linear, layers_that_share_their_input_give_what_they_give_alone) {
 
 TEST(Linear, parameters_that_train_stay_fp32_over_a_bf16_base) {
   Linear linear(16, 8, true, torch::kBFloat16);
-  torch::nn::init::normal_(linear.weight);
-  torch::nn::init::zeros_(linear.bias);
+  linear.weight.detach().normal_();
+  linear.bias.detach().zero_();
   linear.attach(4, 1, 0, true);
   const Tensor y = apply_linears(torch::randn({5, 16}), {&linear}, torch::kBFloat16).front();
   EXPECT_EQ(y.scalar_type(), torch::kBFloat16);

@@ -1,6 +1,7 @@
 #include "train/model/ops.h"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
