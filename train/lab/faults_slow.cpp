@@ -29,20 +29,21 @@ struct Costs {
   double memory_bytes = 0;
 };
 
+/// What the program holds, not what its allocator keeps for later.
+double bytes_in_use() {
+  const struct mallinfo2 heap = ::mallinfo2();
+  return static_cast<double>(heap.uordblks) + static_cast<double>(heap.hblkhd);
+}
+
 /// Costs of the steps, as a user's loop takes them: from one step's end to the next one's.
 struct Meter {
   Clock::time_point last = Clock::now();  ///< end of the step before
+  double held_before = bytes_in_use();    ///< by runs that came before this one
   double data_s = 0;
   std::map<std::int64_t, Costs> of_step;
 };
 
 double seconds(Clock::duration of) { return std::chrono::duration<double>(of).count(); }
-
-/// What the program holds, not what the process keeps from earlier: the same in every run.
-double bytes_in_use() {
-  const struct mallinfo2 heap = ::mallinfo2();
-  return static_cast<double>(heap.uordblks) + static_cast<double>(heap.hblkhd);
-}
 
 /// `load`: what fetching a batch costs beyond what it does here; may be empty.
 void keep_costs(LabRun& lab, const std::function<void(TokenBatch&)>& load) {
@@ -58,7 +59,8 @@ void keep_costs(LabRun& lab, const std::function<void(TokenBatch&)>& load) {
   };
   lab.hooks.after_step = [meter](const auto&, const Place& place) {
     const Clock::time_point now = Clock::now();
-    meter->of_step[place.step] = {seconds(now - meter->last), meter->data_s, bytes_in_use()};
+    meter->of_step[place.step] = {seconds(now - meter->last), meter->data_s,
+                                  std::max(bytes_in_use() - meter->held_before, 0.0)};
     meter->last = now;
     meter->data_s = 0;
   };
