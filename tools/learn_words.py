@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Learn which words and which facts speak for which cause: knowledge/reports/*.jsonl and labelled cases -> knowledge/words.yaml.
+"""Learn which words and which facts speak for which cause: knowledge/reports/*.jsonl and labelled cases ->
+knowledge/words.yaml.
 
 usage: learn_words.py --features BINARY [--also DIR ...] [--folds N | --by-folder] [--answers FILE] [--write]
 
-BINARY is build/dev/report_features (a target of its own): the program's own reading of a report, as a list of features. A feature
-is a stemmed word, a pair of neighbours, or a fact that holds (`@said.loss.nonfinite`), so what is learnt stands on what the
-program makes out as well as on the words themselves.
+BINARY is build/dev/report_features (a target of its own): the program's own reading of a report, as a list of
+features. A feature is a stemmed word, a pair of neighbours, or a fact that holds (`@said.loss.nonfinite`), so what is
+learnt stands on what the program makes out as well as on the words themselves.
 
-The reports in the tree were written for this purpose, a dozen for every cause from as many points of view, by people who had
-seen no case of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}. --also takes folders of
-real cases (evidence/ and truth.json); of them only weights of features that three reports share are kept.
-A softmax regression is fitted: one class a cause and one for runs in order; cases whose evidence does not suffice are left out (a
-class of their own made the others timid and the answers to them no more honest). Words and facts are scaled apart, 1/sqrt(number) each; an L2 penalty holds the weights; a real report counts twice
-a written one; a right answer beside the best one (`accept`) takes a part of the target. As there are fewer reports than features
-the fit runs over the reports (weights = features x what each report adds).
+The reports in the tree were written for this purpose, a dozen for every cause from as many points of view, by people
+who had seen no case of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}.
+--also takes folders of real cases (evidence/ and truth.json); of them only weights of features that three reports
+share are kept.
+A softmax regression is fitted: one class a cause and one for runs in order; cases whose evidence does not suffice are
+left out (a class of their own made the others timid and the answers to them no more honest). Words and facts are
+scaled apart, 1/sqrt(number) each; an L2 penalty holds the weights; a real report counts twice a written one; a right
+answer beside the best one (`accept`) takes a part of the target. As there are fewer reports than features the fit
+runs over the reports (weights = features x what each report adds).
 
-Printed: accuracy of what is learnt alone, without the rules, cross-validated by case (--folds times with weights fitted without the
-cases that they judge) or by folder (--by-folder: without all cases of the collection, the stricter figure).
+Printed: accuracy of what is learnt alone, without the rules, cross-validated by case (--folds times with weights
+fitted without the cases that they judge) or by folder (--by-folder: without all cases of the collection, the stricter
+figure).
 --answers writes what that gave for each case as JSON lines (case, probabilities), for tools/calibrate.py.
 --write writes the weights. Needs numpy. docs/accuracy.md says which folders the weights in the tree were fitted with.
 """
@@ -208,8 +212,10 @@ def show(reports, answers, classes):
         tally["three"] += bool(right & set(slugs[:3]))
         tally["called healthy"] += ranked[0] == HEALTHY
     cases = max(1, tally["cases"])
-    print(f"{tally['cases']} cases: first {tally['first'] / cases:.3f}, among three {tally['three'] / cases:.3f}, called healthy "
-          f"{tally['called healthy']}; healthy heard {tally['heard']} of {tally['healthy']}")
+    print(
+        f"{tally['cases']} cases: first {tally['first'] / cases:.3f}, among three {tally['three'] / cases:.3f}, "
+        f"called healthy {tally['called healthy']}; healthy heard {tally['heard']} of {tally['healthy']}"
+    )
 
 
 def main():
@@ -232,12 +238,16 @@ def main():
         answers = held_out(reports, classes, 0 if options.by_folder else options.folds)
         show(reports, answers, classes)
         if options.answers:
-            told = ({"case": name, "classes": classes, "log": [round(float(x), 3) for x in row]} for name, row in answers.items())
+            told = (
+                {"case": name, "classes": classes, "log": [round(float(x), 3) for x in row]}
+                for name, row in answers.items()
+            )
             options.answers.write_text("".join(json.dumps(each) + "\n" for each in told))
     if options.write:
         model = Model([report for report in reports if report.learnt], classes)
         kept = int(numpy.count_nonzero(model.weights))
-        print(f"{len(reports)} reports, {len(classes)} classes, {sum(len(k.names) for k in model.kinds)} features, {kept} weights")
+        features = sum(len(kind.names) for kind in model.kinds)
+        print(f"{len(reports)} reports, {len(classes)} classes, {features} features, {kept} weights")
         model.write(ROOT / "knowledge/words.yaml")
 
 
