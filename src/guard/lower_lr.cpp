@@ -88,7 +88,8 @@ class LowerLr final : public Policy {
                                  show_number(lr), lr / highest_, k_rewarm));
     }
     ++seen_;
-    if (jump_age_ < k_jump_memory) ++jump_age_;
+    // While it is warmed up the rate of the jump is not there yet, nor the trouble that it brings.
+    if (jump_age_ < k_jump_memory && ramp_from_ == 0) ++jump_age_;
     if (seen_ > k_known && lr >= k_jump * highest_) {
       before_jump_ = highest_;
       jump_age_ = 0;

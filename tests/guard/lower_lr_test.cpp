@@ -77,6 +77,16 @@ TEST(LowerLr, WarmsUpAJumpOfMoreThanAnOrderOfMagnitude) {
   EXPECT_EQ(before, 3e-2) << "what was asked for is reached";
 }
 
+TEST(LowerLr, TroubleLateInTheWarmUpOfAJumpIsTheJumpsToo) {
+  Loop loop;
+  const auto step = [&](double loss) { return loop.feed(loss, 1.0, 1e-1); };
+  for (int i = 0; i < 100; ++i) loop.feed(loop.noise().gauss(2.0, 0.05), 1.0, 1e-3);
+  for (int i = 0; i < 120; ++i) step(loop.noise().gauss(2.0, 0.05));
+  double applied = 0;
+  for (int i = 0; i < 30; ++i) applied = 1e-1 * step(6.0).lr_factor;
+  EXPECT_NEAR(applied, 1e-3, 1e-12) << "held at the rate of before, not at half of the jump's";
+}
+
 TEST(LowerLr, AScheduleThatComesBackEndsTheWarmUp) {
   Loop loop;
   const auto step = [&](double lr) { return loop.feed(loop.noise().gauss(2.0, 0.05), 1.0, lr); };

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding
-from .program import Program, is_constant, keyword_of, method_of
+from .program import Program, is_constant, keyword_of, method_of, receiver_of
 from .restore_rules import is_schedule, schedules_made
 
 COUNT_WORDS = ("step", "epoch", "iter")
@@ -18,7 +18,7 @@ def resumed_weights(program: Program) -> ast.Call | None:
     """`model.load_state_dict(state["model"])` in a program that trains: the weights of one that stopped."""
     if not program.trains:
         return None
-    loads = [call for call in loads_of(program) if program.is_model(call.func.value)]
+    loads = [call for call in loads_of(program) if program.is_model(receiver_of(call))]
     return loads[0] if loads else None
 
 
@@ -26,9 +26,10 @@ def loads_of(program: Program) -> list[ast.Call]:
     return [call for call in program.calls_to("load_state_dict") if isinstance(call.func, ast.Attribute)]
 
 
-def count_restored(program: Program) -> ast.AST | None:
+def count_restored(program: Program) -> ast.stmt | None:
     """`step = state["step"]`, `start = ckpt.get("global_step", 0) + 1`: a count that comes out of a file."""
     for node in program.nodes.of_kind(ast.Assign, ast.AugAssign):
+        assert isinstance(node, (ast.Assign, ast.AugAssign))
         for each in ast.walk(node.value):
             key = key_of(each)
             if key is not None and any(word in key.lower() for word in COUNT_WORDS):
@@ -65,7 +66,7 @@ def optimizer_not_restored(program: Program) -> Iterator[Finding]:
     weights = resumed_weights(program)
     if weights is None or count_restored(program) is None or restores_all(program) or not optimizer_steps(program):
         return
-    if any(program.is_optimizer(call.func.value) for call in loads_of(program)):
+    if any(program.is_optimizer(receiver_of(call)) for call in loads_of(program)):
         return
     yield Finding(
         "",
@@ -82,10 +83,10 @@ def optimizer_not_restored(program: Program) -> Iterator[Finding]:
 def schedule_counts_anew(program: Program) -> Iterator[Finding]:
     """Weights and optimizer are put back, and the schedule that sets the rate from step to step is not."""
     loads = loads_of(program)
-    optimizers = [call for call in loads if program.is_optimizer(call.func.value)]
+    optimizers = [call for call in loads if program.is_optimizer(receiver_of(call))]
     if resumed_weights(program) is None or not optimizers or restores_all(program):
         return
-    if any(is_schedule(program, call.func.value) for call in loads) or schedule_moved(program):
+    if any(is_schedule(program, receiver_of(call)) for call in loads) or schedule_moved(program):
         return
     for made, name in schedules_made(program):
         stepped = any(
@@ -126,7 +127,7 @@ def schedule_moved(program: Program) -> bool:
 def count_not_restored(program: Program) -> Iterator[Finding]:
     """Weights and optimizer are put back, and the loop counts from 0."""
     weights = resumed_weights(program)
-    optimizers = [call for call in loads_of(program) if program.is_optimizer(call.func.value)]
+    optimizers = [call for call in loads_of(program) if program.is_optimizer(receiver_of(call))]
     if weights is None or not optimizers or restores_all(program) or count_restored(program) is not None:
         return
     for name in counters(program):
@@ -148,7 +149,9 @@ def counters(program: Program) -> list[str]:
     begun: set[str] = set()
     for node in program.nodes.of_kind(ast.Assign):
         for target in node.targets:
-            pairs = zip(target.elts, node.value.elts) if both_tuples(target, node.value) else [(target, node.value)]
+            pairs: list[tuple[ast.expr, ast.expr]] = [(target, node.value)]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                pairs = list(zip(target.elts, node.value.elts))
             begun |= {each.id for each, value in pairs if isinstance(each, ast.Name) and is_constant(value, 0)}
     counted = {
         node.target.id
@@ -157,10 +160,6 @@ def counters(program: Program) -> list[str]:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add)
     }
     return sorted(name for name in begun & counted if any(word in name.lower() for word in COUNT_WORDS))
-
-
-def both_tuples(target: ast.AST, value: ast.AST) -> bool:
-    return isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
 
 
 def data_not_restored(program: Program) -> Iterator[Finding]:
@@ -188,7 +187,7 @@ def data_not_restored(program: Program) -> Iterator[Finding]:
 
 
 def is_of_data(program: Program, call: ast.Call) -> bool:
-    name = program.last_name(call.func.value).lower()
+    name = program.last_name(receiver_of(call)).lower()
     return any(word in name for word in ("loader", "sampler", "data", "iter"))
 
 
