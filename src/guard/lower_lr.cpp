@@ -1,6 +1,6 @@
 /// Trouble that is not one batch's: the learning rate is halved and warmed up again; a rate that
 /// has just jumped above all that the run was trained with before is held down to it. A jump of
-/// more than an order of magnitude does not wait for the trouble: it is warmed up.
+/// more than an order of magnitude does not wait for the trouble.
 
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ class LowerLr final : public Policy {
     } else {
       ceiling_ = 0;  // the schedule has come down by itself
     }
-    decision.verdict().lr_factor = std::min(factor, ramp(lr));
+    decision.verdict().lr_factor = factor;
   }
 
   void settle(const GuardStep&, const Outlook&, const GuardVerdict& verdict) override {
@@ -70,41 +70,27 @@ class LowerLr final : public Policy {
     archive.field(jump_age_);
     archive.field(ceiling_);
     archive.field(seen_);
-    archive.field(ramp_from_);
-    archive.field(ramp_age_);
-    if (!(ramp_from_ >= 0)) archive.reject();
     if (!(factor_ > 0) || factor_ > 1 || !(lowest_ > 0) || lowest_ > 1) archive.reject();
   }
 
  private:
   void watch_jumps(double lr, Decision& decision) {
     if (lr <= 0) return;
-    if (seen_ > k_known && lr > k_wild_jump * highest_) {
-      ramp_from_ = highest_;
-      ramp_age_ = 0;
+    if (seen_ > k_known && lr > k_wild_jump * highest_ && ceiling_ == 0) {
+      ceiling_ = highest_;
       decision.alarm(k_spec.slug,
                      fmt::format("the learning rate jumps to {}, {:.0f} times the highest before: "
-                                 "it is warmed up over {} steps",
-                                 show_number(lr), lr / highest_, k_rewarm));
+                                 "it is held at {} until the schedule comes down",
+                                 show_number(lr), lr / highest_, show_number(highest_)));
     }
+    if (ceiling_ > 0) return;  // what is held has not been trained with
     ++seen_;
-    // While it is warmed up the rate of the jump is not there yet, nor the trouble that it brings.
-    if (jump_age_ < k_jump_memory && ramp_from_ == 0) ++jump_age_;
+    if (jump_age_ < k_jump_memory) ++jump_age_;
     if (seen_ > k_known && lr >= k_jump * highest_) {
       before_jump_ = highest_;
       jump_age_ = 0;
     }
     highest_ = std::max(highest_, lr);
-  }
-
-  /// The share of `lr` that a warm-up from ramp_from_ has reached: by the same factor each step.
-  double ramp(double lr) {
-    if (!(ramp_from_ > 0)) return 1;
-    if (++ramp_age_ >= k_rewarm || lr <= ramp_from_) {
-      ramp_from_ = 0;
-      return 1;
-    }
-    return std::pow(ramp_from_ / lr, 1 - static_cast<double>(ramp_age_) / k_rewarm);
   }
 
   void warm_up() {
@@ -146,8 +132,6 @@ class LowerLr final : public Policy {
   std::uint32_t jump_age_ = k_jump_memory;
   double ceiling_ = 0;  // 0: none
   std::uint64_t seen_ = 0;
-  double ramp_from_ = 0;  // 0: no jump is being warmed up
-  std::uint32_t ramp_age_ = 0;
 };
 
 }  // namespace
