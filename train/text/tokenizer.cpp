@@ -71,6 +71,23 @@ Result<void> read_added_tokens(const Json& json, TokenizerParts& parts) {
   return {};
 }
 
+/// What is put around a text consists of tokens that there are: an id beyond them would be looked
+/// up outside of the embedding.
+Result<void> check_surroundings(const TokenizerParts& parts) {
+  auto rows = static_cast<std::int64_t>(parts.token_texts.size());
+  for (const AddedToken& each : parts.added) rows = std::max<std::int64_t>(rows, each.id + 1);
+  for (const auto* side : {&parts.surroundings.before, &parts.surroundings.after}) {
+    for (const std::int32_t id : *side) {
+      if (id < 0 || id >= rows)
+        return fail(ErrorCode::bad_format,
+                    fmt::format("post_processor TemplateProcessing adds the id {}, and there are "
+                                "{} tokens: its token is missing in `added_tokens`?",
+                                id, rows));
+    }
+  }
+  return {};
+}
+
 Result<void> compile(const Json& json, TokenizerParts& parts) {
   Result<void> done = compile_part(json, "normalizer", parts.normalizer, make_normalizer);
   if (done) done = compile_part(json, "pre_tokenizer", parts.pre_tokenizing, make_pre_tokenizing);
@@ -78,6 +95,7 @@ Result<void> compile(const Json& json, TokenizerParts& parts) {
   if (done) done = compile_part(json, "post_processor", parts.surroundings, read_post_processor);
   if (done) done = compile_part(json, "decoder", parts.decoder, make_decoder);
   if (done) done = read_added_tokens(json, parts);
+  if (done) done = check_surroundings(parts);
   parts.index_added();
   return done;
 }

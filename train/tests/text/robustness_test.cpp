@@ -75,6 +75,14 @@ TEST_F(RobustnessTest, MutatedTokenizersOpenOrSayWhyNot) {
   EXPECT_LT(opened, 2900);
 }
 
+TEST_F(RobustnessTest, IdsAroundATextAreTokensThatThereAre) {
+  std::string without = k_tokenizer;
+  without.replace(without.find("added_tokens"), 5, "other");
+  const auto tokenizer = Tokenizer::parse(without, "t.json");
+  ASSERT_FALSE(tokenizer);
+  EXPECT_THAT(tokenizer.error().text, testing::HasSubstr("adds the id 4, and there are 4 tokens"));
+}
+
 TEST_F(RobustnessTest, MutatedTemplatesRenderOrSayWhyNot) {
   const std::string base =
       "{%- set ns = namespace(a=1) -%}{% for m in messages[1:] if m.role != 'x' %}{{ m['content'] "
