@@ -33,6 +33,7 @@ ALLOWED = {
     "preflight": ["core", "record", "checkpoint", "knowledge", "sources", "detectors", "diagnosis", "report"],
     "serve": ["core", "report"],
     "watch": ["core", "record", "knowledge", "sources", "detectors"],
+    "arguments": [],
     "api": None,  # joins the flow for the CLI and Python
     "cli": None,
 }

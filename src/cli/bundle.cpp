@@ -53,19 +53,18 @@ std::string table_of(const Bundle& bundle) {
 
 class BundleCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ =
-        program.add_subcommand("bundle", "Pack what a bug report needs into one redacted archive");
-    app_->add_option("PATH", options_.paths, "files or folders that the run left")->required();
-    app_->add_option("-o,--out", options_.out, "the archive to write")
-        ->type_name("FILE")
-        ->capture_default_str();
-    app_->add_flag("-y,--yes", options_.yes, "write without asking");
-    app_->add_flag("--dry-run", options_.dry_run, "show what it would hold, write nothing");
-    app_->add_option("--first-steps", options_.first_steps, "training records kept from the start")
-        ->check(CLI::Range(0, 10000))
-        ->capture_default_str();
-    app_->footer(
+  void declare(const Verb& program) override {
+    verb_ = program.verb("bundle", "Pack what a bug report needs into one redacted archive");
+    verb_.option("PATH", options_.paths, "files or folders that the run left").required();
+    verb_.option("-o,--out", options_.out, "the archive to write")
+        .value_name("FILE")
+        .shows_default();
+    verb_.flag("-y,--yes", options_.yes, "write without asking");
+    verb_.flag("--dry-run", options_.dry_run, "show what it would hold, write nothing");
+    verb_.option("--first-steps", options_.first_steps, "training records kept from the start")
+        .within(0, 10000)
+        .shows_default();
+    verb_.footer(
         "It holds the report, the head and the end of each log, the first steps, the lines around\n"
         "everything that was found, small configuration files, settings and versions. User and\n"
         "host names, home folders, addresses and tokens are replaced. Never weights or data.\n"
@@ -75,10 +74,7 @@ class BundleCommand : public Command {
         "  aplomb bundle out/ train.log -o for-the-issue.tar.gz --yes\n"
         "\n"
         "Exit status: 0 written (or shown), 2 usage, unreadable input or refused.");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     if (!all_exist(options_.paths)) return k_exit_usage;
@@ -112,7 +108,6 @@ class BundleCommand : public Command {
     return iequals(trim(answer), "y") || iequals(trim(answer), "yes");
   }
 
-  CLI::App* app_ = nullptr;
   Options options_;
 };
 

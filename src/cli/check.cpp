@@ -25,29 +25,30 @@ struct Options {
 
 class CheckCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand(
+  void declare(const Verb& program) override {
+    verb_ = program.verb(
         "check", "Say what is wrong with a configuration, a data set or a program before it runs");
-    app_->add_option("PATH", options_.paths,
-                     "configurations, a model's folder, data sets, training scripts")
-        ->required();
-    app_->add_option("--gpu", options_.gpu,
-                     "the card that the run is for (default: this machine's)")
-        ->type_name("NAME");
-    app_->add_option("--fix", options_.fix,
-                     "write the remedies into a copy of the configuration (a folder for several "
-                     "files)")
-        ->type_name("OUT");
-    app_->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
-    app_->add_option("--sarif", options_.sarif, "write the findings for code review (SARIF 2.1.0)")
-        ->type_name("FILE");
-    app_->add_option("--html", options_.html, "write the report as one self-contained page")
-        ->type_name("FILE");
-    app_->add_flag("--verbose,-v", options_.verbose, "show everything that was found");
-    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->capture_default_str();
-    app_->footer(
+    verb_
+        .option("PATH", options_.paths,
+                "configurations, a model's folder, data sets, training scripts")
+        .required();
+    verb_.option("--gpu", options_.gpu, "the card that the run is for (default: this machine's)")
+        .value_name("NAME");
+    verb_
+        .option("--fix", options_.fix,
+                "write the remedies into a copy of the configuration (a folder for several "
+                "files)")
+        .value_name("OUT");
+    verb_.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    verb_.option("--sarif", options_.sarif, "write the findings for code review (SARIF 2.1.0)")
+        .value_name("FILE");
+    verb_.option("--html", options_.html, "write the report as one self-contained page")
+        .value_name("FILE");
+    verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
+    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
+        .one_of({"auto", "always", "never"})
+        .shows_default();
+    verb_.footer(
         "Examples:\n"
         "  aplomb check axolotl.yaml --gpu T4\n"
         "  aplomb check train.yaml ds_config.json --fix fixed/\n"
@@ -55,10 +56,7 @@ class CheckCommand : public Command {
         "\n"
         "Exit status: 0 nothing found (notes do not count), 1 something was found, 2 usage or "
         "unreadable input.");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     if (!all_exist(options_.paths)) return k_exit_usage;
@@ -87,7 +85,6 @@ class CheckCommand : public Command {
     return written ? exit_of(report) : k_exit_usage;
   }
 
-  CLI::App* app_ = nullptr;
   Options options_;
 };
 

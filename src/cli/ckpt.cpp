@@ -55,10 +55,10 @@ class SharedProgress {
 
 class CkptCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand("ckpt", "Look into checkpoints: weights, optimizer, precision");
-    app_->require_subcommand(1);
-    app_->footer(
+  void declare(const Verb& program) override {
+    verb_ = program.verb("ckpt", "Look into checkpoints: weights, optimizer, precision");
+    verb_.requires_verb();
+    verb_.footer(
         "Examples:\n"
         "  aplomb ckpt scan out/checkpoint-500             NaN, zeros, dtypes, magnitudes\n"
         "  aplomb ckpt diff out/checkpoint-200 out/checkpoint-400   what moved, what froze\n"
@@ -68,62 +68,58 @@ class CkptCommand : public Command {
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed.\n"
         "`mpirun -n N aplomb ckpt scan PATH` (or diff) shares the work among N processes.\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
-    scan_ = verb("scan", "Statistics of every tensor, and what is wrong on sight");
-    scan_->add_flag("--verify", options_.verify, "check the checksums of torch archives as well");
-    diff_ = verb("diff", "What moved between two checkpoints of a run, and what did not");
-    diff_->add_option("LATER", options_.other, "the later checkpoint")->required();
-    precision_ = verb("precision", "Which weights would swallow the optimizer's next update");
-    precision_->add_option("--as", options_.as, "predict for weights in this format")
-        ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
-    precision_->add_option("--steps", options_.steps, "how far to look ahead")
-        ->capture_default_str();
-    optimizer_ = verb("optimizer", "Groups, learning rates, moments, and weights nobody holds");
-    resume_ = verb("resume", "What a resume from this checkpoint would get back and lose");
-    resume_->add_option("--world", options_.world, "how many processes will resume")
-        ->check(CLI::PositiveNumber);
-    return app_;
+    scan_ = part("scan", "Statistics of every tensor, and what is wrong on sight");
+    scan_.flag("--verify", options_.verify, "check the checksums of torch archives as well");
+    diff_ = part("diff", "What moved between two checkpoints of a run, and what did not");
+    diff_.option("LATER", options_.other, "the later checkpoint").required();
+    precision_ = part("precision", "Which weights would swallow the optimizer's next update");
+    precision_.option("--as", options_.as, "predict for weights in this format")
+        .one_of({"fp32", "bf16", "fp16"});
+    precision_.option("--steps", options_.steps, "how far to look ahead").shows_default();
+    optimizer_ = part("optimizer", "Groups, learning rates, moments, and weights nobody holds");
+    resume_ = part("resume", "What a resume from this checkpoint would get back and lose");
+    resume_.option("--world", options_.world, "how many processes will resume").positive();
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     std::string why;
     ranks_ = MpiRanks::start(why);
     if (!why.empty()) complain(why);
     // What reads every weight is shared among the processes; the first one answers the rest alone.
-    const bool shared = scan_->parsed() || diff_->parsed();
+    const bool shared = scan_.is_wanted() || diff_.is_wanted();
     if (ranks_ && ranks_->rank() > 0 && !shared) return k_exit_healthy;
     auto checkpoint = open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.
-    if (scan_->parsed() || diff_->parsed()) keep_tensors(*checkpoint, options_.filter);
+    if (scan_.is_wanted() || diff_.is_wanted()) keep_tensors(*checkpoint, options_.filter);
     CheckpointFindings findings;
     findings.checkpoint = &*checkpoint;
-    if (scan_->parsed()) return scan(findings);
-    if (diff_->parsed()) return diff(findings);
-    if (precision_->parsed()) return precision(findings);
-    if (optimizer_->parsed()) return finish(findings, optimizer_table(*checkpoint, options_.most));
+    if (scan_.is_wanted()) return scan(findings);
+    if (diff_.is_wanted()) return diff(findings);
+    if (precision_.is_wanted()) return precision(findings);
+    if (optimizer_.is_wanted())
+      return finish(findings, optimizer_table(*checkpoint, options_.most));
     const ResumeAudit audit = audit_resume(*checkpoint, options_.world);
     findings.resume = &audit;
     return finish(findings, resume_table(audit));
   }
 
  private:
-  CLI::App* verb(const char* slug, const char* what) {
-    CLI::App* made = app_->add_subcommand(slug, what);
-    made->add_option("PATH", options_.path, "a checkpoint's folder or file, or a run's folder")
-        ->required();
-    made->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
-    made->add_option("--html", options_.html, "write the report as one self-contained page")
-        ->type_name("FILE");
-    made->add_option("--only", options_.filter.only, "only tensors whose name fits (* and ?)")
-        ->type_name("GLOB");
-    made->add_option("--kind", options_.filter.kinds, "only tensors of this kind")
-        ->check(CLI::IsMember(kind_words()));
-    made->add_option("--threads", options_.threads, "how many read; 0: one a processor")
-        ->check(CLI::Range(0, 256))
-        ->capture_default_str();
-    made->add_option("--most", options_.most, "how many tensors to list")->capture_default_str();
+  /// A verb of `ckpt`, with the options that all of them share.
+  Verb part(const char* slug, const char* what) {
+    Verb made = verb_.verb(slug, what);
+    made.option("PATH", options_.path, "a checkpoint's folder or file, or a run's folder")
+        .required();
+    made.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    made.option("--html", options_.html, "write the report as one self-contained page")
+        .value_name("FILE");
+    made.option("--only", options_.filter.only, "only tensors whose name fits (* and ?)")
+        .value_name("GLOB");
+    made.option("--kind", options_.filter.kinds, "only tensors of this kind").one_of(kind_words());
+    made.option("--threads", options_.threads, "how many read; 0: one a processor")
+        .within(0, 256)
+        .shows_default();
+    made.option("--most", options_.most, "how many tensors to list").shows_default();
     return made;
   }
 
@@ -277,12 +273,11 @@ class CkptCommand : public Command {
     return out;
   }
 
-  CLI::App* app_ = nullptr;
-  CLI::App* scan_ = nullptr;
-  CLI::App* diff_ = nullptr;
-  CLI::App* precision_ = nullptr;
-  CLI::App* optimizer_ = nullptr;
-  CLI::App* resume_ = nullptr;
+  Verb scan_;
+  Verb diff_;
+  Verb precision_;
+  Verb optimizer_;
+  Verb resume_;
   Options options_;
   std::unique_ptr<MpiRanks> ranks_;
 };

@@ -2,20 +2,24 @@
 /// Command: one verb of the program. One a file; roster.def lists them. Only this folder prints or
 /// exits.
 
-#include <CLI/CLI.hpp>
 #include <memory>
+
+#include "arguments/arguments.h"
 
 namespace aplomb {
 
 class Command {
  public:
   virtual ~Command() = default;
-  /// Adds the subcommand with its options and examples to the program.
-  virtual CLI::App* declare(CLI::App& program) = 0;
+  /// Makes `verb_` a verb of the program, with its options and examples.
+  virtual void declare(const Verb& program) = 0;
   /// Whether the user asked for this command; after parsing.
-  virtual bool wanted() const = 0;
+  bool wanted() const { return verb_.is_wanted(); }
   /// 0 healthy (or done), 1 something was found, 2 usage or unreadable input.
   virtual int run() = 0;
+
+ protected:
+  Verb verb_;
 };
 
 }  // namespace aplomb

@@ -16,10 +16,10 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   return all;
 }
 
-std::unique_ptr<CLI::App> make_program(const std::vector<std::unique_ptr<Command>>& commands) {
-  auto program = std::make_unique<CLI::App>(
+std::unique_ptr<Program> make_program(const std::vector<std::unique_ptr<Command>>& commands) {
+  auto program = std::make_unique<Program>(
       "aplomb says why a deep-learning training run went wrong, and how to mend it.", "aplomb");
-  program->set_version_flag("--version", "aplomb " + std::string(version()));
+  program->version("aplomb " + std::string(version()));
   program->footer(
       "Examples:\n"
       "  aplomb diagnose out/                     whatever the run left in its folder\n"
@@ -29,7 +29,7 @@ std::unique_ptr<CLI::App> make_program(const std::vector<std::unique_ptr<Command
       "\n"
       "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.\n"
       "Input is only read, never executed; nothing leaves this machine.");
-  program->require_subcommand(1);
+  program->requires_verb();
   for (const auto& command : commands) command->declare(*program);
   return program;
 }

@@ -26,28 +26,29 @@ struct Options {
 
 class CompareCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand(
-        "compare", "Say whether two runs differ by more than noise, from where, and in what");
-    app_->add_option("A", options_.first, "the baseline: a file or folder that the run left");
-    app_->add_option("B", options_.second, "the run to judge against it");
-    app_->add_option("--a,-a", options_.a, "several runs of the baseline, with other seeds")
-        ->type_name("RUN...");
-    app_->add_option("--b,-b", options_.b, "several runs to judge against it")->type_name("RUN...");
-    app_->add_option("--noise", options_.noise,
-                     "runs of A's configuration with other seeds: how far such runs lie apart")
-        ->type_name("RUN...");
-    app_->add_option("--by", options_.by, "what samples are paired by")
-        ->check(CLI::IsMember({"steps", "tokens"}))
-        ->capture_default_str();
-    app_->add_flag("--json", options_.json, "print as JSON (schema aplomb.compare/1)");
-    app_->add_option("--html", options_.html, "write one self-contained page with charts")
-        ->type_name("FILE");
-    app_->add_flag("--verbose,-v", options_.verbose, "show every metric and setting");
-    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->capture_default_str();
-    app_->footer(
+  void declare(const Verb& program) override {
+    verb_ = program.verb("compare",
+                         "Say whether two runs differ by more than noise, from where, and in what");
+    verb_.option("A", options_.first, "the baseline: a file or folder that the run left");
+    verb_.option("B", options_.second, "the run to judge against it");
+    verb_.option("--a,-a", options_.a, "several runs of the baseline, with other seeds")
+        .value_name("RUN...");
+    verb_.option("--b,-b", options_.b, "several runs to judge against it").value_name("RUN...");
+    verb_
+        .option("--noise", options_.noise,
+                "runs of A's configuration with other seeds: how far such runs lie apart")
+        .value_name("RUN...");
+    verb_.option("--by", options_.by, "what samples are paired by")
+        .one_of({"steps", "tokens"})
+        .shows_default();
+    verb_.flag("--json", options_.json, "print as JSON (schema aplomb.compare/1)");
+    verb_.option("--html", options_.html, "write one self-contained page with charts")
+        .value_name("FILE");
+    verb_.flag("--verbose,-v", options_.verbose, "show every metric and setting");
+    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
+        .one_of({"auto", "always", "never"})
+        .shows_default();
+    verb_.footer(
         "Examples:\n"
         "  aplomb compare runs/baseline runs/new\n"
         "  aplomb compare runs/seed1 runs/new --noise runs/seed2 runs/seed3 runs/seed4\n"
@@ -56,10 +57,7 @@ class CompareCommand : public Command {
         "\n"
         "Exit status: 0 no difference beyond noise, 1 a difference (or too few samples to\n"
         "tell), 2 usage or input that cannot be compared.");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     std::vector<std::string> notes;
@@ -131,7 +129,6 @@ class CompareCommand : public Command {
     return fine ? k_exit_healthy : k_exit_found;
   }
 
-  CLI::App* app_ = nullptr;
   Options options_;
 };
 

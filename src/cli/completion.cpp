@@ -11,15 +11,10 @@ namespace {
 
 /// What the shells need to know of a command; read from the program itself, so that a new command
 /// or option is completed without a word here.
-struct Option {
-  std::vector<std::string> names;  // `--html`, `-v`
-  std::string meaning;
-  bool takes_value = false;
-};
-struct Verb {
+struct Completed {
   std::string name;
   std::string meaning;
-  std::vector<Option> options;
+  std::vector<ArgumentInfo> options;
   std::vector<std::string> words;  // of its positional argument, where they are few
 };
 
@@ -33,33 +28,28 @@ std::vector<std::string> words_of(const std::string& verb) {
   return words;
 }
 
-std::vector<Verb> verbs_of(const CLI::App& program) {
-  std::vector<Verb> verbs;
-  for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
-    Verb verb{app->get_name(), app->get_description(), {}, words_of(app->get_name())};
-    for (const CLI::Option* each : app->get_options()) {
-      Option option{{}, each->get_description(), each->get_items_expected_max() > 0};
-      for (const std::string& name : each->get_lnames()) option.names.push_back("--" + name);
-      for (const std::string& name : each->get_snames()) option.names.push_back("-" + name);
-      if (!option.names.empty()) verb.options.push_back(std::move(option));
-    }
-    verbs.push_back(std::move(verb));
+std::vector<Completed> verbs_of(const Verb& program) {
+  std::vector<Completed> all;
+  for (const Verb& each : program.verbs()) {
+    Completed verb{each.name(), each.meaning(), each.arguments(), words_of(each.name())};
+    std::erase_if(verb.options, [](const ArgumentInfo& one) { return one.names.empty(); });
+    all.push_back(std::move(verb));
   }
-  return verbs;
+  return all;
 }
 
-std::string names_of(const Verb& verb) {
+std::string names_of(const Completed& verb) {
   std::vector<std::string> all = verb.words;
-  for (const Option& each : verb.options) {
+  for (const ArgumentInfo& each : verb.options) {
     all.insert(all.end(), each.names.begin(), each.names.end());
   }
   return fmt::format("{}", fmt::join(all, " "));
 }
 
-std::string bash(const std::vector<Verb>& verbs) {
+std::string bash(const std::vector<Completed>& verbs) {
   std::string names;
   std::string cases;
-  for (const Verb& verb : verbs) {
+  for (const Completed& verb : verbs) {
     names += (names.empty() ? "" : " ") + verb.name;
     cases += fmt::format("    {}) words=\"{}\" ;;\n", verb.name, names_of(verb));
   }
@@ -92,13 +82,13 @@ std::string plain(std::string text) {
   return text;
 }
 
-std::string zsh(const std::vector<Verb>& verbs) {
+std::string zsh(const std::vector<Completed>& verbs) {
   std::string names;
   std::string cases;
-  for (const Verb& verb : verbs) {
+  for (const Completed& verb : verbs) {
     names += fmt::format("    '{}:{}'\n", verb.name, plain(verb.meaning));
     std::string specs;
-    for (const Option& option : verb.options) {
+    for (const ArgumentInfo& option : verb.options) {
       for (const std::string& name : option.names) {
         specs += fmt::format(" '{}[{}]{}'", name, plain(option.meaning),
                              option.takes_value ? ":value:_files" : "");
@@ -133,14 +123,14 @@ std::string zsh(const std::vector<Verb>& verbs) {
          "if [ \"$funcstack[1]\" = _aplomb ]; then _aplomb; else compdef _aplomb aplomb; fi\n";
 }
 
-std::string fish(const std::vector<Verb>& verbs) {
+std::string fish(const std::vector<Completed>& verbs) {
   std::string out = "# aplomb completion for fish:  aplomb completion fish | source\n";
-  for (const Verb& verb : verbs) {
+  for (const Completed& verb : verbs) {
     out += fmt::format("complete -c aplomb -n __fish_use_subcommand -f -a {} -d '{}'\n", verb.name,
                        plain(verb.meaning));
     const std::string within =
         fmt::format("complete -c aplomb -n '__fish_seen_subcommand_from {}'", verb.name);
-    for (const Option& option : verb.options) {
+    for (const ArgumentInfo& option : verb.options) {
       out += within;
       for (const std::string& name : option.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -157,24 +147,19 @@ std::string fish(const std::vector<Verb>& verbs) {
 
 class CompletionCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    program_ = &program;
-    app_ = program.add_subcommand("completion", "Print a completion script for a shell");
-    app_->add_option("SHELL", shell_, "bash, zsh or fish")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-    app_->footer(
+  void declare(const Verb& program) override {
+    program_ = program;
+    verb_ = program.verb("completion", "Print a completion script for a shell");
+    verb_.option("SHELL", shell_, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+    verb_.footer(
         "Examples:\n"
         "  source <(aplomb completion bash)\n"
         "  aplomb completion zsh > \"${fpath[1]}/_aplomb\"\n"
         "  aplomb completion fish | source");
-    return app_;
   }
 
-  bool wanted() const override { return app_->parsed(); }
-
   int run() override {
-    const std::vector<Verb> verbs = verbs_of(*program_);
+    const std::vector<Completed> verbs = verbs_of(program_);
     const auto done = write_out(shell_ == "bash"  ? bash(verbs)
                                 : shell_ == "zsh" ? zsh(verbs)
                                                   : fish(verbs));
@@ -184,8 +169,7 @@ class CompletionCommand : public Command {
   }
 
  private:
-  CLI::App* program_ = nullptr;
-  CLI::App* app_ = nullptr;
+  Verb program_;
   std::string shell_;
 };
 

@@ -23,28 +23,27 @@ struct Options {
 
 class DiagnoseCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand("diagnose",
-                                  "Say what went wrong with a run, why, and what to change");
-    app_->add_option("PATH", options_.paths,
-                     "files or folders that the run left; - reads standard input")
-        ->required();
-    app_->add_flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
-    app_->add_option("--html", options_.html, "write the report as one self-contained page")
-        ->type_name("FILE");
-    app_->add_option(
+  void declare(const Verb& program) override {
+    verb_ = program.verb("diagnose", "Say what went wrong with a run, why, and what to change");
+    verb_
+        .option("PATH", options_.paths,
+                "files or folders that the run left; - reads standard input")
+        .required();
+    verb_.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    verb_.option("--html", options_.html, "write the report as one self-contained page")
+        .value_name("FILE");
+    verb_
+        .option(
             "--fix", options_.fix,
             "write the first remedy into a copy of the run's configuration (a folder for several "
             "files)")
-        ->type_name("OUT");
-    app_->add_option("--most", options_.most, "how many causes to list")
-        ->check(CLI::Range(1, 100))
-        ->capture_default_str();
-    app_->add_flag("--verbose,-v", options_.verbose, "show everything that was found");
-    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->capture_default_str();
-    app_->footer(
+        .value_name("OUT");
+    verb_.option("--most", options_.most, "how many causes to list").within(1, 100).shows_default();
+    verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
+    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
+        .one_of({"auto", "always", "never"})
+        .shows_default();
+    verb_.footer(
         "Examples:\n"
         "  aplomb diagnose out/checkpoint-500/trainer_state.json\n"
         "  aplomb diagnose train.log axolotl.yaml --html report.html\n"
@@ -53,10 +52,7 @@ class DiagnoseCommand : public Command {
         "  aplomb diagnose --json runs/ | jq '.causes[0]'\n"
         "\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     StandardInput standard_input;
@@ -96,7 +92,6 @@ class DiagnoseCommand : public Command {
     return written ? exit_of(report) : k_exit_usage;
   }
 
-  CLI::App* app_ = nullptr;
   Options options_;
 };
 

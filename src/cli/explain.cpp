@@ -35,21 +35,18 @@ std::string page_of(const Topic& topic, std::size_t width, const Paint& paint) {
 
 class ExplainCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand(
-        "explain", "Explain a word of a report: a symptom, cause, setting, error, ...");
-    app_->add_option("SLUG", slug_, "a name from a report or from aplomb list")->required();
-    app_->footer(
+  void declare(const Verb& program) override {
+    verb_ = program.verb("explain",
+                         "Explain a word of a report: a symptom, cause, setting, error, ...");
+    verb_.option("SLUG", slug_, "a name from a report or from aplomb list").required();
+    verb_.footer(
         "Examples:\n"
         "  aplomb explain loss.spike          how a symptom is found, with every threshold's "
         "source\n"
         "  aplomb explain nan.lr-too-high     what a cause is, its evidence and remedies\n"
         "  aplomb explain optim.grad_clip     what each framework calls a setting\n"
         "  aplomb explain cuda-oom            which causes an error message points to");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     const std::vector<Topic> found = find_topics(slug_);
@@ -80,7 +77,6 @@ class ExplainCommand : public Command {
     return k_exit_usage;
   }
 
-  CLI::App* app_ = nullptr;
   std::string slug_;
 };
 

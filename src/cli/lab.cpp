@@ -7,25 +7,18 @@ namespace {
 /// `aplomb lab`: runs that are broken on purpose. The trainer makes them, and answers.
 class LabCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand(
-        "lab", "Break runs on purpose, and score what is said of them: list, run, sweep");
-    app_->set_help_flag();  // --help is the laboratory's
-    app_->prefix_command();
-    app_->footer("See `aplomb lab --help`.");
-    return app_;
+  void declare(const Verb& program) override {
+    verb_ = program.verb("lab",
+                         "Break runs on purpose, and score what is said of them: list, run, sweep");
+    verb_.passes_words_on();  // --help is the laboratory's
+    verb_.footer("See `aplomb lab --help`.");
   }
 
-  bool wanted() const override { return app_->parsed(); }
-
   int run() override {
-    std::vector<std::string> words = app_->remaining();
+    std::vector<std::string> words = verb_.rest();
     words.insert(words.begin(), "lab");
     return become_trainer(std::move(words));
   }
-
- private:
-  CLI::App* app_ = nullptr;
 };
 
 }  // namespace

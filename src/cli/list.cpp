@@ -11,23 +11,19 @@ namespace {
 
 class ListCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand("list", "List what is known: readers, detectors, causes, ...");
+  void declare(const Verb& program) override {
+    verb_ = program.verb("list", "List what is known: readers, detectors, causes, ...");
     std::vector<std::string> kinds;
     for (const TopicKind& each : topic_kinds()) kinds.emplace_back(each.name);
-    app_->add_option("KIND", kind_, "which of them; without it, how many there are of each")
-        ->check(CLI::IsMember(kinds));
-    app_->add_flag("--names", names_,
-                   "only the names, one a line (of every kind where none is given)");
-    app_->footer(
+    verb_.option("KIND", kind_, "which of them; without it, how many there are of each")
+        .one_of(kinds);
+    verb_.flag("--names", names_, "only the names, one a line (of every kind where none is given)");
+    verb_.footer(
         "Examples:\n"
         "  aplomb list              how many there are of each kind\n"
         "  aplomb list causes       every cause, with its title\n"
         "  aplomb list --names      every name that aplomb explain takes");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     const auto done = write_out(names_ ? names() : kind_.empty() ? counts() : table());
@@ -92,7 +88,6 @@ class ListCommand : public Command {
     return out;
   }
 
-  CLI::App* app_ = nullptr;
   std::string kind_;
   bool names_ = false;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -9,18 +10,18 @@
 namespace {
 
 /// Help and version go to standard output with status 0, a usage error to standard error with 2.
-int leave(const CLI::App& program, const CLI::ParseError& stop) {
-  return program.exit(stop) == 0 ? aplomb::k_exit_healthy : aplomb::k_exit_usage;
+int leave(const aplomb::ParseStop& stop) {
+  if (stop.is_answer)
+    return aplomb::write_out(stop.text) ? aplomb::k_exit_healthy : aplomb::k_exit_usage;
+  std::fputs(stop.text.c_str(), stderr);
+  return aplomb::k_exit_usage;
 }
 
 int run_program(int count, char** words) {
   const auto commands = aplomb::make_commands();
   const auto program = aplomb::make_program(commands);
-  try {
-    program->parse(count, words);
-  } catch (const CLI::ParseError& stop) {
-    return leave(*program, stop);
-  }
+  if (const auto stop = program->parse({words + std::min(count, 1), words + count}))
+    return leave(*stop);
   for (const auto& command : commands) {
     if (command->wanted()) return command->run();
   }

@@ -57,27 +57,28 @@ constexpr Flag k_flags[] = {
 
 class PlanCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand("plan", "Say what a run will need and how fast it can be");
-    app_->add_option("PATH", options_.paths,
-                     "config.json of a model, and the trainer's configuration if there is one")
-        ->required();
-    app_->add_option("--gpu", options_.gpu, "the card: `H100`, `8xA100 80GB`")->type_name("NAME");
+  void declare(const Verb& program) override {
+    verb_ = program.verb("plan", "Say what a run will need and how fast it can be");
+    verb_
+        .option("PATH", options_.paths,
+                "config.json of a model, and the trainer's configuration if there is one")
+        .required();
+    verb_.option("--gpu", options_.gpu, "the card: `H100`, `8xA100 80GB`").value_name("NAME");
     for (std::size_t i = 0; i < std::size(k_flags); ++i) {
-      app_->add_option(k_flags[i].name, given_[i], k_flags[i].meaning)->type_name(k_flags[i].type);
+      verb_.option(k_flags[i].name, given_[i], k_flags[i].meaning).value_name(k_flags[i].type);
     }
-    app_->add_option("--set", options_.set, "any setting of `aplomb list settings`")
-        ->type_name("NAME=VALUE");
-    app_->add_option("--price", options_.price, "of one GPU for an hour, for the cost of an epoch")
-        ->check(CLI::NonNegativeNumber);
-    app_->add_flag("--fit", options_.fit, "the changes that save memory, least disruptive first");
-    app_->add_flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
-    app_->add_option("--html", options_.html, "write the plan as one self-contained page")
-        ->type_name("FILE");
-    app_->add_option("--color,--colour", options_.colour, "colours on the terminal")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->capture_default_str();
-    app_->footer(
+    verb_.option("--set", options_.set, "any setting of `aplomb list settings`")
+        .value_name("NAME=VALUE");
+    verb_.option("--price", options_.price, "of one GPU for an hour, for the cost of an epoch")
+        .not_negative();
+    verb_.flag("--fit", options_.fit, "the changes that save memory, least disruptive first");
+    verb_.flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
+    verb_.option("--html", options_.html, "write the plan as one self-contained page")
+        .value_name("FILE");
+    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
+        .one_of({"auto", "always", "never"})
+        .shows_default();
+    verb_.footer(
         "Examples:\n"
         "  aplomb plan Llama-3.1-8B/config.json --gpu H100 --method lora --batch 4\n"
         "  aplomb plan config.json axolotl.yaml --gpu 8xA100 --fit\n"
@@ -86,10 +87,7 @@ class PlanCommand : public Command {
         "\n"
         "Nothing is run or loaded: sizes come from the configuration (docs/plan.md).\n"
         "Exit status: 0 it fits, 1 it does not, 2 usage or unreadable input.");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     std::vector<Setting> settings;
@@ -167,7 +165,6 @@ class PlanCommand : public Command {
     return view.plan.fits ? k_exit_healthy : k_exit_found;
   }
 
-  CLI::App* app_ = nullptr;
   Options options_;
   std::string given_[std::size(k_flags)];
 };

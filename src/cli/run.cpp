@@ -85,35 +85,37 @@ int end_like(int status) {
 
 class RunCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand(
+  void declare(const Verb& program) override {
+    verb_ = program.verb(
         "run", "Run a training, read its output while it comes, say when something is wrong");
-    app_->add_option("COMMAND", words_, "the program and its arguments, behind --")->required();
-    app_->add_option("--out", folder_,
-                     "folder for output.log, report.json, report.html and hang-N.txt (default: "
-                     "aplomb-run/TIME)")
-        ->type_name("DIR");
-    app_->add_option("--stop-on", stop_on_,
-                     "end the program when it is seen to have failed, to be unstable, or to hang")
-        ->check(CLI::IsMember({"failed", "unstable", "hang"}));
-    app_->add_flag(
-        "--record", record_,
-        "of PyTorch programs also record every optimizer step, without a change to them");
-    app_->add_flag("--guard", guard_,
-                   "and leave out steps with NaN, Inf or a leaping gradient norm (one process)");
-    app_->add_option("--hang-factor", options_.hang_factor,
-                     "silence of so many times the median time between records is a hang")
-        ->check(CLI::Range(2.0, 1e6))
-        ->capture_default_str();
-    app_->add_option("--hang-after", hang_after_, "and of so many seconds at least")
-        ->check(CLI::Range(1, 1000000))
-        ->capture_default_str();
-    app_->add_option("--grace", grace_, "seconds between SIGTERM and SIGKILL")
-        ->check(CLI::Range(0, 100000))
-        ->capture_default_str();
-    app_->add_flag("--quiet,-q", quiet_,
-                   "say nothing on the terminal; log and report are written all the same");
-    app_->footer(
+    verb_.option("COMMAND", words_, "the program and its arguments, behind --").required();
+    verb_
+        .option("--out", folder_,
+                "folder for output.log, report.json, report.html and hang-N.txt (default: "
+                "aplomb-run/TIME)")
+        .value_name("DIR");
+    verb_
+        .option("--stop-on", stop_on_,
+                "end the program when it is seen to have failed, to be unstable, or to hang")
+        .one_of({"failed", "unstable", "hang"});
+    verb_.flag("--record", record_,
+               "of PyTorch programs also record every optimizer step, without a change to them");
+    verb_.flag("--guard", guard_,
+               "and leave out steps with NaN, Inf or a leaping gradient norm (one process)");
+    verb_
+        .option("--hang-factor", options_.hang_factor,
+                "silence of so many times the median time between records is a hang")
+        .within_real(2, 1e6)
+        .shows_default();
+    verb_.option("--hang-after", hang_after_, "and of so many seconds at least")
+        .within(1, 1000000)
+        .shows_default();
+    verb_.option("--grace", grace_, "seconds between SIGTERM and SIGKILL")
+        .within(0, 100000)
+        .shows_default();
+    verb_.flag("--quiet,-q", quiet_,
+               "say nothing on the terminal; log and report are written all the same");
+    verb_.footer(
         "Examples:\n"
         "  aplomb run -- python train.py --lr 2e-5\n"
         "  aplomb run --guard -- python train.py\n"
@@ -122,10 +124,7 @@ class RunCommand : public Command {
         "The program's output passes through unchanged, its exit status is that of this command, "
         "and\n"
         "signals reach it. Python programs get PYTHONUNBUFFERED=1 unless it is set.");
-    return app_;
   }
-
-  bool wanted() const override { return app_->parsed(); }
 
   int run() override {
     options_.command = words_behind_dashes();
@@ -200,7 +199,6 @@ class RunCommand : public Command {
     std::fwrite(text.data(), 1, text.size(), stderr);
   }
 
-  CLI::App* app_ = nullptr;
   WrapOptions options_;
   std::vector<std::string> words_;
   std::vector<std::string> stop_on_;

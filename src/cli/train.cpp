@@ -8,20 +8,13 @@ namespace {
 /// one finds it and becomes it; words, standard streams and exit status are the trainer's.
 class TrainCommand : public Command {
  public:
-  CLI::App* declare(CLI::App& program) override {
-    app_ = program.add_subcommand("train",
-                                  "Fine-tune a model (LoRA, DoRA, full), stable by construction");
-    app_->set_help_flag();  // --help is the trainer's
-    app_->prefix_command();
-    app_->footer("See `aplomb train --help`.");
-    return app_;
+  void declare(const Verb& program) override {
+    verb_ = program.verb("train", "Fine-tune a model (LoRA, DoRA, full), stable by construction");
+    verb_.passes_words_on();  // --help is the trainer's
+    verb_.footer("See `aplomb train --help`.");
   }
 
-  bool wanted() const override { return app_->parsed(); }
-  int run() override { return become_trainer(app_->remaining()); }
-
- private:
-  CLI::App* app_ = nullptr;
+  int run() override { return become_trainer(verb_.rest()); }
 };
 
 }  // namespace

@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "arguments/arguments.h"
 #include "core/edit_distance.h"
 #include "core/text.h"
 #include "train/lab/sweep_report.h"
@@ -146,51 +146,44 @@ int sweep_all(SweepWords words) {
 }  // namespace
 
 int run_command(std::vector<std::string> words) {
-  CLI::App app("Runs that are broken on purpose, and what aplomb says of them", "aplomb lab");
-  app.require_subcommand(1);
-  app.footer(
+  const Program program("Runs that are broken on purpose, and what aplomb says of them",
+                        "aplomb lab");
+  program.requires_verb();
+  program.footer(
       "Examples:\n"
       "  aplomb lab list\n"
       "  aplomb lab run diverge.lr-x200 --guard --out broken\n"
       "  aplomb lab sweep --seeds 3 --twins 30 --json lab.json\n"
       "Exit status: 0 all found as it should be, 1 something was missed, 2 could not be run.");
-  CLI::App* listing = app.add_subcommand("list", "Every fault, by family");
+  const Verb listing = program.verb("list", "Every fault, by family");
   RunWords one;
-  CLI::App* running = app.add_subcommand("run", "Make one fault and say what was seen of it");
-  running->add_option("FAULT", one.fault, "as `aplomb lab list` names it")->required();
-  running->add_option("--seed", one.seed, "of weights, data and order")->capture_default_str();
-  running->add_option("--out", one.out,
-                      "keep what a user would have: FOLDER/FAULT-SEED/evidence, and truth.json");
-  running->add_option("--style", one.style, "whose files: own, hf (Trainer), plain (own loop)")
-      ->check(CLI::IsMember({"own", "hf", "plain"}));
-  running->add_flag("--guard", one.guard, "run it again with the guard in force");
+  const Verb running = program.verb("run", "Make one fault and say what was seen of it");
+  running.option("FAULT", one.fault, "as `aplomb lab list` names it").required();
+  running.option("--seed", one.seed, "of weights, data and order").shows_default();
+  running.option("--out", one.out,
+                 "keep what a user would have: FOLDER/FAULT-SEED/evidence, and truth.json");
+  running.option("--style", one.style, "whose files: own, hf (Trainer), plain (own loop)")
+      .one_of({"own", "hf", "plain"});
+  running.flag("--guard", one.guard, "run it again with the guard in force");
   SweepWords many;
-  CLI::App* sweeping =
-      app.add_subcommand("sweep", "Every fault at several seeds, and healthy twins: the figures");
-  sweeping->add_option("--seeds", many.options.seeds, "of each fault")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  sweeping->add_option("--first-seed", many.options.first_seed, "the others follow it")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000000));
-  sweeping->add_option("--twins", many.options.twins, "healthy runs")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 10000));
-  sweeping->add_option("--only", many.options.only, "faults that match: 'nan.*,stall.lr*'");
-  sweeping->add_option("--json", many.json, "every trial, into this file");
-  sweeping->add_option("--out", many.out, "keep evidence and truth of each run in this folder");
-  sweeping->add_option("--jobs", many.options.jobs, "processes")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
-  sweeping->add_flag("--quiet", many.quiet, "the tables alone");
-  std::reverse(words.begin(), words.end());  // as CLI11 wants a vector
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? k_good : k_cannot;
+  const Verb sweeping =
+      program.verb("sweep", "Every fault at several seeds, and healthy twins: the figures");
+  sweeping.option("--seeds", many.options.seeds, "of each fault").shows_default().within(1, 1000);
+  sweeping.option("--first-seed", many.options.first_seed, "the others follow it")
+      .shows_default()
+      .within(1, 1000000);
+  sweeping.option("--twins", many.options.twins, "healthy runs").shows_default().within(0, 10000);
+  sweeping.option("--only", many.options.only, "faults that match: 'nan.*,stall.lr*'");
+  sweeping.option("--json", many.json, "every trial, into this file");
+  sweeping.option("--out", many.out, "keep evidence and truth of each run in this folder");
+  sweeping.option("--jobs", many.options.jobs, "processes").shows_default().within(1, 256);
+  sweeping.flag("--quiet", many.quiet, "the tables alone");
+  if (const auto stop = program.parse(std::move(words))) {
+    std::fputs(stop->text.c_str(), stop->is_answer ? stdout : stderr);
+    return stop->is_answer ? k_good : k_cannot;
   }
-  if (listing->parsed()) return list();
-  if (sweeping->parsed()) return sweep_all(std::move(many));
+  if (listing.is_wanted()) return list();
+  if (sweeping.is_wanted()) return sweep_all(std::move(many));
   return run_one(one);
 }
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <sstream>
 
+#include "arguments/arguments.h"
 #include "core/text.h"
 #include "train/loop/option_table.h"
 
@@ -23,53 +22,55 @@ std::string with_dashes(std::string word) {
   return word;
 }
 
-/// Declares every option to CLI11.
+/// Declares every option to the program.
 class Declare final : public OptionVisitor {
  public:
-  explicit Declare(CLI::App& app) : app_(app) {}
+  explicit Declare(const Program& program) : program_(program) {}
   void group(const char* title) override { group_ = title; }
   void visit(const char* name, std::string& value, const char* meaning) override {
-    add(app_.add_option(flag(name), value, meaning));
+    add(name, program_.option(flag(name), value, meaning).last_counts());
   }
   void visit(const char* name, bool& value, const char* meaning) override {
-    add(app_.add_flag(flag(name), value, meaning));
+    add(name, program_.flag(flag(name), value, meaning).last_counts());
   }
   void visit(const char* name, std::int64_t& value, const char* meaning) override {
-    add(app_.add_option(flag(name), value, meaning));
+    add(name, program_.option(flag(name), value, meaning).last_counts());
+    is_whole_ = true;
   }
   void visit(const char* name, std::uint64_t& value, const char* meaning) override {
-    add(app_.add_option(flag(name), value, meaning));
+    add(name, program_.option(flag(name), value, meaning).last_counts());
   }
   void visit(const char* name, double& value, const char* meaning) override {
-    add(app_.add_option(flag(name), value, meaning));
+    add(name, program_.option(flag(name), value, meaning).last_counts());
   }
   void visit(const char* name, std::vector<std::string>& value, const char* meaning) override {
-    add(app_.add_option(flag(name), value, meaning)->delimiter(',')->expected(1, 1 << 20));
-    last_->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add(name, program_.option(flag(name), value, meaning).takes_commas());
   }
-  void words(std::vector<std::string> words) override { last_->check(CLI::IsMember(words)); }
+  void words(std::vector<std::string> words) override { last_->one_of(words); }
   void range(double least, double most) override {
-    if (last_->get_type_name() == "INT") {
-      last_->check(CLI::Range(static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)));
+    if (is_whole_) {
+      last_->within(static_cast<std::int64_t>(least), static_cast<std::int64_t>(most));
     } else {
-      last_->check(CLI::Range(least, most));
+      last_->within_real(least, most);
     }
   }
-  void also(const char* name) override { second_names.emplace_back(flag(name), last_->get_name()); }
+  void also(const char* name) override { second_names.emplace_back(flag(name), flag(last_name_)); }
 
   std::vector<std::pair<std::string, std::string>> second_names;  ///< and the first names of them
 
  private:
-  static std::string flag(const char* name) { return std::string("--") + name; }
-  void add(CLI::Option* option) {
-    option->group(group_)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    option->capture_default_str();
-    last_ = option;
+  static std::string flag(const std::string& name) { return "--" + name; }
+  void add(const char* name, const Argument& argument) {
+    last_ = argument.group(group_).shows_default();
+    last_name_ = name;
+    is_whole_ = false;
   }
 
-  CLI::App& app_;
+  const Program& program_;
   std::string group_;
-  CLI::Option* last_ = nullptr;
+  std::optional<Argument> last_;
+  std::string last_name_;
+  bool is_whole_ = false;  // the option visited last is a signed integer
 };
 
 /// `--micro-batch-size=4` -> `--per-device-train-batch-size=4`.
@@ -81,7 +82,7 @@ std::string with_first_name(std::string word, const Declare& declared) {
   return word;
 }
 
-/// `--tokenizer=` -> `--tokenizer`, ``: CLI11 would take the next word for the value.
+/// `--tokenizer=` -> `--tokenizer`, ``: the next word would be taken for the value.
 std::vector<std::string> with_empty_values(std::vector<std::string> words) {
   std::vector<std::string> all;
   for (std::string& word : words) {
@@ -97,7 +98,7 @@ Parsed usage(std::string text) { return {true, k_status_usage, std::move(text)};
 
 /// Takes `--config FILE` out of the words and puts what it stands for before them. Fails on a key
 /// that is no option.
-Result<void> put_file_first(std::vector<std::string>& words, const CLI::App& app,
+Result<void> put_file_first(std::vector<std::string>& words, const Program& program,
                             const Declare& declared) {
   std::vector<std::string> from_files;
   for (std::size_t i = 0; i < words.size();) {
@@ -113,7 +114,7 @@ Result<void> put_file_first(std::vector<std::string>& words, const CLI::App& app
     if (!read) return tl::unexpected(read.error());
     for (const std::string& each : *read) {
       const std::string word = with_first_name(each, declared);
-      if (app.get_option_no_throw(word.substr(0, word.find('='))) == nullptr) {
+      if (!program.has(word.substr(0, word.find('=')))) {
         return fail(ErrorCode::bad_usage,
                     fmt::format("[options] {}: there is no option {} (aplomb train --help)", path,
                                 sanitize(word.substr(2, word.find('=') - 2))));
@@ -181,13 +182,14 @@ double TrainOptions::peak_learning_rate() const {
 }
 
 Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
-  CLI::App app("Fine-tunes a model of the Llama family, stable by construction.", "aplomb train");
-  Declare declared(app);
+  const Program program("Fine-tunes a model of the Llama family, stable by construction.",
+                        "aplomb train");
+  Declare declared(program);
   walk_options(options, declared);
-  app.add_option("--config", "YAML file with the same names; flags override it")
-      ->type_name("FILE")
-      ->group("Options");
-  app.footer(
+  program.option("--config", "YAML file with the same names; flags override it")
+      .value_name("FILE")
+      .group("Options");
+  program.footer(
       "Examples:\n"
       "  aplomb train --base-model Llama-3.2-1B --data-path data.json --adapter-name dora\n"
       "  aplomb train --config train.yaml --learning-rate 1e-4 --output-dir out\n"
@@ -201,18 +203,10 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
       "Names may be written with dashes or underscores (docs/train.md).\n"
       "Exit status: 0 the run is healthy, 1 something was found, 2 it could not be run.");
   for (std::string& word : words) word = with_first_name(with_dashes(word), declared);
-  if (const auto done = put_file_first(words, app, declared); !done)
+  if (const auto done = put_file_first(words, program, declared); !done)
     return usage(done.error().text);
-  words = with_empty_values(std::move(words));
-  std::reverse(words.begin(), words.end());  // as CLI11 wants them
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& stop) {
-    std::ostringstream out;
-    std::ostringstream error;
-    const bool help = app.exit(stop, out, error) == 0;
-    return {true, help ? 0 : k_status_usage, help ? out.str() : error.str()};
-  }
+  if (auto stop = program.parse(with_empty_values(std::move(words))))
+    return {true, stop->is_answer ? 0 : k_status_usage, std::move(stop->text)};
   if (const auto fits = check_options(options); !fits) return usage(fits.error().text);
   return {};
 }
