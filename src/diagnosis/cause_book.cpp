@@ -9,26 +9,22 @@
 namespace aplomb {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 /// Reads one entry after another and keeps what was wrong with them.
 class BookReader {
  public:
   explicit BookReader(CauseBook& book) : book_(book) {}
 
-  void causes(std::string_view family, element list) {
-    simdjson::dom::array entries;
-    if (list.get(entries) != simdjson::SUCCESS) return;
-    for (const element entry : entries) {
+  void causes(std::string_view family, const Node& list) {
+    for (const Node& entry : list.items()) {
       where_ = knowledge::text_of(entry, "id");
       book_.causes.push_back(cause(family, entry));
     }
   }
 
-  void next_steps(element list) {
-    simdjson::dom::array entries;
-    if (list.get(entries) != simdjson::SUCCESS) return;
-    for (const element entry : entries) {
+  void next_steps(const Node& list) {
+    for (const Node& entry : list.items()) {
       where_ = "next_steps.yaml";
       std::vector<Condition> when = condition(knowledge::text_of(entry, "when"));
       if (!when.empty()) book_.next_steps.push_back({std::move(when.front()), experiment(entry)});
@@ -43,25 +39,20 @@ class BookReader {
     return {};
   }
 
-  static Experiment experiment(element entry) {
+  static Experiment experiment(const Node& entry) {
     return {knowledge::text_of(entry, "text"), knowledge::text_of(entry, "reads"),
             knowledge::texts_of(entry, "separates")};
   }
 
-  static Remedy remedy(element entry) {
+  static Remedy remedy(const Node& entry) {
     Remedy remedy;
-    std::string_view note;
-    remedy.text = entry.get(note) == simdjson::SUCCESS ? std::string(note)
-                                                       : knowledge::text_of(entry, "note");
-    simdjson::dom::object set;
-    if (entry.at_key("set").get(set) == simdjson::SUCCESS) {
-      for (const auto& field : set)
-        remedy.set.emplace_back(field.key, knowledge::value_of(field.value));
-    }
+    remedy.text = entry.text() ? *entry.text() : knowledge::text_of(entry, "note");
+    for (const auto& [setting, value] : entry["set"].members())
+      remedy.set.emplace_back(setting, knowledge::value_of(value));
     return remedy;
   }
 
-  Cause cause(std::string_view family, element entry) {
+  Cause cause(std::string_view family, const Node& entry) {
     Cause cause;
     cause.id = where_;
     cause.family = family;
@@ -73,18 +64,18 @@ class BookReader {
     cause.because = knowledge::text_of(entry, "because");
     cause.verify = knowledge::text_of(entry, "verify");
     cause.references = knowledge::texts_of(entry, "references");
-    for (const element rule : knowledge::list_of(entry, "evidence")) {
+    for (const Node& rule : knowledge::list_of(entry, "evidence")) {
       std::vector<Condition> when = condition(knowledge::text_of(rule, "when"));
       if (when.empty()) continue;
       cause.evidence.push_back({std::move(when.front()), knowledge::number_of(rule, "weight"),
                                 knowledge::text_of(rule, "because")});
     }
-    for (const element item : knowledge::list_of(entry, "remedies")) {
+    for (const Node& item : knowledge::list_of(entry, "remedies")) {
       const std::string when = knowledge::text_of(item, "when");
       cause.remedies.push_back(
           {when.empty() ? std::vector<Condition>() : condition(when), remedy(item)});
     }
-    for (const element item : knowledge::list_of(entry, "experiments")) {
+    for (const Node& item : knowledge::list_of(entry, "experiments")) {
       PricedExperiment priced{experiment(item), knowledge::number_of(item, "cost", 5)};
       priced.experiment.separates.insert(priced.experiment.separates.begin(), cause.id);
       cause.experiments.push_back(std::move(priced));
@@ -96,7 +87,7 @@ class BookReader {
   std::string where_;
 };
 
-Calibration read_calibration(element entry) {
+Calibration read_calibration(const Node& entry) {
   const Calibration usual;
   const auto number = [&](std::string_view key, double otherwise) {
     return knowledge::number_of(entry, key, otherwise);
@@ -141,14 +132,10 @@ CauseBook read_book() {
   return book;
 }
 
-void add_names(element list, std::string_view before, std::string_view key,
+void add_names(const Node& list, std::string_view before, std::string_view key,
                std::initializer_list<std::string_view> endings, std::vector<std::string>& out) {
-  simdjson::dom::array entries;
-  if (list.get(entries) != simdjson::SUCCESS) return;
-  for (const element entry : entries) {
-    std::string_view plain;
-    const std::string name =
-        entry.get(plain) == simdjson::SUCCESS ? std::string(plain) : knowledge::text_of(entry, key);
+  for (const Node& entry : list.items()) {
+    const std::string name(entry.text() ? *entry.text() : knowledge::text_of(entry, key));
     if (name.empty()) continue;
     for (const std::string_view ending : endings)
       out.push_back(fmt::format("{}{}{}", before, name, ending));
@@ -158,10 +145,10 @@ void add_names(element list, std::string_view before, std::string_view key,
 /// said.<subject>.<predicate> and its parts, for every pair of the lexicon; said.works_with.<x>,
 /// ...
 void add_said_names(std::vector<std::string>& out) {
-  const element claims = knowledge::file("claims.yaml");
+  const Node claims = knowledge::file("claims.yaml");
   const auto ids = [&](std::string_view key) {
     std::vector<std::string> found;
-    for (const element entry : knowledge::list_of(claims, key))
+    for (const Node& entry : knowledge::list_of(claims, key))
       found.push_back(knowledge::text_of(entry, "id"));
     return found;
   };

@@ -16,9 +16,7 @@ struct Rule {
 
 std::vector<Rule> read_rules() {
   std::vector<Rule> rules;
-  simdjson::dom::array entries;
-  if (knowledge::file("incidents.yaml").get(entries) != simdjson::SUCCESS) return rules;
-  for (const simdjson::dom::element entry : entries) {
+  for (const knowledge::Node& entry : knowledge::file("incidents.yaml").items()) {
     Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (when) rules.push_back({knowledge::text_of(entry, "fact"), std::move(*when)});
   }

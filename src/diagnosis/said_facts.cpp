@@ -18,7 +18,7 @@ struct SaidRule {
 
 std::vector<SaidRule> read_rules() {
   std::vector<SaidRule> rules;
-  for (const simdjson::dom::element entry :
+  for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
     Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (!when) continue;  // the tests of the knowledge hold this empty
@@ -48,7 +48,7 @@ struct NormalRule {
 
 std::vector<NormalRule> read_normal_rules() {
   std::vector<NormalRule> rules;
-  for (const simdjson::dom::element entry :
+  for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
     Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (when)

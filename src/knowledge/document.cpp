@@ -1,5 +1,10 @@
 #include "knowledge/document.h"
 
+#include <simdjson.h>
+
+#include <bit>
+#include <type_traits>
+
 namespace aplomb {
 extern const std::size_t k_knowledge_json_size;
 extern const char k_knowledge_json[];
@@ -8,21 +13,20 @@ extern const char k_knowledge_json[];
 namespace aplomb::knowledge {
 namespace {
 
+using simdjson::dom::element;
+
+using Bytes = std::array<std::size_t, 2>;
+static_assert(std::is_trivially_copyable_v<element> && sizeof(element) == sizeof(Bytes),
+              "a Node is the bytes of an element: a document's address and a place in it");
+
 struct Document {
   simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  simdjson::dom::parser null_parser;
-  simdjson::dom::element null_element;
-  simdjson::dom::array no_items;
+  Node root;
 
   Document() {
     // The text is followed by 64 blanks, more than SIMDJSON_PADDING asks for: no copy is needed.
     static_assert(simdjson::SIMDJSON_PADDING <= 64);
-    root = parser.parse(k_knowledge_json, k_knowledge_json_size, false).value_unsafe();
-    null_element = null_parser.parse(std::string_view("[null, []]")).value_unsafe();
-    simdjson::dom::array pair = null_element.get_array().value_unsafe();
-    no_items = pair.at(1).get_array().value_unsafe();
-    null_element = pair.at(0).value_unsafe();
+    root = Node(parser.parse(k_knowledge_json, k_knowledge_json_size, false).value_unsafe());
   }
 };
 
@@ -31,70 +35,97 @@ const Document& document() {
   return the_document;
 }
 
+/// The element's value as a `T`; nothing where it is null or of another type.
+template <class T>
+std::optional<T> as(const Bytes& bytes) {
+  T value;
+  if (bytes == Bytes{} || std::bit_cast<element>(bytes).get(value) != simdjson::SUCCESS)
+    return std::nullopt;
+  return value;
+}
+
 }  // namespace
 
-simdjson::dom::element file(std::string_view path) {
-  simdjson::dom::object files;
-  simdjson::dom::element found;
-  if (document().root.get(files) != simdjson::SUCCESS) return document().null_element;
-  return files.at_key(path).get(found) == simdjson::SUCCESS ? found : document().null_element;
+Node::Node(const element& value) : element_(std::bit_cast<Bytes>(value)) {}
+
+std::optional<std::string_view> Node::text() const { return as<std::string_view>(element_); }
+std::optional<double> Node::number() const { return as<double>(element_); }
+std::optional<bool> Node::truth() const { return as<bool>(element_); }
+
+bool Node::is_null() const {
+  return element_ == Bytes{} || std::bit_cast<element>(element_).is_null();
 }
+bool Node::is_scalar() const { return text() || number() || truth(); }
+bool Node::is_list() const { return as<simdjson::dom::array>(element_).has_value(); }
+
+std::vector<Node> Node::items() const {
+  std::vector<Node> all;
+  if (const auto list = as<simdjson::dom::array>(element_)) {
+    all.reserve(list->size());
+    for (const element item : *list) all.emplace_back(item);
+  }
+  return all;
+}
+
+std::vector<Member> Node::members() const {
+  std::vector<Member> all;
+  if (const auto object = as<simdjson::dom::object>(element_)) {
+    all.reserve(object->size());
+    for (const auto& field : *object) all.push_back({field.key, Node(field.value)});
+  }
+  return all;
+}
+
+Node Node::operator[](std::string_view key) const {
+  element found;
+  const auto object = as<simdjson::dom::object>(element_);
+  return object && object->at_key(key).get(found) == simdjson::SUCCESS ? Node(found) : Node();
+}
+
+std::string Node::json() const {
+  return element_ == Bytes{} ? "null" : simdjson::minify(std::bit_cast<element>(element_));
+}
+
+Node file(std::string_view path) { return document().root[path]; }
 
 std::vector<Entry> folder(std::string_view path) {
   std::vector<Entry> entries;
-  simdjson::dom::object files;
-  if (document().root.get(files) != simdjson::SUCCESS) return entries;
-  for (const auto& field : files) {
-    const bool inside = field.key.size() > path.size() &&
-                        field.key.substr(0, path.size()) == path && field.key[path.size()] == '/';
-    if (inside) entries.push_back({field.key, field.value});
+  for (const auto& [key, value] : document().root.members()) {
+    const bool inside =
+        key.size() > path.size() && key.substr(0, path.size()) == path && key[path.size()] == '/';
+    if (inside) entries.push_back({key, value});
   }
   return entries;
 }
 
-std::string text_of(simdjson::dom::element object, std::string_view key,
-                    std::string_view otherwise) {
-  std::string_view text;
-  if (object.at_key(key).get(text) != simdjson::SUCCESS) text = otherwise;
-  return std::string(text);
+std::string text_of(const Node& object, std::string_view key, std::string_view otherwise) {
+  return std::string(object[key].text().value_or(otherwise));
 }
 
-double number_of(simdjson::dom::element object, std::string_view key, double otherwise) {
-  double number = 0;
-  return object.at_key(key).get(number) == simdjson::SUCCESS ? number : otherwise;
+double number_of(const Node& object, std::string_view key, double otherwise) {
+  return object[key].number().value_or(otherwise);
 }
 
-bool truth_of(simdjson::dom::element object, std::string_view key, bool otherwise) {
-  bool truth = false;
-  return object.at_key(key).get(truth) == simdjson::SUCCESS ? truth : otherwise;
+bool truth_of(const Node& object, std::string_view key, bool otherwise) {
+  return object[key].truth().value_or(otherwise);
 }
 
-simdjson::dom::array list_of(simdjson::dom::element object, std::string_view key) {
-  simdjson::dom::array list;
-  return object.at_key(key).get(list) == simdjson::SUCCESS ? list : document().no_items;
-}
+std::vector<Node> list_of(const Node& object, std::string_view key) { return object[key].items(); }
 
-std::vector<std::string> texts_of(simdjson::dom::element object, std::string_view key) {
+std::vector<std::string> texts_of(const Node& object, std::string_view key) {
   std::vector<std::string> texts;
-  std::string_view one;
-  if (object.at_key(key).get(one) == simdjson::SUCCESS) {
-    texts.emplace_back(one);
-    return texts;
-  }
-  for (simdjson::dom::element item : list_of(object, key)) {
-    if (item.get(one) == simdjson::SUCCESS) texts.emplace_back(one);
+  const Node member = object[key];
+  if (const auto one = member.text()) texts.emplace_back(*one);
+  for (const Node& item : member.items()) {
+    if (const auto one = item.text()) texts.emplace_back(*one);
   }
   return texts;
 }
 
-Value value_of(simdjson::dom::element item) {
-  bool flag = false;
-  double number = 0;
-  std::string_view text;
-  if (item.get(flag) == simdjson::SUCCESS) return flag;
-  if (item.get(number) == simdjson::SUCCESS) return number;
-  if (item.get(text) == simdjson::SUCCESS) return std::string(text);
-  return std::string();
+Value value_of(const Node& item) {
+  if (const auto truth = item.truth()) return *truth;
+  if (const auto number = item.number()) return *number;
+  return std::string(item.text().value_or(""));
 }
 
 }  // namespace aplomb::knowledge

@@ -9,33 +9,11 @@
 namespace aplomb::knowledge {
 namespace {
 
-using simdjson::dom::element;
-using simdjson::dom::object;
-
-/// Calls `visit(key, value)` for each member; for nothing where `parent.key` is no object.
-template <class Visit>
-void each_member(element parent, std::string_view key, Visit visit) {
-  object members;
-  if (parent.at_key(key).get(members) != simdjson::SUCCESS) return;
-  for (const auto& member : members) visit(member.key, member.value);
-}
-
-std::optional<Value> value_of(element item) {
-  bool truth = false;
-  double number = 0;
-  std::string_view text;
-  if (item.get(truth) == simdjson::SUCCESS) return Value(truth);
-  if (item.get(number) == simdjson::SUCCESS) return Value(number);
-  if (item.get(text) == simdjson::SUCCESS) return Value(std::string(text));
-  return std::nullopt;
-}
-
-SeriesAlias series_alias(std::string_view key, element item) {
+SeriesAlias series_alias(std::string_view key, const Node& item) {
   SeriesAlias alias;
   alias.key = std::string(key);
-  std::string_view name;
-  if (item.get(name) == simdjson::SUCCESS) {
-    alias.series = std::string(name);
+  if (const auto name = item.text()) {
+    alias.series = std::string(*name);
   } else {
     alias.series = text_of(item, "series");
     alias.scale = number_of(item, "scale", 1);
@@ -43,12 +21,11 @@ SeriesAlias series_alias(std::string_view key, element item) {
   return alias;
 }
 
-SettingKey setting_key(std::string_view key, element item) {
+SettingKey setting_key(std::string_view key, const Node& item) {
   SettingKey entry;
   entry.key = std::string(key);
-  std::string_view name;
-  if (item.get(name) == simdjson::SUCCESS) {
-    entry.setting = std::string(name);
+  if (const auto name = item.text()) {
+    entry.setting = std::string(*name);
     return entry;
   }
   entry.setting = text_of(item, "set");
@@ -59,19 +36,17 @@ SettingKey setting_key(std::string_view key, element item) {
   entry.below = number_of(item, "below", 0);
   for (const auto& [member, versions] :
        {std::pair{"from", &entry.from}, {"before", &entry.before}}) {
-    each_member(item, member, [list = versions](std::string_view package, element version) {
-      std::string_view text;
-      if (version.get(text) == simdjson::SUCCESS) list->emplace_back(package, text);
-    });
+    for (const auto& [package, version] : item[member].members()) {
+      if (const auto text = version.text()) versions->emplace_back(package, *text);
+    }
   }
-  each_member(item, "values", [&entry](std::string_view written, element canonical) {
-    if (auto value = value_of(canonical))
-      entry.values.emplace_back(std::string(written), *std::move(value));
-  });
+  for (const auto& [written, canonical] : item["values"].members()) {
+    if (canonical.is_scalar()) entry.values.emplace_back(std::string(written), value_of(canonical));
+  }
   return entry;
 }
 
-Framework load(element content) {
+Framework load(const Node& content) {
   Framework framework;
   framework.slug = text_of(content, "slug");
   framework.name = text_of(content, "name");
@@ -86,17 +61,12 @@ Framework load(element content) {
   framework.part = truth_of(content, "part");
   framework.call = text_of(content, "call");
   framework.calls = texts_of(content, "calls");
-  each_member(content, "series", [&framework](std::string_view key, element item) {
+  for (const auto& [key, item] : content["series"].members())
     framework.series.push_back(series_alias(key, item));
-  });
-  each_member(content, "settings", [&framework](std::string_view key, element item) {
-    simdjson::dom::array several;
-    if (item.get(several) != simdjson::SUCCESS) {
-      framework.settings.push_back(setting_key(key, item));
-      return;
-    }
-    for (element one : several) framework.settings.push_back(setting_key(key, one));
-  });
+  for (const auto& [key, item] : content["settings"].members()) {
+    if (!item.is_list()) framework.settings.push_back(setting_key(key, item));
+    for (const Node& one : item.items()) framework.settings.push_back(setting_key(key, one));
+  }
   return framework;
 }
 
@@ -236,9 +206,7 @@ bool is_step_key(std::string_view key, std::string_view framework) {
 Role series_role(std::string_view series) {
   static const std::unordered_map<std::string, Role> the_roles = [] {
     std::unordered_map<std::string, Role> roles;
-    simdjson::dom::array entries;
-    if (file("series.yaml").get(entries) != simdjson::SUCCESS) return roles;
-    for (element entry : entries) {
+    for (const Node& entry : file("series.yaml").items()) {
       if (const auto role = role_of(text_of(entry, "role")))
         roles.emplace(text_of(entry, "name"), *role);
     }

@@ -9,9 +9,7 @@
 namespace aplomb::knowledge {
 namespace {
 
-using simdjson::dom::element;
-
-Gpu load(element entry) {
+Gpu load(const Node& entry) {
   Gpu card;
   card.name = text_of(entry, "name");
   for (const std::string& word : texts_of(entry, "match")) card.match.push_back(lower(word));
@@ -23,13 +21,8 @@ Gpu load(element entry) {
   card.link_bytes_per_s = number_of(entry, "link_gb_per_s") * 1e9;
   card.source = text_of(entry, "source");
   card.unverified = texts_of(entry, "unverified");
-  simdjson::dom::object peaks;
-  if (entry.at_key("peak_tflops").get(peaks) == simdjson::SUCCESS) {
-    for (const auto& peak : peaks) {
-      double tera = 0;
-      if (peak.value.get(tera) == simdjson::SUCCESS)
-        card.peak_flops.emplace_back(std::string(peak.key), tera * 1e12);
-    }
+  for (const auto& [format, tera] : entry["peak_tflops"].members()) {
+    if (const auto number = tera.number()) card.peak_flops.emplace_back(format, *number * 1e12);
   }
   return card;
 }
@@ -168,9 +161,7 @@ bool Gpu::is_verified(std::string_view figure) const {
 const std::vector<Gpu>& gpus() {
   static const std::vector<Gpu> the_cards = [] {
     std::vector<Gpu> all;
-    simdjson::dom::array entries;
-    if (file("hardware.yaml").get(entries) != simdjson::SUCCESS) return all;
-    for (element entry : entries) all.push_back(load(entry));
+    for (const Node& entry : file("hardware.yaml").items()) all.push_back(load(entry));
     return all;
   }();
   return the_cards;

@@ -12,8 +12,6 @@
 namespace aplomb::knowledge {
 namespace {
 
-using simdjson::dom::element;
-
 std::optional<SettingType> type_of(std::string_view word) {
   static constexpr std::pair<std::string_view, SettingType> k_types[] = {
       {"truth", SettingType::truth},     {"number", SettingType::number},
@@ -28,7 +26,7 @@ std::optional<SettingType> type_of(std::string_view word) {
   return std::nullopt;
 }
 
-SettingSpec load_spec(element entry) {
+SettingSpec load_spec(const Node& entry) {
   SettingSpec spec;
   spec.name = text_of(entry, "name");
   spec.meaning = text_of(entry, "meaning");
@@ -37,12 +35,10 @@ SettingSpec load_spec(element entry) {
   spec.open = truth_of(entry, "open");
   spec.numeric = truth_of(entry, "numeric");
   spec.overruled_by = text_of(entry, "overruled_by");
-  simdjson::dom::object words;
-  if (entry.at_key("words").get(words) != simdjson::SUCCESS) return spec;
-  for (const auto& word : words) {
-    spec.words.emplace_back(lower(word.key), std::string(word.key));
-    for (const std::string& synonym : texts_of(entry.at_key("words").value_unsafe(), word.key)) {
-      spec.words.emplace_back(lower(synonym), std::string(word.key));
+  for (const auto& [word, synonyms] : entry["words"].members()) {
+    spec.words.emplace_back(lower(word), std::string(word));
+    for (const std::string& synonym : texts_of(entry["words"], word)) {
+      spec.words.emplace_back(lower(synonym), std::string(word));
     }
   }
   return spec;
@@ -193,9 +189,7 @@ bool SettingSpec::holds(std::string_view word) const {
 const std::vector<SettingSpec>& setting_specs() {
   static const std::vector<SettingSpec> the_specs = [] {
     std::vector<SettingSpec> all;
-    simdjson::dom::array entries;
-    if (file("settings.yaml").get(entries) != simdjson::SUCCESS) return all;
-    for (element entry : entries) all.push_back(load_spec(entry));
+    for (const Node& entry : file("settings.yaml").items()) all.push_back(load_spec(entry));
     return all;
   }();
   return the_specs;

@@ -12,13 +12,9 @@ namespace {
 
 constexpr float k_hundredth = 0.01F;  // the file's unit
 
-std::vector<double> numbers(simdjson::dom::array list, std::size_t count) {
+std::vector<double> numbers(const std::vector<Node>& list, std::size_t count) {
   std::vector<double> out;
-  for (const simdjson::dom::element each : list) {
-    double number = 0;
-    if (each.get(number) != simdjson::SUCCESS) number = 0;
-    out.push_back(number);
-  }
+  for (const Node& each : list) out.push_back(each.number().value_or(0));
   out.resize(count);
   return out;
 }
@@ -31,19 +27,18 @@ const WordBook& WordBook::instance() {
 }
 
 WordBook::WordBook() {
-  const simdjson::dom::element file = knowledge::file("words.yaml");
+  const Node file = knowledge::file("words.yaml");
   causes_ = texts_of(file, "causes");
   bias_ = numbers(list_of(file, "bias"), causes_.size());
   for (double& bias : bias_) bias *= static_cast<double>(k_hundredth);
-  simdjson::dom::object words;
-  if (file.at_key("words").get(words) != simdjson::SUCCESS) return;
+  const auto words = file["words"].members();
   words_.reserve(words.size());
   for (const auto& [word, told] : words) {
-    std::string_view text;
-    if (told.get(text) != simdjson::SUCCESS) continue;
+    const auto text = told.text();
+    if (!text) continue;
     std::vector<Weight>& weights = words_[std::string(word)];
-    const char* at = text.data();
-    const char* const end = at + text.size();
+    const char* at = text->data();
+    const char* const end = at + text->size();
     while (at < end) {  // `3:105 24:-61`
       Weight weight;
       int hundredths = 0;

@@ -9,12 +9,7 @@ namespace aplomb::plan {
 namespace {
 
 double figure(const char* name) {
-  static const simdjson::dom::element machine = [] {
-    simdjson::dom::element found;
-    if (knowledge::file("plan.yaml")["machine"].get(found) != simdjson::SUCCESS)
-      return knowledge::file("plan.yaml");
-    return found;
-  }();
+  static const knowledge::Node machine = knowledge::file("plan.yaml")["machine"];
   return knowledge::number_of(machine, name);
 }
 

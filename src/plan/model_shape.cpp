@@ -11,14 +11,14 @@
 namespace aplomb::plan {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 /// Worst error found where an architecture that is not listed was taken as Llama-like
 /// (docs/plan.md).
 constexpr double k_generic_error = 0.30;
 
-std::optional<element> family_of(std::string_view type) {
-  for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "families")) {
+std::optional<Node> family_of(std::string_view type) {
+  for (const Node& entry : knowledge::list_of(knowledge::file("plan.yaml"), "families")) {
     for (const std::string& each : knowledge::texts_of(entry, "types")) {
       if (each == type) return entry;
     }
@@ -30,7 +30,7 @@ NormPlace norm_place(const std::string& word) {
   return word == "head" ? NormPlace::head : word == "all" ? NormPlace::all : NormPlace::none;
 }
 
-void take_family(ModelShape& shape, element family) {
+void take_family(ModelShape& shape, const Node& family) {
   shape.known_family = true;
   shape.error = knowledge::number_of(family, "error", k_generic_error);
   shape.rms_norm = knowledge::text_of(family, "norm", "rms") == "rms";
@@ -53,13 +53,8 @@ void take_family(ModelShape& shape, element family) {
   shape.attention_dropout = shape.dropout;
   shape.head_dim = knowledge::number_of(family, "head_dim");
   shape.ffn = knowledge::number_of(family, "ffn_factor");
-  simdjson::dom::object names;
-  if (family["names"].get(names) == simdjson::SUCCESS) {
-    for (const auto& each : names) {
-      std::string_view name;
-      if (each.value.get(name) == simdjson::SUCCESS)
-        shape.names.emplace(std::string(each.key), std::string(name));
-    }
+  for (const auto& [ours, name] : family["names"].members()) {
+    if (const auto text = name.text()) shape.names.emplace(std::string(ours), std::string(*text));
   }
 }
 
@@ -157,8 +152,8 @@ bool take_named_model(Known& known) {
   std::string name = lower(known.word("model.name"));
   std::replace(name.begin(), name.end(), '_', '-');
   std::string longest;
-  element found;
-  for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "models")) {
+  Node found;
+  for (const Node& entry : knowledge::list_of(knowledge::file("plan.yaml"), "models")) {
     const std::string match = knowledge::text_of(entry, "match");
     if (match.size() <= longest.size() || name.find(match) == std::string::npos) continue;
     longest = match;

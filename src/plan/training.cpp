@@ -12,7 +12,7 @@
 namespace aplomb::plan {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 /// A rank without a method is LoRA's (torchtune names the method in a component only).
 std::string method_of(const Known& known) {
@@ -40,32 +40,24 @@ class Defaults {
   Defaults(Known& known, std::vector<Assumption>& assumed) : known_(known), assumed_(assumed) {}
 
   void take(std::string_view framework) {
-    for (const element entry : knowledge::list_of(knowledge::file("plan.yaml"), "defaults")) {
+    for (const Node& entry : knowledge::list_of(knowledge::file("plan.yaml"), "defaults")) {
       if (knowledge::text_of(entry, "framework") != framework) continue;
       if (knowledge::truth_of(entry, "adapter") && !trains_adapter(known_)) continue;
-      simdjson::dom::object set;
-      if (entry["set"].get(set) != simdjson::SUCCESS) continue;
-      for (const auto& each : set) put(std::string(each.key), each.value, framework);
+      for (const auto& [name, written] : entry["set"].members())
+        put(std::string(name), written, framework);
     }
   }
 
  private:
-  void put(std::string name, element written, std::string_view framework) {
+  void put(std::string name, const Node& written, std::string_view framework) {
     if (known_.has(name)) return;
     Value value;
-    std::string_view text;
-    if (bool truth = false; written.get(truth) == simdjson::SUCCESS) {
-      value = truth;
-    } else if (double number = 0; written.get(number) == simdjson::SUCCESS) {
-      value = number;
-    } else if (written.get(text) == simdjson::SUCCESS) {
-      if (text.starts_with("= ")) {
-        const Setting* other = known_.find(text.substr(2));
-        if (other == nullptr) return;
-        value = other->value;
-      } else {
-        value = std::string(text);
-      }
+    if (const auto text = written.text(); text && text->starts_with("= ")) {
+      const Setting* other = known_.find(text->substr(2));
+      if (other == nullptr) return;
+      value = other->value;
+    } else if (written.is_scalar()) {
+      value = knowledge::value_of(written);
     }
     if (is_told(name)) {
       assumed_.push_back(

@@ -14,11 +14,11 @@
 namespace aplomb {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 constexpr std::chrono::seconds k_limit{120};
 
-ReportFinding finding_of(element entry) {
+ReportFinding finding_of(const Node& entry) {
   ReportFinding out;
   out.id = knowledge::text_of(entry, "rule");
   out.severity = knowledge::text_of(entry, "severity");
@@ -49,13 +49,14 @@ CodeAudit audit_programs(const std::vector<std::string>& paths, const std::strin
                         ? "the code was not audited: there is no " + python + " on this machine"
                         : "the code was not audited: " + answer.error().text);
   simdjson::dom::parser parser;
-  element root;
-  if (parser.parse(*answer).get(root) != simdjson::SUCCESS)
+  simdjson::dom::element parsed;
+  if (parser.parse(*answer).get(parsed) != simdjson::SUCCESS)
     return all_fail("the code was not audited: " + python +
                     " gave no JSON (3.9 or later is needed)");
-  for (const element entry : knowledge::list_of(root, "findings"))
+  const Node root(parsed);
+  for (const Node& entry : knowledge::list_of(root, "findings"))
     audit.findings.push_back(finding_of(entry));
-  for (const element entry : knowledge::list_of(root, "errors"))
+  for (const Node& entry : knowledge::list_of(root, "errors"))
     audit.troubles.push_back(
         {knowledge::text_of(entry, "path"), sanitize(knowledge::text_of(entry, "text"))});
   return audit;

@@ -1,20 +1,21 @@
 #include "preflight/column_batch.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
 
 #include "core/text.h"
-#include "knowledge/document.h"
 
 namespace aplomb {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 constexpr std::chrono::seconds k_patience{120};  // between two parts
-constexpr std::uint64_t k_most_part_bytes = 4ULL << 30U;
+constexpr double k_most_part_bytes = 4.0 * (1ULL << 30U);
 constexpr std::size_t k_most_header_bytes = 1U << 20U;
 
 constexpr std::array<KindSpec, 9> k_kinds = {{{"text", ColumnKind::text, 2, 1},
@@ -62,8 +63,10 @@ std::string_view text_at(const Part& offsets, const Part& bytes, std::uint64_t r
 Result<bool> BatchReader::next(Batch& batch) {
   auto header = line();
   if (!header) return tl::unexpected(header.error());
-  element root;
-  if (json_.parse(*header).get(root) != simdjson::SUCCESS) return torn("no header");
+  simdjson::dom::parser json;
+  simdjson::dom::element parsed;
+  if (json.parse(*header).get(parsed) != simdjson::SUCCESS) return torn("no header");
+  const Node root(parsed);
   if (const std::string error = knowledge::text_of(root, "error"); !error.empty())
     return error == "no pyarrow" ? fail(ErrorCode::not_found, "no pyarrow")
                                  : fail(ErrorCode::bad_format, "[data] " + sanitize(error));
@@ -72,14 +75,14 @@ Result<bool> BatchReader::next(Batch& batch) {
   const auto listed = knowledge::list_of(root, "columns");
   batch.columns.resize(listed.size());
   std::size_t at = 0;
-  for (const element entry : listed) {
+  for (const Node& entry : listed) {
     if (auto done = column(entry, batch.columns[at++], batch.rows); !done)
       return tl::unexpected(done.error());
   }
   return true;
 }
 
-Result<void> BatchReader::column(element entry, Column& into, std::uint64_t rows) {
+Result<void> BatchReader::column(const Node& entry, Column& into, std::uint64_t rows) {
   into.name = knowledge::text_of(entry, "name");
   into.use = column_use(into.name);
   const std::string kind = knowledge::text_of(entry, "kind");
@@ -90,10 +93,10 @@ Result<void> BatchReader::column(element entry, Column& into, std::uint64_t rows
   into.spec = spec;
   into.parts.resize(spec->parts);
   std::size_t at = 0;
-  for (const element each : sizes) {
-    std::uint64_t bytes = 0;
-    if (each.get(bytes) != simdjson::SUCCESS || bytes > k_most_part_bytes)
-      return torn("a part of no size");
+  for (const Node& each : sizes) {
+    const double said = each.number().value_or(-1);
+    if (!(said >= 0 && said <= k_most_part_bytes)) return torn("a part of no size");
+    const auto bytes = static_cast<std::uint64_t>(said);
     if (!exactly(into.parts[at++].room_for(bytes), bytes)) return torn("half a batch");
   }
   if (!is_sound(into, rows)) return torn("a column that does not fit its rows");

@@ -2,8 +2,6 @@
 /// Batches of columns as python/aplomb/audit/columns.py writes them, checked before they are used:
 /// every offset lies in what it counts.
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "knowledge/document.h"
 #include "preflight/data_row.h"
 #include "preflight/python_process.h"
 
@@ -86,13 +85,12 @@ class BatchReader {
   Result<bool> next(Batch& batch);
 
  private:
-  Result<void> column(simdjson::dom::element entry, Column& into, std::uint64_t rows);
+  Result<void> column(const knowledge::Node& entry, Column& into, std::uint64_t rows);
   Result<std::string> line();
   bool refill();
   bool exactly(char* into, std::size_t bytes);
 
   PythonProcess& process_;
-  simdjson::dom::parser json_;
   std::vector<char> buffer_ = std::vector<char>(1U << 16U);
   std::size_t at_ = 0;
   std::size_t size_ = 0;

@@ -1,6 +1,7 @@
 #include "preflight/column_stream.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

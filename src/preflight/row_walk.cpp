@@ -1,5 +1,7 @@
 #include "preflight/row_walk.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 
 namespace aplomb {

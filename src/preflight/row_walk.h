@@ -2,12 +2,15 @@
 /// RowWalk: the columns of one row, given one after the other, become a Row. The same rules for
 /// rows of JSON and for rows of column files.
 
-#include <simdjson.h>
-
 #include <cstdint>
 #include <string_view>
 
 #include "preflight/data_row.h"
+
+namespace simdjson::dom {
+class element;  // NOLINT(readability-identifier-naming): not ours
+class object;   // NOLINT(readability-identifier-naming): not ours
+}  // namespace simdjson::dom
 
 namespace aplomb {
 

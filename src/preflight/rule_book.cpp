@@ -12,13 +12,12 @@
 namespace aplomb {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
-std::vector<std::pair<std::string, Value>> values_of(element object) {
+std::vector<std::pair<std::string, Value>> values_of(const Node& object) {
   std::vector<std::pair<std::string, Value>> values;
-  simdjson::dom::object fields;
-  if (object.get(fields) != simdjson::SUCCESS) return values;
-  for (const auto& field : fields) values.emplace_back(field.key, knowledge::value_of(field.value));
+  for (const auto& [name, value] : object.members())
+    values.emplace_back(name, knowledge::value_of(value));
   return values;
 }
 
@@ -43,10 +42,8 @@ class BookReader {
  public:
   explicit BookReader(RuleBook& book) : book_(book) {}
 
-  void rules(std::string_view topic, element list) {
-    simdjson::dom::array entries;
-    if (list.get(entries) != simdjson::SUCCESS) return;
-    for (const element entry : entries) {
+  void rules(std::string_view topic, const Node& list) {
+    for (const Node& entry : list.items()) {
       where_ = knowledge::text_of(entry, "id");
       if (auto rule = rule_of(topic, entry); !rule.when.empty()) {
         book_.rules.push_back(std::move(rule));
@@ -54,14 +51,12 @@ class BookReader {
     }
   }
 
-  void shared(element file) {
-    for (const element entry : knowledge::list_of(file, "facts"))
+  void shared(const Node& file) {
+    for (const Node& entry : knowledge::list_of(file, "facts"))
       book_.facts.push_back(knowledge::text_of(entry, "name"));
-    for (const element entry : knowledge::list_of(file, "defaults")) {
+    for (const Node& entry : knowledge::list_of(file, "defaults")) {
       TrainerDefaults defaults{knowledge::text_of(entry, "framework"), {}, {}};
-      element settings;
-      if (entry.at_key("settings").get(settings) == simdjson::SUCCESS)
-        defaults.settings = values_of(settings);
+      defaults.settings = values_of(entry["settings"]);
       defaults.source = knowledge::text_of(entry, "source");
       book_.defaults.push_back(std::move(defaults));
     }
@@ -108,17 +103,16 @@ class BookReader {
     return range;
   }
 
-  RemedyRule remedy(element entry) {
+  RemedyRule remedy(const Node& entry) {
     RemedyRule rule;
     const std::string when = knowledge::text_of(entry, "when");
     if (!when.empty()) rule.when = condition(when);
     rule.remedy.text = knowledge::text_of(entry, "note");
-    element set;
-    if (entry.at_key("set").get(set) == simdjson::SUCCESS) rule.remedy.set = values_of(set);
+    rule.remedy.set = values_of(entry["set"]);
     return rule;
   }
 
-  CheckRule rule_of(std::string_view topic, element entry) {
+  CheckRule rule_of(std::string_view topic, const Node& entry) {
     CheckRule rule;
     rule.id = where_;
     rule.topic = topic;
@@ -128,19 +122,15 @@ class BookReader {
     rule.because = knowledge::text_of(entry, "because");
     rule.leads_to = knowledge::texts_of(entry, "leads_to");
     rule.references = knowledge::texts_of(entry, "references");
-    simdjson::dom::object versions;
-    if (entry.at_key("versions").get(versions) == simdjson::SUCCESS) {
-      for (const auto& field : versions) {
-        std::string_view text;
-        if (field.value.get(text) != simdjson::SUCCESS) mistake("a version bound is text");
-        rule.versions.push_back(range(field.key, text));
-      }
+    for (const auto& [package, bound] : entry["versions"].members()) {
+      if (!bound.text()) mistake("a version bound is text");
+      rule.versions.push_back(range(package, bound.text().value_or("")));
     }
-    for (const element item : knowledge::list_of(entry, "remedies"))
+    for (const Node& item : knowledge::list_of(entry, "remedies"))
       rule.remedies.push_back(remedy(item));
-    for (const element item : knowledge::list_of(entry, "fires"))
+    for (const Node& item : knowledge::list_of(entry, "fires"))
       rule.fires.push_back(values_of(item));
-    for (const element item : knowledge::list_of(entry, "silent"))
+    for (const Node& item : knowledge::list_of(entry, "silent"))
       rule.silent.push_back(values_of(item));
     return rule;
   }

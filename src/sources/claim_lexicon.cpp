@@ -10,7 +10,7 @@
 namespace aplomb::claims {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 }  // namespace
 
@@ -33,12 +33,9 @@ const Lexicon& Lexicon::instance() {
 }
 
 void Lexicon::load(ConceptKind kind, std::string_view key) {
-  simdjson::dom::array entries;
-  if (knowledge::file("claims.yaml").at_key(key).get(entries) != simdjson::SUCCESS) {
-    mistakes_.push_back(fmt::format("claims.yaml: no list '{}'", key));
-    return;
-  }
-  for (const element entry : entries) {
+  const Node list = knowledge::file("claims.yaml")[key];
+  if (!list.is_list()) mistakes_.push_back(fmt::format("claims.yaml: no list '{}'", key));
+  for (const Node& entry : list.items()) {
     Concept concept_read;
     concept_read.kind = kind;
     concept_read.id = knowledge::text_of(entry, "id");
@@ -53,11 +50,8 @@ void Lexicon::load(ConceptKind kind, std::string_view key) {
     concept_read.opposite = knowledge::text_of(entry, "not");
     concept_read.alone = knowledge::text_of(entry, "alone");
     concept_read.judges = knowledge::text_of(entry, "judges");
-    simdjson::dom::object becomes;
-    if (entry.at_key("becomes").get(becomes) == simdjson::SUCCESS) {
-      for (const auto& field : becomes)
-        concept_read.becomes.emplace(field.key, knowledge::text_of(entry["becomes"], field.key));
-    }
+    for (const auto& [from, to] : entry["becomes"].members())
+      concept_read.becomes.emplace(from, to.text().value_or(""));
     if (concept_read.id.empty() || find(kind, concept_read.id) != nullptr)
       mistakes_.push_back(
           fmt::format("{}: an id is missing or stands twice: '{}'", key, concept_read.id));
@@ -69,7 +63,7 @@ void Lexicon::load(ConceptKind kind, std::string_view key) {
 }
 
 void Lexicon::load_units() {
-  for (const element entry : knowledge::list_of(knowledge::file("claims.yaml"), "units")) {
+  for (const Node& entry : knowledge::list_of(knowledge::file("claims.yaml"), "units")) {
     const auto owner = static_cast<std::uint32_t>(units_.size());
     units_.push_back({knowledge::text_of(entry, "id"), knowledge::number_of(entry, "scale", 1),
                       knowledge::text_of(entry, "subject")});

@@ -10,15 +10,12 @@
 namespace aplomb::claims {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
-std::vector<std::string> texts_of(element list) {
+std::vector<std::string> texts_of(const Node& list) {
   std::vector<std::string> texts;
-  simdjson::dom::array entries;
-  if (list.get(entries) != simdjson::SUCCESS) return texts;
-  for (const element entry : entries) {
-    std::string_view text;
-    if (entry.get(text) == simdjson::SUCCESS) texts.emplace_back(text);
+  for (const Node& entry : list.items()) {
+    if (const auto text = entry.text()) texts.emplace_back(*text);
   }
   return texts;
 }
@@ -31,7 +28,7 @@ const Topics& Topics::instance() {
 }
 
 Topics::Topics() {
-  for (const element entry : knowledge::list_of(knowledge::file("claims.yaml"), "topics")) {
+  for (const Node& entry : knowledge::list_of(knowledge::file("claims.yaml"), "topics")) {
     Topic topic;
     topic.id = knowledge::text_of(entry, "id");
     topic.ordered = knowledge::truth_of(entry, "ordered");
@@ -41,7 +38,7 @@ Topics::Topics() {
     if (topic.id.empty() || twice)
       mistakes_.push_back(fmt::format("topics: no id, or it stands twice: '{}'", topic.id));
     topics_.push_back(topic);
-    for (const element group : knowledge::list_of(entry, "all"))
+    for (const Node& group : knowledge::list_of(entry, "all"))
       add_group(texts_of(group), static_cast<std::uint32_t>(topics_.back().groups++));
     if (topics_.back().groups == 0)
       mistakes_.push_back(fmt::format("topic '{}' asks for nothing", topic.id));

@@ -129,7 +129,7 @@ bool matches(const std::vector<std::string>& pattern, const std::vector<std::str
 
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 using Pattern = std::vector<std::string>;
 
 /// A rule of code.yaml: patterns of a statement, or what other facts of the text say together.
@@ -145,15 +145,12 @@ struct Rules {
   std::vector<std::string> mistakes;
 
   Rules() {
-    simdjson::dom::array entries;
-    if (knowledge::file("code.yaml").get(entries) != simdjson::SUCCESS) {
-      mistakes.emplace_back("code.yaml is no list");
-      return;
-    }
-    for (const element entry : entries) all.push_back(read(entry));
+    const Node file = knowledge::file("code.yaml");
+    if (!file.is_list()) mistakes.emplace_back("code.yaml is no list");
+    for (const Node& entry : file.items()) all.push_back(read(entry));
   }
 
-  Rule read(element entry) {
+  Rule read(const Node& entry) {
     const auto patterns = [&](std::string_view key) {
       std::vector<Pattern> made;
       for (const std::string& text : knowledge::texts_of(entry, key))

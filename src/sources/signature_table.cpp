@@ -32,7 +32,7 @@ SignatureRole role_named(std::string_view word) {
   return SignatureRole::root;
 }
 
-std::unique_ptr<Signature> read_signature(simdjson::dom::element entry) {
+std::unique_ptr<Signature> read_signature(const knowledge::Node& entry) {
   auto signature = std::make_unique<Signature>();
   signature->kind = knowledge::text_of(entry, "id");
   signature->title = knowledge::text_of(entry, "title");
@@ -96,10 +96,8 @@ void SignatureTable::add(std::unique_ptr<Signature> signature) {
   signatures_.push_back(std::move(signature));
 }
 
-void SignatureTable::load(std::string_view path, simdjson::dom::element content) {
-  simdjson::dom::array entries;
-  if (content.get(entries) != simdjson::SUCCESS) return;
-  for (const simdjson::dom::element entry : entries) {
+void SignatureTable::load(std::string_view path, const knowledge::Node& content) {
+  for (const knowledge::Node& entry : content.items()) {
     auto signature = read_signature(entry);
     if (signature->kind.empty() || find(signature->kind) != nullptr) {
       mistakes_.push_back(

@@ -20,7 +20,6 @@
 ///   place     of a frame: the name that the error then catches as true, e.g. `in_backward`
 
 #include <re2/re2.h>
-#include <simdjson.h>
 
 #include <memory>
 #include <mutex>
@@ -29,6 +28,7 @@
 #include <vector>
 
 #include "core/severity.h"
+#include "knowledge/document.h"
 #include "sources/literal_filter.h"
 
 namespace aplomb {
@@ -80,7 +80,7 @@ class SignatureTable {
 
  private:
   SignatureTable();
-  void load(std::string_view path, simdjson::dom::element content);
+  void load(std::string_view path, const knowledge::Node& content);
   void add_tables();
   void add(std::unique_ptr<Signature> signature);
   std::vector<std::unique_ptr<Signature>> signatures_;

@@ -14,7 +14,7 @@
 namespace aplomb {
 namespace {
 
-using simdjson::dom::element;
+using knowledge::Node;
 
 struct Statement {
   std::unique_ptr<re2::RE2> pattern;  // null: the literal is enough
@@ -23,13 +23,11 @@ struct Statement {
       set;  // value as text; `$1` is what the pattern caught
 };
 
-std::string value_text(element value) {
-  std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return std::string(text);
-  return simdjson::to_string(value);
+std::string value_text(const Node& value) {
+  return value.text() ? std::string(*value.text()) : value.json();
 }
 
-Statement load(element entry) {
+Statement load(const Node& entry) {
   Statement statement;
   const std::string pattern = knowledge::text_of(entry, "pattern");
   if (!pattern.empty()) {
@@ -39,11 +37,8 @@ Statement load(element entry) {
     statement.pattern = std::make_unique<re2::RE2>(pattern, quiet);
   }
   statement.people = knowledge::text_of(entry, "by") == "people";
-  simdjson::dom::object set;
-  if (entry.at_key("set").get(set) == simdjson::SUCCESS) {
-    for (const auto& one : set)
-      statement.set.emplace_back(std::string(one.key), value_text(one.value));
-  }
+  for (const auto& [setting, value] : entry["set"].members())
+    statement.set.emplace_back(std::string(setting), value_text(value));
   return statement;
 }
 
@@ -60,14 +55,11 @@ struct Literals {
   std::vector<Statement> statements;
 
   Literals() {
-    simdjson::dom::array entries;
-    if (knowledge::file("statements.yaml").get(entries) == simdjson::SUCCESS) {
-      for (element entry : entries) {
-        for (const std::string& piece : knowledge::texts_of(entry, "has")) {
-          filter.add(piece, k_statement | static_cast<std::uint32_t>(statements.size()));
-        }
-        statements.push_back(load(entry));
+    for (const Node& entry : knowledge::file("statements.yaml").items()) {
+      for (const std::string& piece : knowledge::texts_of(entry, "has")) {
+        filter.add(piece, k_statement | static_cast<std::uint32_t>(statements.size()));
       }
+      statements.push_back(load(entry));
     }
     const auto& frameworks = knowledge::frameworks();
     for (std::size_t i = 0; i < frameworks.size(); ++i) {

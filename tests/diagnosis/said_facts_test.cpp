@@ -50,7 +50,7 @@ TEST(SaidFacts, WeighOnlyWhereTheyStandOnWords) {
 TEST(SaidFacts, RulesParseAndNameDeclaredFacts) {
   const std::vector<std::string> declared = declared_facts();
   std::size_t count = 0;
-  for (const simdjson::dom::element entry :
+  for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
     const std::string fact = knowledge::text_of(entry, "fact");
     EXPECT_TRUE(is_declared(declared, fact)) << fact;
@@ -72,7 +72,7 @@ TEST(SaidFacts, WhatIsInOrderByNatureIsSaid) {
   facts.set(said("loss.nonfinite"));
   EXPECT_FALSE(why_normal(facts)) << "a NaN is never in order";
   const std::vector<std::string> declared = declared_facts();
-  for (const simdjson::dom::element entry :
+  for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
     const auto when = Condition::parse(knowledge::text_of(entry, "when"));
     ASSERT_TRUE(when);
@@ -131,7 +131,7 @@ TEST(SaidFacts, StepsAtTheBordersOfPassesAreNormal) {
 /// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.
 TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
   std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};
-  for (const simdjson::dom::element entry :
+  for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "conditions"))
     parts.push_back(knowledge::text_of(entry, "id"));
   const auto check = [&](const std::string& name, const std::string& where) {
