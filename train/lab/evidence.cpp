@@ -167,7 +167,7 @@ Result<void> copy_checkpoints(const std::string& from, const fs::path& to, bool 
 
 std::string yaml_of(const UserSettings& settings) {
   std::string text;
-  for (const auto& [key, value] : settings) text += key + ": " + value + "\n";
+  for (const auto& [key, value] : settings) text += fmt::format("{}: {}\n", key, value);
   return text;
 }
 

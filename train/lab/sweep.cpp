@@ -87,7 +87,7 @@ void work(const std::vector<Item>& items, std::size_t first, const SweepOptions&
     } else {
       line["failed"] = trial.error().text;
     }
-    file << line.dump() << std::endl;  // flushed: a worker may die in the next one
+    file << line.dump() << '\n' << std::flush;  // a worker may die in the next one
   }
 }
 
@@ -135,6 +135,7 @@ Result<Sweep> run_sweep(const SweepOptions& options) {
   const std::vector<Item> items = items_of(options);
   if (items.empty()) return fail(ErrorCode::bad_usage, "[lab] no fault matches " + options.only);
   std::vector<std::string> paths;
+  paths.reserve(static_cast<std::size_t>(options.jobs));
   for (int i = 0; i < options.jobs; ++i)
     paths.push_back(fmt::format("{}/worker-{}.jsonl", options.folder, i));
   bool good = true;

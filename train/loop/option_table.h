@@ -21,7 +21,7 @@ class OptionVisitor {
   virtual void visit(const char* name, double& value, const char* meaning) = 0;
   virtual void visit(const char* name, std::vector<std::string>& value, const char* meaning) = 0;
   /// The option visited last takes one of these words.
-  virtual void words(std::vector<std::string>) {}
+  virtual void words(const std::vector<std::string>&) {}
   /// The option visited last lies in this range.
   virtual void range(double, double) {}
   /// The option visited last has a second name.

@@ -46,7 +46,7 @@ class Declare final : public OptionVisitor {
   void visit(const char* name, std::vector<std::string>& value, const char* meaning) override {
     add(name, program_.option(flag(name), value, meaning).takes_commas());
   }
-  void words(std::vector<std::string> words) override { last_->one_of(words); }
+  void words(const std::vector<std::string>& words) override { last_->one_of(words); }
   void range(double least, double most) override {
     if (is_whole_) {
       last_->within(static_cast<std::int64_t>(least), static_cast<std::int64_t>(most));
@@ -296,7 +296,7 @@ Result<std::vector<std::string>> words_of_yaml(const std::string& path) {
                     fmt::format("[options] {}:{}: {} is a map; one value or a list is wanted", path,
                                 entry.first.Mark().line + 1, name));
       }
-      if (!text.empty()) words.push_back("--" + name + "=" + text);
+      if (!text.empty()) words.push_back(fmt::format("--{}={}", name, text));
     }
   } catch (const YAML::BadFile&) {
     return fail(ErrorCode::not_readable, "[options] " + path + ": cannot be read");
