@@ -44,6 +44,7 @@ class Grammar {
     const auto count = static_cast<std::size_t>(language.grammars * language.words);
     for (std::size_t i = 0; i < count; ++i) {
       std::vector<std::uint64_t> after;
+      after.reserve(static_cast<std::size_t>(language.followers));
       for (int k = 0; k < language.followers; ++k) after.push_back(random.below(words_.size()));
       followers_.push_back(std::move(after));
     }
@@ -74,6 +75,7 @@ std::vector<Example> sentences(const Language& language, int count, Stream strea
   const Grammar grammar(language);
   SplitMix random = random_of(language, stream);
   std::vector<Example> all;
+  all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) all.push_back(grammar.sentence(random));
   return all;
 }
