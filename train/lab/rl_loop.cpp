@@ -138,6 +138,7 @@ class GrpoLoop {
 
   std::vector<Problem> next_prompts() {
     std::vector<Problem> chosen;
+    chosen.reserve(static_cast<std::size_t>(config_.prompts));
     for (std::int64_t i = 0; i < config_.prompts; ++i)
       chosen.push_back(problems_[static_cast<std::size_t>(drawn_++) % problems_.size()]);
     return chosen;

@@ -37,6 +37,7 @@ DataPosition advance(DataPosition from, std::uint64_t steps, std::int64_t accumu
 
 std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
   std::vector<at::Tensor> tensors;
+  tensors.reserve(named.size());
   for (const NamedTensor& each : named) tensors.push_back(each.tensor);
   return tensors;
 }
