@@ -156,7 +156,8 @@ void FactDeriver::reward_at_top() {
   const Series* series = run_.primary(Role::reward);
   constexpr std::size_t k_least = 20;  // axolotl's training stability guide: patience of rewards
   if (series == nullptr || series->size() < k_least) return;
-  const auto early = finite_median(*series, 0, series->size() / 20 + 1);
+  // Few records: a policy that is paid for the wrong thing is there within a twentieth of its run.
+  const auto early = finite_median(*series, 0, std::max<std::size_t>(3, series->size() / 50));
   const auto late = finite_median(*series, series->size() * 3 / 4, series->size());
   if (!early || !late) return;
   // Of the way up, beside a highest value that noise has made; and a way that is no noise itself.
