@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "detectors/support.h"
@@ -18,8 +19,9 @@ namespace {
 // setback (docs/accuracy.md).
 constexpr double k_lost = 0.8;
 constexpr double k_recovered = 0.5;
-constexpr double k_was_low = 0.3;  // the records just before stood within this of the lowest
-constexpr double k_way = 0.3;      // of the first loss: a shorter way is not told from noise
+constexpr double k_was_low = 0.3;    // the records just before stood within this of the lowest
+constexpr double k_way = 0.5;        // of the first loss: less is lost at a warm restart
+constexpr double k_noise = 6;        // mean differences between neighbours: the rise is no noise
 constexpr std::uint64_t k_long = 3;  // records: fewer are a spike
 constexpr double k_share = 0.02;     // of the records so far, in long logs
 constexpr std::size_t k_before = 5;
@@ -32,15 +34,32 @@ const DetectorSpec& loss_setback_spec() {
       "A stretch of damaged data, or steps that were too large, undid what had been learned.",
       "loss 5.6, 3.1, 1.9, 5.7, 5.6, 5.6, 3.4, 2.5",
       {Role::loss},
-      {{"lost", k_lost, "fraction of the way down", 0.5, 1,
+      {{"noise", k_noise, "mean differences", 1, 100,
+        "of neighbouring records; of Gaussian noise about five standard deviations"},
+       {"lost", k_lost, "fraction of the way down", 0.5, 1,
         "near enough to the first loss to say that nothing is left"},
        {"recovered", k_recovered, "fraction of the way down", 0.1, 1,
         "a loss that stays higher has diverged (loss.divergence)"},
-       {"way", k_way, "fraction of the first loss", 0, 1, "a shorter way is not told from noise"},
+       {"way", k_way, "fraction of the first loss", 0, 1,
+        "a warm restart of the learning rate loses less"},
        {"long", static_cast<double>(k_long), "records", 1, 1000, "fewer are a spike"}},
       {"https://arxiv.org/abs/2204.02311"}};
   return spec;
 }
+
+/// Mean size of what is added.
+class MeanSize {
+ public:
+  void add(double value) {
+    ++count_;
+    mean_ += (std::abs(value) - mean_) / static_cast<double>(count_);
+  }
+  double mean() const { return mean_; }
+
+ private:
+  std::uint64_t count_ = 0;
+  double mean_ = 0;
+};
 
 class LossSetbackDetector final : public Detector {
  public:
@@ -57,6 +76,8 @@ class LossSetbackDetector final : public Detector {
       lowest_ = sample.value;
     }
     follow(sample);
+    if (!open_ && count_ > 1) noise_.add(sample.value - last_);
+    last_ = sample.value;
     before_[count_ % k_before] = sample.value;
   }
 
@@ -73,8 +94,7 @@ class LossSetbackDetector final : public Detector {
     symptom.measures["before"] = setback.before;
     symptom.measures["peak"] = setback.peak;
     symptom.measures["records"] = static_cast<double>(setback.records);
-    symptom.measures["share"] =
-        static_cast<double>(setback.records) / static_cast<double>(count_);
+    symptom.measures["share"] = static_cast<double>(setback.records) / static_cast<double>(count_);
     symptom.summary = fmt::format(
         "loss goes from {} back to {} at {} (it began at {}) and comes down again after {} records",
         show_number(setback.before), show_number(setback.peak),
@@ -94,6 +114,7 @@ class LossSetbackDetector final : public Detector {
 
   void begin_anew() {
     count_ = 0;
+    noise_ = {};
     open_.reset();
   }
 
@@ -109,11 +130,12 @@ class LossSetbackDetector final : public Detector {
       }
       return;
     }
-    lowest_ = std::min(lowest_, sample.value);
-    if (way < k_way * first_.value || count_ <= k_before) return;
-    if (sample.value < first_.value - (1 - k_lost) * way) return;
+    if (count_ <= k_before) return;
     const double level = level_before();
-    if (level > lowest_ + k_was_low * way) return;
+    lowest_ = std::min(lowest_, level);
+    if (way < k_way * first_.value || level > lowest_ + k_was_low * way) return;
+    const double back = first_.value - (1 - k_lost) * way;
+    if (sample.value < back || back - level < k_noise * noise_.mean()) return;
     open_ = Setback{sample, sample, level, sample.value, 1};
   }
 
@@ -133,7 +155,9 @@ class LossSetbackDetector final : public Detector {
   std::uint64_t count_ = 0;
   std::int64_t last_step_ = 0;
   Sample first_;
-  double lowest_ = 0;
+  double last_ = 0;
+  double lowest_ = 0;  ///< of the levels, not of single records
+  MeanSize noise_;     ///< differences between neighbours, outside of setbacks
   std::array<double, k_before> before_{};
   std::optional<Setback> open_;
   std::optional<Setback> longest_;

@@ -205,11 +205,20 @@ class PlateauDetector final : public Detector {
     return symptom;
   }
 
-  /// The flat end of the curve: the longest tail whose first and last thirds do not differ.
+  /// Level of the five blocks before `end`: one that strays by noise does not end a flat stretch.
+  static double level_before(const Curve& curve, std::size_t end) {
+    SortedWindow<5> window;
+    for (std::size_t i = end - std::min<std::size_t>(end, 5); i < end; ++i)
+      window.push(curve.smooth[i]);
+    return window.median();
+  }
+
+  /// The flat end of the curve: back to where it was above its last level by more than noise.
   static std::size_t flat_from(const Curve& curve) {
     const double band = std::max(0.01 * curve.last, 1.5 * curve.noise);
+    const auto flat = [&](double level) { return std::fabs(level - curve.last) <= band; };
     std::size_t from = curve.size - 1;
-    while (from > 0 && std::fabs(curve.smooth[from - 1] - curve.last) <= band) --from;
+    while (from > 0 && (flat(curve.smooth[from - 1]) || flat(level_before(curve, from)))) --from;
     return from;
   }
 

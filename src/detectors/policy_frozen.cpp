@@ -1,7 +1,7 @@
-/// A policy that gives one answer to each prompt, right for some and wrong for others: entropy below
-/// its healthy range, no spread of rewards inside the groups, and scores that differ from prompt to
-/// prompt. Nothing more is learnt, for every advantage is 0. A policy that has solved its prompts
-/// looks the same but for the last sign.
+/// A policy that gives one answer to each prompt, right for some and wrong for others: entropy
+/// below its healthy range, no spread of rewards inside the groups, and scores that differ from
+/// prompt to prompt. Nothing more is learnt, for every advantage is 0. A policy that has solved its
+/// prompts looks the same but for the last sign.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,8 @@ const DetectorSpec& policy_frozen_spec() {
       "policy.frozen",
       {"policy.frozen"},
       "The policy says one thing for each prompt, right or wrong",
-      "Without a spread inside the groups every advantage is 0: what it does wrong it goes on doing.",
+      "Without a spread inside the groups every advantage is 0: what it does wrong it goes on "
+      "doing.",
       "entropy 0.02, frac_reward_zero_std 0.94, rewards/correct/std 0.46",
       {Role::entropy, Role::frac_reward_zero_std, Role::reward_component,
        Role::reward_component_std},
@@ -49,8 +50,7 @@ class PolicyFrozenDetector final : public Detector {
     if (entropy == nullptr || alike == nullptr) return;
     if (records_++ == 0) first_ = sample_of(frame, *entropy);
     varied_ = varied_ || alike->value < k_varied;
-    const bool frozen =
-        entropy->value < k_entropy && alike->value >= k_alike && scores_vary(frame);
+    const bool frozen = entropy->value < k_entropy && alike->value >= k_alike && scores_vary(frame);
     if (frozen && row_ == 0) since_ = sample_of(frame, *entropy);
     row_ = frozen ? row_ + 1 : 0;
     last_ = sample_of(frame, *entropy);

@@ -180,6 +180,15 @@ void FactDeriver::reinforcement() {
   }
 }
 
+/// Settings that are a mistake whatever the curves say.
+void FactDeriver::mistakes() {
+  // The share to keep of older libraries (keep_prob), given as the share to drop.
+  constexpr double k_share_to_keep = 0.9;
+  const auto dropout = number("model.dropout");
+  if (dropout && *dropout >= k_share_to_keep && *dropout <= 1)
+    set("setting.mistake.dropout", true, "dropout " + show_number(*dropout), {"model.dropout"});
+}
+
 void derive_facts(const Run& run, FactTable& facts) { FactDeriver(run, facts).run(); }
 
 }  // namespace aplomb

@@ -23,10 +23,8 @@ SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms,
   for (const Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
   for (const Event& event : run.events) note("error." + event.kind, severity_of(run, event));
   add_said_severities(facts, worst);
-  // A mistake that a whole program shows is one whatever the curves say.
   for (const Fact& fact : facts.all()) {
-    if (fact.name.starts_with(k_code_mistake) && is_true(fact.value))
-      note(fact.name, Severity::warning);
+    if (is_mistake(fact.name) && is_true(fact.value)) note(fact.name, Severity::warning);
   }
   for (const char* derived : {"eval.gap_wide", "loss.chance_level", "lr.replaced"}) {
     const Fact* fact = facts.find(derived);

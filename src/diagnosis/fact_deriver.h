@@ -33,6 +33,7 @@ class FactDeriver {
     schedule();
     boxes();
     reinforcement();
+    mistakes();
   }
 
  private:
@@ -82,6 +83,7 @@ class FactDeriver {
   void boxes();
   void sampler_agreement();
   void reward_at_top();
+  void mistakes();
   void reinforcement();
   std::optional<double> lr_at(double step) const;
   void lr_path(double peak);

@@ -107,12 +107,13 @@ namespace {
 /// The cause accounts for something that the artifacts say or for a loss that does not fall, not
 /// only for settings that could do harm or a metric that is a little unusual.
 bool explains_what_matters(const RankedCause& cause) {
+  constexpr std::string_view k_explains = "explains ";
   constexpr std::string_view k_said = "explains error.";
-  const std::string mistake = "explains " + std::string(k_code_mistake);
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
     return std::string_view(reason.when).substr(0, k_said.size()) == k_said ||
-           reason.when.starts_with(mistake) || reason.when == "explains eval.gap_wide" ||
-           reason.when == "explains loss.chance_level" ||
+           (reason.when.starts_with(k_explains) &&
+            is_mistake(std::string_view(reason.when).substr(k_explains.size()))) ||
+           reason.when == "explains eval.gap_wide" || reason.when == "explains loss.chance_level" ||
            reason.when == "explains loss.never_learned" || reason.when == "explains loss.plateau" ||
            reason.when == "explains lr.replaced";
   });

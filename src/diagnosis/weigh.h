@@ -34,8 +34,11 @@ using SeverityOf = std::map<std::string, Severity, std::less<>>;
 
 /// `when` of the reason that stands on the words of the texts (diagnosis/word_facts.h).
 inline constexpr std::string_view k_words_reason = "words of the text";
-/// Facts of knowledge/code.yaml that are a mistake by themselves.
-inline constexpr std::string_view k_code_mistake = "code.mistake.";
+/// Facts of a whole program (knowledge/code.yaml) or of a setting that are a mistake by themselves,
+/// whatever the curves say: `code.mistake.no_zero_grad`, `setting.mistake.dropout`.
+inline bool is_mistake(std::string_view fact) {
+  return fact.starts_with("code.mistake.") || fact.starts_with("setting.mistake.");
+}
 
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities);
 

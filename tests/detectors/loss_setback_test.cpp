@@ -10,7 +10,8 @@ std::vector<double> with_setback(std::size_t size, std::size_t begin, std::size_
                                  std::uint64_t seed) {
   Draw draw(seed);
   auto loss = curve(
-      size, [](double i) { return power_law(i, 5.6, 1.9); }, [&] { return 0.05 * draw.normal(); });
+      size, [](double i) { return 1.9 + 3.7 * std::exp(-i / 15); },
+      [&] { return 0.05 * draw.normal(); });
   for (std::size_t i = begin; i < begin + length; ++i) loss[i] = 5.6 + 0.05 * draw.normal();
   return loss;
 }

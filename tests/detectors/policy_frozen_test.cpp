@@ -5,8 +5,8 @@
 namespace aplomb::testing {
 namespace {
 
-/// A policy whose entropy falls to `entropy`, with one score a group in `alike` of them, and a score
-/// of mean `right` over the prompts.
+/// A policy whose entropy falls to `entropy`, with one score a group in `alike` of them, and a
+/// score of mean `right` over the prompts.
 RunOf policy(double entropy, double alike, double right, double first_alike = 0.1) {
   RunOf run;
   for (int i = 0; i < 60; ++i) {
