@@ -70,6 +70,19 @@ TEST(WordBook, GivesProbabilitiesOverAnEvenChance) {
   EXPECT_NEAR(all, 1, 1e-9);
 }
 
+TEST(WordBook, AWordOfNoReportIsHeardAsItsNeighboursAre) {
+  const WordBook& book = WordBook::instance();
+  for (const char* word : {"uncle", "victim", "widget"}) EXPECT_TRUE(book.knows(word)) << word;
+  EXPECT_FALSE(book.knows("qzxvj"));
+  const std::string report =
+      "my run on eight cards does not go on any more, what can I do about it";
+  const double without = nats_of(report, "hang.rendezvous");
+  EXPECT_NE(nats_of(report + " widget", "hang.rendezvous"), without);
+  // Such words alone say where a text comes from, and not what it tells.
+  EXPECT_TRUE(
+      book.weigh({"uncle", "victim", "widget", "reddit", "parmi", "landet", "jeu"}).empty());
+}
+
 TEST(WordBook, AFactSpeaksBesideTheWords) {
   std::vector<std::string> features =
       word_features("my run on eight cards does not go on any more, what can I do about it");
