@@ -54,6 +54,8 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 VECTORS = 1.0  # what all vectors of a report count beside its words
 STEPS = 200  # until no ranking changes
 HEALTHY = "healthy"
+SOURCE = ["# Axes and directions are derived from the word vectors of wordllama (l2_supercat_256), Copyright (c) 2024 Lee Miller,",
+          "# under the MIT License: https://github.com/dleemiller/WordLlama"]
 
 
 def known_causes():
@@ -264,7 +266,7 @@ class Model:
         if words.vectors:
             axes, steps, kept = words.axes(weights)
             print(f"{len(steps)} words along {AXES} axes, which keep {kept:.3f} of the vectors' weights")
-            lines += ["# Ten-thousandths of a nat for each cause and step along the axis.", "axes:"]
+            lines += [*SOURCE, "# Ten-thousandths of a nat for each cause and step along the axis.", "axes:"]
             lines += ["- [" + ", ".join(str(round(10000 * float(x))) for x in axis) + "]" for axis in axes]
             lines += ["# Steps of a word along each axis, a letter of base64's alphabet each (A is -32, / is 31).",
                       "directions:"]
