@@ -24,6 +24,7 @@ int coordinate(char letter) {
 
 std::vector<double> numbers(const std::vector<Node>& list, std::size_t count) {
   std::vector<double> out;
+  out.reserve(std::max(count, list.size()));
   for (const Node& each : list) out.push_back(each.number().value_or(0));
   out.resize(count);
   return out;
