@@ -54,8 +54,8 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
 VECTORS = 1.0  # what all vectors of a report count beside its words
 STEPS = 200  # until no ranking changes
 HEALTHY = "healthy"
-SOURCE = ["# Axes and directions are derived from the word vectors of wordllama (l2_supercat_256), Copyright (c) 2024 Lee Miller,",
-          "# under the MIT License: https://github.com/dleemiller/WordLlama"]
+SOURCE = ["# Axes and directions are derived from the word vectors of wordllama (l2_supercat_256), Copyright (c) 2024",
+          "# Lee Miller, under the MIT License: https://github.com/dleemiller/WordLlama"]
 
 
 def known_causes():
