@@ -8,7 +8,7 @@ BINARY is build/dev/report_features (a target of its own): the program's own rea
 features. A feature is a stemmed word, a pair of neighbours, or a fact that holds (`@said.loss.nonfinite`), so what is
 learnt stands on what the program makes out as well as on the words themselves.
 
-The reports in the tree were written for this purpose, a dozen for every cause from as many points of view, by people
+The reports in the tree were written for this purpose, some forty for every cause from as many points of view, by people
 who had seen no case of any set that the program is scored on: {"cause": "family.slug" or "healthy", "text": ...}.
 --also takes folders of real cases (evidence/ and truth.json); of them only weights of features that three reports
 share are kept.
@@ -51,7 +51,7 @@ ACCEPTED = 0.5  # what all the other right answers count together
 LEAST_WEIGHT = 0.17  # below it a weight moves no ranking
 AXES = 64  # that the vectors' share of the weights is kept on
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
-VECTORS = 1.0  # what all vectors of a report count beside its words
+VECTORS = 1.0  # what all vectors of a report count beside its words; 2 was as good, 4 worse
 STEPS = 200  # until no ranking changes
 HEALTHY = "healthy"
 SOURCE = ["# Axes and directions are derived from the word vectors of wordllama (l2_supercat_256), Copyright (c) 2024",
