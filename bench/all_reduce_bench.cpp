@@ -14,14 +14,14 @@ int main(int argc, char** argv) {
   if (argc != 3) return 2;
   const std::int64_t elements = std::atoll(argv[1]) / 4;
   const int repeats = std::atoi(argv[2]);
-  const auto world = world_from([](const char* name) { return std::getenv(name); });
+  const auto world = train::dist::world_from([](const char* name) { return std::getenv(name); });
   if (!world) return 2;
-  const auto joined = Group::join(*world, {});
+  const auto joined = train::dist::Group::join(*world, {});
   if (!joined) {
     fmt::print(stderr, "{}\n", joined.error().text);
     return 2;
   }
-  Group& group = **joined;
+  train::dist::Group& group = **joined;
   const at::Tensor values = at::empty({elements}, at::kFloat);
   int status = 0;
   for (int i = 0; i < repeats; ++i) {

@@ -117,25 +117,26 @@ struct Outcome {
   bool at_end = false;
 };
 
-bool is_alarm(const Symptom& symptom) {
-  return symptom.severity > Severity::note && symptom.id != "loss.nonfinite";
+bool is_alarm(const detectors::Symptom& symptom) {
+  return symptom.severity > core::Severity::note && symptom.id != "loss.nonfinite";
 }
 
 Outcome judge(const std::vector<double>& values, std::int64_t not_before) {
-  RunContext context;
+  detectors::RunContext context;
   context.series_names = {"loss"};
-  DetectorBank bank(context);
+  detectors::DetectorBank bank(context);
   Outcome outcome;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Reading reading{Role::loss, 0, values[i], {}};
+    const detectors::Reading reading{record::Role::loss, 0, values[i], {}};
     const auto step = static_cast<std::int64_t>(i);
     bank.observe({step, 0, {&reading, 1}});
     if (outcome.first >= 0 || step < not_before) continue;
-    for (const Symptom& symptom : bank.so_far()) {
+    for (const detectors::Symptom& symptom : bank.so_far()) {
       if (is_alarm(symptom) && symptom.last_step >= not_before) outcome.first = step;
     }
   }
-  for (const Symptom& symptom : bank.finish()) outcome.at_end = outcome.at_end || is_alarm(symptom);
+  for (const detectors::Symptom& symptom : bank.finish())
+    outcome.at_end = outcome.at_end || is_alarm(symptom);
   return outcome;
 }
 
@@ -181,11 +182,11 @@ void blocks(std::size_t steps) {
       chain = chain * 0.999 + x;  // level, deviation, two sums: eight dependent steps
   });
   keep(chain);
-  SortedWindow<128> window;
-  RobustTrend trend;
-  BlockSummary summary;
-  TailWatch tail;
-  SpikeFinder finder(SpikeFinder::Scale::linear, 1.5);
+  core::SortedWindow<128> window;
+  core::RobustTrend trend;
+  core::BlockSummary summary;
+  core::TailWatch tail;
+  detectors::SpikeFinder finder(detectors::SpikeFinder::Scale::linear, 1.5);
   fmt::print("limit: chain of 8 dependent multiply-adds {:7.1f} ns\n", limit);
   fmt::print("SortedWindow<128> push + median           {:7.1f} ns\n",
              time_updates(values, [&](double x, std::size_t) {
@@ -208,19 +209,20 @@ void blocks(std::size_t steps) {
 
 /// One run of 64 series: every role once, the rest loss components and reward functions.
 void bank(std::size_t steps) {
-  std::vector<Role> roles;
-  for (unsigned i = 1; i < static_cast<unsigned>(Role::count_); ++i)
-    roles.push_back(static_cast<Role>(i));
+  std::vector<record::Role> roles;
+  for (unsigned i = 1; i < static_cast<unsigned>(record::Role::count_); ++i)
+    roles.push_back(static_cast<record::Role>(i));
   while (roles.size() < 64)
-    roles.push_back(roles.size() % 2 == 0 ? Role::loss_component : Role::reward_component);
-  RunContext context;
+    roles.push_back(roles.size() % 2 == 0 ? record::Role::loss_component
+                                          : record::Role::reward_component);
+  detectors::RunContext context;
   for (std::size_t i = 0; i < roles.size(); ++i)
     context.series_names.push_back(fmt::format("series{}", i));
   std::vector<std::vector<double>> values;
   for (std::size_t i = 0; i < roles.size(); ++i)
     values.push_back(draw(kinds()[i % kinds().size()], i, steps));
-  DetectorBank whole(context);
-  std::vector<Reading> readings(roles.size());
+  detectors::DetectorBank whole(context);
+  std::vector<detectors::Reading> readings(roles.size());
   std::vector<double> micros;
   for (std::size_t begin = 0; begin + 1000 <= steps; begin += 1000) {
     const double start = now();

@@ -121,30 +121,30 @@ int write_file(const std::string& format, const std::string& path, std::size_t m
   return out.good() ? 0 : 1;
 }
 
-Run read_file(const Reader& reader, const std::string& path) {
-  Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open(path, reader.spec().slug, 0);
-  const auto bytes = open_bytes(path);
+record::Run read_file(const sources::Reader& reader, const std::string& path) {
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open(path, reader.spec().slug, 0);
+  const auto bytes = input::open_bytes(path);
   if (bytes) reader.read(**bytes, build, source);
   return run;
 }
 
-const Reader* reader_of(const std::string& format) {
+const sources::Reader* reader_of(const std::string& format) {
   const std::string slug = format == "jsonl" ? "json-metrics"
                            : format == "csv" ? "csv-metrics"
                                              : format;
-  for (const auto& reader : readers()) {
+  for (const auto& reader : sources::readers()) {
     if (reader->spec().slug == slug) return reader.get();
   }
   return nullptr;
 }
 
 /// Whether what was read is what MadeRun wrote: counts, first and last samples, extremes.
-bool is_right(const Run& run) {
+bool is_right(const record::Run& run) {
   if (run.series.empty() || !run.defects.empty()) return false;
-  std::map<std::string, const Series*> by_name;
-  for (const Series& series : run.series) by_name[series.raw_name] = &series;
+  std::map<std::string, const record::Series*> by_name;
+  for (const record::Series& series : run.series) by_name[series.raw_name] = &series;
   const std::uint64_t records = run.series[0].count;
   std::vector<double> least(k_names.size(), INFINITY);
   std::vector<double> most(k_names.size(), -INFINITY);
@@ -161,16 +161,16 @@ bool is_right(const Run& run) {
     for (const std::string& name : {k_names[k], "train/" + k_names[k]}) {
       const auto found = by_name.find(name);
       if (found == by_name.end()) continue;
-      const Series& series = *found->second;
+      const record::Series& series = *found->second;
       right += series.count == records && series.min == least[k] && series.max == most[k] ? 1U : 0U;
     }
   }
   return right == k_names.size();
 }
 
-int check(const Run& run) {
+int check(const record::Run& run) {
   std::string out = "{";
-  for (const Series& series : run.series) {
+  for (const record::Series& series : run.series) {
     out += fmt::format("{}\"{}\": {{\"points\": {}, \"min\": {}, \"max\": {}}}",
                        out.size() > 1 ? ", " : "", series.raw_name, series.count, series.min,
                        series.max);
@@ -206,14 +206,14 @@ std::size_t read_through(const std::string& path, std::vector<char>& buffer) {
   return total;
 }
 
-int time_file(const Reader& reader, const std::string& path, int rounds) {
-  const Run warm = read_file(reader, path);
+int time_file(const sources::Reader& reader, const std::string& path, int rounds) {
+  const record::Run warm = read_file(reader, path);
   if (!is_right(warm)) {
     fmt::print(stderr, "[ingest_bench] the record differs from what was written: not timed\n");
     return 1;
   }
   std::uint64_t points = 0;
-  for (const Series& series : warm.series) points += series.count;
+  for (const record::Series& series : warm.series) points += series.count;
   std::vector<char> buffer(1U << 20U);
   const std::size_t bytes = read_through(path, buffer);
   std::vector<char> from(bytes, 'x');
@@ -244,7 +244,7 @@ int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
   if (words.size() == 4 && words[0] == "write")
     return write_file(words[1], words[2], std::stoul(words[3]));
-  const Reader* reader = words.size() >= 3 ? reader_of(words[1]) : nullptr;
+  const sources::Reader* reader = words.size() >= 3 ? reader_of(words[1]) : nullptr;
   if (reader != nullptr && words[0] == "check") return check(read_file(*reader, words[2]));
   if (reader != nullptr && words[0] == "time" && words.size() == 4)
     return time_file(*reader, words[2], std::stoi(words[3]));

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     begin = now_ns();
     for (int n = 0; n < k_records; ++n) {
       std::memcpy(slot + 16, &n, sizeof n);
-      sink ^= crc32c({slot, sizeof slot});
+      sink ^= core::crc32c({slot, sizeof slot});
       std::memcpy(ring.data() + static_cast<std::size_t>(n % 65536) * 128, slot, sizeof slot);
     }
     limit.push_back(ns_since(begin) / k_records);

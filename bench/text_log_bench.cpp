@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
+#include "log_text/lines.h"
 #include "sources/reader.h"
-#include "sources/text_log/lines.h"
 
 namespace aplomb {
-std::unique_ptr<Reader> make_text_log_reader();
+std::unique_ptr<sources::Reader> make_text_log_reader();
 namespace {
 
 /// Time on the processor, so that neighbours on a busy machine do not count.
@@ -98,13 +98,13 @@ std::string prose_lines(std::size_t bytes) {
 }
 
 std::uint64_t read_once(std::string_view text) {
-  Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open("log.txt", "text-log", text.size());
-  const auto bytes = bytes_of(text);
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("log.txt", "text-log", text.size());
+  const auto bytes = input::bytes_of(text);
   make_text_log_reader()->read(*bytes, build, source);
   std::uint64_t samples = 0;
-  for (const Series& series : run.series) samples += series.count;
+  for (const record::Series& series : run.series) samples += series.count;
   return samples;
 }
 
@@ -122,10 +122,10 @@ std::uint64_t find_newlines(std::string_view text) {
 }
 
 std::uint64_t split_once(std::string_view text) {
-  const auto bytes = bytes_of(text);
-  text_log::LineSplitter splitter(*bytes);
+  const auto bytes = input::bytes_of(text);
+  log_text::LineSplitter splitter(*bytes);
   std::uint64_t lines = 0;
-  for (text_log::Line line; splitter.next(line);) ++lines;
+  for (log_text::Line line; splitter.next(line);) ++lines;
   return lines;
 }
 
@@ -175,19 +175,19 @@ std::string peak_kibibytes() {
 }
 
 int read_file(const std::string& path) {
-  auto bytes = open_bytes(path);
+  auto bytes = input::open_bytes(path);
   if (!bytes) {
     fmt::print(stderr, "{}\n", bytes.error().text);
     return 2;
   }
   const double begin = cpu_seconds();
-  Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open(path, "text-log", 0);
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open(path, "text-log", 0);
   make_text_log_reader()->read(**bytes, build, source);
   const double seconds = cpu_seconds() - begin;
   std::uint64_t samples = 0;
-  for (const Series& series : run.series) samples += series.count;
+  for (const record::Series& series : run.series) samples += series.count;
   fmt::print("{:.6f} {} {}\n", seconds, samples, peak_kibibytes());
   return 0;
 }

@@ -25,15 +25,15 @@ namespace {
 
 using namespace aplomb::train;
 
-TokenBatch read_batch(const std::string& path) {
-  TokenBatch batch;
+train::text::TokenBatch read_batch(const std::string& path) {
+  train::text::TokenBatch batch;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line); ++batch.rows) {
     std::istringstream words(line);
     batch.columns = 0;
     for (std::int64_t id = 0; words >> id; ++batch.columns) {
       batch.ids.push_back(id);
-      batch.labels.push_back(batch.columns == 0 ? k_ignored : id);
+      batch.labels.push_back(batch.columns == 0 ? train::text::k_ignored : id);
       batch.positions.push_back(batch.columns);
       batch.segments.push_back(0);
     }
@@ -51,27 +51,28 @@ std::int64_t peak_bytes() {
 
 int main(int argc, char** argv) {
   if (argc != 6) return 2;
-  keep_freed_memory();
+  train::model::keep_freed_memory();
   const torch::Dtype dtype =
       std::string(argv[3]) == "bfloat16" ? torch::kBFloat16 : torch::kFloat32;
-  ModelOptions options;
+  train::model::ModelOptions options;
   options.base = dtype;
   options.compute = dtype;
-  options.attention = std::string(argv[4]) == "eager" ? Attention::eager : Attention::sdpa;
-  const auto model = load_model(argv[1], options);
-  if (!model || !load_adapter(**model, argv[2])) return 1;
+  options.attention = std::string(argv[4]) == "eager" ? train::model::Attention::eager
+                                                      : train::model::Attention::sdpa;
+  const auto model = train::model::load_model(argv[1], options);
+  if (!model || !train::model::load_adapter(**model, argv[2])) return 1;
   (*model)->train();
   std::vector<torch::Tensor> trained;
   for (const auto& [name, each] : (*model)->trainable_parameters()) trained.push_back(each);
   torch::optim::AdamW optimizer(trained, torch::optim::AdamWOptions(1e-3).weight_decay(0));
-  const TokenBatch batch = read_batch(argv[5]);
+  const train::text::TokenBatch batch = read_batch(argv[5]);
   std::cout << "ready" << std::endl;
   for (int steps = 0; std::cin >> steps;) {
     const auto begin = std::chrono::steady_clock::now();
     const std::clock_t processor_begin = std::clock();  // of all threads
     double loss = 0;
     for (int i = 0; i < steps; ++i) {
-      const LossSum sum = (*model)->loss(batch);
+      const train::model::LossSum sum = (*model)->loss(batch);
       optimizer.zero_grad();
       (sum.sum / static_cast<double>(sum.count)).backward();
       optimizer.step();

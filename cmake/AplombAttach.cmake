@@ -6,8 +6,8 @@ file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/attach_text.cpp" @ONLY CO
 "// Made by cmake/AplombAttach.cmake from python/aplomb/inject/sitecustomize.py.
 #include \"watch/attach.h\"
 
-namespace aplomb {
+namespace aplomb::watch {
 const std::string_view k_attach_text = R\"aplomb(@APLOMB_ATTACH_TEXT@)aplomb\";
-}  // namespace aplomb
+}  // namespace aplomb::watch
 ")
 target_sources(aplomb_watch PRIVATE "${PROJECT_BINARY_DIR}/generated/attach_text.cpp")

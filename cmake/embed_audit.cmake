@@ -1,5 +1,5 @@
 # FILES (Python sources) -> OUT: their texts as one array of C++.
-set(text "// Made by cmake/embed_audit.cmake from python/aplomb/audit/.\n#include \"preflight/audit_files.h\"\n\nnamespace aplomb {\n")
+set(text "// Made by cmake/embed_audit.cmake from python/aplomb/audit/.\n#include \"preflight/audit_files.h\"\n\nnamespace aplomb::preflight {\n")
 string(APPEND text "const AuditFile k_audit_files[] = {\n")
 set(count 0)
 foreach(path IN LISTS FILES)
@@ -8,5 +8,5 @@ foreach(path IN LISTS FILES)
   string(APPEND text "    {\"${name}\", R\"aplomb(${source})aplomb\"},\n")
   math(EXPR count "${count} + 1")
 endforeach()
-string(APPEND text "};\nconst std::size_t k_audit_file_count = ${count};\n}  // namespace aplomb\n")
+string(APPEND text "};\nconst std::size_t k_audit_file_count = ${count};\n}  // namespace aplomb::preflight\n")
 file(WRITE "${OUT}" "${text}")

@@ -26,11 +26,11 @@ string(APPEND base64 "${last}=")
 file(WRITE "${OUT}" "// Made from ${STYLE} and ${SCRIPT} by cmake/embed_page.cmake; edit those.
 #include \"report/page_assets.h\"
 
-namespace aplomb {
+namespace aplomb::report {
 
 const char* const k_page_style = R\"~~~~(${style})~~~~\";
 const char* const k_page_script = R\"~~~~(${script})~~~~\";
 const char* const k_page_script_sha256 = \"${base64}\";
 
-}  // namespace aplomb
+}  // namespace aplomb::report
 ")

@@ -33,21 +33,23 @@ std::string_view text(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-void read_through(const Tensor& original) {
-  Tensor tensor = original;
+void read_through(const tensors::Tensor& original) {
+  tensors::Tensor tensor = original;
   tensor.mapped = false;                       // the fuzzer's bytes are no file mapping
   constexpr std::uint64_t k_most = 1U << 20U;  // a stride of 0 may stand for any number of elements
-  if (tensor.count <= k_most) scan_tensor(tensor);
+  if (tensor.count <= k_most) tensors::scan_tensor(tensor);
 }
 
 void read_as_torch(Bytes bytes) {
-  const auto file = read_torch(bytes, nullptr, "fuzz");
+  const auto file = checkpoint::read_torch(bytes, nullptr, "fuzz");
   if (!file) return;
-  for (const Tensor& tensor : file->tensors) read_through(tensor);
-  visit_tensors(file->document, file->document.root, [](const std::string&, std::size_t) {});
-  const auto state = read_optimizers(*file, find_optimizers(file->document));
+  for (const tensors::Tensor& tensor : file->tensors) read_through(tensor);
+  checkpoint::visit_tensors(file->document, file->document.root,
+                            [](const std::string&, std::size_t) {});
+  const auto state =
+      checkpoint::read_optimizers(*file, checkpoint::find_optimizers(file->document));
   if (!state) return;
-  for (const Tensor& tensor : state->tensors) read_through(tensor);
+  for (const tensors::Tensor& tensor : state->tensors) read_through(tensor);
 }
 
 std::string folder_of_process() {
@@ -68,26 +70,26 @@ void read_folder(Bytes bytes, const std::vector<std::string>& names) {
     bytes = bytes.subspan(piece.size());
     std::ofstream(folder / name, std::ios::binary) << text(piece);
   }
-  const auto checkpoint = open_checkpoint(folder.string());
+  const auto checkpoint = checkpoint::open_checkpoint(folder.string());
   if (!checkpoint) return;
-  for (const Tensor& tensor : checkpoint->tensors) read_through(tensor);
+  for (const tensors::Tensor& tensor : checkpoint->tensors) read_through(tensor);
   if (!checkpoint->optimizer) return;
-  for (const Tensor& tensor : checkpoint->optimizer->tensors) read_through(tensor);
+  for (const tensors::Tensor& tensor : checkpoint->optimizer->tensors) read_through(tensor);
 }
 
 [[maybe_unused]] void safetensors(Bytes bytes) {
-  if (const auto file = read_safetensors(bytes, nullptr, "fuzz")) {
-    for (const Tensor& tensor : file->tensors) read_through(tensor);
+  if (const auto file = checkpoint::read_safetensors(bytes, nullptr, "fuzz")) {
+    for (const tensors::Tensor& tensor : file->tensors) read_through(tensor);
   }
-  if (bytes.size() < 4096) (void)read_shard_index(text(bytes), "fuzz");
+  if (bytes.size() < 4096) (void)checkpoint::read_shard_index(text(bytes), "fuzz");
 }
 
 [[maybe_unused]] void torch_zip(Bytes bytes) { read_as_torch(bytes); }
 [[maybe_unused]] void torch_pickle(Bytes bytes) { read_as_torch(bytes); }
 
 [[maybe_unused]] void gguf(Bytes bytes) {
-  if (const auto file = read_gguf(bytes, nullptr, "fuzz")) {
-    for (const Tensor& tensor : file->tensors) read_through(tensor);
+  if (const auto file = checkpoint::read_gguf(bytes, nullptr, "fuzz")) {
+    for (const tensors::Tensor& tensor : file->tensors) read_through(tensor);
   }
 }
 

@@ -92,7 +92,7 @@ void write_step_record(const fs::path& out) {
 }
 
 void write_text(const fs::path& out, const fs::path& examples) {
-  for (const auto& reader : readers()) {
+  for (const auto& reader : sources::readers()) {
     write(out / reader->spec().slug, "example", k_as_it_is + reader->spec().example);
   }
   for (const auto& entry : fs::recursive_directory_iterator(examples)) {
@@ -102,7 +102,7 @@ void write_text(const fs::path& out, const fs::path& examples) {
     bytes.resize(std::min(bytes.size(), k_most_bytes));
     std::string name = fs::relative(entry.path(), examples).string();
     std::replace(name.begin(), name.end(), '/', '_');
-    for (const auto& reader : readers()) {
+    for (const auto& reader : sources::readers()) {
       if (reader->sniff({name, bytes, bytes.size()}) > 0)
         write(out / reader->spec().slug, name, k_as_it_is + bytes);
     }

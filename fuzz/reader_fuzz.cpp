@@ -66,8 +66,8 @@ std::string framed(std::string_view slug, std::string_view bytes) {
   return std::string(bytes);
 }
 
-const Reader& the_reader() {
-  for (const auto& reader : readers()) {
+const sources::Reader& the_reader() {
+  for (const auto& reader : sources::readers()) {
     if (reader->spec().slug == APLOMB_FUZZ_SLUG) return *reader;
   }
   std::abort();  // the build names a reader that the roster does not hold
@@ -76,21 +76,21 @@ const Reader& the_reader() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const Reader& reader = the_reader();
+  static const sources::Reader& reader = the_reader();
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
   const bool in_frames = (data[0] & 1U) != 0;
   const std::size_t part = std::size_t{1} << ((data[0] >> 1U) % 13U);
   const std::string file = in_frames ? framed(reader.spec().slug, input) : std::string(input);
   const std::string path = "run/metrics/" + reader.spec().slug;
-  reader.sniff({path, std::string_view(file).substr(0, Sniff::k_head_bytes), file.size()});
-  Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open(path, reader.spec().slug, file.size());
-  const auto bytes = bytes_of(file, part);
+  reader.sniff({path, std::string_view(file).substr(0, sources::Sniff::k_head_bytes), file.size()});
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open(path, reader.spec().slug, file.size());
+  const auto bytes = input::bytes_of(file, part);
   reader.read(*bytes, build, source);
   // Text that readers put into the record reaches terminals and JSON: it must be bounded.
-  for (const Defect& defect : run.defects) {
+  for (const record::Defect& defect : run.defects) {
     if (defect.text.size() > 4096) std::abort();
   }
   return 0;

@@ -12,10 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t end = input.find('\0');
   const std::string_view text = end == std::string_view::npos ? "a b" : input.substr(end + 1);
-  auto tokenizer = aplomb::train::Tokenizer::parse(input.substr(0, end), "fuzz");
+  auto tokenizer = aplomb::train::text::Tokenizer::parse(input.substr(0, end), "fuzz");
   if (!tokenizer) return 0;
   (void)tokenizer->add_special_token("<|pad|>");
-  aplomb::train::Encoder encoder(*tokenizer);
+  aplomb::train::text::Encoder encoder(*tokenizer);
   std::vector<std::int32_t> ids;
   for (const bool special : {true, false}) {  // the second time through the cache of words
     ids.clear();

@@ -13,14 +13,14 @@
 #include "detectors/detector.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/word_facts.h"
-#include "sources/collect.h"
+#include "discovery/collect.h"
 
 int main() {
   for (std::string path; std::getline(std::cin, path);) {
     nlohmann::json features = nlohmann::json::array();
-    for (const aplomb::Run& run : aplomb::collect({path}, {})) {
-      const aplomb::FactTable facts = aplomb::gather_facts(run, aplomb::detect(run));
-      for (std::string& feature : aplomb::report_features(run, facts))
+    for (const aplomb::record::Run& run : aplomb::discovery::collect({path}, {})) {
+      const aplomb::diagnosis::FactTable facts = aplomb::diagnosis::gather_facts(run, aplomb::detectors::detect(run));
+      for (std::string& feature : aplomb::diagnosis::report_features(run, facts))
         features.push_back(std::move(feature));
     }
     const nlohmann::json report{{"path", path}, {"features", std::move(features)}};

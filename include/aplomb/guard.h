@@ -29,6 +29,10 @@
 
 namespace aplomb {
 
+namespace guard {
+class GuardCore;
+}  // namespace guard
+
 /// Strongest last: where two policies disagree the stronger one wins.
 enum class GuardAction : std::uint8_t {
   proceed,   ///< take the step
@@ -139,7 +143,7 @@ class Guard {
   bool load(std::string_view state) noexcept;
 
  private:
-  std::unique_ptr<class GuardCore> core_;
+  std::unique_ptr<guard::GuardCore> core_;
 };
 
 }  // namespace aplomb

@@ -21,11 +21,11 @@ namespace {
 
 using namespace aplomb;
 
-ScalarType type_of(std::string_view dtype) {
-  if (dtype == "float32") return ScalarType::f32;
-  if (dtype == "bfloat16") return ScalarType::bf16;
-  if (dtype == "float16") return ScalarType::f16;
-  if (dtype == "float64") return ScalarType::f64;
+scan::ScalarType type_of(std::string_view dtype) {
+  if (dtype == "float32") return scan::ScalarType::f32;
+  if (dtype == "bfloat16") return scan::ScalarType::bf16;
+  if (dtype == "float16") return scan::ScalarType::f16;
+  if (dtype == "float64") return scan::ScalarType::f64;
   throw std::invalid_argument("[aplomb] gradients of dtype " + std::string(dtype) +
                               " are not known; float64, float32, float16 and bfloat16 are");
 }
@@ -40,15 +40,15 @@ std::vector<std::pair<std::uint64_t, double>> measure(const std::vector<std::uin
   const std::size_t size = address.size();
   if (count.size() != size || dtype.size() != size || group.size() != size)
     throw std::invalid_argument("[aplomb] measure: lists of different lengths");
-  std::vector<TensorView> views(size);
-  std::vector<TensorStats> stats(size);
+  std::vector<scan::TensorView> views(size);
+  std::vector<scan::TensorStats> stats(size);
   for (std::size_t i = 0; i < size; ++i) {
     if (group[i] >= groups) throw std::invalid_argument("[aplomb] measure: no such group");
     views[i] = {reinterpret_cast<const void*>(address[i]), count[i], type_of(dtype[i])};
   }
   {
     const nb::gil_scoped_release release;
-    scan_many(views, stats, threads);
+    scan::scan_many(views, stats, threads);
   }
   std::vector<std::pair<std::uint64_t, double>> out(groups, {0, 0.0});
   for (std::size_t i = 0; i < size; ++i) {
@@ -85,7 +85,7 @@ void bind_guard(nb::module_& module) {
       .def_rw("rollback_retries", &GuardOptions::rollback_retries)
       .def_rw("most_skips_in_a_row", &GuardOptions::most_skips_in_a_row);
   nb::class_<GuardVerdict>(module, "Verdict", "What the guard decided about one step.")
-      .def_prop_ro("action", [](const GuardVerdict& v) { return name(v.action); })
+      .def_prop_ro("action", [](const GuardVerdict& v) { return scan::name(v.action); })
       .def_prop_ro("takes_step", &GuardVerdict::takes_step)
       .def_ro("scale", &GuardVerdict::scale)
       .def_prop_ro("group_scales",
@@ -101,7 +101,7 @@ void bind_guard(nb::module_& module) {
       .def_prop_ro("policy", [](const GuardVerdict& v) { return v.policy; })
       .def_prop_ro("reason", [](const GuardVerdict& v) { return std::string(v.reason()); })
       .def("__repr__", [](const GuardVerdict& v) {
-        std::string text = "<Verdict " + std::string(name(v.action));
+        std::string text = "<Verdict " + std::string(scan::name(v.action));
         if (!v.reason().empty()) text.append(": ").append(v.reason());
         return text + ">";
       });
@@ -133,7 +133,7 @@ void bind_guard(nb::module_& module) {
 GuardAction action_named(std::string_view word) {
   for (const GuardAction each : {GuardAction::proceed, GuardAction::clip, GuardAction::skip,
                                  GuardAction::rollback, GuardAction::halt}) {
-    if (name(each) == word) return each;
+    if (scan::name(each) == word) return each;
   }
   throw std::invalid_argument("[aplomb] no action is called " + std::string(word));
 }

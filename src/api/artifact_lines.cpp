@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sources/byte_stream.h"
+#include "input/byte_stream.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 bool is_packed(std::string_view path) { return path.ends_with(".gz") || path.ends_with(".zst"); }
@@ -25,7 +25,7 @@ std::string plain_window(const std::string& path, std::uint64_t begin, std::size
 
 std::string unpack_head(const std::string& path, std::size_t most) {
   std::string head;
-  auto bytes = open_bytes(path);
+  auto bytes = input::open_bytes(path);
   if (!bytes) return head;
   for (std::string_view part; head.size() < most && !(part = (*bytes)->next()).empty();) {
     head += part;
@@ -44,7 +44,7 @@ std::string ArtifactLines::window(const std::string& path, std::uint64_t begin, 
   return begin < unpacked_.size() ? unpacked_.substr(begin, size) : std::string();
 }
 
-std::string ArtifactLines::line_at(const Source& source, const Origin& origin) {
+std::string ArtifactLines::line_at(const record::Source& source, const record::Origin& origin) {
   const std::uint64_t begin = origin.offset > k_before ? origin.offset - k_before : 0;
   const std::string block = window(source.path, begin, k_before + k_after);
   const auto place = static_cast<std::size_t>(origin.offset - begin);
@@ -56,4 +56,4 @@ std::string ArtifactLines::line_at(const Source& source, const Origin& origin) {
   return block.substr(from, end - from);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -5,7 +5,7 @@
 
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::api {
 
 /// Reads as little as it can: one block around the byte of a plain file; of a compressed one its
 /// first k_most_unpacked bytes, once. Never fails: what cannot be read back is empty. Not
@@ -18,7 +18,7 @@ class ArtifactLines {
 
   /// The line on which `origin` lies: at most k_before + k_after bytes around it. Empty for binary
   /// artifacts.
-  std::string line_at(const Source& source, const Origin& origin);
+  std::string line_at(const record::Source& source, const record::Origin& origin);
 
  private:
   std::string window(const std::string& path, std::uint64_t begin, std::size_t size);
@@ -26,4 +26,4 @@ class ArtifactLines {
   std::string unpacked_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::api

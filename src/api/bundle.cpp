@@ -12,10 +12,10 @@
 #include <set>
 
 #include "core/text.h"
+#include "input/byte_stream.h"
 #include "report/renderer.h"
-#include "sources/byte_stream.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 constexpr std::size_t k_head_lines = 60;
@@ -29,25 +29,25 @@ struct Range {
 };
 
 /// Which lines of a source to keep: sorted, not overlapping; the tail is added while reading.
-std::vector<Range> wanted_lines(const DiagnosedRun& each, SourceId source,
+std::vector<Range> wanted_lines(const report::DiagnosedRun& each, record::SourceId source,
                                 const BundleOptions& options) {
   std::vector<Range> ranges = {{1, k_head_lines}};
-  const Series* loss = each.run.primary(Role::loss);
+  const record::Series* loss = each.run.primary(record::Role::loss);
   if (loss != nullptr && loss->source == source && !loss->line.empty()) {
     const std::size_t last = std::min(options.first_steps, loss->line.size()) - 1;
     const std::uint64_t from = loss->line.front();
     ranges.push_back({from, std::min(loss->line[last], from + k_first_steps_lines)});
   }
-  const auto keep_around = [&](const Origin& origin) {
+  const auto keep_around = [&](const record::Origin& origin) {
     if (origin.source != source || origin.line == 0) return;
     const std::uint64_t before = std::min<std::uint64_t>(options.around, origin.line - 1);
     ranges.push_back({origin.line - before, origin.line + options.around});
   };
-  for (const Symptom& symptom : each.symptoms) {
-    for (const Origin& origin : symptom.evidence) keep_around(origin);
+  for (const detectors::Symptom& symptom : each.symptoms) {
+    for (const record::Origin& origin : symptom.evidence) keep_around(origin);
   }
-  for (const Event& event : each.run.events) {
-    if (event.severity != Severity::note) keep_around(event.origin);
+  for (const record::Event& event : each.run.events) {
+    if (event.severity != core::Severity::note) keep_around(event.origin);
   }
   std::sort(ranges.begin(), ranges.end(),
             [](const Range& a, const Range& b) { return a.first < b.first; });
@@ -73,7 +73,7 @@ class Excerpt {
     ++number_;
     while (next_ < ranges_.size() && number_ > ranges_[next_].last) ++next_;
     const bool inside = next_ < ranges_.size() && number_ >= ranges_[next_].first;
-    std::string cut = shorten(text.substr(0, k_line_bytes), k_line_bytes);
+    std::string cut = core::shorten(text.substr(0, k_line_bytes), k_line_bytes);
     if (inside && kept_.size() < most_bytes_) {
       keep(number_, cut);
       return;
@@ -110,7 +110,7 @@ class Excerpt {
   std::deque<std::pair<std::uint64_t, std::string>> tail_;
 };
 
-void read_lines(ByteStream& bytes, Excerpt& excerpt) {
+void read_lines(input::ByteStream& bytes, Excerpt& excerpt) {
   std::string carried;  // a line that goes on in the next part, cut at k_line_bytes
   for (std::string_view part; !(part = bytes.next()).empty();) {
     while (!part.empty()) {
@@ -130,35 +130,36 @@ void read_lines(ByteStream& bytes, Excerpt& excerpt) {
 bool is_binary(std::string_view bytes) { return bytes.find('\0') != std::string_view::npos; }
 
 /// The entry for one artifact; no name where there is nothing to give.
-BundleEntry entry_of(const DiagnosedRun& each, SourceId id, const BundleOptions& options,
-                     Redactor& redact) {
-  const Source& source = each.run.sources[id];
+BundleEntry entry_of(const report::DiagnosedRun& each, record::SourceId id,
+                     const BundleOptions& options, report::Redactor& redact) {
+  const record::Source& source = each.run.sources[id];
   BundleEntry entry;
   if (source.kind == "unknown" || source.kind == "checkpoint") return entry;
-  auto opened = open_bytes(source.path);
+  auto opened = input::open_bytes(source.path);
   if (!opened) return entry;
   if (source.bytes <= options.whole_file_bytes) {
-    auto whole = read_all(**opened, options.whole_file_bytes * 16);
+    auto whole = input::read_all(**opened, options.whole_file_bytes * 16);
     if (!whole || is_binary(*whole)) return entry;
-    entry.bytes = redact(sanitize_lines(*whole));
+    entry.bytes = redact(core::sanitize_lines(*whole));
     entry.what = "whole";
   } else {
     if (source.kind != "text-log") return entry;
     Excerpt excerpt(wanted_lines(each, id, options), options.most_bytes);
     read_lines(**opened, excerpt);
-    entry.bytes = redact(sanitize_lines(excerpt.finish()));
+    entry.bytes = redact(core::sanitize_lines(excerpt.finish()));
     entry.what = excerpt.what();
   }
   entry.name = redact(std::filesystem::path(source.path).lexically_normal().filename().string());
   return entry;
 }
 
-std::string settings_text(const std::vector<DiagnosedRun>& runs) {
+std::string settings_text(const std::vector<report::DiagnosedRun>& runs) {
   std::string text;
-  for (const DiagnosedRun& each : runs) {
+  for (const report::DiagnosedRun& each : runs) {
     text += fmt::format("# {}\n", each.run.name);
-    for (const Setting& setting : each.run.settings) {
-      text += fmt::format("{} = {}    # {}\n", setting.name, show(setting.value), setting.raw_key);
+    for (const record::Setting& setting : each.run.settings) {
+      text += fmt::format("{} = {}    # {}\n", setting.name, core::show(setting.value),
+                          setting.raw_key);
     }
   }
   return text;
@@ -180,40 +181,40 @@ struct ArchiveCloser {
 
 }  // namespace
 
-Bundle make_bundle(const std::vector<DiagnosedRun>& runs, const Report& report,
+Bundle make_bundle(const std::vector<report::DiagnosedRun>& runs, const Report& report,
                    const BundleOptions& options) {
   Bundle bundle;
-  Redactor redact(options.names);
+  report::Redactor redact(options.names);
   std::set<std::string> used;
   const auto add = [&](BundleEntry entry) {
     if (entry.name.empty()) return;
     entry.name = "aplomb-bundle/" + unique_name(used, entry.name);
     bundle.entries.push_back(std::move(entry));
   };
-  const RenderOptions plain;
+  const report::RenderOptions plain;
   for (const auto& [slug, name] :
        {std::pair("terminal", "report.txt"), std::pair("json", "report.json")}) {
-    const Renderer* renderer = find_renderer(slug);
+    const report::Renderer* renderer = report::find_renderer(slug);
     if (renderer != nullptr) add({name, redact(renderer->render(report, plain)), "the report"});
   }
   add({"settings.txt", redact(settings_text(runs)), "settings and versions that were read"});
-  for (const DiagnosedRun& each : runs) {
-    for (SourceId id = 0; id < each.run.sources.size(); ++id)
+  for (const report::DiagnosedRun& each : runs) {
+    for (record::SourceId id = 0; id < each.run.sources.size(); ++id)
       add(entry_of(each, id, options, redact));
   }
   bundle.redacted = redact.counts();
   return bundle;
 }
 
-Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path) {
+core::Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path) {
   const std::string temporary = path + ".part";
   const std::unique_ptr<archive, ArchiveCloser> out(archive_write_new());
-  const auto give_up = [&]() -> Result<std::uint64_t> {
+  const auto give_up = [&]() -> core::Result<std::uint64_t> {
     const char* reason = archive_error_string(out.get());
     std::remove(temporary.c_str());
-    return fail(ErrorCode::not_writable,
-                fmt::format("[bundle] {} cannot be written: {}; choose another place with -o", path,
-                            reason != nullptr ? reason : "unknown reason"));
+    return core::fail(core::ErrorCode::not_writable,
+                      fmt::format("[bundle] {} cannot be written: {}; choose another place with -o",
+                                  path, reason != nullptr ? reason : "unknown reason"));
   };
   archive_write_add_filter_gzip(out.get());
   archive_write_set_format_pax_restricted(out.get());
@@ -235,9 +236,10 @@ Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path
   std::filesystem::rename(temporary, path, error);
   if (error) {
     std::remove(temporary.c_str());
-    return fail(ErrorCode::not_writable, fmt::format("[bundle] {}: {}", path, error.message()));
+    return core::fail(core::ErrorCode::not_writable,
+                      fmt::format("[bundle] {}: {}", path, error.message()));
   }
   return std::filesystem::file_size(path, error);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::api

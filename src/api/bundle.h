@@ -12,7 +12,7 @@
 #include "report/build.h"
 #include "report/redact.h"
 
-namespace aplomb {
+namespace aplomb::api {
 
 struct BundleEntry {
   std::string name;   ///< path inside the archive
@@ -32,14 +32,14 @@ struct BundleOptions {
   std::size_t most_bytes = std::size_t{256} * 1024;  ///< of one log's excerpt
   std::size_t whole_file_bytes =
       std::size_t{64} * 1024;  ///< configuration files up to this size go in whole
-  RedactNames names;
+  report::RedactNames names;
 };
 
-Bundle make_bundle(const std::vector<DiagnosedRun>& runs, const Report& report,
+Bundle make_bundle(const std::vector<report::DiagnosedRun>& runs, const Report& report,
                    const BundleOptions& options);
 
 /// Writes a .tar.gz (through a temporary name: a full disk leaves nothing half-written at `path`).
 /// Errors: not_writable, with the system's reason.
-Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path);
+core::Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path);
 
-}  // namespace aplomb
+}  // namespace aplomb::api

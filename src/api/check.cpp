@@ -15,24 +15,24 @@ namespace aplomb {
 namespace {
 
 /// What of the configuration the data is held against: the first run's that says it.
-double setting_of(const std::vector<Run>& runs, std::string_view name) {
-  for (const Run& each : runs) {
-    const Setting* setting = each.setting(name);
-    const double* value = setting == nullptr ? nullptr : as_number(setting->value);
+double setting_of(const std::vector<record::Run>& runs, std::string_view name) {
+  for (const record::Run& each : runs) {
+    const record::Setting* setting = each.setting(name);
+    const double* value = setting == nullptr ? nullptr : core::as_number(setting->value);
     if (value != nullptr && *value > 0) return *value;
   }
   return 0;
 }
 
-DataCheck data_of(const std::vector<std::string>& paths, const std::vector<Run>& runs,
-                  const CheckOptions& options) {
+preflight::DataCheck data_of(const std::vector<std::string>& paths,
+                             const std::vector<record::Run>& runs, const CheckOptions& options) {
   const double micro = setting_of(runs, "batch.micro");
   std::uint64_t all = 0;
   for (const std::string& path : paths) {
     std::error_code no_throw;
     all += std::filesystem::file_size(path, no_throw);
   }
-  DataOptions how;
+  preflight::DataOptions how;
   how.limits = {setting_of(runs, "model.vocab_size"), setting_of(runs, "data.max_length"),
                 setting_of(runs, "data.class_count")};
   if (micro >= 1) how.micro = static_cast<std::uint64_t>(micro);
@@ -40,19 +40,20 @@ DataCheck data_of(const std::vector<std::string>& paths, const std::vector<Run>&
   how.progress = [&](std::uint64_t done) {
     if (options.progress) options.progress(done, all);
   };
-  return check_data(paths, how);
+  return preflight::check_data(paths, how);
 }
 
 /// The rows that were read are the run's samples, where its configuration does not say how many.
-void count_samples(std::uint64_t rows, Run& run) {
+void count_samples(std::uint64_t rows, record::Run& run) {
   if (rows == 0 || run.setting("data.samples") != nullptr) return;
-  const auto nowhere = static_cast<SourceId>(run.sources.size());
+  const auto nowhere = static_cast<record::SourceId>(run.sources.size());
   run.settings.push_back(
       {"data.samples", static_cast<double>(rows), "rows of the data", {}, {nowhere, 0, 0}});
 }
 
 /// Whether there is a data set or a program about which something can be said.
-bool anything_read(const CheckInputs& inputs, const DataCheck& data, const CodeAudit& audit) {
+bool anything_read(const api::CheckInputs& inputs, const preflight::DataCheck& data,
+                   const preflight::CodeAudit& audit) {
   return audit.troubles.size() < inputs.programs.size() ||
          std::any_of(
              data.inputs.begin(), data.inputs.end(),
@@ -75,26 +76,27 @@ ReportInput& input_of(Report& report, const std::string& path, const char* kind)
 }  // namespace
 
 Report check(const std::vector<std::string>& paths, const CheckOptions& options) {
-  CheckInputs inputs = sort_inputs(paths);
-  std::vector<Run> configured = configured_runs(inputs, options);
-  DataCheck data = data_of(inputs.data, configured, options);
-  std::vector<CheckedRun> runs;
-  for (Run& run : configured) {
+  api::CheckInputs inputs = api::sort_inputs(paths);
+  std::vector<record::Run> configured = api::configured_runs(inputs, options);
+  preflight::DataCheck data = data_of(inputs.data, configured, options);
+  std::vector<preflight::CheckedRun> runs;
+  for (record::Run& run : configured) {
     count_samples(data.training_rows, run);
-    std::vector<Finding> findings = judge_settings(run);
+    std::vector<preflight::Finding> findings = preflight::judge_settings(run);
     runs.push_back({std::move(run), std::move(findings)});
   }
-  CodeAudit audit = audit_programs(inputs.programs, options.python);
+  preflight::CodeAudit audit = preflight::audit_programs(inputs.programs, options.python);
   std::vector<ReportFinding> others = std::move(data.findings);
   std::move(audit.findings.begin(), audit.findings.end(), std::back_inserter(others));
-  ArtifactLines lines;
-  Report report = check_report(runs, std::move(others), anything_read(inputs, data, audit),
-                               [&lines](const Source& source, const Origin& origin) {
-                                 return lines.line_at(source, origin);
-                               });
+  api::ArtifactLines lines;
+  Report report =
+      preflight::check_report(runs, std::move(others), anything_read(inputs, data, audit),
+                              [&lines](const record::Source& source, const record::Origin& origin) {
+                                return lines.line_at(source, origin);
+                              });
   for (ReportInput& input : data.inputs) report.inputs.push_back(std::move(input));
   for (const std::string& path : inputs.programs) input_of(report, path, "python-program");
-  for (const CodeAudit::Trouble& each : audit.troubles)
+  for (const preflight::CodeAudit::Trouble& each : audit.troubles)
     input_of(report, each.path, "python-program").warnings.push_back(each.text);
   return report;
 }

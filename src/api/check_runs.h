@@ -8,7 +8,7 @@
 
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::api {
 
 /// The files behind the user's paths, by what is done with them.
 struct CheckInputs {
@@ -20,6 +20,6 @@ struct CheckInputs {
 
 CheckInputs sort_inputs(const std::vector<std::string>& paths);
 
-std::vector<Run> configured_runs(const CheckInputs& inputs, const CheckOptions& options);
+std::vector<record::Run> configured_runs(const CheckInputs& inputs, const CheckOptions& options);
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 constexpr const char* k_event = "tensor";
@@ -15,18 +15,18 @@ constexpr std::size_t k_most_shown = 8;  // tensors named for one symptom
 
 double count(std::size_t number) { return static_cast<double>(number); }
 
-std::string describe(const Tensor& tensor) {
+std::string describe(const tensors::Tensor& tensor) {
   return fmt::format("{} {} {}", tensor.name, tensor.type == nullptr ? "?" : tensor.type->name,
-                     show_shape(tensor.shape));
+                     tensors::show_shape(tensor.shape));
 }
 
-std::string percent(double share) { return show_number(100 * share, 3) + " %"; }
+std::string percent(double share) { return core::show_number(100 * share, 3) + " %"; }
 
 /// `all 5 norm weights, 1 of 3 biases`.
-std::string by_kind(const CheckpointDiff& diff) {
+std::string by_kind(const checkpoint::CheckpointDiff& diff) {
   std::string words;
-  for (const KindDiff& kind : diff.kinds) {
-    if (kind.frozen == 0 || kind.kind == TensorKind::buffer) continue;
+  for (const checkpoint::KindDiff& kind : diff.kinds) {
+    if (kind.frozen == 0 || kind.kind == checkpoint::TensorKind::buffer) continue;
     if (!words.empty()) words += ", ";
     words += kind.frozen == kind.tensors
                  ? fmt::format("all {} {}", kind.tensors, name(kind.kind))
@@ -36,11 +36,11 @@ std::string by_kind(const CheckpointDiff& diff) {
 }
 
 /// The weights that the optimizer holds, by name; nothing where it is not known.
-std::optional<std::set<std::string>> held_names(const Checkpoint& checkpoint) {
-  const ParameterMap map = map_parameters(checkpoint);
+std::optional<std::set<std::string>> held_names(const checkpoint::Checkpoint& checkpoint) {
+  const checkpoint::ParameterMap map = checkpoint::map_parameters(checkpoint);
   if (map.parameters.empty() || !map.counts_agree) return std::nullopt;
   std::set<std::string> names;
-  for (const MappedParameter& each : map.parameters) {
+  for (const checkpoint::MappedParameter& each : map.parameters) {
     if (each.tensor && each.state != nullptr) names.insert(checkpoint.tensors[*each.tensor].name);
   }
   return names;
@@ -48,78 +48,80 @@ std::optional<std::set<std::string>> held_names(const Checkpoint& checkpoint) {
 
 }  // namespace
 
-SourceId CheckpointEvidence::source_of(const std::string& path) {
+record::SourceId CheckpointEvidence::source_of(const std::string& path) {
   for (std::size_t i = 0; i < run_.sources.size(); ++i) {
-    if (run_.sources[i].path == path) return static_cast<SourceId>(i);
+    if (run_.sources[i].path == path) return static_cast<record::SourceId>(i);
   }
   run_.sources.push_back({path, "checkpoint", 0, {}});
-  return static_cast<SourceId>(run_.sources.size() - 1);
+  return static_cast<record::SourceId>(run_.sources.size() - 1);
 }
 
-Origin CheckpointEvidence::origin_of(const Checkpoint& checkpoint, const Tensor& tensor) {
+record::Origin CheckpointEvidence::origin_of(const checkpoint::Checkpoint& checkpoint,
+                                             const tensors::Tensor& tensor) {
   const bool known = tensor.file < checkpoint.files.size();
   return {source_of(known ? checkpoint.files[tensor.file].path : checkpoint.path), 0,
           tensor.offset};
 }
 
-void CheckpointEvidence::show(Symptom& symptom, const Checkpoint& checkpoint, const Tensor& tensor,
-                              const std::string& text) {
+void CheckpointEvidence::show(detectors::Symptom& symptom, const checkpoint::Checkpoint& checkpoint,
+                              const tensors::Tensor& tensor, const std::string& text) {
   if (symptom.evidence.size() >= k_most_shown) return;
-  const Origin origin = origin_of(checkpoint, tensor);
+  const record::Origin origin = origin_of(checkpoint, tensor);
   symptom.evidence.push_back(origin);
   // A tensor has one place: what else is said of it joins what was said before.
-  for (Event& known : run_.events) {
+  for (record::Event& known : run_.events) {
     if (known.kind != k_event || known.origin.source != origin.source ||
         known.origin.offset != origin.offset) {
       continue;
     }
-    known.text = shorten(known.text + "; " + sanitize(text), 400);
+    known.text = core::shorten(known.text + "; " + core::sanitize(text), 400);
     return;
   }
-  Event event;
+  record::Event event;
   event.kind = k_event;
   event.step = checkpoint.step();
-  event.text = shorten(sanitize(text), 400);
+  event.text = core::shorten(core::sanitize(text), 400);
   event.origin = origin;
   run_.events.push_back(std::move(event));
 }
 
-void CheckpointEvidence::fact(const char* fact_name, Value value, std::string because) {
+void CheckpointEvidence::fact(const char* fact_name, core::Value value, std::string because) {
   run_.facts.push_back({fact_name, std::move(value), std::move(because), {}});
 }
 
-Symptom CheckpointEvidence::start(const Checkpoint& checkpoint, std::string id,
-                                  Severity severity) const {
-  Symptom symptom;
+detectors::Symptom CheckpointEvidence::start(const checkpoint::Checkpoint& checkpoint,
+                                             std::string id, core::Severity severity) const {
+  detectors::Symptom symptom;
   symptom.id = std::move(id);
   symptom.severity = severity;
   symptom.last_step = symptom.first_step = checkpoint.step().value_or(0);
   return symptom;
 }
 
-void CheckpointEvidence::files(const Checkpoint& checkpoint) {
-  for (const CheckpointFile& file : checkpoint.files) {
-    Source& source = run_.sources[source_of(file.path)];
+void CheckpointEvidence::files(const checkpoint::Checkpoint& checkpoint) {
+  for (const checkpoint::CheckpointFile& file : checkpoint.files) {
+    record::Source& source = run_.sources[source_of(file.path)];
     source.bytes = file.bytes;
     if (source.kind == "unknown") source.kind = "checkpoint";
   }
-  for (const Finding& finding : checkpoint.findings) {
-    const SourceId source = source_of(finding.path);
-    if (finding.severity == Severity::note) {
+  for (const tensors::Finding& finding : checkpoint.findings) {
+    const record::SourceId source = source_of(finding.path);
+    if (finding.severity == core::Severity::note) {
       run_.defects.push_back(
           {source, finding.offset, finding.kind, finding.severity, finding.text});
       continue;
     }
-    Event event;
+    record::Event event;
     event.kind = k_event;
-    event.text = shorten(sanitize(finding.text), 400);
+    event.text = core::shorten(core::sanitize(finding.text), 400);
     event.origin = {source, 0, finding.offset};
-    const auto known = std::find_if(symptoms_.begin(), symptoms_.end(),
-                                    [&](const Symptom& each) { return each.id == finding.kind; });
+    const auto known =
+        std::find_if(symptoms_.begin(), symptoms_.end(),
+                     [&](const detectors::Symptom& each) { return each.id == finding.kind; });
     if (known != symptoms_.end()) {
       if (known->evidence.size() < k_most_shown) known->evidence.push_back(event.origin);
     } else {
-      Symptom symptom = start(checkpoint, finding.kind, finding.severity);
+      detectors::Symptom symptom = start(checkpoint, finding.kind, finding.severity);
       symptom.summary = finding.text;
       symptom.evidence = {event.origin};
       symptoms_.push_back(std::move(symptom));
@@ -128,7 +130,8 @@ void CheckpointEvidence::files(const Checkpoint& checkpoint) {
   }
 }
 
-void CheckpointEvidence::survey(const Checkpoint& checkpoint, const Survey& seen) {
+void CheckpointEvidence::survey(const checkpoint::Checkpoint& checkpoint,
+                                const checkpoint::Survey& seen) {
   fact("ckpt.tensors", count(seen.tensors.size()),
        fmt::format("{} tensors in {}", seen.tensors.size(), checkpoint.path));
   fact("ckpt.has_optimizer", checkpoint.optimizer.has_value(), "optimizer state in the checkpoint");
@@ -140,17 +143,18 @@ void CheckpointEvidence::survey(const Checkpoint& checkpoint, const Survey& seen
     fact("ckpt.params_dtype", seen.params_dtype,
          fmt::format("the checkpoint's weights are stored in {}", seen.params_dtype));
   }
-  Symptom bad = start(checkpoint, "tensor.nonfinite", Severity::failed);
-  Symptom zero = start(checkpoint, "tensor.all_zero", Severity::warning);
-  for (const SurveyedTensor& each : seen.tensors) {
-    const Tensor& tensor = checkpoint.tensors[each.tensor];
+  detectors::Symptom bad = start(checkpoint, "tensor.nonfinite", core::Severity::failed);
+  detectors::Symptom zero = start(checkpoint, "tensor.all_zero", core::Severity::warning);
+  for (const checkpoint::SurveyedTensor& each : seen.tensors) {
+    const tensors::Tensor& tensor = checkpoint.tensors[each.tensor];
     if (each.nonfinite()) {
       show(bad, checkpoint, tensor,
            fmt::format("{}: {} NaN, {} Inf, the first at element {}", describe(tensor),
                        each.stats->nan, each.stats->inf, each.stats->first_nonfinite));
     }
-    const bool by_design = each.kind == TensorKind::bias || each.kind == TensorKind::buffer ||
-                           each.kind == TensorKind::lora_b;
+    const bool by_design = each.kind == checkpoint::TensorKind::bias ||
+                           each.kind == checkpoint::TensorKind::buffer ||
+                           each.kind == checkpoint::TensorKind::lora_b;
     if (each.all_zero() && !by_design) {
       show(zero, checkpoint, tensor, describe(tensor) + ": every element is 0");
     }
@@ -167,9 +171,9 @@ void CheckpointEvidence::survey(const Checkpoint& checkpoint, const Survey& seen
     zero.measures["count"] = count(seen.all_zero);
     symptoms_.push_back(std::move(zero));
   }
-  notes(checkpoint, check_weights(checkpoint, seen, checkpoint.step() == 0));
+  notes(checkpoint, checkpoint::check_weights(checkpoint, seen, checkpoint.step() == 0));
   if (seen.lora_b > 0 && seen.lora_b_zero == seen.lora_b) {
-    Symptom untrained = start(checkpoint, "adapter.untrained", Severity::warning);
+    detectors::Symptom untrained = start(checkpoint, "adapter.untrained", core::Severity::warning);
     untrained.summary =
         fmt::format("every LoRA B ({}) is still zero: the adapter changes nothing", seen.lora_b);
     symptoms_.push_back(std::move(untrained));
@@ -177,12 +181,13 @@ void CheckpointEvidence::survey(const Checkpoint& checkpoint, const Survey& seen
 }
 
 /// One symptom a check, with the first tensors that show it.
-void CheckpointEvidence::notes(const Checkpoint& checkpoint, const std::vector<WeightNote>& all) {
+void CheckpointEvidence::notes(const checkpoint::Checkpoint& checkpoint,
+                               const std::vector<checkpoint::WeightNote>& all) {
   for (std::size_t from = 0; from < all.size();) {
     std::size_t to = from;
-    Symptom symptom = start(checkpoint, std::string(all[from].id), all[from].severity);
+    detectors::Symptom symptom = start(checkpoint, std::string(all[from].id), all[from].severity);
     for (; to < all.size() && all[to].id == all[from].id; ++to) {
-      const Tensor& tensor = checkpoint.tensors[all[to].tensor];
+      const tensors::Tensor& tensor = checkpoint.tensors[all[to].tensor];
       symptom.severity = std::max(symptom.severity, all[to].severity);
       show(symptom, checkpoint, tensor, describe(tensor) + ": " + all[to].text);
     }
@@ -195,7 +200,8 @@ void CheckpointEvidence::notes(const Checkpoint& checkpoint, const std::vector<W
   }
 }
 
-void CheckpointEvidence::precision(const Checkpoint& checkpoint, const Precision& predicted) {
+void CheckpointEvidence::precision(const checkpoint::Checkpoint& checkpoint,
+                                   const checkpoint::Precision& predicted) {
   if (!predicted.why_not.empty() || predicted.asked == 0) return;
   const double share = predicted.lost_frac();
   const std::string words =
@@ -207,28 +213,29 @@ void CheckpointEvidence::precision(const Checkpoint& checkpoint, const Precision
   fact("ckpt.lost_update_fraction", share, words);
   fact("ckpt.lost_tensors", count(predicted.frozen()), words);
   if (share <= 0.5 && predicted.frozen() == 0) return;
-  Symptom symptom = start(checkpoint, "tensor.updates_lost", Severity::warning);
+  detectors::Symptom symptom = start(checkpoint, "tensor.updates_lost", core::Severity::warning);
   symptom.summary = words;
   symptom.measures["share"] = share;
   symptom.measures["tensors"] = count(predicted.frozen());
   symptom.measures["stays"] = count(predicted.stays());
-  for (const TensorPrecision& each : predicted.tensors) {
+  for (const checkpoint::TensorPrecision& each : predicted.tensors) {
     if (!each.all_lost() && each.lost.lost_frac() <= 0.5) break;  // most lost come first
     show(symptom, checkpoint, checkpoint.tensors[each.tensor],
          fmt::format("{} ({}): {} of its updates round away: they are {} on average, neighbouring "
                      "{} values lie {} apart",
                      each.name, name(each.kind), percent(each.lost.lost_frac()),
-                     show_number(each.lost.mean_update), spec_of(each.format).name,
-                     show_number(each.lost.mean_gap)));
+                     core::show_number(each.lost.mean_update), numerics::spec_of(each.format).name,
+                     core::show_number(each.lost.mean_gap)));
   }
   symptoms_.push_back(std::move(symptom));
 }
 
-void CheckpointEvidence::diff(const Checkpoint& before, const Checkpoint& after,
-                              const CheckpointDiff& diff) {
+void CheckpointEvidence::diff(const checkpoint::Checkpoint& before,
+                              const checkpoint::Checkpoint& after,
+                              const checkpoint::CheckpointDiff& diff) {
   const std::size_t all = diff.trainable();
   if (all == 0) return;
-  const KindDiff* norms = diff.of(TensorKind::norm);
+  const checkpoint::KindDiff* norms = diff.of(checkpoint::TensorKind::norm);
   const std::string kinds = by_kind(diff);
   const std::string words = diff.frozen() == 0 ? fmt::format("all {} tensors moved", all)
                                                : fmt::format("{} of {} tensors did not move: {}",
@@ -243,22 +250,22 @@ void CheckpointEvidence::diff(const Checkpoint& before, const Checkpoint& after,
   if (diff.frozen() == 0) return;
   const auto held = held_names(after);
   std::size_t meant = 0;
-  Symptom symptom = start(after, "tensor.frozen", Severity::note);
+  detectors::Symptom symptom = start(after, "tensor.frozen", core::Severity::note);
   symptom.first_step = before.step().value_or(0);
   for (std::size_t i = 0; i < diff.tensors.size(); ++i) {
-    const TensorDiff& each = diff.tensors[i];
-    if (!each.frozen() || each.kind == TensorKind::buffer) continue;
+    const checkpoint::TensorDiff& each = diff.tensors[i];
+    if (!each.frozen() || each.kind == checkpoint::TensorKind::buffer) continue;
     if (held && held->count(each.name) > 0) ++meant;
-    const Tensor* tensor = after.tensor(each.name);
+    const tensors::Tensor* tensor = after.tensor(each.name);
     if (tensor == nullptr || symptom.evidence.size() >= k_most_shown) continue;
     show(symptom, after, *tensor,
          fmt::format("{} ({}): no element of {} changed; magnitudes {} to {}", describe(*tensor),
-                     name(each.kind), each.count, show_number(each.min_weight),
-                     show_number(each.max_weight)));
+                     name(each.kind), each.count, core::show_number(each.min_weight),
+                     core::show_number(each.max_weight)));
   }
   // What the optimizer does not hold was left out on purpose, or was forgotten: that is for the
   // reader to know. What it holds was meant to move.
-  if (!held || meant > 0) symptom.severity = Severity::warning;
+  if (!held || meant > 0) symptom.severity = core::Severity::warning;
   if (held) fact("ckpt.frozen_held", count(meant), words);
   symptom.summary = words;
   if (before.step() && after.step()) {
@@ -269,25 +276,27 @@ void CheckpointEvidence::diff(const Checkpoint& before, const Checkpoint& after,
   symptoms_.push_back(std::move(symptom));
 }
 
-void CheckpointEvidence::resume(const Checkpoint& checkpoint, const ResumeAudit& audit) {
+void CheckpointEvidence::resume(const checkpoint::Checkpoint& checkpoint,
+                                const checkpoint::ResumeAudit& audit) {
   std::string missing;
-  Severity worst = Severity::note;
-  for (const ResumePart& part : audit.parts) {
-    if (part.present || part.severity == Severity::note) continue;
+  core::Severity worst = core::Severity::note;
+  for (const checkpoint::ResumePart& part : audit.parts) {
+    if (part.present || part.severity == core::Severity::note) continue;
     worst = std::max(worst, part.severity);
     if (!missing.empty()) missing += "; ";
     missing += fmt::format("no {}: {}", part.role, part.consequence);
   }
   if (!missing.empty()) {
-    Symptom symptom = start(checkpoint, "checkpoint.incomplete", worst);
+    detectors::Symptom symptom = start(checkpoint, "checkpoint.incomplete", worst);
     symptom.summary = missing;
     symptoms_.push_back(std::move(symptom));
   }
   for (const std::string& each : audit.disagreements) {
-    Symptom symptom = start(checkpoint, "checkpoint.steps_disagree", Severity::warning);
+    detectors::Symptom symptom =
+        start(checkpoint, "checkpoint.steps_disagree", core::Severity::warning);
     symptom.summary = each;
     symptoms_.push_back(std::move(symptom));
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -16,40 +16,44 @@
 #include "detectors/symptom.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::api {
 
 class CheckpointEvidence {
  public:
   /// Adds to both; they must outlive this.
-  CheckpointEvidence(Run& run, std::vector<Symptom>& symptoms) : run_(run), symptoms_(symptoms) {}
+  CheckpointEvidence(record::Run& run, std::vector<detectors::Symptom>& symptoms)
+      : run_(run), symptoms_(symptoms) {}
 
   /// The files of a checkpoint become sources of the run (those that it has already stay), and what
   /// the readers found in them symptoms.
-  void files(const Checkpoint& checkpoint);
-  void survey(const Checkpoint& checkpoint, const Survey& seen);
-  void precision(const Checkpoint& checkpoint, const Precision& predicted);
+  void files(const checkpoint::Checkpoint& checkpoint);
+  void survey(const checkpoint::Checkpoint& checkpoint, const checkpoint::Survey& seen);
+  void precision(const checkpoint::Checkpoint& checkpoint, const checkpoint::Precision& predicted);
   /// `precision` of the earlier or later checkpoint, where there is one, tells intent from loss: a
   /// frozen tensor that the optimizer holds was meant to train.
-  void diff(const Checkpoint& before, const Checkpoint& after, const CheckpointDiff& diff);
-  void resume(const Checkpoint& checkpoint, const ResumeAudit& audit);
+  void diff(const checkpoint::Checkpoint& before, const checkpoint::Checkpoint& after,
+            const checkpoint::CheckpointDiff& diff);
+  void resume(const checkpoint::Checkpoint& checkpoint, const checkpoint::ResumeAudit& audit);
 
  private:
-  void notes(const Checkpoint& checkpoint, const std::vector<WeightNote>& all);
-  SourceId source_of(const std::string& path);
-  Origin origin_of(const Checkpoint& checkpoint, const Tensor& tensor);
+  void notes(const checkpoint::Checkpoint& checkpoint,
+             const std::vector<checkpoint::WeightNote>& all);
+  record::SourceId source_of(const std::string& path);
+  record::Origin origin_of(const checkpoint::Checkpoint& checkpoint, const tensors::Tensor& tensor);
   /// Notes a tensor in words; the first few of a symptom become its evidence.
-  void show(Symptom& symptom, const Checkpoint& checkpoint, const Tensor& tensor,
-            const std::string& text);
-  void fact(const char* name, Value value, std::string because);
-  Symptom start(const Checkpoint& checkpoint, std::string id, Severity severity) const;
+  void show(detectors::Symptom& symptom, const checkpoint::Checkpoint& checkpoint,
+            const tensors::Tensor& tensor, const std::string& text);
+  void fact(const char* name, core::Value value, std::string because);
+  detectors::Symptom start(const checkpoint::Checkpoint& checkpoint, std::string id,
+                           core::Severity severity) const;
 
-  Run& run_;
-  std::vector<Symptom>& symptoms_;
+  record::Run& run_;
+  std::vector<detectors::Symptom>& symptoms_;
 };
 
 /// Looks into the newest checkpoints of a run that was collected: at most the last two, and at most
 /// k_most_bytes of tensors; larger ones get a note that names `aplomb ckpt`.
 constexpr std::uint64_t k_most_checkpoint_bytes = 2ULL << 30U;
-void add_checkpoint_evidence(Run& run, std::vector<Symptom>& symptoms);
+void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms);
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -6,34 +6,36 @@
 #include <filesystem>
 
 #include "api/checkpoint_evidence.h"
+#include "discovery/file_search.h"
 #include "report/build.h"
-#include "sources/file_search.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
-Standing standing_of(const std::vector<Symptom>& symptoms) {
-  Severity worst = Severity::note;
-  for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
+diagnosis::Standing standing_of(const std::vector<detectors::Symptom>& symptoms) {
+  core::Severity worst = core::Severity::note;
+  for (const detectors::Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
   switch (worst) {
-    case Severity::note:
-      return Standing::healthy;
-    case Severity::warning:
-      return Standing::warning;
-    case Severity::unstable:
-      return Standing::unstable;
-    case Severity::failed:
+    case core::Severity::note:
+      return diagnosis::Standing::healthy;
+    case core::Severity::warning:
+      return diagnosis::Standing::warning;
+    case core::Severity::unstable:
+      return diagnosis::Standing::unstable;
+    case core::Severity::failed:
       break;
   }
-  return Standing::failed;
+  return diagnosis::Standing::failed;
 }
 
-bool worse(const Symptom& a, const Symptom& b) { return a.severity > b.severity; }
+bool worse(const detectors::Symptom& a, const detectors::Symptom& b) {
+  return a.severity > b.severity;
+}
 
 }  // namespace
 
 Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_causes) {
-  DiagnosedRun diagnosed;
+  report::DiagnosedRun diagnosed;
   diagnosed.run.name = findings.checkpoint->path;
   CheckpointEvidence evidence(diagnosed.run, diagnosed.symptoms);
   if (findings.before != nullptr) evidence.files(*findings.before);
@@ -45,34 +47,35 @@ Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_ca
   if (findings.precision != nullptr) evidence.precision(*findings.checkpoint, *findings.precision);
   if (findings.resume != nullptr) evidence.resume(*findings.checkpoint, *findings.resume);
   std::stable_sort(diagnosed.symptoms.begin(), diagnosed.symptoms.end(), worse);
-  diagnosed.diagnosis = diagnose_run(diagnosed.run, diagnosed.symptoms);
+  diagnosed.diagnosis = diagnosis::diagnose_run(diagnosed.run, diagnosed.symptoms);
   // A checkpoint is judged by what is in it: there are no metrics that could be too few.
   diagnosed.diagnosis.standing = standing_of(diagnosed.symptoms);
-  if (diagnosed.diagnosis.standing == Standing::healthy) {
+  if (diagnosed.diagnosis.standing == diagnosis::Standing::healthy) {
     diagnosed.diagnosis.causes.clear();
     diagnosed.diagnosis.headline = "Nothing wrong found in the checkpoint.";
   } else if (diagnosed.diagnosis.causes.empty()) {
     diagnosed.diagnosis.headline = diagnosed.symptoms.front().summary + ".";
   }
-  std::vector<DiagnosedRun> runs;
+  std::vector<report::DiagnosedRun> runs;
   runs.push_back(std::move(diagnosed));
-  return build_report(runs, most_causes);
+  return report::build_report(runs, most_causes);
 }
 
-Result<Checkpoint> open_newest_checkpoint(const std::string& path, bool verify) {
+core::Result<checkpoint::Checkpoint> open_newest_checkpoint(const std::string& path, bool verify) {
   namespace fs = std::filesystem;
   std::error_code why;
-  if (!fs::is_directory(path, why) || is_checkpoint_path(path))
-    return open_checkpoint(path, verify);
+  if (!fs::is_directory(path, why) || checkpoint::is_checkpoint_path(path))
+    return checkpoint::open_checkpoint(path, verify);
   std::vector<std::string> inside;
   for (fs::directory_iterator at(path, why), end; !why && at != end; at.increment(why)) {
     std::error_code none;
-    if (at->is_directory(none) && is_checkpoint_path(at->path().string())) {
+    if (at->is_directory(none) && checkpoint::is_checkpoint_path(at->path().string())) {
       inside.push_back(at->path().string());
     }
   }
-  if (inside.empty()) return open_checkpoint(path, verify);
-  return open_checkpoint(*std::max_element(inside.begin(), inside.end(), natural_less), verify);
+  if (inside.empty()) return checkpoint::open_checkpoint(path, verify);
+  return checkpoint::open_checkpoint(
+      *std::max_element(inside.begin(), inside.end(), discovery::natural_less), verify);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -14,16 +14,16 @@
 #include "checkpoint/tensor_diff.h"
 #include "checkpoint/tensor_survey.h"
 
-namespace aplomb {
+namespace aplomb::api {
 
 /// What a command looked at; what it did not is null.
 struct CheckpointFindings {
-  const Checkpoint* before = nullptr;
-  const Checkpoint* checkpoint = nullptr;  ///< never null
-  const Survey* survey = nullptr;
-  const CheckpointDiff* diff = nullptr;
-  const Precision* precision = nullptr;
-  const ResumeAudit* resume = nullptr;
+  const checkpoint::Checkpoint* before = nullptr;
+  const checkpoint::Checkpoint* checkpoint = nullptr;  ///< never null
+  const checkpoint::Survey* survey = nullptr;
+  const checkpoint::CheckpointDiff* diff = nullptr;
+  const checkpoint::Precision* precision = nullptr;
+  const checkpoint::ResumeAudit* resume = nullptr;
 };
 
 /// Healthy where nothing above a note was found.
@@ -31,6 +31,7 @@ Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_ca
 
 /// The checkpoint that a path stands for: itself, or the newest of a run's output folder
 /// (`out/` -> `out/checkpoint-500`).
-Result<Checkpoint> open_newest_checkpoint(const std::string& path, bool verify = false);
+core::Result<checkpoint::Checkpoint> open_newest_checkpoint(const std::string& path,
+                                                            bool verify = false);
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -9,11 +9,11 @@
 
 #include "report/build.h"
 
-namespace aplomb {
+namespace aplomb::api {
 
-std::vector<DiagnosedRun> diagnose_runs(const std::vector<std::string>& paths,
-                                        const DiagnoseOptions& options);
+std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& paths,
+                                                const DiagnoseOptions& options);
 /// The Report of them, with the evidence lines read back from the artifacts.
-Report report_of(const std::vector<DiagnosedRun>& runs, const DiagnoseOptions& options);
+Report report_of(const std::vector<report::DiagnosedRun>& runs, const DiagnoseOptions& options);
 
-}  // namespace aplomb
+}  // namespace aplomb::api

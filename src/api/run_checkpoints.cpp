@@ -9,9 +9,9 @@
 
 #include "api/checkpoint_evidence.h"
 #include "core/text.h"
-#include "sources/file_search.h"
+#include "discovery/file_search.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct Folder {
   std::string path;
   std::uint64_t bytes = 0;
-  SourceId first = 0;
+  record::SourceId first = 0;
 };
 
 /// The checkpoint that a folder of shards is a part of. `pytorch_model_fsdp_0` and `optimizer_0` of
@@ -34,9 +34,9 @@ fs::path checkpoint_of(const fs::path& folder, const std::map<fs::path, std::siz
   return part || lone_step ? folder.parent_path() : folder;
 }
 
-std::map<fs::path, std::size_t> count_steps(const Run& run) {
+std::map<fs::path, std::size_t> count_steps(const record::Run& run) {
   std::set<fs::path> steps;
-  for (const Source& source : run.sources) {
+  for (const record::Source& source : run.sources) {
     const fs::path folder = fs::path(source.path).parent_path();
     if (folder.filename().string().starts_with("global_step")) steps.insert(folder);
   }
@@ -47,22 +47,24 @@ std::map<fs::path, std::size_t> count_steps(const Run& run) {
 
 /// The folders that hold checkpoint files, `checkpoint-900` before `checkpoint-1000`, with the
 /// bytes of what would be read.
-std::vector<Folder> folders_of(const Run& run) {
+std::vector<Folder> folders_of(const record::Run& run) {
   std::map<std::string, Folder> found;
   const auto steps_in = count_steps(run);
   for (std::size_t i = 0; i < run.sources.size(); ++i) {
-    const Source& source = run.sources[i];
+    const record::Source& source = run.sources[i];
     if (source.kind != "checkpoint") continue;
     const std::string path = checkpoint_of(fs::path(source.path).parent_path(), steps_in).string();
-    const auto [at, fresh] = found.emplace(path, Folder{path, 0, static_cast<SourceId>(i)});
+    const auto [at, fresh] = found.emplace(path, Folder{path, 0, static_cast<record::SourceId>(i)});
     at->second.bytes += source.bytes;
   }
   std::vector<Folder> folders;
   for (auto& [path, folder] : found) {
-    if (is_checkpoint_path(path.empty() ? "." : path)) folders.push_back(std::move(folder));
+    if (checkpoint::is_checkpoint_path(path.empty() ? "." : path))
+      folders.push_back(std::move(folder));
   }
-  std::sort(folders.begin(), folders.end(),
-            [](const Folder& a, const Folder& b) { return natural_less(a.path, b.path); });
+  std::sort(folders.begin(), folders.end(), [](const Folder& a, const Folder& b) {
+    return discovery::natural_less(a.path, b.path);
+  });
   return folders;
 }
 
@@ -87,17 +89,17 @@ std::vector<Folder> newest(const std::vector<Folder>& folders) {
   return chosen;
 }
 
-void skip(Run& run, const Folder& folder, std::uint64_t bytes) {
+void skip(record::Run& run, const Folder& folder, std::uint64_t bytes) {
   run.defects.push_back(
-      {folder.first, 0, "not-looked-into", Severity::note,
+      {folder.first, 0, "not-looked-into", core::Severity::note,
        fmt::format("[checkpoint] {} of tensors were not looked into here; `aplomb ckpt diff A B` "
                    "and `aplomb ckpt precision {}` do",
-                   show_bytes(static_cast<double>(bytes)), folder.path)});
+                   core::show_bytes(static_cast<double>(bytes)), folder.path)});
 }
 
 }  // namespace
 
-void add_checkpoint_evidence(Run& run, std::vector<Symptom>& symptoms) {
+void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms) {
   std::vector<Folder> chosen = newest(folders_of(run));
   while (!chosen.empty()) {
     std::uint64_t bytes = 0;
@@ -106,25 +108,28 @@ void add_checkpoint_evidence(Run& run, std::vector<Symptom>& symptoms) {
     if (chosen.size() == 1) skip(run, chosen.front(), bytes);
     chosen.erase(chosen.begin());
   }
-  std::vector<Checkpoint> open;
+  std::vector<checkpoint::Checkpoint> open;
   CheckpointEvidence evidence(run, symptoms);
   for (const Folder& folder : chosen) {
-    auto checkpoint = open_checkpoint(folder.path.empty() ? "." : folder.path);
+    auto checkpoint = checkpoint::open_checkpoint(folder.path.empty() ? "." : folder.path);
     if (checkpoint) {
       evidence.files(*checkpoint);
       open.push_back(std::move(*checkpoint));
     } else {
       run.defects.push_back(
-          {folder.first, 0, "unreadable", Severity::warning, checkpoint.error().text});
+          {folder.first, 0, "unreadable", core::Severity::warning, checkpoint.error().text});
     }
   }
   if (open.empty()) return;
   evidence.survey(open.back(), survey(open.back()));
-  if (open.size() == 2) evidence.diff(open[0], open[1], diff_checkpoints(open[0], open[1]));
-  evidence.precision(open.back(), predict_precision(open.back()));
-  std::stable_sort(symptoms.begin(), symptoms.end(), [](const Symptom& a, const Symptom& b) {
-    return a.severity != b.severity ? a.severity > b.severity : a.first_step < b.first_step;
-  });
+  if (open.size() == 2)
+    evidence.diff(open[0], open[1], checkpoint::diff_checkpoints(open[0], open[1]));
+  evidence.precision(open.back(), checkpoint::predict_precision(open.back()));
+  std::stable_sort(symptoms.begin(), symptoms.end(),
+                   [](const detectors::Symptom& a, const detectors::Symptom& b) {
+                     return a.severity != b.severity ? a.severity > b.severity
+                                                     : a.first_step < b.first_step;
+                   });
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-namespace aplomb {
+namespace aplomb::arguments {
 
 Argument Argument::required() const { return Argument(option_->required()); }
 
@@ -145,4 +145,4 @@ std::optional<ParseStop> Program::parse(std::vector<std::string> words) const {
   return std::nullopt;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::arguments

@@ -26,7 +26,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace aplomb {
+namespace aplomb::arguments {
 
 /// An option, flag or positional that was declared; says more of it.
 class Argument {
@@ -130,4 +130,4 @@ class Program : public Verb {
   std::unique_ptr<CLI::App> owned_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::arguments

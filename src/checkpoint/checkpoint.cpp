@@ -7,13 +7,13 @@
 #include <set>
 
 #include "checkpoint/dcp.h"
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/open_file.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/zero_shards.h"
 #include "core/text.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -35,8 +35,8 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 /// The step folder that DeepSpeed's `latest` names, or the one with the largest number.
 std::string newest_step(const fs::path& folder, std::vector<std::string> steps) {
-  if (const auto latest = MappedFile::open((folder / "latest").string())) {
-    const std::string named(trim((*latest)->text().substr(0, 256)));
+  if (const auto latest = tensors::MappedFile::open((folder / "latest").string())) {
+    const std::string named(core::trim((*latest)->text().substr(0, 256)));
     if (std::find(steps.begin(), steps.end(), named) != steps.end()) return named;
   }
   return *std::max_element(steps.begin(), steps.end(),
@@ -73,11 +73,11 @@ class FolderWeights {
     for (const std::string& name : names_) {
       if (!name.ends_with(ending + ".index.json")) continue;
       const std::string path = (folder_ / name).string();
-      auto mapped = MappedFile::open(path);
+      auto mapped = tensors::MappedFile::open(path);
       auto index = mapped ? read_shard_index((*mapped)->text(), path)
-                          : Result<ShardIndex>(tl::unexpected(mapped.error()));
+                          : core::Result<ShardIndex>(tl::unexpected(mapped.error()));
       if (!index) {
-        opening_.note("checkpoint.unreadable", Severity::failed, path, index.error().text);
+        opening_.note("checkpoint.unreadable", core::Severity::failed, path, index.error().text);
         continue;
       }
       opening_.join(index->findings);
@@ -93,9 +93,9 @@ class FolderWeights {
         files.push_back(file);
         continue;
       }
-      opening_.note("checkpoint.incomplete", Severity::failed, path,
+      opening_.note("checkpoint.incomplete", core::Severity::failed, path,
                     fmt::format("[checkpoint] the shard {} that the index names is not there",
-                                shorten(sanitize(file), 120)));
+                                core::shorten(core::sanitize(file), 120)));
     }
     return files;
   }
@@ -177,15 +177,16 @@ bool is_checkpoint_path(const std::string& path) {
          !part_folders(path).empty();
 }
 
-Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
+core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
   Checkpoint out;
   out.path = path;
   std::error_code why;
   if (fs::is_directory(path, why)) {
     open_folder(path, verify, out);
     if (out.files.empty()) {
-      return fail(ErrorCode::not_found,
-                  fmt::format("[checkpoint] {} holds no weights and no optimizer state", path));
+      return core::fail(
+          core::ErrorCode::not_found,
+          fmt::format("[checkpoint] {} holds no weights and no optimizer state", path));
     }
   } else {
     const std::string role = role_of_file(fs::path(path).filename().string());
@@ -196,12 +197,12 @@ Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
   const bool any = std::any_of(out.files.begin(), out.files.end(),
                                [](const CheckpointFile& file) { return file.readable; });
   if (!any && !out.findings.empty()) {
-    const Finding& first = out.findings.front();
-    return fail(
-        first.kind == "checkpoint.unsupported" ? ErrorCode::unsupported : ErrorCode::bad_format,
-        first.text);
+    const tensors::Finding& first = out.findings.front();
+    return core::fail(first.kind == "checkpoint.unsupported" ? core::ErrorCode::unsupported
+                                                             : core::ErrorCode::bad_format,
+                      first.text);
   }
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

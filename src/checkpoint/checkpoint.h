@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/finding.h"
-#include "checkpoint/tensor.h"
 #include "checkpoint/torch_file.h"
+#include "tensors/finding.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct CheckpointFile {
   std::string path;
@@ -54,7 +54,7 @@ struct OptimizerState {
   std::string path;
   std::vector<OptimizerGroup> groups;
   std::vector<ParameterState> states;  ///< sorted by id
-  std::vector<Tensor> tensors;
+  std::vector<tensors::Tensor> tensors;
   bool name_keyed = false;         ///< FSDP full state dicts key by name instead of id
   std::vector<std::string> names;  ///< by id, where the file gives them
 
@@ -64,7 +64,7 @@ struct OptimizerState {
 struct Checkpoint {
   std::string path;
   std::vector<CheckpointFile> files;
-  std::vector<Tensor> tensors;  ///< the weights, in the order of their files
+  std::vector<tensors::Tensor> tensors;  ///< the weights, in the order of their files
   bool in_model_order = false;  ///< the order is that of the model's parameters (torch.save)
   bool is_adapter = false;
   std::optional<OptimizerState> optimizer;
@@ -76,12 +76,12 @@ struct Checkpoint {
   std::map<std::string, double>
       config;                  ///< num_hidden_layers, initializer_range, tie_word_embeddings
   std::vector<int> rng_ranks;  ///< ranks that left an RNG state; -1: a single one
-  std::vector<Finding> findings;
+  std::vector<tensors::Finding> findings;
   std::uint64_t findings_dropped = 0;
 
   const CheckpointFile* file(std::string_view role) const;
   bool has(std::string_view role) const { return file(role) != nullptr; }
-  const Tensor* tensor(std::string_view name) const;
+  const tensors::Tensor* tensor(std::string_view name) const;
   std::optional<std::int64_t> step() const;  ///< from trainer_state, scheduler or the folder's name
   std::uint64_t weight_bytes() const;
 };
@@ -91,6 +91,6 @@ bool is_checkpoint_path(const std::string& path);
 
 /// Errors: not_found, not_readable, bad_format (no part of it could be read), unsupported.
 /// `verify`: checks the checksums of everything that has some, which reads every byte.
-Result<Checkpoint> open_checkpoint(const std::string& path, bool verify = false);
+core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify = false);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

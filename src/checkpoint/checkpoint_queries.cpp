@@ -5,7 +5,7 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 const CheckpointFile* Checkpoint::file(std::string_view role) const {
   for (const CheckpointFile& each : files) {
@@ -14,8 +14,8 @@ const CheckpointFile* Checkpoint::file(std::string_view role) const {
   return nullptr;
 }
 
-const Tensor* Checkpoint::tensor(std::string_view name) const {
-  for (const Tensor& each : tensors) {
+const tensors::Tensor* Checkpoint::tensor(std::string_view name) const {
+  for (const tensors::Tensor& each : tensors) {
     if (each.name == name) return &each;
   }
   return nullptr;
@@ -40,10 +40,10 @@ std::optional<std::int64_t> Checkpoint::step() const {
 
 std::uint64_t Checkpoint::weight_bytes() const {
   std::uint64_t sum = 0;
-  for (const Tensor& each : tensors) {
-    sum += stored_bytes(each);
+  for (const tensors::Tensor& each : tensors) {
+    sum += tensors::stored_bytes(each);
   }
   return sum;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

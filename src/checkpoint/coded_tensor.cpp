@@ -5,23 +5,23 @@
 #include <cstring>
 #include <memory>
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
-class Coded final : public ElementSource {
+class Coded final : public tensors::ElementSource {
  public:
   Coded(TensorCode code, std::uint64_t block)
       : code_(std::move(code)), block_(block), packed_(code_.values.size() == 16) {}
 
   bool gather(std::uint64_t from, std::uint64_t count, std::span<std::byte> out) const override {
     std::vector<float> values(count);
-    if (code_.values.empty() ? !read_elements(code_.codes, from, std::span<float>(values))
+    if (code_.values.empty() ? !tensors::read_elements(code_.codes, from, std::span<float>(values))
                              : !look_up(from, values)) {
       return false;
     }
     const std::uint64_t first = from / block_;
     std::vector<float> scales(count == 0 ? 0 : (from + count - 1) / block_ - first + 1);
-    if (!read_elements(code_.scales, first, std::span<float>(scales))) return false;
+    if (!tensors::read_elements(code_.scales, first, std::span<float>(scales))) return false;
     for (std::uint64_t i = 0; i < count; ++i) values[i] *= scales[(from + i) / block_ - first];
     std::memcpy(out.data(), values.data(), count * sizeof(float));
     return true;
@@ -32,7 +32,7 @@ class Coded final : public ElementSource {
     const std::uint64_t first = packed_ ? from / 2 : from;
     const std::uint64_t end = packed_ ? (from + values.size() + 1) / 2 : from + values.size();
     std::vector<std::byte> buffer;
-    const auto raw = raw_elements(code_.codes, first, end - first, buffer);
+    const auto raw = tensors::raw_elements(code_.codes, first, end - first, buffer);
     if (raw.size() != end - first) return false;
     for (std::uint64_t i = 0; i < values.size(); ++i) {
       const std::uint64_t at = from + i;
@@ -49,25 +49,27 @@ class Coded final : public ElementSource {
   bool packed_;
 };
 
-std::vector<float> table_of(const Tensor& tensor) {
+std::vector<float> table_of(const tensors::Tensor& tensor) {
   if (tensor.count > 256) return {};
   std::vector<float> values(tensor.count);
-  if (!read_elements(tensor, 0, std::span<float>(values))) values.clear();
+  if (!tensors::read_elements(tensor, 0, std::span<float>(values))) values.clear();
   return values;
 }
 
-const Tensor* named(const std::map<std::string, Tensor>& tensors, const std::string& key) {
+const tensors::Tensor* named(const std::map<std::string, tensors::Tensor>& tensors,
+                             const std::string& key) {
   const auto found = tensors.find(key);
   return found == tensors.end() ? nullptr : &found->second;
 }
 
 /// `state1` with `qmap1` and `absmax1`, or `max1` for the whole tensor; itself where it is plain.
-std::optional<Tensor> state_numbered(const std::map<std::string, Tensor>& tensors, char number) {
-  const Tensor* state = named(tensors, std::string("state") + number);
+std::optional<tensors::Tensor> state_numbered(const std::map<std::string, tensors::Tensor>& tensors,
+                                              char number) {
+  const tensors::Tensor* state = named(tensors, std::string("state") + number);
   if (state == nullptr || state->type == nullptr) return std::nullopt;
   if (state->type->is_float) return *state;
-  const Tensor* map = named(tensors, std::string("qmap") + number);
-  const Tensor* scale = named(tensors, std::string("absmax") + number);
+  const tensors::Tensor* map = named(tensors, std::string("qmap") + number);
+  const tensors::Tensor* scale = named(tensors, std::string("absmax") + number);
   if (scale == nullptr) scale = named(tensors, std::string("max") + number);
   if (map == nullptr || scale == nullptr) return std::nullopt;
   return decode_tensor({*state, table_of(*map), *scale}, state->shape);
@@ -75,9 +77,9 @@ std::optional<Tensor> state_numbered(const std::map<std::string, Tensor>& tensor
 
 }  // namespace
 
-std::optional<Tensor> decode_tensor(TensorCode code, std::vector<std::int64_t> shape) {
-  const auto count = count_of(shape);
-  const Tensor& codes = code.codes;
+std::optional<tensors::Tensor> decode_tensor(TensorCode code, std::vector<std::int64_t> shape) {
+  const auto count = tensors::count_of(shape);
+  const tensors::Tensor& codes = code.codes;
   if (!count || codes.type == nullptr || codes.type->bits != 8 || !codes.has_data()) {
     return std::nullopt;
   }
@@ -91,8 +93,8 @@ std::optional<Tensor> decode_tensor(TensorCode code, std::vector<std::int64_t> s
   std::uint64_t block = *count / scales;
   if (*count % scales != 0) block = std::bit_ceil(block + 1);
   if ((*count + block - 1) / block != scales) return std::nullopt;
-  Tensor tensor;
-  tensor.type = element_type("F32");
+  tensors::Tensor tensor;
+  tensor.type = tensors::element_type("F32");
   tensor.count = *count;
   tensor.shape = std::move(shape);
   tensor.mapped = false;
@@ -102,7 +104,7 @@ std::optional<Tensor> decode_tensor(TensorCode code, std::vector<std::int64_t> s
   return tensor;
 }
 
-void decode_states(std::map<std::string, Tensor>& tensors) {
+void decode_states(std::map<std::string, tensors::Tensor>& tensors) {
   auto first = state_numbered(tensors, '1');
   if (!first) return;
   auto second = state_numbered(tensors, '2');
@@ -114,4 +116,4 @@ void decode_states(std::map<std::string, Tensor>& tensors) {
   if (second) tensors.insert_or_assign("exp_avg_sq", std::move(*second));
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -12,22 +12,22 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/tensor.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct TensorCode {
-  Tensor codes;  ///< uint8 (two codes a byte, the high one first, for 16 values) or fp8
+  tensors::Tensor codes;  ///< uint8 (two codes a byte, the high one first, for 16 values) or fp8
   std::vector<float> values;  ///< 256 or 16, by code; empty: the codes are fp8
-  Tensor scales;              ///< one a block of equal size, the last one shorter
+  tensors::Tensor scales;     ///< one a block of equal size, the last one shorter
 };
 
 /// `shape`: of the decoded tensor. Nothing where the parts do not fit each other.
-std::optional<Tensor> decode_tensor(TensorCode code, std::vector<std::int64_t> shape);
+std::optional<tensors::Tensor> decode_tensor(TensorCode code, std::vector<std::int64_t> shape);
 
 /// bitsandbytes' names in one parameter's state -> the decoded moments, `exp_avg` and `exp_avg_sq`
 /// where there are two (its Adam family); `state1` where there is one (Lion, SGD, RMSprop: the file
 /// does not tell which). What they are made of is taken out of `tensors`.
-void decode_states(std::map<std::string, Tensor>& tensors);
+void decode_states(std::map<std::string, tensors::Tensor>& tensors);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

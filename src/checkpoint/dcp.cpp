@@ -8,24 +8,25 @@
 #include <optional>
 #include <unordered_map>
 
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/named_optimizer.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_pieces.h"
 #include "checkpoint/torch_file.h"
 #include "core/text.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_most_axes = 64;
 
-std::vector<std::int64_t> numbers_of(const PickleDocument& document, const PickleNode* node) {
+std::vector<std::int64_t> numbers_of(const pickle::PickleDocument& document,
+                                     const pickle::PickleNode* node) {
   std::vector<std::int64_t> numbers;
   if (node == nullptr || node->items.size() > k_most_axes) return numbers;
-  for (const NodeId id : node->items) numbers.push_back(document.at(id).number);
+  for (const pickle::NodeId id : node->items) numbers.push_back(document.at(id).number);
   return numbers;
 }
 
@@ -79,20 +80,20 @@ class DcpReader {
 
   void read() {
     CheckpointFile entry{path_, "weights", "dcp", 0, false};
-    auto mapped = MappedFile::open(path_);
+    auto mapped = tensors::MappedFile::open(path_);
     if (!mapped) {
-      opening_.note("checkpoint.unreadable", Severity::failed, path_, mapped.error().text);
+      opening_.note("checkpoint.unreadable", core::Severity::failed, path_, mapped.error().text);
       return opening_.out.files.push_back(std::move(entry));
     }
     entry.bytes = (*mapped)->size();
-    document_ = read_pickle((*mapped)->text(), path_);
+    document_ = pickle::read_pickle((*mapped)->text(), path_);
     opening_.join(document_.findings);
-    const PickleNode* tensors = part("state_dict_metadata");
-    const PickleNode* places = part("storage_data");
+    const pickle::PickleNode* tensors = part("state_dict_metadata");
+    const pickle::PickleNode* places = part("storage_data");
     entry.readable = tensors != nullptr && places != nullptr;
     opening_.out.files.push_back(entry);
     if (document_.fault || !entry.readable) {
-      opening_.note("checkpoint.unreadable", Severity::failed, path_,
+      opening_.note("checkpoint.unreadable", core::Severity::failed, path_,
                     document_.fault ? document_.fault->text
                                     : fmt::format("[dcp] {} is no index of torch's distributed "
                                                   "checkpoints",
@@ -104,7 +105,7 @@ class DcpReader {
       take(std::string(document_.at(tensors->items[i]).text), document_.at(tensors->items[i + 1]));
     }
     if (missing_ > 1) {
-      opening_.note("checkpoint.incomplete", Severity::failed, path_,
+      opening_.note("checkpoint.incomplete", core::Severity::failed, path_,
                     fmt::format("[dcp] {} tensors could not be put together", missing_));
     }
     if (!named_.empty() && !opening_.out.optimizer) {
@@ -114,23 +115,23 @@ class DcpReader {
   }
 
  private:
-  const PickleNode* part(const char* key) const {
-    const PickleNode* found = document_.find(document_.at(document_.root), key);
-    return found != nullptr && found->kind == PickleKind::dict ? found : nullptr;
+  const pickle::PickleNode* part(const char* key) const {
+    const pickle::PickleNode* found = document_.find(document_.at(document_.root), key);
+    return found != nullptr && found->kind == pickle::PickleKind::dict ? found : nullptr;
   }
 
-  void take_places(const PickleNode& places) {
+  void take_places(const pickle::PickleNode& places) {
     for (std::size_t i = 0; i + 1 < places.items.size(); i += 2) {
-      const PickleNode& key = document_.at(places.items[i]);
-      const PickleNode& value = document_.at(places.items[i + 1]);
-      const PickleNode* name = document_.find(key, "fqn");
-      const PickleNode* file = document_.find(value, "relative_path");
+      const pickle::PickleNode& key = document_.at(places.items[i]);
+      const pickle::PickleNode& value = document_.at(places.items[i + 1]);
+      const pickle::PickleNode* name = document_.find(key, "fqn");
+      const pickle::PickleNode* file = document_.find(value, "relative_path");
       const auto offset = document_.number(document_.find(value, "offset"));
       const auto length = document_.number(document_.find(value, "length"));
       if (name == nullptr || file == nullptr || !offset || !length || *offset < 0 || *length < 0) {
         continue;
       }
-      const PickleNode* transforms = document_.find(value, "transform_descriptors");
+      const pickle::PickleNode* transforms = document_.find(value, "transform_descriptors");
       Item item;
       item.offset = numbers_of(document_, document_.find(key, "offset"));
       item.place = {std::string(file->text), static_cast<std::uint64_t>(*offset),
@@ -140,26 +141,26 @@ class DcpReader {
     }
   }
 
-  const MappedFile* file_of(const std::string& name, std::size_t& index) {
+  const tensors::MappedFile* file_of(const std::string& name, std::size_t& index) {
     const auto known = files_.find(name);
     if (known != files_.end()) {
       index = known->second.second;
       return known->second.first.get();
     }
-    std::shared_ptr<const MappedFile> mapped;
+    std::shared_ptr<const tensors::MappedFile> mapped;
     index = opening_.out.files.size();
     const std::string path = (fs::path(folder_) / name).string();
     CheckpointFile entry{path, "weights", "dcp", 0, false};
     if (leaves_folder(name)) {
-      opening_.note("checkpoint.bad-header", Severity::failed, path_,
+      opening_.note("checkpoint.bad-header", core::Severity::failed, path_,
                     fmt::format("[dcp] the index names {} outside its folder; not opened",
-                                shorten(sanitize(name), 120)));
-    } else if (auto opened = MappedFile::open(path)) {
+                                core::shorten(core::sanitize(name), 120)));
+    } else if (auto opened = tensors::MappedFile::open(path)) {
       mapped = *opened;
       entry.bytes = mapped->size();
       entry.readable = true;
     } else {
-      opening_.note("checkpoint.incomplete", Severity::failed, path, opened.error().text);
+      opening_.note("checkpoint.incomplete", core::Severity::failed, path, opened.error().text);
     }
     opening_.out.files.push_back(std::move(entry));
     files_.emplace(name, std::pair(mapped, index));
@@ -168,14 +169,14 @@ class DcpReader {
 
   /// The archive at a place; nothing, and why, where it is not to be had.
   std::optional<TorchFile> archive_at(const Place& place, std::size_t& index, std::string& why) {
-    const MappedFile* file = file_of(place.file, index);
+    const tensors::MappedFile* file = file_of(place.file, index);
     if (file == nullptr) {
       why = "its file is not there";
     } else if (place.transformed) {
       why = "it is compressed by an extension, which is not read";
     } else if (place.offset > file->size() || place.length > file->size() - place.offset) {
       why = fmt::format("bytes [{}, {}) lie beyond the {} of {}", place.offset,
-                        place.offset + place.length, file->size(), shorten(place.file, 60));
+                        place.offset + place.length, file->size(), core::shorten(place.file, 60));
     }
     if (!why.empty()) return std::nullopt;
     const auto bytes = file->bytes().subspan(place.offset, place.length);
@@ -188,30 +189,30 @@ class DcpReader {
     return std::move(*read);
   }
 
-  std::optional<Tensor> chunk_at(const Place& place, std::string& why) {
+  std::optional<tensors::Tensor> chunk_at(const Place& place, std::string& why) {
     std::size_t index = 0;
     const auto archive = archive_at(place, index, why);
     if (!archive) return std::nullopt;
-    const PickleNode& root = archive->document.at(archive->document.root);
-    if (root.kind != PickleKind::tensor) {
+    const pickle::PickleNode& root = archive->document.at(archive->document.root);
+    if (root.kind != pickle::PickleKind::tensor) {
       why = "a chunk is no tensor";
       return std::nullopt;
     }
-    Tensor tensor = archive->tensors[static_cast<std::size_t>(root.number)];
+    tensors::Tensor tensor = archive->tensors[static_cast<std::size_t>(root.number)];
     tensor.file = index;
     tensor.offset += place.offset;
     return tensor;
   }
 
-  void take(const std::string& name, const PickleNode& meta) {
-    const PickleNode* chunks = document_.find(meta, "chunks");
+  void take(const std::string& name, const pickle::PickleNode& meta) {
+    const pickle::PickleNode* chunks = document_.find(meta, "chunks");
     if (chunks == nullptr) return take_value(name);
     std::vector<TensorPiece> pieces;
     std::string why;
     std::map<std::vector<std::int64_t>, const Item*> by_offset;
     for (const Item& item : items_[name]) by_offset.emplace(item.offset, &item);
-    for (const NodeId id : chunks->items) {
-      const PickleNode& chunk = document_.at(id);
+    for (const pickle::NodeId id : chunks->items) {
+      const pickle::PickleNode& chunk = document_.at(id);
       TensorPiece piece;
       piece.offset = numbers_of(document_, document_.find(chunk, "offsets"));
       piece.size = numbers_of(document_, document_.find(chunk, "sizes"));
@@ -224,22 +225,23 @@ class DcpReader {
     }
     auto shape = numbers_of(document_, document_.find(meta, "size"));
     std::string fault;
-    Tensor tensor = join_pieces(sanitize(name), std::move(shape), std::move(pieces), false, fault);
+    tensors::Tensor tensor =
+        join_pieces(core::sanitize(name), std::move(shape), std::move(pieces), false, fault);
     if (why.empty()) why = fault;
     if (!why.empty() && ++missing_ == 1) {
-      opening_.note("checkpoint.incomplete", Severity::failed, path_,
-                    fmt::format("[dcp] {}: {}", shorten(tensor.name, 80), why));
+      opening_.note("checkpoint.incomplete", core::Severity::failed, path_,
+                    fmt::format("[dcp] {}: {}", core::shorten(tensor.name, 80), why));
     }
     place(name, std::move(tensor));
   }
 
-  void place(const std::string& name, Tensor tensor) {
+  void place(const std::string& name, tensors::Tensor tensor) {
     if (const auto key = optimizer_key(name); key && !key->is_group) {
       double step = 0;
       if (key->key != "step") {
-        named_.tensor(sanitize(key->parameter), sanitize(key->key), std::move(tensor));
-      } else if (tensor.count == 1 && read_elements(tensor, 0, std::span(&step, 1))) {
-        named_.step(sanitize(key->parameter), step);
+        named_.tensor(core::sanitize(key->parameter), core::sanitize(key->key), std::move(tensor));
+      } else if (tensor.count == 1 && tensors::read_elements(tensor, 0, std::span(&step, 1))) {
+        named_.step(core::sanitize(key->parameter), step);
       }
       return;
     }
@@ -276,8 +278,8 @@ class DcpReader {
     std::string why;
     const auto archive = archive_at(found->second.front().place, index, why);
     if (!archive) return;
-    const PickleDocument& document = archive->document;
-    const PickleNode& root = document.at(document.root);
+    const pickle::PickleDocument& document = archive->document;
+    const pickle::PickleNode& root = document.at(document.root);
     if (progress) {
       if (const auto step = document.number(&root)) {
         opening_.out.trainer_state.emplace("global_step", *step);
@@ -288,19 +290,20 @@ class DcpReader {
   }
 
   /// `param_groups.0.lr`, or `param_groups.layers.0.weight.lr` of a flattened state dict.
-  void take_group_value(const OptimizerKey& key, const PickleDocument& document,
-                        const PickleNode& value) {
+  void take_group_value(const OptimizerKey& key, const pickle::PickleDocument& document,
+                        const pickle::PickleNode& value) {
     std::size_t number = 0;
     const char* end = key.parameter.data() + key.parameter.size();
     const bool numbered = std::from_chars(key.parameter.data(), end, number).ptr == end;
     if (!numbered) {
       const auto fresh = static_cast<std::size_t>(own_groups_.size());
       number = own_groups_.emplace(key.parameter, fresh).first->second;
-      named_.group_of(sanitize(key.parameter), number);
+      named_.group_of(core::sanitize(key.parameter), number);
     }
     OptimizerGroup& group = named_.group(number);
     if (key.key == "params") {
-      for (const NodeId id : value.items) named_.group_of(sanitize(document.at(id).text), number);
+      for (const pickle::NodeId id : value.items)
+        named_.group_of(core::sanitize(document.at(id).text), number);
     } else if (key.key == "betas" && value.items.size() == 2) {
       group.numbers["beta1"] = document.number(&document.at(value.items[0])).value_or(0.9);
       group.numbers["beta2"] = document.number(&document.at(value.items[1])).value_or(0.999);
@@ -312,9 +315,11 @@ class DcpReader {
   Opening& opening_;
   std::string folder_;
   std::string path_;
-  PickleDocument document_;
+  pickle::PickleDocument document_;
   std::unordered_map<std::string, std::vector<Item>> items_;
-  std::unordered_map<std::string, std::pair<std::shared_ptr<const MappedFile>, std::size_t>> files_;
+  std::unordered_map<std::string,
+                     std::pair<std::shared_ptr<const tensors::MappedFile>, std::size_t>>
+      files_;
   std::unordered_map<std::string, std::size_t> own_groups_;
   std::optional<bool> model_is_a_part_;
   NamedOptimizer named_;
@@ -325,4 +330,4 @@ class DcpReader {
 
 void open_dcp(Opening& opening, const std::string& folder) { DcpReader(opening, folder).read(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -7,11 +7,11 @@
 
 #include "checkpoint/open_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 constexpr const char* k_dcp_index = ".metadata";
 
 /// Chunks that are missing, lie beyond their file or outside the folder become Findings.
 void open_dcp(Opening& opening, const std::string& folder);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::uint64_t k_most_tensors = 4'000'000;
@@ -17,8 +17,9 @@ constexpr std::uint64_t k_most_axes = 8;  // ggml itself has 4
 constexpr std::uint64_t k_most_alignment = 1U << 20U;
 constexpr int k_most_nesting = 8;  // arrays of arrays
 
-constexpr ElementType quantised(std::string_view name, unsigned block, unsigned bytes,
-                                unsigned scales = 0, unsigned first = 0, unsigned second = 0) {
+constexpr tensors::ElementType quantised(std::string_view name, unsigned block, unsigned bytes,
+                                         unsigned scales = 0, unsigned first = 0,
+                                         unsigned second = 0) {
   return {
       name,           (8 * bytes + block - 1) / block, std::nullopt, 1, true, block, bytes, scales,
       {first, second}};
@@ -26,7 +27,7 @@ constexpr ElementType quantised(std::string_view name, unsigned block, unsigned 
 
 /// ggml-common.h: blocks of 32 or 256 weights, and where their fp16 scales (d, then dmin or m) lie.
 /// Types without an fp16 scale have none listed.
-constexpr std::array<std::pair<std::uint32_t, ElementType>, 25> k_quantised = {{
+constexpr std::array<std::pair<std::uint32_t, tensors::ElementType>, 25> k_quantised = {{
     {2, quantised("Q4_0", 32, 18, 1, 0)},
     {3, quantised("Q4_1", 32, 20, 2, 0, 2)},
     {6, quantised("Q5_0", 32, 22, 1, 0)},
@@ -54,24 +55,24 @@ constexpr std::array<std::pair<std::uint32_t, ElementType>, 25> k_quantised = {{
     {40, quantised("NVFP4", 64, 36)},
 }};
 
-const ElementType* type_of(std::uint32_t number) {
+const tensors::ElementType* type_of(std::uint32_t number) {
   switch (number) {
     case 0:
-      return element_type("F32");
+      return tensors::element_type("F32");
     case 1:
-      return element_type("F16");
+      return tensors::element_type("F16");
     case 24:
-      return element_type("I8");
+      return tensors::element_type("I8");
     case 25:
-      return element_type("I16");
+      return tensors::element_type("I16");
     case 26:
-      return element_type("I32");
+      return tensors::element_type("I32");
     case 27:
-      return element_type("I64");
+      return tensors::element_type("I64");
     case 28:
-      return element_type("F64");
+      return tensors::element_type("F64");
     case 30:
-      return element_type("BF16");
+      return tensors::element_type("BF16");
     default:
       break;
   }
@@ -169,15 +170,15 @@ class GgufReader {
     if (key == "general.alignment" && type == 4) {
       alignment_ = little(4);
     } else if (key == "general.architecture" && type == 8) {
-      out_.architecture = sanitize(text());
+      out_.architecture = core::sanitize(text());
     } else {
       skip_value(type, 0);
     }
   }
 
   void take_tensor() {
-    Tensor tensor;
-    tensor.name = sanitize(text());
+    tensors::Tensor tensor;
+    tensor.name = core::sanitize(text());
     const std::uint64_t axes = little(4);
     if (axes > k_most_axes) good_ = false;
     for (std::uint64_t i = 0; i < axes && good_; ++i) {
@@ -197,25 +198,25 @@ class GgufReader {
     out_.tensors.push_back(std::move(tensor));
   }
 
-  void complain(const char* kind, const Tensor& tensor, const std::string& what) {
-    out_.findings.add(kind, Severity::failed, at_,
-                      fmt::format("[gguf] {}: {}", shorten(tensor.name, 80), what));
+  void complain(const char* kind, const tensors::Tensor& tensor, const std::string& what) {
+    out_.findings.add(kind, core::Severity::failed, at_,
+                      fmt::format("[gguf] {}: {}", core::shorten(tensor.name, 80), what));
   }
 
   void place(const std::shared_ptr<const void>& owner) {
     if (alignment_ == 0 || alignment_ > k_most_alignment) alignment_ = 32;
     const std::uint64_t data_at = (at_ + alignment_ - 1) / alignment_ * alignment_;
-    for (Tensor& tensor : out_.tensors) {
-      const auto count = count_of(tensor.shape);
+    for (tensors::Tensor& tensor : out_.tensors) {
+      const auto count = tensors::count_of(tensor.shape);
       tensor.owner = owner;
       if (!count || (*count % tensor.type->block) != 0) {
         complain("checkpoint.bad-offsets", tensor,
-                 fmt::format("shape {} is impossible for {}", show_shape(tensor.shape),
+                 fmt::format("shape {} is impossible for {}", tensors::show_shape(tensor.shape),
                              tensor.type->name));
         continue;
       }
       tensor.count = *count;
-      const std::uint64_t size = stored_bytes(tensor);
+      const std::uint64_t size = tensors::stored_bytes(tensor);
       const bool fits = data_at <= bytes_.size() && tensor.count <= (1ULL << 60U) &&
                         tensor.offset <= bytes_.size() - data_at &&
                         size <= bytes_.size() - data_at - tensor.offset;
@@ -234,12 +235,13 @@ class GgufReader {
   }
 
   void check_overlaps() {
-    std::vector<const Tensor*> order;
-    for (const Tensor& each : out_.tensors) {
+    std::vector<const tensors::Tensor*> order;
+    for (const tensors::Tensor& each : out_.tensors) {
       if (!each.bytes.empty()) order.push_back(&each);
     }
-    std::sort(order.begin(), order.end(),
-              [](const Tensor* a, const Tensor* b) { return a->offset < b->offset; });
+    std::sort(order.begin(), order.end(), [](const tensors::Tensor* a, const tensors::Tensor* b) {
+      return a->offset < b->offset;
+    });
     for (std::size_t i = 1; i < order.size(); ++i) {
       if (order[i]->offset < order[i - 1]->offset + order[i - 1]->bytes.size()) {
         complain("checkpoint.overlap", *order[i], "its bytes begin inside the tensor before it");
@@ -263,19 +265,21 @@ bool looks_like_gguf(std::span<const std::byte> bytes) {
                                           [](char a, std::byte b) { return std::byte(a) == b; });
 }
 
-Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
-                           const std::shared_ptr<const void>& owner, const std::string& path) {
+core::Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
+                                 const std::shared_ptr<const void>& owner,
+                                 const std::string& path) {
   if (!looks_like_gguf(bytes)) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[gguf] {} cannot be read: no GGUF header of 24 bytes", path));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[gguf] {} cannot be read: no GGUF header of 24 bytes", path));
   }
   GgufFile file;
   file.findings.of(path);
   const std::string why = GgufReader(bytes, file).read(owner);
   if (!why.empty()) {
-    return fail(ErrorCode::bad_format, fmt::format("[gguf] {} cannot be read: {}", path, why));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[gguf] {} cannot be read: {}", path, why));
   }
   return file;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

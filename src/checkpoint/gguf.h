@@ -10,22 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/finding.h"
-#include "checkpoint/tensor.h"
 #include "core/result.h"
+#include "tensors/finding.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct GgufFile {
-  std::vector<Tensor> tensors;
+  std::vector<tensors::Tensor> tensors;
   std::string architecture;  ///< `general.architecture`
-  Findings findings;
+  tensors::Findings findings;
 };
 
 bool looks_like_gguf(std::span<const std::byte> bytes);
 
 /// Errors: bad_format (a header that cannot be read), unsupported (version 1, big-endian).
-Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
-                           const std::shared_ptr<const void>& owner, const std::string& path);
+core::Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
+                                 const std::shared_ptr<const void>& owner, const std::string& path);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

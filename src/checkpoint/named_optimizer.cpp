@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 std::int64_t NamedOptimizer::id_of(const std::string& parameter) {
   const auto [found, fresh] = ids_.emplace(parameter, static_cast<std::int64_t>(out_.names.size()));
@@ -10,7 +10,8 @@ std::int64_t NamedOptimizer::id_of(const std::string& parameter) {
   return found->second;
 }
 
-void NamedOptimizer::tensor(const std::string& parameter, const std::string& key, Tensor tensor) {
+void NamedOptimizer::tensor(const std::string& parameter, const std::string& key,
+                            tensors::Tensor tensor) {
   ParameterState& state = states_[id_of(parameter)];
   tensor.name = parameter + "." + key;
   state.tensors[key] = out_.tensors.size();
@@ -53,4 +54,4 @@ OptimizerState NamedOptimizer::finish(std::string path) {
   return std::move(out_);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -8,11 +8,11 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 class NamedOptimizer {
  public:
-  void tensor(const std::string& parameter, const std::string& key, Tensor tensor);
+  void tensor(const std::string& parameter, const std::string& key, tensors::Tensor tensor);
   void step(const std::string& parameter, double step);
   /// Which group the parameter is in; parameters that nobody assigns are in the first.
   void group_of(const std::string& parameter, std::size_t group);
@@ -30,4 +30,4 @@ class NamedOptimizer {
   std::map<std::int64_t, std::size_t> groups_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

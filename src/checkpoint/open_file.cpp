@@ -6,15 +6,15 @@
 #include <filesystem>
 
 #include "checkpoint/gguf.h"
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/optimizer_state.h"
 #include "checkpoint/own_files.h"
 #include "checkpoint/pickle_walk.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -29,12 +29,12 @@ std::optional<double> json_number(std::string_view text, std::string_view key) {
   const std::string quoted = fmt::format("\"{}\"", key);
   for (std::size_t at = 0; (at = text.find(quoted, at)) != std::string_view::npos;) {
     at += quoted.size();
-    std::string_view rest = trim(text.substr(at, 64));
+    std::string_view rest = core::trim(text.substr(at, 64));
     if (rest.empty() || rest.front() != ':') continue;
-    rest = trim(rest.substr(1));
+    rest = core::trim(rest.substr(1));
     if (rest.starts_with("true")) return 1;
     if (rest.starts_with("false")) return 0;
-    const NumberPrefix number = parse_number_prefix(rest);
+    const core::NumberPrefix number = core::parse_number_prefix(rest);
     if (number.size > 0) return number.value;
   }
   return std::nullopt;
@@ -73,10 +73,10 @@ int rank_of(std::string_view name) {
 }
 
 /// The values of the first of several keys that the root of a file has.
-const PickleNode* first_of(const PickleDocument& document,
-                           std::initializer_list<std::string_view> keys) {
+const pickle::PickleNode* first_of(const pickle::PickleDocument& document,
+                                   std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    const PickleNode* found = document.find(document.at(document.root), key);
+    const pickle::PickleNode* found = document.find(document.at(document.root), key);
     if (found != nullptr) return found;
   }
   return nullptr;
@@ -88,21 +88,22 @@ class FileReader {
 
   void file(const std::string& path, const std::string& role) {
     CheckpointFile entry{path, role, {}, 0, false};
-    auto mapped = MappedFile::open(path);
+    auto mapped = tensors::MappedFile::open(path);
     if (mapped) {
       entry.bytes = (*mapped)->size();
       entry.format = read(path, role, **mapped, *mapped, out_.files.size());
       entry.readable = !entry.format.empty();
     } else {
-      opening_.note("checkpoint.unreadable", Severity::failed, path, mapped.error().text);
+      opening_.note("checkpoint.unreadable", core::Severity::failed, path, mapped.error().text);
     }
     out_.files.push_back(std::move(entry));
   }
 
  private:
   /// The format, empty where it could not be read.
-  std::string read(const std::string& path, const std::string& role, const MappedFile& file,
-                   std::shared_ptr<const void> owner, std::size_t index) {
+  std::string read(const std::string& path, const std::string& role,
+                   const tensors::MappedFile& file, std::shared_ptr<const void> owner,
+                   std::size_t index) {
     if (role == "trainer-state" || role == "config") return read_json(path, role, file);
     if (file.size() == 0)
       return refuse(path, "is empty; the disk was full, or it is being written");
@@ -122,12 +123,13 @@ class FileReader {
   }
 
   std::string refuse(const std::string& path, const std::string& why) {
-    opening_.note("checkpoint.unsupported", Severity::warning, path,
+    opening_.note("checkpoint.unsupported", core::Severity::warning, path,
                   fmt::format("[checkpoint] {} {}", path, why));
     return {};
   }
 
-  std::string read_json(const std::string& path, const std::string& role, const MappedFile& file) {
+  std::string read_json(const std::string& path, const std::string& role,
+                        const tensors::MappedFile& file) {
     if (file.size() > k_most_json) return refuse(path, "is too large for its name");
     if (fs::path(path).filename() == k_own_training_state) {
       if (take_training_state(file.text(), out_)) return "json";
@@ -146,11 +148,12 @@ class FileReader {
     return "json";
   }
 
-  std::string read_safe(const std::string& path, const std::string& role, const MappedFile& file,
-                        const std::shared_ptr<const void>& owner, std::size_t index) {
+  std::string read_safe(const std::string& path, const std::string& role,
+                        const tensors::MappedFile& file, const std::shared_ptr<const void>& owner,
+                        std::size_t index) {
     auto read = read_safetensors(file.bytes(), owner, path);
     if (!read) {
-      opening_.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
+      opening_.note("checkpoint.unreadable", core::Severity::failed, path, read.error().text);
       return {};
     }
     opening_.join(read->findings);
@@ -159,27 +162,28 @@ class FileReader {
         opening_.add_optimizer(std::move(*state), false);
       return "safetensors";
     }
-    for (Tensor& tensor : read->tensors) opening_.add_weight(std::move(tensor), index);
+    for (tensors::Tensor& tensor : read->tensors) opening_.add_weight(std::move(tensor), index);
     return "safetensors";
   }
 
-  std::string read_blocks(const std::string& path, const MappedFile& file,
+  std::string read_blocks(const std::string& path, const tensors::MappedFile& file,
                           const std::shared_ptr<const void>& owner, std::size_t index) {
     auto read = read_gguf(file.bytes(), owner, path);
     if (!read) {
-      opening_.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
+      opening_.note("checkpoint.unreadable", core::Severity::failed, path, read.error().text);
       return {};
     }
     opening_.join(read->findings);
-    for (Tensor& tensor : read->tensors) opening_.add_weight(std::move(tensor), index);
+    for (tensors::Tensor& tensor : read->tensors) opening_.add_weight(std::move(tensor), index);
     return "gguf";
   }
 
-  std::string read_pickled(const std::string& path, const std::string& role, const MappedFile& file,
-                           std::shared_ptr<const void> owner, std::size_t index) {
+  std::string read_pickled(const std::string& path, const std::string& role,
+                           const tensors::MappedFile& file, std::shared_ptr<const void> owner,
+                           std::size_t index) {
     auto read = read_torch(file.bytes(), std::move(owner), path, opening_.verify);
     if (!read) {
-      opening_.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
+      opening_.note("checkpoint.unreadable", core::Severity::failed, path, read.error().text);
       return {};
     }
     opening_.join(read->findings);
@@ -194,28 +198,29 @@ class FileReader {
   }
 
   /// Each rank's file holds all of what is not sharded.
-  static std::shared_ptr<const TensorShard> whole_of(const Tensor& tensor) {
+  static std::shared_ptr<const TensorShard> whole_of(const tensors::Tensor& tensor) {
     return std::make_shared<const TensorShard>(
         TensorShard{tensor.shape, std::vector<std::int64_t>(tensor.shape.size(), 0), {}});
   }
 
   void take_weights(const TorchFile& file, std::size_t index, bool of_rank) {
-    const PickleDocument& document = file.document;
-    const PickleNode* part =
+    const pickle::PickleDocument& document = file.document;
+    const pickle::PickleNode* part =
         first_of(document, {"state_dict", "model_state_dict", "model", "module", "net", "network"});
-    NodeId from = document.root;
-    if (part != nullptr && (part->kind == PickleKind::dict || part->kind == PickleKind::object)) {
-      from = static_cast<NodeId>(part - document.nodes.data());
+    pickle::NodeId from = document.root;
+    if (part != nullptr &&
+        (part->kind == pickle::PickleKind::dict || part->kind == pickle::PickleKind::object)) {
+      from = static_cast<pickle::NodeId>(part - document.nodes.data());
       take_progress(document);
     }
-    const std::vector<NodeId> optimizers = find_optimizers(document);
+    const std::vector<pickle::NodeId> optimizers = find_optimizers(document);
     std::unordered_set<std::size_t> theirs;
-    for (const NodeId id : optimizers) {
+    for (const pickle::NodeId id : optimizers) {
       visit_tensors(document, id, [&](const std::string&, std::size_t at) { theirs.insert(at); });
     }
     visit_tensors(document, from, [&](const std::string& name, std::size_t at) {
       if (theirs.count(at) > 0) return;
-      Tensor tensor = file.tensors[at];
+      tensors::Tensor tensor = file.tensors[at];
       tensor.name = name;
       if (of_rank && tensor.shard == nullptr) tensor.shard = whole_of(tensor);
       opening_.add_weight(std::move(tensor), index);
@@ -224,7 +229,7 @@ class FileReader {
   }
 
   /// `global_step`, `epoch` of files that hold everything (Lightning, nanoGPT, own loops).
-  void take_progress(const PickleDocument& document) {
+  void take_progress(const pickle::PickleDocument& document) {
     for (const char* key : {"global_step", "step", "iteration", "iter_num", "epoch"}) {
       const auto number = document.number(document.find(document.at(document.root), key));
       if (!number) continue;
@@ -240,21 +245,21 @@ class FileReader {
     opening_.add_optimizer(std::move(*state), is_rank_file(fs::path(path).filename().string()));
   }
 
-  void take_scheduler(const PickleDocument& document) {
-    const PickleNode& root = document.at(document.root);
+  void take_scheduler(const pickle::PickleDocument& document) {
+    const pickle::PickleNode& root = document.at(document.root);
     for (const char* key : {"last_epoch", "_step_count"}) {
       if (const auto number = document.number(document.find(root, key))) {
         out_.scheduler.emplace(key, *number);
       }
     }
-    const PickleNode* rates = document.find(root, "_last_lr");
+    const pickle::PickleNode* rates = document.find(root, "_last_lr");
     if (rates == nullptr || rates->items.empty()) return;
     if (const auto lr = document.number(&document.at(rates->items.front()))) {
       out_.scheduler.emplace("last_lr", *lr);
     }
   }
 
-  void take_scaler(const PickleDocument& document) {
+  void take_scaler(const pickle::PickleDocument& document) {
     for (const char* key : {"scale", "_growth_tracker", "growth_interval"}) {
       const auto number = document.number(document.find(document.at(document.root), key));
       if (number) out_.scaler.emplace(key, *number);
@@ -290,4 +295,4 @@ void open_file(Opening& opening, const std::string& path, const std::string& rol
   FileReader(opening).file(path, role);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

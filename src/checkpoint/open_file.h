@@ -10,7 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 /// Told from a file's name: weights | adapter | optimizer | scheduler | scaler | rng |
 /// trainer-state | arguments | config | index | other.
@@ -24,25 +24,26 @@ struct Opening {
   bool verify = false;                    ///< checksums of everything
   std::unordered_set<std::string> names;  ///< of weights
 
-  void note(std::string kind, Severity severity, const std::string& path, std::string text);
-  void join(const Findings& findings);
+  void note(std::string kind, core::Severity severity, const std::string& path, std::string text);
+  void join(const tensors::Findings& findings);
   /// One of a rank's file: joined with those of the other ranks in finish().
   void add_optimizer(OptimizerState state, bool of_rank);
   /// Puts the parts together that ranks hold. `alone`: a single file was asked for, whose parts are
   /// then taken as they are.
   void finish(bool alone);
   /// A second weight of the same name becomes a Finding.
-  void add_weight(Tensor tensor, std::size_t file);
+  void add_weight(tensors::Tensor tensor, std::size_t file);
 
  private:
   void join_weights(bool alone);
   void join_optimizers();
 
-  std::map<std::string, std::vector<Tensor>> parts_;  ///< by name; the first also stands in `out`
+  std::map<std::string, std::vector<tensors::Tensor>>
+      parts_;  ///< by name; the first also stands in `out`
   std::vector<OptimizerState> rank_optimizers_;
 };
 
 /// Reads one file as what its role says. What cannot be read becomes a Finding.
 void open_file(Opening& opening, const std::string& path, const std::string& role);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

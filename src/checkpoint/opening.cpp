@@ -7,28 +7,29 @@
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
-void Opening::note(std::string kind, Severity severity, const std::string& path, std::string text) {
+void Opening::note(std::string kind, core::Severity severity, const std::string& path,
+                   std::string text) {
   out.findings.push_back({std::move(kind), severity, path, 0, std::move(text)});
 }
 
-void Opening::join(const Findings& findings) {
+void Opening::join(const tensors::Findings& findings) {
   out.findings.insert(out.findings.end(), findings.list().begin(), findings.list().end());
   out.findings_dropped += findings.dropped();
 }
 
-void Opening::add_weight(Tensor tensor, std::size_t file) {
+void Opening::add_weight(tensors::Tensor tensor, std::size_t file) {
   tensor.file = file;
   if (tensor.shard != nullptr) {
-    std::vector<Tensor>& parts = parts_[tensor.name];
+    std::vector<tensors::Tensor>& parts = parts_[tensor.name];
     parts.push_back(tensor);
     if (parts.size() > 1) return;
   }
   if (!names.insert(tensor.name).second) {
-    note("checkpoint.duplicate-name", Severity::warning, out.path,
+    note("checkpoint.duplicate-name", core::Severity::warning, out.path,
          fmt::format("[checkpoint] {} stands in two files; the first is taken",
-                     shorten(sanitize(tensor.name), 80)));
+                     core::shorten(core::sanitize(tensor.name), 80)));
     return;
   }
   out.tensors.push_back(std::move(tensor));
@@ -50,43 +51,43 @@ void Opening::finish(bool alone) {
 void Opening::join_weights(bool alone) {
   std::size_t apart = 0;
   std::string first;
-  for (Tensor& tensor : out.tensors) {
+  for (tensors::Tensor& tensor : out.tensors) {
     if (tensor.shard == nullptr) continue;
     std::string why;
-    Tensor joined = join_shards(std::move(parts_.at(tensor.name)), why);
+    tensors::Tensor joined = join_shards(std::move(parts_.at(tensor.name)), why);
     if (!why.empty() && ++apart == 1) first = tensor.name + ": " + why;
     if (why.empty() || !alone) tensor = std::move(joined);
   }
   if (apart == 0) return;
   note(
       alone ? "checkpoint.partial" : "checkpoint.incomplete",
-      alone ? Severity::note : Severity::failed, out.path,
+      alone ? core::Severity::note : core::Severity::failed, out.path,
       fmt::format("[checkpoint] {} tensors are parts{}, the first: {}", apart,
                   alone ? "; the other ranks' files hold the rest" : " that do not make up a whole",
-                  shorten(sanitize(first), 160)));
+                  core::shorten(core::sanitize(first), 160)));
 }
 
 /// The states of all ranks have the same parameters; each holds its parts of their tensors.
 void Opening::join_optimizers() {
   if (rank_optimizers_.empty() || out.optimizer) return;
-  std::map<std::string, std::vector<Tensor>> parts;
+  std::map<std::string, std::vector<tensors::Tensor>> parts;
   for (OptimizerState& rank : rank_optimizers_) {
-    for (Tensor& each : rank.tensors) {
+    for (tensors::Tensor& each : rank.tensors) {
       if (each.shard != nullptr) parts[each.name].push_back(each);
     }
   }
   OptimizerState whole = std::move(rank_optimizers_.front());
   std::string why;
-  for (Tensor& each : whole.tensors) {
+  for (tensors::Tensor& each : whole.tensors) {
     if (each.shard == nullptr || !why.empty()) continue;
     each = join_shards(std::move(parts.at(each.name)), why);
   }
   if (why.empty()) {
     out.optimizer = std::move(whole);
   } else {
-    note("checkpoint.incomplete", Severity::failed, whole.path,
+    note("checkpoint.incomplete", core::Severity::failed, whole.path,
          fmt::format("[checkpoint] the optimizer's parts do not make up a whole: {}", why));
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -7,14 +7,14 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 /// The nodes at or little below the root that are optimizer state_dicts, in their order.
-std::vector<NodeId> find_optimizers(const PickleDocument& document);
+std::vector<pickle::NodeId> find_optimizers(const pickle::PickleDocument& document);
 
 /// Takes the first of `nodes`; further ones (Muon beside AdamW, a GAN's second) are appended: their
 /// ids are shifted behind those of the first.
 std::optional<OptimizerState> read_optimizers(const TorchFile& file,
-                                              const std::vector<NodeId>& nodes);
+                                              const std::vector<pickle::NodeId>& nodes);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

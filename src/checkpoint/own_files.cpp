@@ -7,7 +7,7 @@
 
 #include "checkpoint/named_optimizer.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace dom = simdjson::dom;
@@ -77,13 +77,13 @@ bool is_optimizer_file(const SafetensorsFile& file) {
 
 std::optional<OptimizerState> optimizer_of(SafetensorsFile file, const std::string& path) {
   NamedOptimizer builder;
-  for (Tensor& tensor : file.tensors) {
+  for (tensors::Tensor& tensor : file.tensors) {
     auto name = split_name(tensor.name);
     if (!name) continue;
     double step = 0;
     if (name->key != "step") {
       builder.tensor(name->parameter, name->key, std::move(tensor));
-    } else if (tensor.count == 1 && read_elements(tensor, 0, std::span(&step, 1))) {
+    } else if (tensor.count == 1 && tensors::read_elements(tensor, 0, std::span(&step, 1))) {
       builder.step(name->parameter, step);
     }
   }
@@ -119,4 +119,4 @@ bool take_training_state(std::string_view json, Checkpoint& out) {
   return true;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

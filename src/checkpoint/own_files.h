@@ -9,7 +9,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 /// `__metadata__.format` of a safetensors file that holds an optimizer's state, whatever its name:
 /// tensors `exp_avg.NAME`, `exp_avg_sq.NAME`, `step.NAME`, `momentum_buffer.NAME`, NAME as the
@@ -30,4 +30,4 @@ std::optional<OptimizerState> optimizer_of(SafetensorsFile file, const std::stri
 /// the names that a Checkpoint has for them. Text that is no such JSON adds nothing; false then.
 bool take_training_state(std::string_view json, Checkpoint& out);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <system_error>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 PagesAhead::PagesAhead(std::vector<std::span<const std::byte>> parts) : parts_(std::move(parts)) {
   if (parts_.size() < 2) return;
@@ -43,9 +43,9 @@ void PagesAhead::work() {
     next_ = std::max(next_, reader_);  // behind the reader: nothing to gain
     const std::span<const std::byte> part = parts_[next_++];
     lock.unlock();
-    bring_in(part);
+    tensors::bring_in(part);
     lock.lock();
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
@@ -16,7 +16,7 @@ std::vector<std::size_t> candidates(const Checkpoint& checkpoint) {
   std::vector<std::size_t> order;
   std::set<const std::byte*> seen;
   for (std::size_t i = 0; i < checkpoint.tensors.size(); ++i) {
-    const Tensor& tensor = checkpoint.tensors[i];
+    const tensors::Tensor& tensor = checkpoint.tensors[i];
     if (kind_of(tensor) == TensorKind::buffer) continue;
     if (!tensor.bytes.empty() && !seen.insert(tensor.bytes.data()).second) continue;
     order.push_back(i);
@@ -110,4 +110,4 @@ ParameterMap map_parameters(const Checkpoint& checkpoint) {
   return map;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

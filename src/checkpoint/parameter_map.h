@@ -13,7 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tensor_kind.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct MappedParameter {
   std::int64_t id = 0;
@@ -33,4 +33,4 @@ struct ParameterMap {
 /// Empty where the checkpoint has no optimizer.
 ParameterMap map_parameters(const Checkpoint& checkpoint);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -9,7 +9,7 @@
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::size_t k_most_depth = 64;
@@ -17,25 +17,26 @@ constexpr std::size_t k_most_depth = 64;
 /// One step of the way to a node: names are put together only for tensors, so that a hostile tree
 /// cannot fill the memory with them.
 struct Step {
-  NodeId node = 0;
+  pickle::NodeId node = 0;
   std::uint32_t parent = 0;  ///< index of the step before; the root is its own
-  NodeId key = 0;            ///< of a dict; 0 where `position` is meant
+  pickle::NodeId key = 0;    ///< of a dict; 0 where `position` is meant
   std::uint32_t position = 0;
   std::uint32_t depth = 0;
   bool silent = false;  ///< adds nothing to the name: the root, the state of an object
 };
 
-std::string name_of(const PickleDocument& document, const std::vector<Step>& steps,
+std::string name_of(const pickle::PickleDocument& document, const std::vector<Step>& steps,
                     std::uint32_t at) {
   constexpr std::size_t k_most_key = 400;
   std::vector<std::string> parts;
   for (; steps[at].depth > 0; at = steps[at].parent) {
     const Step& step = steps[at];
     if (step.silent) continue;
-    const PickleNode& key = document.at(step.key);
-    parts.push_back(step.key == 0                  ? std::to_string(step.position)
-                    : key.kind == PickleKind::text ? sanitize(key.text.substr(0, k_most_key))
-                                                   : std::to_string(key.number));
+    const pickle::PickleNode& key = document.at(step.key);
+    parts.push_back(step.key == 0 ? std::to_string(step.position)
+                    : key.kind == pickle::PickleKind::text
+                        ? core::sanitize(key.text.substr(0, k_most_key))
+                        : std::to_string(key.number));
   }
   std::reverse(parts.begin(), parts.end());
   return fmt::format("{}", fmt::join(parts, "."));
@@ -43,7 +44,7 @@ std::string name_of(const PickleDocument& document, const std::vector<Step>& ste
 
 }  // namespace
 
-void visit_tensors(const PickleDocument& document, NodeId from,
+void visit_tensors(const pickle::PickleDocument& document, pickle::NodeId from,
                    const std::function<void(const std::string& name, std::size_t tensor)>& visit) {
   std::vector<bool> seen(document.nodes.size(), false);
   std::vector<Step> steps{{from, 0, 0, 0, 0, true}};
@@ -54,8 +55,8 @@ void visit_tensors(const PickleDocument& document, NodeId from,
     const Step here = steps[at];
     if (seen[here.node]) continue;
     seen[here.node] = true;
-    const PickleNode& node = document.at(here.node);
-    if (node.kind == PickleKind::tensor) {
+    const pickle::PickleNode& node = document.at(here.node);
+    if (node.kind == pickle::PickleKind::tensor) {
       visit(name_of(document, steps, at), static_cast<std::size_t>(node.number));
       continue;
     }
@@ -66,12 +67,13 @@ void visit_tensors(const PickleDocument& document, NodeId from,
       continue;
     }
     // Pushed from the last, so that they are visited in their order.
-    const std::size_t width = node.kind == PickleKind::dict ? 2 : 1;
+    const std::size_t width = node.kind == pickle::PickleKind::dict ? 2 : 1;
     for (std::size_t i = node.items.size() / width; i-- > 0;) {
-      const NodeId child = node.items[i * width + width - 1];
-      const PickleKind kind = document.at(child).kind;
-      if (kind < PickleKind::list || kind == PickleKind::global || seen[child]) continue;
-      const bool state = node.kind == PickleKind::object && i == 2;
+      const pickle::NodeId child = node.items[i * width + width - 1];
+      const pickle::PickleKind kind = document.at(child).kind;
+      if (kind < pickle::PickleKind::list || kind == pickle::PickleKind::global || seen[child])
+        continue;
+      const bool state = node.kind == pickle::PickleKind::object && i == 2;
       steps.push_back({child, at, width == 2 ? node.items[i * 2] : 0, static_cast<std::uint32_t>(i),
                        here.depth + 1, state});
       open.push_back(static_cast<std::uint32_t>(steps.size() - 1));
@@ -79,4 +81,4 @@ void visit_tensors(const PickleDocument& document, NodeId from,
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

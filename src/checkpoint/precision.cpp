@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::uint64_t k_block = 16384;  // elements: three fp32 buffers that stay in the L2 cache
 
 /// The learning rate to judge by: at the end of a schedule that decays to zero nothing is asked of
 /// any weight, and what the run did before is the question.
-void settle_rate(const OptimizerGroup& group, AdamHyper& hyper, bool& used_peak) {
+void settle_rate(const OptimizerGroup& group, numerics::AdamHyper& hyper, bool& used_peak) {
   const auto peak = group.numbers.find("initial_lr");
   if (hyper.lr > 0 || peak == group.numbers.end() || peak->second <= 0) return;
   hyper.lr = peak->second;
@@ -29,7 +29,7 @@ double rate_ahead(const Checkpoint& checkpoint, const OptimizerGroup& group, dou
   return rises && peak != group.numbers.end() ? std::max(now, peak->second) : now;
 }
 
-void add(LostUpdates& all, const LostUpdates& part) {
+void add(numerics::LostUpdates& all, const numerics::LostUpdates& part) {
   const auto weigh = [&](double a, double b) {
     const auto sum = static_cast<double>(all.asked + part.asked);
     return sum == 0
@@ -43,14 +43,14 @@ void add(LostUpdates& all, const LostUpdates& part) {
   all.lost += part.lost;
 }
 
-void drop(const Tensor& tensor) {
-  if (tensor.mapped) drop_pages(tensor.bytes);
+void drop(const tensors::Tensor& tensor) {
+  if (tensor.mapped) tensors::drop_pages(tensor.bytes);
 }
 
 /// A tensor with what the optimizer keeps for it, block by block.
 class Blocks {
  public:
-  Blocks(const Tensor& weight, const UpdateRule& rule, Format format)
+  Blocks(const tensors::Tensor& weight, const UpdateRule& rule, numerics::Format format)
       : weight_(weight), rule_(rule), format_(format) {}
   ~Blocks() {
     drop(weight_);
@@ -70,12 +70,13 @@ class Blocks {
       const std::span<float> w(w_.data(), count);
       const std::span<float> m(m_.data(), count);
       const std::span<float> v(v_.data(), rule_.square == nullptr ? 0 : count);
-      if (!read_elements(weight_, from, w) || !read_elements(*rule_.mean, from, m) ||
-          (rule_.square != nullptr && !read_elements(*rule_.square, from, v))) {
+      if (!tensors::read_elements(weight_, from, w) ||
+          !tensors::read_elements(*rule_.mean, from, m) ||
+          (rule_.square != nullptr && !tensors::read_elements(*rule_.square, from, v))) {
         return false;
       }
       if (rounds) {
-        for (float& each : w) each = static_cast<float>(round_to(format_, each));
+        for (float& each : w) each = static_cast<float>(numerics::round_to(format_, each));
       }
       visit(std::span<const float>(w), std::span<const float>(m), std::span<const float>(v));
     }
@@ -83,18 +84,18 @@ class Blocks {
   }
 
  private:
-  const Tensor& weight_;
+  const tensors::Tensor& weight_;
   const UpdateRule& rule_;
-  Format format_;
+  numerics::Format format_;
   std::vector<float> w_ = std::vector<float>(k_block);
   std::vector<float> m_ = std::vector<float>(k_block);
   std::vector<float> v_ = std::vector<float>(k_block);
 };
 
 /// lost_updates() for the optimizers beside Adam.
-LostUpdates lost_by_rule(Format format, const UpdateRule& rule, std::span<const float> weights,
-                         std::span<const float> means) {
-  LostUpdates all;
+numerics::LostUpdates lost_by_rule(numerics::Format format, const UpdateRule& rule,
+                                   std::span<const float> weights, std::span<const float> means) {
+  numerics::LostUpdates all;
   all.elements = weights.size();
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const auto stored = static_cast<double>(weights[i]);
@@ -102,8 +103,8 @@ LostUpdates lost_by_rule(Format format, const UpdateRule& rule, std::span<const 
     if (next == stored || std::isnan(next)) continue;
     ++all.asked;
     all.mean_update += std::fabs(next - stored);
-    all.mean_gap += spacing(format, stored);
-    all.lost += is_lost(format, stored, next) ? 1U : 0U;
+    all.mean_gap += numerics::spacing(format, stored);
+    all.lost += numerics::is_lost(format, stored, next) ? 1U : 0U;
   }
   if (all.asked > 0) {
     all.mean_update /= static_cast<double>(all.asked);
@@ -113,15 +114,16 @@ LostUpdates lost_by_rule(Format format, const UpdateRule& rule, std::span<const 
 }
 
 struct Seen {
-  LostUpdates lost;
+  numerics::LostUpdates lost;
   double mean_squares = 0;
 };
 
-std::optional<Seen> next_step(Blocks& blocks, Format format, const UpdateRule& rule) {
+std::optional<Seen> next_step(Blocks& blocks, numerics::Format format, const UpdateRule& rule) {
   Seen seen;
   const bool read = blocks.each([&](auto weights, auto means, auto squares) {
-    add(seen.lost, squares.empty() ? lost_by_rule(format, rule, weights, means)
-                                   : lost_updates(format, rule.hyper, weights, means, squares));
+    add(seen.lost, squares.empty()
+                       ? lost_by_rule(format, rule, weights, means)
+                       : numerics::lost_updates(format, rule.hyper, weights, means, squares));
     if (rule.kind != UpdateKind::sgd) return;
     for (const float mean : means) seen.mean_squares += static_cast<double>(mean) * mean;
   });
@@ -143,7 +145,7 @@ void look_ahead(Blocks& blocks, UpdateRule rule, double rate, double steps, cons
       const auto weight = static_cast<double>(weights[i]);
       const double square = squares.empty() ? 0 : static_cast<double>(squares[i]);
       const double delta = next_weight(rule, weight, means[i], square) - weight;
-      const double gap = largest_lost_update(out.format, weight, delta < 0);
+      const double gap = numerics::largest_lost_update(out.format, weight, delta < 0);
       out.reach = std::max({out.reach, share_of_gap(out.format, rule, weight, likely),
                             delta != 0 ? std::fabs(delta) / gap : 0});
       if (largest) {
@@ -153,7 +155,8 @@ void look_ahead(Blocks& blocks, UpdateRule rule, double rate, double steps, cons
   });
 }
 
-void add_price(const Tensor& weight, const Tensor& mean, MasterWeightPrice& price) {
+void add_price(const tensors::Tensor& weight, const tensors::Tensor& mean,
+               MasterWeightPrice& price) {
   if (!weight.type->is_float || weight.type->bits > 16) return;
   const std::uint64_t missing = 4 - weight.type->bits / 8;
   price.parameters += weight.count;
@@ -169,9 +172,9 @@ void add_price(const Tensor& weight, const Tensor& mean, MasterWeightPrice& pric
 std::optional<TensorPrecision> predict(const Checkpoint& checkpoint, const MappedParameter& each,
                                        const PrecisionQuestion& question, Precision& out) {
   const OptimizerGroup& group = checkpoint.optimizer->groups[each.group];
-  const Tensor& weight = checkpoint.tensors[*each.tensor];
+  const tensors::Tensor& weight = checkpoint.tensors[*each.tensor];
   if (weight.type == nullptr || !weight.type->scalar) return std::nullopt;
-  const std::optional<Format> own = format_of(*weight.type->scalar);
+  const std::optional<numerics::Format> own = format_of(*weight.type->scalar);
   auto rule = rule_of(*checkpoint.optimizer, group, *each.state, weight);
   if (!own || !rule) return std::nullopt;
   settle_rate(group, rule->hyper, out.used_peak);
@@ -238,4 +241,4 @@ Precision predict_precision(const Checkpoint& checkpoint, const PrecisionQuestio
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -17,16 +17,16 @@
 #include "checkpoint/update_rule.h"
 #include "numerics/lost_update.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct TensorPrecision {
   std::string name;
   TensorKind kind = TensorKind::other;
   std::size_t tensor = 0;  ///< index into Checkpoint::tensors
-  Format format = Format::fp32;
+  numerics::Format format = numerics::Format::fp32;
   double lr = 0;
   UpdateKind rule = UpdateKind::adam;
-  LostUpdates lost;
+  numerics::LostUpdates lost;
   /// The largest single update to be expected over the steps ahead, over what it takes to change
   /// the element that it takes least for. Known where every update of the next step is lost.
   double reach = 1;
@@ -67,10 +67,11 @@ struct Precision {
 };
 
 struct PrecisionQuestion {
-  std::optional<Format> as;   ///< for weights kept in this format instead (rounded to it first)
+  std::optional<numerics::Format>
+      as;                     ///< for weights kept in this format instead (rounded to it first)
   std::uint64_t steps = 200;  ///< ahead
 };
 
 Precision predict_precision(const Checkpoint& checkpoint, const PrecisionQuestion& question = {});
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

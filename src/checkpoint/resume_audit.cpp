@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 std::optional<double> value(const std::map<std::string, double>& map, const char* key) {
@@ -25,7 +25,7 @@ std::optional<double> optimizer_step(const Checkpoint& checkpoint) {
   return most;
 }
 
-ResumePart part(const char* role, bool present, Severity severity, std::string detail,
+ResumePart part(const char* role, bool present, core::Severity severity, std::string detail,
                 std::string consequence) {
   return {role, present, severity, std::move(detail), present ? "" : std::move(consequence)};
 }
@@ -40,7 +40,7 @@ void compare_steps(const Checkpoint& checkpoint, ResumeAudit& audit) {
       audit.disagreements.push_back(
           fmt::format("the scheduler stands at {} and the trainer at step {}: the learning rate "
                       "will jump",
-                      show_number(*last), show_number(*global)));
+                      core::show_number(*last), core::show_number(*global)));
     }
   }
   // fp16 skips steps, so the optimizer may have taken somewhat fewer.
@@ -49,7 +49,7 @@ void compare_steps(const Checkpoint& checkpoint, ResumeAudit& audit) {
     audit.disagreements.push_back(
         fmt::format("the optimizer has taken {} steps and the trainer counts {}: the state is of "
                     "another moment, or was rebuilt in between",
-                    show_number(*taken), show_number(*global)));
+                    core::show_number(*taken), core::show_number(*global)));
   }
 }
 
@@ -63,7 +63,7 @@ void compare_rates(const Checkpoint& checkpoint, ResumeAudit& audit) {
   audit.disagreements.push_back(
       fmt::format("the optimizer's learning rate is {} and the scheduler's {}: they were saved at "
                   "different moments, and the rate will jump (resume.lr_jump)",
-                  show_number(*held), show_number(*scheduled)));
+                  core::show_number(*held), core::show_number(*scheduled)));
 }
 
 /// How many processes saved it, as its random states or its shards say.
@@ -75,7 +75,7 @@ void compare_world(const Checkpoint& checkpoint, std::size_t world, ResumeAudit&
       fmt::format("{} processes saved it and {} will resume: the global batch and the order of the "
                   "data change, random states of {} ranks do not fit; keep the global batch by "
                   "accumulation",
-                  show_number(saved), world, show_number(saved)));
+                  core::show_number(saved), world, core::show_number(saved)));
 }
 
 std::string optimizer_detail(const Checkpoint& checkpoint) {
@@ -88,42 +88,45 @@ std::string optimizer_detail(const Checkpoint& checkpoint) {
 
 bool ResumeAudit::complete() const {
   return std::all_of(parts.begin(), parts.end(), [](const ResumePart& each) {
-    return each.present || each.severity == Severity::note;
+    return each.present || each.severity == core::Severity::note;
   });
 }
 
 ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
   ResumeAudit audit;
   const bool weights = !checkpoint.tensors.empty();
-  audit.parts.push_back(part("weights", weights, Severity::failed,
-                             fmt::format("{} tensors, {}{}", checkpoint.tensors.size(),
-                                         show_bytes(static_cast<double>(checkpoint.weight_bytes())),
-                                         checkpoint.is_adapter ? " (adapter)" : ""),
-                             "nothing to resume from"));
+  audit.parts.push_back(
+      part("weights", weights, core::Severity::failed,
+           fmt::format("{} tensors, {}{}", checkpoint.tensors.size(),
+                       core::show_bytes(static_cast<double>(checkpoint.weight_bytes())),
+                       checkpoint.is_adapter ? " (adapter)" : ""),
+           "nothing to resume from"));
   const bool moments = checkpoint.optimizer && !checkpoint.optimizer->states.empty();
-  audit.parts.push_back(part("optimizer", moments, Severity::warning, optimizer_detail(checkpoint),
+  audit.parts.push_back(part("optimizer", moments, core::Severity::warning,
+                             optimizer_detail(checkpoint),
                              "Adam's moments start from zero: the first updates have full size in "
                              "every direction, and the loss jumps (resume.loss_jump)"));
   const auto lr = value(checkpoint.scheduler, "last_lr");
-  audit.parts.push_back(
-      part("scheduler", checkpoint.has("scheduler") || !checkpoint.scheduler.empty(),
-           Severity::warning, lr ? fmt::format("learning rate {}", show_number(*lr)) : "",
-           "the schedule begins again with its warm-up (resume.lr_jump)"));
+  audit.parts.push_back(part(
+      "scheduler", checkpoint.has("scheduler") || !checkpoint.scheduler.empty(),
+      core::Severity::warning, lr ? fmt::format("learning rate {}", core::show_number(*lr)) : "",
+      "the schedule begins again with its warm-up (resume.lr_jump)"));
   const auto step = value(checkpoint.trainer_state, "global_step");
-  audit.parts.push_back(part("trainer-state", step.has_value(), Severity::warning,
-                             step ? fmt::format("step {}", show_number(*step)) : "",
+  audit.parts.push_back(part("trainer-state", step.has_value(), core::Severity::warning,
+                             step ? fmt::format("step {}", core::show_number(*step)) : "",
                              "the step count and the position in the data are lost: batches are "
                              "seen again and logs start from 0 (resume.step_back)"));
   const std::size_t ranks = checkpoint.rng_ranks.size();
-  audit.parts.push_back(part("rng", ranks > 0, Severity::note,
+  audit.parts.push_back(part("rng", ranks > 0, core::Severity::note,
                              fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
                              "dropout and data order differ from the run that was stopped"));
   if (checkpoint.has("scaler") || !checkpoint.scaler.empty()) {
     const auto scale = value(checkpoint.scaler, "scale");
-    audit.parts.push_back(part("scaler", true, Severity::note,
-                               scale ? fmt::format("loss scale {}", show_number(*scale)) : "", ""));
+    audit.parts.push_back(part("scaler", true, core::Severity::note,
+                               scale ? fmt::format("loss scale {}", core::show_number(*scale)) : "",
+                               ""));
   } else {
-    audit.parts.push_back(part("scaler", false, Severity::note, "",
+    audit.parts.push_back(part("scaler", false, core::Severity::note, "",
                                "only fp16 needs it: the loss scale starts from its initial value "
                                "and some steps are skipped until it has come down"));
   }
@@ -133,4 +136,4 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
   return audit;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -7,14 +7,14 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct ResumePart {
   std::string role;  ///< weights | optimizer | scheduler | rng | trainer-state | scaler
   bool present = false;
-  Severity severity = Severity::note;  ///< of its absence
-  std::string detail;                  ///< what it holds, where it is there
-  std::string consequence;             ///< what will be seen, where it is missing
+  core::Severity severity = core::Severity::note;  ///< of its absence
+  std::string detail;                              ///< what it holds, where it is there
+  std::string consequence;                         ///< what will be seen, where it is missing
 };
 
 struct ResumeAudit {
@@ -26,4 +26,4 @@ struct ResumeAudit {
 /// `world`: how many processes will resume; 0: not known.
 ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world = 0);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

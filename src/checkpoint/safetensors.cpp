@@ -10,7 +10,7 @@
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::uint64_t k_prefix = 8;
@@ -133,14 +133,14 @@ class HeaderReader {
     for (Entry& entry : entries_) {
       check_place(entry, data_at, reached);
       reached = std::max(reached, entry.end);
-      Tensor tensor;
+      tensors::Tensor tensor;
       if (make(entry, data_at, tensor)) {
         tensor.owner = owner;
         out_.tensors.push_back(std::move(tensor));
       }
     }
     if (reached < data_.size()) {
-      out_.findings.add("checkpoint.gap", Severity::warning, data_at + reached,
+      out_.findings.add("checkpoint.gap", core::Severity::warning, data_at + reached,
                         fmt::format("[safetensors] {} bytes behind the last tensor belong to none",
                                     data_.size() - reached));
     }
@@ -152,16 +152,16 @@ class HeaderReader {
     entry.name = name;
     if (entries_.size() >= k_most_tensors) return false;
     if (!read_entry(value, entry)) {
-      out_.findings.add("checkpoint.bad-header", Severity::failed, 0,
+      out_.findings.add("checkpoint.bad-header", core::Severity::failed, 0,
                         fmt::format("[safetensors] the description of {} lacks dtype, shape or "
                                     "data_offsets in the form of the format",
-                                    shorten(sanitize(name), 80)));
+                                    core::shorten(core::sanitize(name), 80)));
       return false;
     }
     if (!names_.insert(name).second) {
-      out_.findings.add("checkpoint.duplicate-name", Severity::failed, 0,
+      out_.findings.add("checkpoint.duplicate-name", core::Severity::failed, 0,
                         fmt::format("[safetensors] {} stands twice; the first is read",
-                                    shorten(sanitize(name), 80)));
+                                    core::shorten(core::sanitize(name), 80)));
       return true;
     }
     entries_.push_back(std::move(entry));
@@ -170,41 +170,43 @@ class HeaderReader {
 
   void check_place(const Entry& entry, std::uint64_t data_at, std::uint64_t reached) {
     if (entry.begin == entry.end) return;
-    const std::string name = shorten(sanitize(entry.name), 80);
+    const std::string name = core::shorten(core::sanitize(entry.name), 80);
     if (entry.begin < reached) {
-      out_.findings.add("checkpoint.overlap", Severity::failed, data_at + entry.begin,
+      out_.findings.add("checkpoint.overlap", core::Severity::failed, data_at + entry.begin,
                         fmt::format("[safetensors] {} starts at {} inside the tensor before it, "
                                     "which ends at {}",
                                     name, entry.begin, reached));
     } else if (entry.begin > reached && reached <= data_.size()) {
       out_.findings.add(
-          "checkpoint.gap", Severity::warning, data_at + reached,
+          "checkpoint.gap", core::Severity::warning, data_at + reached,
           fmt::format("[safetensors] a hole of {} bytes before {}", entry.begin - reached, name));
     }
   }
 
-  bool make(const Entry& entry, std::uint64_t data_at, Tensor& tensor) {
+  bool make(const Entry& entry, std::uint64_t data_at, tensors::Tensor& tensor) {
     const auto bad = [&](const char* kind, const std::string& what) {
       out_.findings.add(
-          kind, Severity::failed, data_at + entry.begin,
-          fmt::format("[safetensors] {}: {}", shorten(sanitize(entry.name), 80), what));
+          kind, core::Severity::failed, data_at + entry.begin,
+          fmt::format("[safetensors] {}: {}", core::shorten(core::sanitize(entry.name), 80), what));
       return false;
     };
-    tensor.type = element_type(entry.dtype);
+    tensor.type = tensors::element_type(entry.dtype);
     if (tensor.type == nullptr) {
-      return bad("checkpoint.unsupported",
-                 fmt::format("dtype {} is not known", shorten(sanitize(entry.dtype), 20)));
+      return bad(
+          "checkpoint.unsupported",
+          fmt::format("dtype {} is not known", core::shorten(core::sanitize(entry.dtype), 20)));
     }
-    const auto count = count_of(entry.shape);
+    const auto count = tensors::count_of(entry.shape);
     std::uint64_t bits = 0;
     if (!count || __builtin_mul_overflow(*count, tensor.type->bits, &bits) || bits % 8 != 0) {
       return bad("checkpoint.bad-offsets",
-                 fmt::format("shape {} is impossible", show_shape(entry.shape)));
+                 fmt::format("shape {} is impossible", tensors::show_shape(entry.shape)));
     }
     if (entry.end < entry.begin || entry.end - entry.begin != bits / 8) {
-      return bad("checkpoint.bad-offsets",
-                 fmt::format("bytes [{}, {}) do not fit {} {}, which take {} bytes", entry.begin,
-                             entry.end, tensor.type->name, show_shape(entry.shape), bits / 8));
+      return bad(
+          "checkpoint.bad-offsets",
+          fmt::format("bytes [{}, {}) do not fit {} {}, which take {} bytes", entry.begin,
+                      entry.end, tensor.type->name, tensors::show_shape(entry.shape), bits / 8));
     }
     tensor.name = entry.name;
     tensor.shape = entry.shape;
@@ -239,9 +241,9 @@ std::uint64_t header_length(std::span<const std::byte> bytes) {
 namespace {
 
 /// Of torch's distributed checkpoints in this format each file holds a rank's parts.
-void take_shards(const std::string& json, std::vector<Tensor>& tensors) {
+void take_shards(const std::string& json, std::vector<tensors::Tensor>& tensors) {
   const auto shards = read_sharding_info(json);
-  for (Tensor& each : tensors) {
+  for (tensors::Tensor& each : tensors) {
     const auto found = shards.find(each.name);
     if (found == shards.end() || found->second.offset->size() != each.shape.size()) continue;
     each.shard = std::make_shared<const TensorShard>(found->second);
@@ -261,26 +263,28 @@ bool looks_like_safetensors(std::span<const std::byte> bytes) {
          header_length(bytes) <= k_most_header;
 }
 
-Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
-                                         const std::shared_ptr<const void>& owner,
-                                         const std::string& path) {
+core::Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
+                                               const std::shared_ptr<const void>& owner,
+                                               const std::string& path) {
   if (bytes.size() < k_prefix) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[safetensors] {} has {} bytes, fewer than the 8 of a header length",
-                            path, bytes.size()));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[safetensors] {} has {} bytes, fewer than the 8 of a header length", path,
+                    bytes.size()));
   }
   const std::uint64_t length = header_length(bytes);
   if (length > k_most_header) {
-    return fail(ErrorCode::too_large,
-                fmt::format("[safetensors] {} states a header of {} bytes; the format allows "
-                            "{}: not safetensors, or damaged",
-                            path, length, k_most_header));
+    return core::fail(core::ErrorCode::too_large,
+                      fmt::format("[safetensors] {} states a header of {} bytes; the format allows "
+                                  "{}: not safetensors, or damaged",
+                                  path, length, k_most_header));
   }
   if (length > bytes.size() - k_prefix) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[safetensors] {} states a header of {} bytes but has {}; the file was "
-                            "cut or is still being written",
-                            path, length, bytes.size() - k_prefix));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[safetensors] {} states a header of {} bytes but has {}; the file was "
+                    "cut or is still being written",
+                    path, length, bytes.size() - k_prefix));
   }
   SafetensorsFile file;
   file.findings.of(path);
@@ -292,19 +296,19 @@ Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
   const auto sharding = file.metadata.find("DCP_SHARDING_INFO");
   if (sharding != file.metadata.end()) take_shards(sharding->second, file.tensors);
   if (!whole && file.tensors.empty()) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[safetensors] the header of {} is not JSON of tensors", path));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[safetensors] the header of {} is not JSON of tensors", path));
   }
   if (!whole) {
-    file.findings.add("checkpoint.bad-header", Severity::failed, k_prefix,
+    file.findings.add("checkpoint.bad-header", core::Severity::failed, k_prefix,
                       "[safetensors] the header is broken; the tensors before the fault were read");
   }
   return file;
 }
 
-Result<ShardIndex> read_shard_index(std::string_view json, const std::string& path) {
+core::Result<ShardIndex> read_shard_index(std::string_view json, const std::string& path) {
   const auto bad = [&](const char* what) {
-    return fail(ErrorCode::bad_format, fmt::format("[checkpoint] {} {}", path, what));
+    return core::fail(core::ErrorCode::bad_format, fmt::format("[checkpoint] {} {}", path, what));
   };
   if (json.size() > k_most_index_bytes) return bad("is too large for an index of shards");
   ShardIndex index;
@@ -327,10 +331,10 @@ Result<ShardIndex> read_shard_index(std::string_view json, const std::string& pa
     const std::string file(value);
     if (files.insert(file).second) {
       if (leaves_folder(file)) {
-        index.findings.add("checkpoint.bad-header", Severity::failed, 0,
+        index.findings.add("checkpoint.bad-header", core::Severity::failed, 0,
                            fmt::format("[checkpoint] the index names {} outside its folder; not "
                                        "opened",
-                                       shorten(sanitize(file), 120)));
+                                       core::shorten(core::sanitize(file), 120)));
       } else {
         index.files.push_back(file);
       }
@@ -341,4 +345,4 @@ Result<ShardIndex> read_shard_index(std::string_view json, const std::string& pa
   return index;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

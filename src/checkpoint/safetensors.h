@@ -14,25 +14,25 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/finding.h"
-#include "checkpoint/mapped_file.h"
-#include "checkpoint/tensor.h"
+#include "tensors/finding.h"
+#include "tensors/mapped_file.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct SafetensorsFile {
-  std::vector<Tensor> tensors;  ///< in the order of their data
+  std::vector<tensors::Tensor> tensors;  ///< in the order of their data
   std::map<std::string, std::string> metadata;
-  Findings findings;
+  tensors::Findings findings;
 };
 
 /// Whether a file starts like safetensors: a plausible header length and a `{`.
 bool looks_like_safetensors(std::span<const std::byte> bytes);
 
 /// Errors: bad_format (no header that could be read at all), too_large.
-Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
-                                         const std::shared_ptr<const void>& owner,
-                                         const std::string& path);
+core::Result<SafetensorsFile> read_safetensors(std::span<const std::byte> bytes,
+                                               const std::shared_ptr<const void>& owner,
+                                               const std::string& path);
 
 /// Whether a file's name in an index of shards would lead out of its folder, or is none.
 bool leaves_folder(std::string_view name);
@@ -42,8 +42,8 @@ bool leaves_folder(std::string_view name);
 struct ShardIndex {
   std::vector<std::string> files;             ///< names inside the folder, each once, sorted
   std::map<std::string, std::string> places;  ///< tensor -> file
-  Findings findings;
+  tensors::Findings findings;
 };
-Result<ShardIndex> read_shard_index(std::string_view json, const std::string& path);
+core::Result<ShardIndex> read_shard_index(std::string_view json, const std::string& path);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

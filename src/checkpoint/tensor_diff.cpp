@@ -9,22 +9,23 @@
 #include <thread>
 #include <unordered_map>
 
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/pages_ahead.h"
 #include "core/text.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::uint64_t k_part_bytes = 4U << 20U;  // between page drops
 
-std::string why_not(const Tensor& before, const Tensor& after) {
+std::string why_not(const tensors::Tensor& before, const tensors::Tensor& after) {
   if (before.type != after.type) {
     return fmt::format("dtype {} -> {}", before.type == nullptr ? "?" : before.type->name,
                        after.type == nullptr ? "?" : after.type->name);
   }
   if (before.shape != after.shape) {
-    return fmt::format("shape {} -> {}", show_shape(before.shape), show_shape(after.shape));
+    return fmt::format("shape {} -> {}", tensors::show_shape(before.shape),
+                       tensors::show_shape(after.shape));
   }
   if (!before.has_data() || !after.has_data()) return "its data is missing";
   if (after.type == nullptr || !after.type->scalar) return "its dtype cannot be compared";
@@ -32,14 +33,14 @@ std::string why_not(const Tensor& before, const Tensor& after) {
 }
 
 std::string lora_module(const std::string& name, std::string_view factor) {
-  const std::size_t at = lower(name).find(factor);
+  const std::size_t at = core::lower(name).find(factor);
   if (at == std::string::npos) return {};
   return name.substr(0, at > 0 ? at - 1 : 0);
 }
 
 bool is_zero(const Checkpoint& checkpoint, const std::string& name) {
-  const Tensor* tensor = checkpoint.tensor(name);
-  const auto stats = tensor == nullptr ? std::nullopt : scan_tensor(*tensor);
+  const tensors::Tensor* tensor = checkpoint.tensor(name);
+  const auto stats = tensor == nullptr ? std::nullopt : tensors::scan_tensor(*tensor);
   return stats && stats->zeros == stats->count;
 }
 
@@ -49,7 +50,7 @@ void pair_lora(CheckpointDiff& diff, const Checkpoint& after) {
     const bool is_a = each.kind == TensorKind::lora_a;
     if (!is_a && each.kind != TensorKind::lora_b) continue;
     const std::string module =
-        lora_module(each.name, lower(each.name).find("lora_embedding") == std::string::npos
+        lora_module(each.name, core::lower(each.name).find("lora_embedding") == std::string::npos
                                    ? (is_a ? "lora_a" : "lora_b")
                                    : (is_a ? "lora_embedding_a" : "lora_embedding_b"));
     const auto [at, fresh] = pairs.emplace(module, diff.lora.size());
@@ -61,8 +62,8 @@ void pair_lora(CheckpointDiff& diff, const Checkpoint& after) {
 }
 
 struct Pair {
-  const Tensor* before;
-  const Tensor* after;
+  const tensors::Tensor* before;
+  const tensors::Tensor* after;
   std::string why_not;  ///< why they cannot be compared
   /// In one piece in file mappings on both sides.
   bool is_mapped() const {
@@ -94,20 +95,20 @@ struct Buffers {
 
 /// `still`: nothing before this part has moved, as far as is known.
 PartDiff compare(const Pair& pair, const Part& part, bool still, Buffers& buffers) {
-  const auto a = raw_elements(*pair.before, part.from, part.count, buffers.before);
-  const auto b = raw_elements(*pair.after, part.from, part.count, buffers.after);
-  const ScalarType type = *pair.after->type->scalar;
+  const auto a = tensors::raw_elements(*pair.before, part.from, part.count, buffers.before);
+  const auto b = tensors::raw_elements(*pair.after, part.from, part.count, buffers.after);
+  const scan::ScalarType type = *pair.after->type->scalar;
   const std::uint64_t scalars = part.count * pair.after->type->scalars;
   PartDiff made;
   if (a.empty() || b.empty()) return made;
-  made.moved = difference({a.data(), scalars, type}, {b.data(), scalars, type});
+  made.moved = scan::difference({a.data(), scalars, type}, {b.data(), scalars, type});
   if (still && made.moved.changed == 0) {  // rounding alone may hold small updates back
-    const TensorStats stats = scan({b.data(), scalars, type});
+    const scan::TensorStats stats = scan::scan({b.data(), scalars, type});
     made.max_weight = stats.max_abs;
     made.min_weight = stats.zeros > 0 || !std::isfinite(stats.min_abs) ? 0 : stats.min_abs;
   }
-  if (pair.before->mapped && pair.before->stride.empty()) drop_pages(a);
-  if (pair.after->mapped && pair.after->stride.empty()) drop_pages(b);
+  if (pair.before->mapped && pair.before->stride.empty()) tensors::drop_pages(a);
+  if (pair.after->mapped && pair.after->stride.empty()) tensors::drop_pages(b);
   return made;
 }
 
@@ -167,8 +168,8 @@ class Comparison {
       const Pair& pair = pairs_[part.pair];
       places_.push_back(pair.is_mapped() ? bytes.size() + 1 : k_elsewhere);
       if (!pair.is_mapped()) continue;
-      bytes.push_back(raw_elements(*pair.before, part.from, part.count, none));
-      bytes.push_back(raw_elements(*pair.after, part.from, part.count, none));
+      bytes.push_back(tensors::raw_elements(*pair.before, part.from, part.count, none));
+      bytes.push_back(tensors::raw_elements(*pair.after, part.from, part.count, none));
     }
     return bytes;
   }
@@ -235,18 +236,18 @@ void count_kind(const TensorDiff& made, std::array<KindDiff, kinds>& all) {
 
 }  // namespace
 
-TensorDiff diff_tensors(const Tensor& before, const Tensor& after) {
+TensorDiff diff_tensors(const tensors::Tensor& before, const tensors::Tensor& after) {
   return compare_all({{&before, &after, why_not(before, after)}}, {}).front();
 }
 
 CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after,
                                 const DiffOptions& options) {
   CheckpointDiff diff;
-  std::unordered_map<std::string_view, const Tensor*> earlier;
-  for (const Tensor& each : before.tensors) earlier.emplace(each.name, &each);
+  std::unordered_map<std::string_view, const tensors::Tensor*> earlier;
+  for (const tensors::Tensor& each : before.tensors) earlier.emplace(each.name, &each);
   std::array<KindDiff, static_cast<std::size_t>(TensorKind::count_)> kinds{};
   std::vector<Pair> pairs;
-  for (const Tensor& each : after.tensors) {
+  for (const tensors::Tensor& each : after.tensors) {
     const auto found = earlier.find(each.name);
     if (found == earlier.end()) {
       diff.only_after.push_back(each.name);
@@ -257,7 +258,7 @@ CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& afte
   }
   diff.tensors = compare_all(pairs, options);
   for (const TensorDiff& each : diff.tensors) count_kind(each, kinds);
-  for (const Tensor& each : before.tensors) {
+  for (const tensors::Tensor& each : before.tensors) {
     if (earlier.count(each.name) > 0) diff.only_before.push_back(each.name);
   }
   for (const KindDiff& kind : kinds) {
@@ -286,4 +287,4 @@ const KindDiff* CheckpointDiff::of(TensorKind kind) const {
   return nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

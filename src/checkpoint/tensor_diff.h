@@ -18,12 +18,12 @@
 #include "checkpoint/tensor_kind.h"
 #include "scan/difference.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct TensorDiff {
   std::string name;
   TensorKind kind = TensorKind::other;
-  const ElementType* type = nullptr;
+  const tensors::ElementType* type = nullptr;
   std::vector<std::int64_t> shape;
   std::uint64_t count = 0;
   bool compared = false;  ///< same dtype and shape in both, data there, a type that can be read
@@ -46,7 +46,7 @@ struct TensorDiff {
 };
 
 /// Compares two tensors of the same type, shape and layout.
-TensorDiff diff_tensors(const Tensor& before, const Tensor& after);
+TensorDiff diff_tensors(const tensors::Tensor& before, const tensors::Tensor& after);
 
 struct KindDiff {
   TensorKind kind = TensorKind::other;
@@ -80,7 +80,7 @@ struct CheckpointDiff {
 /// What a part of a few MiB of a pair of tensors came to. Plain data, so that processes can send
 /// it.
 struct PartDiff {
-  Difference moved;
+  scan::Difference moved;
   double max_weight = 0;  ///< of `after`, where nothing in the part moved
   double min_weight = 0;
 };
@@ -101,4 +101,4 @@ struct DiffOptions {
 CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& after,
                                 const DiffOptions& options = {});
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

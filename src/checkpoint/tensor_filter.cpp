@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 bool matches_glob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
@@ -44,8 +44,9 @@ bool TensorFilter::takes(std::string_view name, TensorKind kind) const {
 
 void keep_tensors(Checkpoint& checkpoint, const TensorFilter& filter) {
   if (filter.empty()) return;
-  std::erase_if(checkpoint.tensors,
-                [&](const Tensor& each) { return !filter.takes(each.name, kind_of(each)); });
+  std::erase_if(checkpoint.tensors, [&](const tensors::Tensor& each) {
+    return !filter.takes(each.name, kind_of(each));
+  });
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -8,7 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tensor_kind.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 /// `*` stands for any characters, `?` for one; nothing else is special.
 bool matches_glob(std::string_view pattern, std::string_view text);
@@ -28,4 +28,4 @@ struct TensorFilter {
 /// Leaves only the weights that the filter takes.
 void keep_tensors(Checkpoint& checkpoint, const TensorFilter& filter);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

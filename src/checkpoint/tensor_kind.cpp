@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 bool has_any(std::string_view name, std::initializer_list<std::string_view> parts) {
@@ -95,8 +95,8 @@ std::string_view name(TensorKind kind) {
   return k_names[static_cast<std::size_t>(kind)];
 }
 
-TensorKind kind_of(const Tensor& tensor) {
-  const std::string name = lower(tensor.name);
+TensorKind kind_of(const tensors::Tensor& tensor) {
+  const std::string name = core::lower(tensor.name);
   const std::vector<std::string_view> parts = split(name);
   const bool floating = tensor.type != nullptr && tensor.type->is_float;
   if (!floating || has_part(parts, {"running_mean", "running_var", "num_batches_tracked",
@@ -138,7 +138,7 @@ int layer_of(std::string_view tensor_name) {
 }
 
 std::string model_order_key(std::string_view tensor_name) {
-  const std::string name = lower(tensor_name);
+  const std::string name = core::lower(tensor_name);
   const int layer = layer_of(name);
   int part = 1;  // embeddings
   if (layer >= 0) {
@@ -157,4 +157,4 @@ std::string model_order_key(std::string_view tensor_name) {
                      name.substr(0, dot), last);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/tensor.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 enum class TensorKind : std::uint8_t {
   norm,  ///< weights of RMSNorm, LayerNorm, BatchNorm, GroupNorm
@@ -29,7 +29,7 @@ enum class TensorKind : std::uint8_t {
 /// `norm weights`, `LoRA B` ...
 std::string_view name(TensorKind kind);
 
-TensorKind kind_of(const Tensor& tensor);
+TensorKind kind_of(const tensors::Tensor& tensor);
 
 /// The layer's number in the name: `model.layers.11.mlp.up_proj.weight` -> 11; -1 where it has
 /// none.
@@ -40,4 +40,4 @@ int layer_of(std::string_view tensor_name);
 /// comes first. A guess, for files that have lost the order.
 std::string model_order_key(std::string_view tensor_name);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

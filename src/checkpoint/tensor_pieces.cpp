@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::uint64_t k_drop_bytes = 1U << 20U;  // shorter runs share their pages with others
@@ -25,7 +25,7 @@ TensorPieces::TensorPieces(std::vector<std::int64_t> shape, std::vector<TensorPi
   for (const TensorPiece& piece : pieces_) boxes_.push_back(box_of(piece));
 }
 
-const ElementType* TensorPieces::type() const {
+const tensors::ElementType* TensorPieces::type() const {
   return pieces_.empty() ? nullptr : pieces_.front().data.type;
 }
 
@@ -59,19 +59,19 @@ std::uint64_t TensorPieces::start_of(const TensorPiece& piece, const Box& box,
 }
 
 std::string TensorPieces::fault() const {
-  const auto whole = count_of(shape_);
+  const auto whole = tensors::count_of(shape_);
   if (!whole) return "its shape is impossible";
   std::uint64_t covered = 0;
   for (const TensorPiece& piece : pieces_) {
-    const auto count = count_of(piece.size);
+    const auto count = tensors::count_of(piece.size);
     if (!count || piece.size.size() != shape_.size() || piece.offset.size() != shape_.size()) {
       return "a piece has another number of axes";
     }
     for (std::size_t axis = 0; axis < shape_.size(); ++axis) {
       if (piece.offset[axis] < 0 || piece.offset[axis] > shape_[axis] ||
           piece.size[axis] > shape_[axis] - piece.offset[axis]) {
-        return fmt::format("a piece {} at {} leaves {}", show_shape(piece.size),
-                           show_shape(piece.offset), show_shape(shape_));
+        return fmt::format("a piece {} at {} leaves {}", tensors::show_shape(piece.size),
+                           tensors::show_shape(piece.offset), tensors::show_shape(shape_));
       }
     }
     if (*count == 0) continue;
@@ -110,11 +110,11 @@ bool TensorPieces::copy_from(const TensorPiece& piece, const Box& box, std::uint
     const std::uint64_t begin = std::max(start, from);
     const std::uint64_t stop = std::min(start + box.run, end);
     const std::uint64_t at = piece.first + run * box.run + (begin - start);
-    const auto raw = raw_elements(piece.data, at, stop - begin, buffer);
+    const auto raw = tensors::raw_elements(piece.data, at, stop - begin, buffer);
     if (raw.size() != (stop - begin) * width) return false;
     std::memcpy(out.data() + (begin - from) * width, raw.data(), raw.size());
     if (piece.data.mapped && piece.data.stride.empty() && raw.size() >= k_drop_bytes) {
-      drop_pages(raw);
+      tensors::drop_pages(raw);
     }
   }
   return true;
@@ -129,11 +129,11 @@ bool TensorPieces::gather(std::uint64_t from, std::uint64_t count, std::span<std
   return true;
 }
 
-Tensor join_pieces(std::string name, std::vector<std::int64_t> shape,
-                   std::vector<TensorPiece> pieces, bool flat, std::string& why) {
-  Tensor tensor;
+tensors::Tensor join_pieces(std::string name, std::vector<std::int64_t> shape,
+                            std::vector<TensorPiece> pieces, bool flat, std::string& why) {
+  tensors::Tensor tensor;
   tensor.name = std::move(name);
-  tensor.count = count_of(shape).value_or(0);
+  tensor.count = tensors::count_of(shape).value_or(0);
   tensor.mapped = false;  // what is read of it is a copy
   std::vector<std::int64_t> of = shape;
   if (flat) of = {static_cast<std::int64_t>(tensor.count)};
@@ -149,4 +149,4 @@ Tensor join_pieces(std::string name, std::vector<std::int64_t> shape,
   return tensor;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -10,18 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/tensor.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct TensorPiece {
   std::vector<std::int64_t> offset;
   std::vector<std::int64_t> size;
-  Tensor data;              ///< holds at least the elements of the box from `first` on
+  tensors::Tensor data;     ///< holds at least the elements of the box from `first` on
   std::uint64_t first = 0;  ///< element of `data` that the box begins with
 };
 
-class TensorPieces final : public ElementSource {
+class TensorPieces final : public tensors::ElementSource {
  public:
   /// `shape`: what the pieces' offsets refer to; the tensor's own, or one axis of all its elements.
   TensorPieces(std::vector<std::int64_t> shape, std::vector<TensorPiece> pieces);
@@ -33,7 +33,7 @@ class TensorPieces final : public ElementSource {
   bool gather(std::uint64_t from, std::uint64_t count, std::span<std::byte> out) const override;
 
   std::size_t count() const { return pieces_.size(); }
-  const ElementType* type() const;
+  const tensors::ElementType* type() const;
 
  private:
   struct Box {
@@ -53,7 +53,7 @@ class TensorPieces final : public ElementSource {
 };
 
 /// The whole tensor; without data, and with the fault in `why`, where the pieces do not fit.
-Tensor join_pieces(std::string name, std::vector<std::int64_t> shape,
-                   std::vector<TensorPiece> pieces, bool flat, std::string& why);
+tensors::Tensor join_pieces(std::string name, std::vector<std::int64_t> shape,
+                            std::vector<TensorPiece> pieces, bool flat, std::string& why);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

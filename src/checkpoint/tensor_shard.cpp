@@ -10,7 +10,7 @@
 
 #include "checkpoint/tensor_pieces.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -19,57 +19,62 @@ constexpr std::size_t k_most_axes = 64;
 constexpr std::size_t k_most_attributes = 128;  // looked through for every part anew
 
 /// An attribute of an object: of its state, or of the slots beside an empty one.
-const PickleNode* attribute(const PickleDocument& document, const PickleNode& node,
-                            std::string_view key) {
-  if (node.kind != PickleKind::object || node.items.size() < 3) return nullptr;
-  const PickleNode* state = &document.at(node.items[2]);
-  if (state->kind == PickleKind::tuple && state->items.size() == 2) {
+const pickle::PickleNode* attribute(const pickle::PickleDocument& document,
+                                    const pickle::PickleNode& node, std::string_view key) {
+  if (node.kind != pickle::PickleKind::object || node.items.size() < 3) return nullptr;
+  const pickle::PickleNode* state = &document.at(node.items[2]);
+  if (state->kind == pickle::PickleKind::tuple && state->items.size() == 2) {
     state = &document.at(state->items[1]);
   }
   return state->items.size() > 2 * k_most_attributes ? nullptr : document.find(*state, key);
 }
 
-std::optional<Numbers> numbers_of(const PickleDocument& document, const PickleNode* node) {
-  const bool list =
-      node != nullptr && (node->kind == PickleKind::list || node->kind == PickleKind::tuple);
+std::optional<Numbers> numbers_of(const pickle::PickleDocument& document,
+                                  const pickle::PickleNode* node) {
+  const bool list = node != nullptr && (node->kind == pickle::PickleKind::list ||
+                                        node->kind == pickle::PickleKind::tuple);
   if (!list || node->items.size() > k_most_axes) return std::nullopt;
   Numbers numbers;
-  for (const NodeId id : node->items) {
-    if (document.at(id).kind != PickleKind::integer) return std::nullopt;
+  for (const pickle::NodeId id : node->items) {
+    if (document.at(id).kind != pickle::PickleKind::integer) return std::nullopt;
     numbers.push_back(document.at(id).number);
   }
   return numbers;
 }
 
 /// The first of a ShardedTensor's local shards: ([Shard(tensor, metadata), ...], metadata, ...).
-const PickleNode* first_shard(const PickleDocument& document, const PickleNode& node) {
-  if (node.kind != PickleKind::object || node.items.size() < 3) return nullptr;
+const pickle::PickleNode* first_shard(const pickle::PickleDocument& document,
+                                      const pickle::PickleNode& node) {
+  if (node.kind != pickle::PickleKind::object || node.items.size() < 3) return nullptr;
   if (!node.text.ends_with(".ShardedTensor")) return nullptr;
-  const PickleNode& state = document.at(node.items[2]);
-  if (state.kind != PickleKind::tuple || state.items.empty()) return nullptr;
-  const PickleNode& shards = document.at(state.items[0]);
-  return shards.kind == PickleKind::list && !shards.items.empty() ? &document.at(shards.items[0])
-                                                                  : nullptr;
+  const pickle::PickleNode& state = document.at(node.items[2]);
+  if (state.kind != pickle::PickleKind::tuple || state.items.empty()) return nullptr;
+  const pickle::PickleNode& shards = document.at(state.items[0]);
+  return shards.kind == pickle::PickleKind::list && !shards.items.empty()
+             ? &document.at(shards.items[0])
+             : nullptr;
 }
 
-std::optional<TensorShard> shard_of_dtensor(const PickleDocument& document,
-                                            const PickleNode& node) {
-  const PickleNode* spec = attribute(document, node, "_spec");
-  const PickleNode* mesh = spec == nullptr ? nullptr : attribute(document, *spec, "mesh");
-  const PickleNode* placed = spec == nullptr ? nullptr : attribute(document, *spec, "placements");
+std::optional<TensorShard> shard_of_dtensor(const pickle::PickleDocument& document,
+                                            const pickle::PickleNode& node) {
+  const pickle::PickleNode* spec = attribute(document, node, "_spec");
+  const pickle::PickleNode* mesh = spec == nullptr ? nullptr : attribute(document, *spec, "mesh");
+  const pickle::PickleNode* placed =
+      spec == nullptr ? nullptr : attribute(document, *spec, "placements");
   if (mesh == nullptr || placed == nullptr) return std::nullopt;
   const auto at = numbers_of(document, attribute(document, *mesh, "_coordinate_on_dim"));
   TensorShard shard;
   shard.shape = wrapper_size(document, node);
-  const bool list = placed->kind == PickleKind::tuple || placed->kind == PickleKind::list;
+  const bool list =
+      placed->kind == pickle::PickleKind::tuple || placed->kind == pickle::PickleKind::list;
   if (!at || !shard.shape || !list || at->size() != placed->items.size()) return std::nullopt;
   for (std::size_t i = 0; i < at->size(); ++i) {
-    const PickleNode& placement = document.at(placed->items[i]);
+    const pickle::PickleNode& placement = document.at(placed->items[i]);
     TensorShard::Cut cut;
     cut.coordinate = (*at)[i];
     cut.strided = placement.text.ends_with("._StridedShard");
     if (cut.strided || placement.text.ends_with(".Shard")) {
-      const PickleNode* axis = attribute(document, placement, "dim");
+      const pickle::PickleNode* axis = attribute(document, placement, "dim");
       if (axis == nullptr || axis->number < 0 ||
           axis->number >= static_cast<std::int64_t>(shard.shape->size())) {
         return std::nullopt;
@@ -81,10 +86,11 @@ std::optional<TensorShard> shard_of_dtensor(const PickleDocument& document,
   return shard;
 }
 
-std::optional<TensorShard> shard_of_sharded(const PickleDocument& document,
-                                            const PickleNode& node) {
-  const PickleNode* first = first_shard(document, node);
-  const PickleNode* about = first == nullptr ? nullptr : attribute(document, *first, "metadata");
+std::optional<TensorShard> shard_of_sharded(const pickle::PickleDocument& document,
+                                            const pickle::PickleNode& node) {
+  const pickle::PickleNode* first = first_shard(document, node);
+  const pickle::PickleNode* about =
+      first == nullptr ? nullptr : attribute(document, *first, "metadata");
   if (about == nullptr) return std::nullopt;
   TensorShard shard;
   shard.shape = wrapper_size(document, node);
@@ -93,9 +99,9 @@ std::optional<TensorShard> shard_of_sharded(const PickleDocument& document,
 }
 
 /// How many ranks lie along each axis of the mesh: the farthest coordinate of those that are here.
-Numbers mesh_of(const std::vector<Tensor>& parts) {
+Numbers mesh_of(const std::vector<tensors::Tensor>& parts) {
   Numbers mesh;
-  for (const Tensor& part : parts) {
+  for (const tensors::Tensor& part : parts) {
     const auto& cuts = part.shard->cuts;
     mesh.resize(std::max(mesh.size(), cuts.size()), 1);
     for (std::size_t i = 0; i < cuts.size(); ++i) {
@@ -134,9 +140,9 @@ Part place_of(const TensorShard& shard, const Numbers& shape, const Numbers& mes
 }
 
 /// What the parts state, or where the farthest of them ends.
-Numbers whole_shape(const std::vector<Tensor>& parts) {
+Numbers whole_shape(const std::vector<tensors::Tensor>& parts) {
   Numbers reach(parts.front().shape.size(), 0);
-  for (const Tensor& part : parts) {
+  for (const tensors::Tensor& part : parts) {
     if (part.shard->shape) return *part.shard->shape;
     const auto& offset = part.shard->offset;
     for (std::size_t i = 0; offset && i < std::min(reach.size(), offset->size()); ++i) {
@@ -158,28 +164,30 @@ bool is_rank_file(std::string_view name) {
                      [](char each) { return each >= '0' && each <= '9'; });
 }
 
-std::optional<std::vector<std::int64_t>> wrapper_size(const PickleDocument& document,
-                                                      const PickleNode& node) {
-  if (node.kind != PickleKind::object || node.items.size() < 3) return std::nullopt;
-  const PickleNode& arguments = document.at(node.items[1]);
-  if (arguments.kind != PickleKind::tuple || arguments.items.size() < 3) return std::nullopt;
+std::optional<std::vector<std::int64_t>> wrapper_size(const pickle::PickleDocument& document,
+                                                      const pickle::PickleNode& node) {
+  if (node.kind != pickle::PickleKind::object || node.items.size() < 3) return std::nullopt;
+  const pickle::PickleNode& arguments = document.at(node.items[1]);
+  if (arguments.kind != pickle::PickleKind::tuple || arguments.items.size() < 3)
+    return std::nullopt;
   return numbers_of(document, &document.at(arguments.items[2]));
 }
 
-std::optional<NodeId> local_tensor(const PickleDocument& document, const PickleNode& node) {
-  if (node.kind != PickleKind::object) return std::nullopt;
-  const PickleNode* found =
+std::optional<pickle::NodeId> local_tensor(const pickle::PickleDocument& document,
+                                           const pickle::PickleNode& node) {
+  if (node.kind != pickle::PickleKind::object) return std::nullopt;
+  const pickle::PickleNode* found =
       node.text.ends_with(".DTensor") ? attribute(document, node, "_local_tensor") : nullptr;
-  if (const PickleNode* first = first_shard(document, node)) {
+  if (const pickle::PickleNode* first = first_shard(document, node)) {
     found = attribute(document, *first, "tensor");
   }
-  if (found == nullptr || found->kind != PickleKind::tensor) return std::nullopt;
-  return static_cast<NodeId>(found - document.nodes.data());
+  if (found == nullptr || found->kind != pickle::PickleKind::tensor) return std::nullopt;
+  return static_cast<pickle::NodeId>(found - document.nodes.data());
 }
 
-std::unordered_map<std::size_t, TensorShard> find_shards(const PickleDocument& document) {
+std::unordered_map<std::size_t, TensorShard> find_shards(const pickle::PickleDocument& document) {
   std::unordered_map<std::size_t, TensorShard> found;
-  for (const PickleNode& node : document.nodes) {
+  for (const pickle::PickleNode& node : document.nodes) {
     const auto local = local_tensor(document, node);
     if (!local) continue;
     auto shard = shard_of_sharded(document, node);
@@ -208,18 +216,18 @@ std::unordered_map<std::string, TensorShard> read_sharding_info(std::string_view
   return found;
 }
 
-Tensor join_shards(std::vector<Tensor> parts, std::string& why) {
+tensors::Tensor join_shards(std::vector<tensors::Tensor> parts, std::string& why) {
   const Numbers shape = whole_shape(parts);
   const Numbers mesh = mesh_of(parts);
   const std::string name = parts.front().name;
   std::map<Numbers, TensorPiece> pieces;  // by offset: replicas once
-  for (Tensor& each : parts) {
+  for (tensors::Tensor& each : parts) {
     const TensorShard& shard = *each.shard;
     Part part{shard.offset.value_or(Numbers()), each.shape};
     if (!shard.offset) part = place_of(shard, shape, mesh);
     if (part.size != each.shape) {
       why = fmt::format("a rank holds {} where its place in the mesh asks for {}",
-                        show_shape(each.shape), show_shape(part.size));
+                        tensors::show_shape(each.shape), tensors::show_shape(part.size));
     }
     if (each.count == 0 && pieces.count(part.offset) > 0) continue;
     TensorPiece piece{part.offset, part.size, std::move(each), 0};
@@ -232,10 +240,10 @@ Tensor join_shards(std::vector<Tensor> parts, std::string& why) {
     if (only || piece.data.count > 0) list.push_back(std::move(piece));
   }
   std::string fault;
-  Tensor joined = join_pieces(name, shape, std::move(list), false, fault);
+  tensors::Tensor joined = join_pieces(name, shape, std::move(list), false, fault);
   if (why.empty()) why = fault;
   if (!why.empty()) joined.source = nullptr;
   return joined;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

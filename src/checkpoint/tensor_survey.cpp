@@ -8,31 +8,31 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
-std::string precision_word(const ElementType& type) {
+std::string precision_word(const tensors::ElementType& type) {
   if (type.name.front() == 'F' && type.bits > 8) return "fp" + std::to_string(type.bits);
-  return lower(type.name);
+  return core::lower(type.name);
 }
 
 namespace {
 
 /// Statistics of all tensors, the largest first so that no thread ends with a large one.
-std::vector<std::optional<TensorStats>> scan_all(const Checkpoint& checkpoint,
-                                                 const SurveyOptions& options) {
+std::vector<std::optional<scan::TensorStats>> scan_all(const Checkpoint& checkpoint,
+                                                       const SurveyOptions& options) {
   std::vector<std::size_t> order(checkpoint.tensors.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return stored_bytes(checkpoint.tensors[a]) > stored_bytes(checkpoint.tensors[b]);
   });
-  std::vector<std::optional<TensorStats>> stats(order.size());
+  std::vector<std::optional<scan::TensorStats>> stats(order.size());
   std::atomic<std::size_t> next = options.rank;
   std::atomic<std::uint64_t> done = 0;
   const auto work = [&]() {
     for (std::size_t i = next.fetch_add(options.ranks); i < order.size();
          i = next.fetch_add(options.ranks)) {
-      const Tensor& tensor = checkpoint.tensors[order[i]];
-      stats[order[i]] = scan_tensor(tensor);
+      const tensors::Tensor& tensor = checkpoint.tensors[order[i]];
+      stats[order[i]] = tensors::scan_tensor(tensor);
       const std::uint64_t bytes = done += stored_bytes(tensor);
       if (options.progress) options.progress(bytes);
     }
@@ -49,10 +49,10 @@ std::vector<std::optional<TensorStats>> scan_all(const Checkpoint& checkpoint,
 
 Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options) {
   Survey out;
-  const std::vector<std::optional<TensorStats>> stats = scan_all(checkpoint, options);
-  std::map<const ElementType*, std::uint64_t> by_type;
+  const std::vector<std::optional<scan::TensorStats>> stats = scan_all(checkpoint, options);
+  std::map<const tensors::ElementType*, std::uint64_t> by_type;
   for (std::size_t i = 0; i < checkpoint.tensors.size(); ++i) {
-    const Tensor& tensor = checkpoint.tensors[i];
+    const tensors::Tensor& tensor = checkpoint.tensors[i];
     SurveyedTensor made{i, kind_of(tensor), stats[i]};
     out.elements += tensor.count;
     if (tensor.type != nullptr && tensor.type->is_float) {
@@ -79,4 +79,4 @@ Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options) {
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

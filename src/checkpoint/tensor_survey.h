@@ -10,12 +10,12 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/tensor_kind.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct SurveyedTensor {
   std::size_t tensor = 0;  ///< index into Checkpoint::tensors
   TensorKind kind = TensorKind::other;
-  std::optional<TensorStats> stats;  ///< nothing where its data or type cannot be read
+  std::optional<scan::TensorStats> stats;  ///< nothing where its data or type cannot be read
 
   bool nonfinite() const { return stats && stats->nan + stats->inf > 0; }
   bool all_zero() const { return stats && stats->count > 0 && stats->zeros == stats->count; }
@@ -45,13 +45,13 @@ struct SurveyOptions {
   /// what the others found.
   std::size_t rank = 0;
   std::size_t ranks = 1;
-  std::function<void(std::vector<std::optional<TensorStats>>& stats)> join;
+  std::function<void(std::vector<std::optional<scan::TensorStats>>& stats)> join;
 };
 
 /// The result does not depend on the threads.
 Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options = {});
 
 /// `BF16` -> `bf16`, as Settings spell precisions.
-std::string precision_word(const ElementType& type);
+std::string precision_word(const tensors::ElementType& type);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -5,10 +5,10 @@
 #include <unordered_map>
 
 #include "checkpoint/tensor_shard.h"
-#include "checkpoint/zip_archive.h"
 #include "core/text.h"
+#include "pickle/zip_archive.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::uint64_t k_most_pickle_bytes = 256U << 20U;
@@ -38,27 +38,28 @@ struct Kept {
 };
 
 void complain(TorchFile& file, const char* kind, std::uint64_t offset, const std::string& text) {
-  file.findings.add(kind, Severity::failed, offset, text);
+  file.findings.add(kind, core::Severity::failed, offset, text);
 }
 
-Tensor make_tensor(const PickleTensor& from, const PickleDocument& document,
-                   const StorageMap& storages, TorchFile& file) {
-  Tensor tensor;
+tensors::Tensor make_tensor(const pickle::PickleTensor& from,
+                            const pickle::PickleDocument& document, const StorageMap& storages,
+                            TorchFile& file) {
+  tensors::Tensor tensor;
   tensor.type = from.type;
   tensor.shape = from.shape;
   tensor.owner = file.owner;
-  const auto count = count_of(from.shape);
-  const auto extent = extent_of(from.shape, from.stride);
+  const auto count = tensors::count_of(from.shape);
+  const auto extent = tensors::extent_of(from.shape, from.stride);
   if (!count || !extent) {
     complain(file, "checkpoint.bad-offsets", 0,
-             fmt::format("[torch] shape {} with stride {} is impossible", show_shape(from.shape),
-                         show_shape(from.stride)));
+             fmt::format("[torch] shape {} with stride {} is impossible",
+                         tensors::show_shape(from.shape), tensors::show_shape(from.stride)));
     return tensor;
   }
   tensor.count = *count;
-  if (!is_contiguous(from.shape, from.stride)) tensor.stride = from.stride;
+  if (!tensors::is_contiguous(from.shape, from.stride)) tensor.stride = from.stride;
   if (*count == 0 || from.type == nullptr) return tensor;
-  const PickleStorage& storage = document.storages[from.storage];
+  const pickle::PickleStorage& storage = document.storages[from.storage];
   StorageBytes place;
   if (storage.inside) {
     place = {as_bytes(storage.bytes), 0, false};
@@ -67,7 +68,7 @@ Tensor make_tensor(const PickleTensor& from, const PickleDocument& document,
     if (found == storages.end()) {
       complain(file, "checkpoint.missing-data", 0,
                fmt::format("[torch] the data of storage {} is not in the file",
-                           shorten(sanitize(storage.key), 40)));
+                           core::shorten(core::sanitize(storage.key), 40)));
       return tensor;
     }
     place = found->second;
@@ -82,8 +83,8 @@ Tensor make_tensor(const PickleTensor& from, const PickleDocument& document,
     complain(file, "checkpoint.bad-offsets", place.offset,
              fmt::format("[torch] a tensor {} at element {} of storage {} needs {} elements, the "
                          "file holds {} bytes of it",
-                         show_shape(from.shape), from.offset, shorten(sanitize(storage.key), 40),
-                         last, place.bytes.size()));
+                         tensors::show_shape(from.shape), from.offset,
+                         core::shorten(core::sanitize(storage.key), 40), last, place.bytes.size()));
     return tensor;
   }
   tensor.bytes = place.bytes.subspan(first * width, *extent * width);
@@ -99,7 +100,7 @@ void make_tensors(TorchFile& file, const StorageMap& storages) {
   kept->made = std::move(file.document.owned);
   file.owner = std::move(kept);
   file.tensors.reserve(file.document.tensors.size());
-  for (const PickleTensor& each : file.document.tensors) {
+  for (const pickle::PickleTensor& each : file.document.tensors) {
     file.tensors.push_back(make_tensor(each, file.document, storages, file));
   }
   for (auto& [index, shard] : find_shards(file.document)) {
@@ -108,7 +109,7 @@ void make_tensors(TorchFile& file, const StorageMap& storages) {
 }
 
 /// A broken pickle is kept where it gave anything: Python, too, runs what stands before a fault.
-Result<void> take_document(PickleDocument document, TorchFile& file) {
+core::Result<void> take_document(pickle::PickleDocument document, TorchFile& file) {
   const bool of_use = !document.tensors.empty() || !document.findings.list().empty();
   if (document.fault && !of_use) return tl::unexpected(*document.fault);
   file.document = std::move(document);
@@ -117,16 +118,16 @@ Result<void> take_document(PickleDocument document, TorchFile& file) {
   return {};
 }
 
-const ZipEntry* find_entry(const ZipDirectory& zip, std::string_view name) {
-  for (const ZipEntry& entry : zip.entries) {
+const pickle::ZipEntry* find_entry(const pickle::ZipDirectory& zip, std::string_view name) {
+  for (const pickle::ZipEntry& entry : zip.entries) {
     if (entry.name == name) return &entry;
   }
   return nullptr;
 }
 
 /// The folder inside the archive: `archive/` of `archive/data.pkl`.
-std::optional<std::string> root_of(const ZipDirectory& zip) {
-  for (const ZipEntry& entry : zip.entries) {
+std::optional<std::string> root_of(const pickle::ZipDirectory& zip) {
+  for (const pickle::ZipEntry& entry : zip.entries) {
     const std::size_t slash = entry.name.rfind('/');
     const std::string_view last =
         std::string_view(entry.name).substr(slash == std::string::npos ? 0 : slash + 1);
@@ -137,12 +138,13 @@ std::optional<std::string> root_of(const ZipDirectory& zip) {
 
 class ZipReader {
  public:
-  ZipReader(std::span<const std::byte> bytes, const ZipDirectory& zip, TorchFile& file, Kept& kept)
+  ZipReader(std::span<const std::byte> bytes, const pickle::ZipDirectory& zip, TorchFile& file,
+            Kept& kept)
       : bytes_(bytes), zip_(zip), file_(file), kept_(kept) {}
 
-  Result<StorageBytes> content(const ZipEntry& entry) {
+  core::Result<StorageBytes> content(const pickle::ZipEntry& entry) {
     if (entry.stored) return StorageBytes{bytes_.subspan(entry.offset, entry.size), entry.offset};
-    auto text = inflate_entry(bytes_, entry, k_most_inflated - inflated_);
+    auto text = pickle::inflate_entry(bytes_, entry, k_most_inflated - inflated_);
     if (!text) return tl::unexpected(text.error());
     inflated_ += text->size();
     const std::string& held = kept_.made.emplace_back(std::move(*text));
@@ -153,30 +155,30 @@ class ZipReader {
   /// no damage.
   void check_members(bool all) {
     constexpr std::uint64_t k_small = 64U << 10U;
-    std::vector<const ZipEntry*> bad;
+    std::vector<const pickle::ZipEntry*> bad;
     std::size_t checked = 0;
-    for (const ZipEntry& entry : zip_.entries) {
+    for (const pickle::ZipEntry& entry : zip_.entries) {
       const bool pickle = entry.name.ends_with(".pkl") && entry.size <= k_most_pickle_bytes;
       if (!entry.stored || (!all && !pickle && entry.size > k_small)) continue;
       const auto content = bytes_.subspan(entry.offset, entry.size);
       ++checked;
-      if (!crc_fits(entry, content)) bad.push_back(&entry);
-      if (all) drop_pages(content);
+      if (!pickle::crc_fits(entry, content)) bad.push_back(&entry);
+      if (all) tensors::drop_pages(content);
     }
     if (bad.empty() || bad.size() == checked) return;
-    for (const ZipEntry* entry : bad) {
+    for (const pickle::ZipEntry* entry : bad) {
       complain(
           file_, "checkpoint.bad-crc", entry->offset,
           fmt::format("[zip] the {} bytes of {} do not fit their checksum: damaged on the disk "
                       "or on the way",
-                      entry->size, shorten(sanitize(entry->name), 80)));
+                      entry->size, core::shorten(core::sanitize(entry->name), 80)));
     }
   }
 
   StorageMap storages(const std::string& root) {
     StorageMap found;
     for (const std::string& folder : {root + "data/", root + "tensors/"}) {
-      for (const ZipEntry& entry : zip_.entries) {
+      for (const pickle::ZipEntry& entry : zip_.entries) {
         if (!entry.name.starts_with(folder)) continue;
         auto place = content(entry);
         if (place) {
@@ -191,22 +193,24 @@ class ZipReader {
 
  private:
   std::span<const std::byte> bytes_;
-  const ZipDirectory& zip_;
+  const pickle::ZipDirectory& zip_;
   TorchFile& file_;
   Kept& kept_;
   std::uint64_t inflated_ = 0;
 };
 
-Result<TorchFile> read_zip(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                           const std::string& path, bool verify) {
-  auto zip = read_zip_directory(bytes, path);
+core::Result<TorchFile> read_zip(std::span<const std::byte> bytes,
+                                 std::shared_ptr<const void> owner, const std::string& path,
+                                 bool verify) {
+  auto zip = pickle::read_zip_directory(bytes, path);
   if (!zip) return tl::unexpected(zip.error());
   const auto root = root_of(*zip);
   if (!root) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[torch] {} is a zip archive of {} entries without a data.pkl: not of "
-                            "torch.save",
-                            path, zip->entries.size()));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[torch] {} is a zip archive of {} entries without a data.pkl: not of "
+                    "torch.save",
+                    path, zip->entries.size()));
   }
   TorchFile file;
   file.format = "torch-zip";
@@ -217,21 +221,22 @@ Result<TorchFile> read_zip(std::span<const std::byte> bytes, std::shared_ptr<con
   file.owner = kept;
   ZipReader reader(bytes, *zip, file, *kept);
   reader.check_members(verify);
-  if (const ZipEntry* order = find_entry(*zip, *root + "byteorder")) {
+  if (const pickle::ZipEntry* order = find_entry(*zip, *root + "byteorder")) {
     const auto text = reader.content(*order);
     if (text && as_text(text->bytes) == "big") {
-      return fail(ErrorCode::unsupported,
-                  fmt::format("[torch] {} was written on a big-endian machine", path));
+      return core::fail(core::ErrorCode::unsupported,
+                        fmt::format("[torch] {} was written on a big-endian machine", path));
     }
   }
-  const ZipEntry* entry = find_entry(*zip, *root + "data.pkl");
+  const pickle::ZipEntry* entry = find_entry(*zip, *root + "data.pkl");
   auto pickle = reader.content(*entry);
   if (!pickle) return tl::unexpected(pickle.error());
   if (pickle->bytes.size() > k_most_pickle_bytes) {
-    return fail(ErrorCode::too_large,
-                fmt::format("[torch] the data.pkl of {} has {} bytes", path, pickle->bytes.size()));
+    return core::fail(
+        core::ErrorCode::too_large,
+        fmt::format("[torch] the data.pkl of {} has {} bytes", path, pickle->bytes.size()));
   }
-  if (auto taken = take_document(read_pickle(as_text(pickle->bytes), path), file); !taken) {
+  if (auto taken = take_document(pickle::read_pickle(as_text(pickle->bytes), path), file); !taken) {
     return tl::unexpected(taken.error());
   }
   make_tensors(file, reader.storages(*root));
@@ -244,7 +249,7 @@ class LegacyReader {
  public:
   LegacyReader(std::string_view text, const std::string& path) : text_(text), path_(path) {}
 
-  Result<TorchFile> read(std::shared_ptr<const void> owner) {
+  core::Result<TorchFile> read(std::shared_ptr<const void> owner) {
     TorchFile file;
     file.format = "torch-legacy";
     file.findings.of(path_);
@@ -252,17 +257,17 @@ class LegacyReader {
     for (int skipped = 0; skipped < 2; ++skipped) {
       if (auto head = next(); head.fault) return tl::unexpected(*head.fault);
     }
-    const PickleDocument system = next();
+    const pickle::PickleDocument system = next();
     if (system.fault) return tl::unexpected(*system.fault);
-    const PickleNode* little = system.find(system.at(system.root), "little_endian");
+    const pickle::PickleNode* little = system.find(system.at(system.root), "little_endian");
     if (little != nullptr && little->number == 0) {
-      return fail(ErrorCode::unsupported,
-                  fmt::format("[torch] {} was written on a big-endian machine", path_));
+      return core::fail(core::ErrorCode::unsupported,
+                        fmt::format("[torch] {} was written on a big-endian machine", path_));
     }
     if (auto taken = take_document(next(), file); !taken) return tl::unexpected(taken.error());
     StorageMap storages;
     if (!file.document.fault) {
-      const PickleDocument keys = next();
+      const pickle::PickleDocument keys = next();
       take_storages(keys, file, storages);
       if (keys.fault) complain(file, "checkpoint.truncated", at_, keys.fault->text);
     }
@@ -271,20 +276,20 @@ class LegacyReader {
   }
 
  private:
-  PickleDocument next() {
-    PickleDocument document = read_pickle(text_.substr(at_), path_, at_);
+  pickle::PickleDocument next() {
+    pickle::PickleDocument document = pickle::read_pickle(text_.substr(at_), path_, at_);
     at_ += document.end;
     return document;
   }
 
-  void take_storages(const PickleDocument& keys, TorchFile& file, StorageMap& out) {
+  void take_storages(const pickle::PickleDocument& keys, TorchFile& file, StorageMap& out) {
     std::unordered_map<std::string_view, std::uint64_t> widths;
-    for (const PickleStorage& each : file.document.storages) {
+    for (const pickle::PickleStorage& each : file.document.storages) {
       if (each.type != nullptr) {
         widths.emplace(each.view_of.empty() ? each.key : each.view_of, each.type->bits / 8);
       }
     }
-    for (const NodeId id : keys.at(keys.root).items) {
+    for (const pickle::NodeId id : keys.at(keys.root).items) {
       const std::string key(keys.at(id).text);
       const auto width = widths.find(key);
       std::uint64_t bytes = 0;
@@ -295,7 +300,7 @@ class LegacyReader {
         return complain(file, "checkpoint.truncated", at_,
                         fmt::format("[torch] the data of storage {} does not fit the file's {} "
                                     "bytes; it and those behind it are not read",
-                                    shorten(sanitize(key), 40), text_.size()));
+                                    core::shorten(core::sanitize(key), 40), text_.size()));
       }
       out.emplace(key, StorageBytes{as_bytes(text_.substr(at_ + 8, bytes)), at_ + 8});
       at_ += 8 + bytes;
@@ -320,18 +325,19 @@ bool is_tar(std::string_view text) { return text.size() > 262 && text.substr(257
 }  // namespace
 
 bool looks_like_torch(std::span<const std::byte> bytes) {
-  if (looks_like_zip(bytes)) return true;
+  if (pickle::looks_like_zip(bytes)) return true;
   const std::string_view text = as_text(bytes);
   return text.size() > 2 && text[0] == '\x80' && text[1] >= 1 && text[1] <= 5;
 }
 
-Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                             const std::string& path, bool verify) {
-  if (looks_like_zip(bytes)) return read_zip(bytes, std::move(owner), path, verify);
+core::Result<TorchFile> read_torch(std::span<const std::byte> bytes,
+                                   std::shared_ptr<const void> owner, const std::string& path,
+                                   bool verify) {
+  if (pickle::looks_like_zip(bytes)) return read_zip(bytes, std::move(owner), path, verify);
   const std::string_view text = as_text(bytes);
   if (is_tar(text)) {
-    return fail(
-        ErrorCode::unsupported,
+    return core::fail(
+        core::ErrorCode::unsupported,
         fmt::format("[torch] {} is a tar archive of torch 0.1; load and save it again", path));
   }
   // 0x80 protocol, LONG1 with 10 bytes: the magic number comes first in every legacy file.
@@ -341,7 +347,7 @@ Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<c
   TorchFile file;
   file.format = "pickle";
   file.findings.of(path);
-  if (auto taken = take_document(read_pickle(text, path), file); !taken) {
+  if (auto taken = take_document(pickle::read_pickle(text, path), file); !taken) {
     return tl::unexpected(taken.error());
   }
   file.owner = std::move(owner);
@@ -349,4 +355,4 @@ Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<c
   return file;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/finding.h"
-#include "checkpoint/mapped_file.h"
-#include "checkpoint/pickle.h"
-#include "checkpoint/tensor.h"
+#include "pickle/pickle.h"
+#include "tensors/finding.h"
+#include "tensors/mapped_file.h"
+#include "tensors/tensor.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 struct TorchFile {
-  PickleDocument document;      ///< views the mapping: keep `owner`
-  std::vector<Tensor> tensors;  ///< by PickleTensor's index; unnamed
-  Findings findings;
+  pickle::PickleDocument document;       ///< views the mapping: keep `owner`
+  std::vector<tensors::Tensor> tensors;  ///< by PickleTensor's index; unnamed
+  tensors::Findings findings;
   std::string format;  ///< `torch-zip`, `torch-legacy`, `pickle`
   std::shared_ptr<const void> owner;
 };
@@ -31,7 +31,8 @@ bool looks_like_torch(std::span<const std::byte> bytes);
 /// data).
 /// `verify`: reads every member of an archive and holds it against its CRC-32; without it only the
 /// pickle and members up to 64 KiB are.
-Result<TorchFile> read_torch(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                             const std::string& path, bool verify = false);
+core::Result<TorchFile> read_torch(std::span<const std::byte> bytes,
+                                   std::shared_ptr<const void> owner, const std::string& path,
+                                   bool verify = false);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 double number(const OptimizerGroup& group, const char* key, double otherwise) {
@@ -12,11 +12,11 @@ double number(const OptimizerGroup& group, const char* key, double otherwise) {
   return found == group.numbers.end() ? otherwise : found->second;
 }
 
-const Tensor* kept(const OptimizerState& optimizer, const ParameterState& state, const char* key,
-                   const Tensor& weight) {
+const tensors::Tensor* kept(const OptimizerState& optimizer, const ParameterState& state,
+                            const char* key, const tensors::Tensor& weight) {
   const auto found = state.tensors.find(key);
   if (found == state.tensors.end()) return nullptr;
-  const Tensor& tensor = optimizer.tensors[found->second];
+  const tensors::Tensor& tensor = optimizer.tensors[found->second];
   const bool read = tensor.type != nullptr && tensor.type->is_float && tensor.type->scalar;
   return read && tensor.count == weight.count ? &tensor : nullptr;
 }
@@ -24,7 +24,7 @@ const Tensor* kept(const OptimizerState& optimizer, const ParameterState& state,
 /// The factor that torch.optim.Muon puts on its learning rate: `original` (Jordan 2024) scales tall
 /// matrices by sqrt(rows / columns); `match_rms_adamw` (Liu et al. 2025, arXiv:2502.16982) gives
 /// every matrix the RMS 0.2. The state names the first by its absence.
-double muon_rms(const OptimizerGroup& group, const Tensor& weight) {
+double muon_rms(const OptimizerGroup& group, const tensors::Tensor& weight) {
   const auto rows = static_cast<double>(weight.shape.front());
   const double columns = rows > 0 ? static_cast<double>(weight.count) / rows : 1;
   if (group.words.count("adjust_lr_fn") > 0 &&
@@ -35,7 +35,7 @@ double muon_rms(const OptimizerGroup& group, const Tensor& weight) {
   return std::sqrt(std::max(1.0, rows / std::max(columns, 1.0))) / std::sqrt(longer);
 }
 
-bool is_muon(const OptimizerGroup& group, const Tensor& weight) {
+bool is_muon(const OptimizerGroup& group, const tensors::Tensor& weight) {
   const bool named = group.numbers.count("ns_steps") > 0 || number(group, "use_muon", 0) != 0;
   return named && weight.shape.size() >= 2 && weight.count > 0;
 }
@@ -43,9 +43,9 @@ bool is_muon(const OptimizerGroup& group, const Tensor& weight) {
 }  // namespace
 
 std::optional<UpdateRule> rule_of(const OptimizerState& optimizer, const OptimizerGroup& group,
-                                  const ParameterState& state, const Tensor& weight) {
+                                  const ParameterState& state, const tensors::Tensor& weight) {
   UpdateRule rule;
-  AdamHyper& hyper = rule.hyper;
+  numerics::AdamHyper& hyper = rule.hyper;
   hyper.lr = number(group, "lr", hyper.lr);
   hyper.beta1 = number(group, "beta1", hyper.beta1);
   hyper.beta2 = number(group, "beta2", hyper.beta2);
@@ -72,15 +72,15 @@ std::optional<UpdateRule> rule_of(const OptimizerState& optimizer, const Optimiz
 }
 
 double next_weight(const UpdateRule& rule, double weight, double mean, double square) {
-  const AdamHyper& hyper = rule.hyper;
+  const numerics::AdamHyper& hyper = rule.hyper;
   const double decayed = weight * (1 - hyper.lr * hyper.weight_decay);
   switch (rule.kind) {
     case UpdateKind::adam:
-      return adam_next(hyper, weight, mean, square);
+      return numerics::adam_next(hyper, weight, mean, square);
     case UpdateKind::lion:
-      return lion_next({hyper.lr, hyper.weight_decay}, weight, mean);
+      return numerics::lion_next({hyper.lr, hyper.weight_decay}, weight, mean);
     case UpdateKind::sgd:
-      return sgd_next({hyper.lr, 0}, weight, mean);
+      return numerics::sgd_next({hyper.lr, 0}, weight, mean);
     case UpdateKind::muon:
       break;
   }
@@ -106,13 +106,13 @@ std::optional<double> largest_reach(const UpdateRule& rule) {
   return (1 - b1) / std::sqrt((1 - b2) * (1 - b1 * b1 / b2));
 }
 
-double share_of_gap(Format format, const UpdateRule& rule, double weight, double update) {
+double share_of_gap(numerics::Format format, const UpdateRule& rule, double weight, double update) {
   const double decay =
       rule.hyper.decoupled ? rule.hyper.lr * rule.hyper.weight_decay * std::fabs(weight) : 0;
-  const double inwards = largest_lost_update(format, weight, weight > 0);
-  const double outwards = largest_lost_update(format, weight, weight <= 0);
+  const double inwards = numerics::largest_lost_update(format, weight, weight > 0);
+  const double outwards = numerics::largest_lost_update(format, weight, weight <= 0);
   if (!(inwards > 0) || !(outwards > 0)) return std::numeric_limits<double>::infinity();
   return std::max((update + decay) / inwards, (update - decay) / outwards);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -24,22 +24,22 @@
 #include "checkpoint/checkpoint.h"
 #include "numerics/lost_update.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 enum class UpdateKind : std::uint8_t { adam, lion, sgd, muon };
 
 struct UpdateRule {
   UpdateKind kind = UpdateKind::adam;
-  AdamHyper hyper;                 ///< lr, weight decay; betas, eps and step of Adam
-  double memory = 0;               ///< beta1, or SGD's momentum: how much of the mean a step keeps
-  double muon_rms = 0;             ///< of an element of Muon's update, before the learning rate
-  const Tensor* mean = nullptr;    ///< exp_avg or momentum_buffer
-  const Tensor* square = nullptr;  ///< exp_avg_sq; null but for Adam
+  numerics::AdamHyper hyper;  ///< lr, weight decay; betas, eps and step of Adam
+  double memory = 0;          ///< beta1, or SGD's momentum: how much of the mean a step keeps
+  double muon_rms = 0;        ///< of an element of Muon's update, before the learning rate
+  const tensors::Tensor* mean = nullptr;    ///< exp_avg or momentum_buffer
+  const tensors::Tensor* square = nullptr;  ///< exp_avg_sq; null but for Adam
 };
 
 /// Nothing where the state is not of these optimizers (8-bit states, Adafactor, plain SGD).
 std::optional<UpdateRule> rule_of(const OptimizerState& optimizer, const OptimizerGroup& group,
-                                  const ParameterState& state, const Tensor& weight);
+                                  const ParameterState& state, const tensors::Tensor& weight);
 
 /// The weight after one more step with the state as it is, in exact reals.
 double next_weight(const UpdateRule& rule, double weight, double mean, double square);
@@ -52,6 +52,6 @@ std::optional<double> largest_reach(const UpdateRule& rule);
 
 /// `update` (any direction, weight decay aside) over what it takes to change a weight in this
 /// format: at least 1 where the weight can move.
-double share_of_gap(Format format, const UpdateRule& rule, double weight, double update);
+double share_of_gap(numerics::Format format, const UpdateRule& rule, double weight, double update);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 // Times the median RMS of its kind. Small Llamas and GPT-2s trained in order reached 1.7
@@ -28,7 +28,7 @@ constexpr std::int64_t k_narrow = 16;  // shorter rows are that short by chance
 constexpr double k_init_factor = 2;
 constexpr std::uint64_t k_compare_bytes = 1U << 20U;
 
-double rms(const TensorStats& stats) {
+double rms(const scan::TensorStats& stats) {
   const auto finite = static_cast<double>(stats.finite());
   return finite > 0 ? std::sqrt(stats.sum_squares / finite) : 0;
 }
@@ -56,17 +56,17 @@ class Checks {
       if (!weight) continue;
       const double own = rms(*each.stats);
       if (each.beyond_fp16()) {
-        note("tensor.absurd_scale", Severity::warning, each,
+        note("tensor.absurd_scale", core::Severity::warning, each,
              fmt::format("its largest element is {}, beyond what fp16 holds (65504)",
-                         show_number(each.stats->max_abs)));
+                         core::show_number(each.stats->max_abs)));
       } else if (const auto& kin = sizes[each.kind]; kin.size() >= k_fewest_kin) {
         const double usual = median(kin);
         // Biases and fresh LoRA factors are small by design.
         const bool far = own > k_odd_scale * usual;
         if (far && each.kind != TensorKind::bias && each.kind != TensorKind::lora_b) {
-          note("tensor.absurd_scale", Severity::warning, each,
-               fmt::format("its RMS is {}, {} times that of the other {}", show_number(own),
-                           show_number(own / usual, 3), name(each.kind)));
+          note("tensor.absurd_scale", core::Severity::warning, each,
+               fmt::format("its RMS is {}, {} times that of the other {}", core::show_number(own),
+                           core::show_number(own / usual, 3), name(each.kind)));
         }
       }
     }
@@ -86,10 +86,10 @@ class Checks {
     }
     for (const auto& [signature, list] : same) {
       for (std::size_t i = 1; i < list.size(); ++i) {
-        const Tensor& first = tensor(*list[0]);
+        const tensors::Tensor& first = tensor(*list[0]);
         if (!equal(first, tensor(*list[i]))) continue;
         const bool tied = list[0]->kind != list[i]->kind;  // embedding and head
-        note("tensor.duplicated", Severity::note, *list[i],
+        note("tensor.duplicated", core::Severity::note, *list[i],
              fmt::format("equal to {} in every element{}", first.name, tied ? ": tied" : ""));
       }
     }
@@ -97,7 +97,7 @@ class Checks {
 
   void embedding_rows() {
     for (const SurveyedTensor& each : survey_.tensors) {
-      const Tensor& table = tensor(each);
+      const tensors::Tensor& table = tensor(each);
       const bool fits = each.kind == TensorKind::embedding && each.stats && !each.nonfinite() &&
                         table.shape.size() == 2 && table.shape[0] >= 16 &&
                         table.shape[1] >= k_narrow && table.type->block == 1;
@@ -108,7 +108,7 @@ class Checks {
   void mixed_types() {
     std::map<TensorKind, std::map<std::string_view, std::size_t>> types;
     for (const SurveyedTensor& each : survey_.tensors) {
-      const Tensor& own = tensor(each);
+      const tensors::Tensor& own = tensor(each);
       if (own.type != nullptr && own.type->is_float && each.kind != TensorKind::buffer) {
         ++types[each.kind][own.type->name];
       }
@@ -119,9 +119,9 @@ class Checks {
       const auto most = std::max_element(of_kind.begin(), of_kind.end(),
                                          [](auto& a, auto& b) { return a.second < b.second; });
       if (tensor(each).type->name == most->first || !tensor(each).type->is_float) continue;
-      note("tensor.mixed_dtype", Severity::note, each,
-           fmt::format("{} where most {} are {}", lower(tensor(each).type->name), name(each.kind),
-                       lower(most->first)));
+      note("tensor.mixed_dtype", core::Severity::note, each,
+           fmt::format("{} where most {} are {}", core::lower(tensor(each).type->name),
+                       name(each.kind), core::lower(most->first)));
     }
   }
 
@@ -145,8 +145,8 @@ class Checks {
         }
       }
       if (each.kind == TensorKind::norm && std::fabs(own - 1) > 0.5 && own > 0) {
-        note("init.unusual", Severity::warning, each,
-             fmt::format("a norm weight starts at {}, not at 1", show_number(own)));
+        note("init.unusual", core::Severity::warning, each,
+             fmt::format("a norm weight starts at {}, not at 1", core::show_number(own)));
       }
     }
   }
@@ -154,17 +154,19 @@ class Checks {
   std::vector<WeightNote> take() { return std::move(notes_); }
 
  private:
-  const Tensor& tensor(const SurveyedTensor& each) const {
+  const tensors::Tensor& tensor(const SurveyedTensor& each) const {
     return checkpoint_.tensors[each.tensor];
   }
 
-  void note(std::string_view id, Severity severity, const SurveyedTensor& each, std::string text) {
+  void note(std::string_view id, core::Severity severity, const SurveyedTensor& each,
+            std::string text) {
     notes_.push_back({id, severity, each.tensor, std::move(text)});
   }
 
   double deepest() const {
     int most = 0;
-    for (const Tensor& each : checkpoint_.tensors) most = std::max(most, layer_of(each.name));
+    for (const tensors::Tensor& each : checkpoint_.tensors)
+      most = std::max(most, layer_of(each.name));
     return most;
   }
 
@@ -176,12 +178,12 @@ class Checks {
 
   void judge_init(const SurveyedTensor& each, double own, double usual, const char* what) {
     if (own < k_init_factor * usual && own > usual / k_init_factor) return;
-    note("init.unusual", Severity::warning, each,
-         fmt::format("a deviation of {} at the start; {} usually have {}", show_number(own), what,
-                     show_number(usual)));
+    note("init.unusual", core::Severity::warning, each,
+         fmt::format("a deviation of {} at the start; {} usually have {}", core::show_number(own),
+                     what, core::show_number(usual)));
   }
 
-  static bool equal(const Tensor& a, const Tensor& b) {
+  static bool equal(const tensors::Tensor& a, const tensors::Tensor& b) {
     if (a.type != b.type || a.count != b.count || a.type->bits % 8 != 0) return false;
     if (!a.bytes.empty() && a.bytes.data() == b.bytes.data()) return true;
     const std::uint64_t step = k_compare_bytes / (a.type->bits / 8);
@@ -189,21 +191,21 @@ class Checks {
     std::vector<std::byte> other;
     for (std::uint64_t from = 0; from < a.count; from += step) {
       const std::uint64_t count = std::min(step, a.count - from);
-      const auto x = raw_elements(a, from, count, one);
-      const auto y = raw_elements(b, from, count, other);
+      const auto x = tensors::raw_elements(a, from, count, one);
+      const auto y = tensors::raw_elements(b, from, count, other);
       if (x.empty() || !std::equal(x.begin(), x.end(), y.begin(), y.end())) return false;
     }
     return true;
   }
 
   /// Rows of zeros and rows far shorter than the others: tokens that training never saw.
-  void rows_of(const SurveyedTensor& each, const Tensor& table) {
+  void rows_of(const SurveyedTensor& each, const tensors::Tensor& table) {
     const auto rows = static_cast<std::uint64_t>(table.shape[0]);
     const auto width = static_cast<std::uint64_t>(table.shape[1]);
     std::vector<double> norms(rows);
     std::vector<float> row(width);
     for (std::uint64_t i = 0; i < rows; ++i) {
-      if (!read_elements(table, i * width, std::span<float>(row))) return;
+      if (!tensors::read_elements(table, i * width, std::span<float>(row))) return;
       double squares = 0;
       for (const float x : row) squares += static_cast<double>(x) * x;
       norms[i] = std::sqrt(squares);
@@ -220,7 +222,7 @@ class Checks {
     if (zero + small < 2) return;  // one row is the padding token's
     std::string first;
     for (const std::uint64_t i : few) first += fmt::format("{}{}", first.empty() ? "" : ", ", i);
-    note("embedding.untrained_rows", Severity::note, each,
+    note("embedding.untrained_rows", core::Severity::note, each,
          fmt::format(
              "{} of {} rows are zero and {} shorter than a quarter of the median, the first: "
              "{}",
@@ -290,4 +292,4 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
   return all;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

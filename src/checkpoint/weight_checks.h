@@ -8,7 +8,7 @@
 
 #include "checkpoint/tensor_survey.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 /// What a check of a checkpoint finds; for `aplomb list` and `aplomb explain`.
 struct CheckpointSymptom {
@@ -23,7 +23,7 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms();
 
 struct WeightNote {
   std::string_view id;
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
   std::size_t tensor = 0;  ///< index into Checkpoint::tensors
   std::string text;
 };
@@ -34,4 +34,4 @@ struct WeightNote {
 std::vector<WeightNote> check_weights(const Checkpoint& checkpoint, const Survey& survey,
                                       bool at_init);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

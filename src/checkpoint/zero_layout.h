@@ -9,7 +9,7 @@
 #include "checkpoint/tensor_pieces.h"
 #include "checkpoint/torch_file.h"
 
-namespace aplomb::zero {
+namespace aplomb::checkpoint {
 
 /// One file of one rank.
 struct Shard {
@@ -20,7 +20,7 @@ struct Shard {
 };
 
 /// Flat tensors end to end.
-using Line = std::vector<Tensor>;
+using Line = std::vector<tensors::Tensor>;
 
 std::uint64_t length(const Line& line);
 
@@ -38,12 +38,13 @@ struct Parameter {
 };
 
 /// The optimizer's part of an optimizer shard.
-const PickleNode& optimizer_of(const Shard& shard);
+const pickle::PickleNode& optimizer_of(const Shard& shard);
 /// Adds the tensor that a node stands for; nothing where it stands for none.
-void add_tensor(const Shard& shard, const PickleNode* node, Line& line);
+void add_tensor(const Shard& shard, const pickle::PickleNode* node, Line& line);
 /// The entry of a list, or of a dict with integer keys; null where there is none.
-const PickleNode* at_key(const PickleDocument& document, const PickleNode* dict, std::size_t key);
+const pickle::PickleNode* at_key(const pickle::PickleDocument& document,
+                                 const pickle::PickleNode* dict, std::size_t key);
 /// The state that a rank keeps for its flat tensor `group`; null where there is none.
-const PickleNode* state_at(const Shard& shard, std::size_t group);
+const pickle::PickleNode* state_at(const Shard& shard, std::size_t group);
 
-}  // namespace aplomb::zero
+}  // namespace aplomb::checkpoint

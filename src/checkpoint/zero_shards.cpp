@@ -15,10 +15,8 @@
 #include "checkpoint/zero_layout.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
-
-using namespace zero;  // NOLINT(google-build-using-namespace): the layout is this file's own
 
 /// The number behind a word of a file's name: `zero_pp_rank_3_mp_rank_00` -> 3.
 std::optional<std::size_t> number_behind(std::string_view name, std::string_view word) {
@@ -46,8 +44,8 @@ class ZeroReader {
   void read() {
     if (!models_.empty()) take_progress(models_.front().torch.document);
     if (shards_.empty()) return take_module();
-    const PickleDocument& document = shards_.front().torch.document;
-    const PickleNode& state = optimizer_of(shards_.front());
+    const pickle::PickleDocument& document = shards_.front().torch.document;
+    const pickle::PickleNode& state = optimizer_of(shards_.front());
     by_parameter_ = document.find(state, "fp32_flat_groups") != nullptr;
     take_parameters();
     check_ranks(document, state);
@@ -59,11 +57,11 @@ class ZeroReader {
   }
 
  private:
-  void check_ranks(const PickleDocument& document, const PickleNode& state) {
-    const PickleNode* stated = document.find(state, "partition_count");
+  void check_ranks(const pickle::PickleDocument& document, const pickle::PickleNode& state) {
+    const pickle::PickleNode* stated = document.find(state, "partition_count");
     double ranks = document.number(stated).value_or(0);
     if (stated != nullptr) {
-      for (const NodeId id : stated->items) {
+      for (const pickle::NodeId id : stated->items) {
         ranks = std::max(ranks, document.number(&document.at(id)).value_or(0));
       }
     }
@@ -71,7 +69,7 @@ class ZeroReader {
         std::max(static_cast<std::size_t>(std::clamp(ranks, 0.0, 1e6)), shards_.back().rank + 1);
     if (expected == shards_.size()) return;
     opening_.note(
-        "checkpoint.incomplete", Severity::failed, shards_.front().path,
+        "checkpoint.incomplete", core::Severity::failed, shards_.front().path,
         fmt::format("[zero] {} ranks wrote this checkpoint, the shards of {} are there: a "
                     "rank died while saving, or files were not copied",
                     expected, shards_.size()));
@@ -80,18 +78,18 @@ class ZeroReader {
 
   void take_parameters() {
     if (models_.empty()) return;
-    const PickleDocument& document = models_.front().torch.document;
-    const PickleNode* groups = document.find(document.at(document.root), "param_shapes");
+    const pickle::PickleDocument& document = models_.front().torch.document;
+    const pickle::PickleNode* groups = document.find(document.at(document.root), "param_shapes");
     if (groups == nullptr) return;
     for (std::size_t group = 0; group < groups->items.size(); ++group) {
-      const PickleNode& shapes = document.at(groups->items[group]);
+      const pickle::PickleNode& shapes = document.at(groups->items[group]);
       for (std::size_t i = 0; i + 1 < shapes.items.size(); i += 2) {
         Parameter made;
-        made.name = sanitize(document.at(shapes.items[i]).text) + suffix_;
-        for (const NodeId id : document.at(shapes.items[i + 1]).items) {
+        made.name = core::sanitize(document.at(shapes.items[i]).text) + suffix_;
+        for (const pickle::NodeId id : document.at(shapes.items[i + 1]).items) {
           made.shape.push_back(document.at(id).number);
         }
-        const auto count = count_of(made.shape);
+        const auto count = tensors::count_of(made.shape);
         if (!count) return parameters_.clear();
         made.count = *count;
         made.group = group;
@@ -102,11 +100,11 @@ class ZeroReader {
   }
 
   std::uint64_t padding_of(std::size_t group, std::size_t index) const {
-    const PickleDocument& document = shards_.front().torch.document;
-    const PickleNode* all =
+    const pickle::PickleDocument& document = shards_.front().torch.document;
+    const pickle::PickleNode* all =
         document.find(optimizer_of(shards_.front()), "param_alignment_paddings");
     if (all == nullptr || group >= all->items.size()) return 0;
-    const PickleNode& list = document.at(all->items[group]);
+    const pickle::PickleNode& list = document.at(all->items[group]);
     if (index >= list.items.size()) return 0;
     return static_cast<std::uint64_t>(
         std::max<std::int64_t>(document.at(list.items[index]).number, 0));
@@ -128,19 +126,19 @@ class ZeroReader {
 
   /// A rank's flat tensor of this group: the weights for an empty key.
   void add_flat(const Shard& shard, std::size_t group, const std::string& key, Line& line) const {
-    const PickleDocument& document = shard.torch.document;
+    const pickle::PickleDocument& document = shard.torch.document;
     if (!key.empty()) {
-      const PickleNode* state = state_at(shard, group);
+      const pickle::PickleNode* state = state_at(shard, group);
       return add_tensor(shard, state == nullptr ? nullptr : document.find(*state, key), line);
     }
-    const PickleNode* flat =
+    const pickle::PickleNode* flat =
         document.find(optimizer_of(shard),
                       by_parameter_ ? "fp32_flat_groups" : "single_partition_of_fp32_groups");
     add_tensor(shard, at_key(document, flat, group), line);
   }
 
   std::size_t flat_groups(const Shard& shard) const {
-    const PickleNode* flat = shard.torch.document.find(
+    const pickle::PickleNode* flat = shard.torch.document.find(
         optimizer_of(shard),
         by_parameter_ ? "fp32_flat_groups" : "single_partition_of_fp32_groups");
     return flat == nullptr ? 0 : flat->items.size();
@@ -163,7 +161,8 @@ class ZeroReader {
     return lines;
   }
 
-  Tensor put_together(std::size_t index, const std::vector<Line>& lines, std::string& why) const {
+  tensors::Tensor put_together(std::size_t index, const std::vector<Line>& lines,
+                               std::string& why) const {
     const Parameter& each = parameters_[index];
     std::vector<TensorPiece> pieces;
     if (by_parameter_) {
@@ -183,11 +182,11 @@ class ZeroReader {
     std::size_t bad = 0;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       std::string why;
-      Tensor tensor = put_together(i, lines, why);
+      tensors::Tensor tensor = put_together(i, lines, why);
       if (!why.empty() && ++bad == 1) {
-        opening_.note("checkpoint.bad-offsets", Severity::failed, shards_.front().path,
+        opening_.note("checkpoint.bad-offsets", core::Severity::failed, shards_.front().path,
                       fmt::format("[zero] {} {}: the flat partitions do not fit param_shapes",
-                                  shorten(tensor.name, 80), why));
+                                  core::shorten(tensor.name, 80), why));
       }
       const std::size_t file = tensor.file;
       opening_.add_weight(std::move(tensor), file);
@@ -195,15 +194,15 @@ class ZeroReader {
   }
 
   void take_states() {
-    const PickleNode* first = state_at(shards_.front(), 0);
-    if (first == nullptr || first->kind != PickleKind::dict) return;
-    const PickleDocument& document = shards_.front().torch.document;
+    const pickle::PickleNode* first = state_at(shards_.front(), 0);
+    if (first == nullptr || first->kind != pickle::PickleKind::dict) return;
+    const pickle::PickleDocument& document = shards_.front().torch.document;
     for (std::size_t k = 0; k + 1 < first->items.size(); k += 2) {
       const std::string key(document.at(first->items[k]).text);
-      const PickleNode& value = document.at(first->items[k + 1]);
+      const pickle::PickleNode& value = document.at(first->items[k + 1]);
       if (key == "step") {
         take_step(value);
-      } else if (value.kind == PickleKind::tensor) {
+      } else if (value.kind == pickle::PickleKind::tensor) {
         take_moments(key, lines_of(key));
       }
     }
@@ -211,13 +210,14 @@ class ZeroReader {
     take_groups();
   }
 
-  void take_step(const PickleNode& value) {
+  void take_step(const pickle::PickleNode& value) {
     const Shard& shard = shards_.front();
     std::optional<double> step = shard.torch.document.number(&value);
     double stored = 0;
-    if (value.kind == PickleKind::tensor) {
-      const Tensor& tensor = shard.torch.tensors[static_cast<std::size_t>(value.number)];
-      if (tensor.count == 1 && read_elements(tensor, 0, std::span(&stored, 1))) step = stored;
+    if (value.kind == pickle::PickleKind::tensor) {
+      const tensors::Tensor& tensor = shard.torch.tensors[static_cast<std::size_t>(value.number)];
+      if (tensor.count == 1 && tensors::read_elements(tensor, 0, std::span(&stored, 1)))
+        step = stored;
     }
     if (!step) return;
     for (const Parameter& each : parameters_) named_.step(each.name, *step);
@@ -229,13 +229,13 @@ class ZeroReader {
     if (held == 0) return;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       std::string why;
-      Tensor tensor = put_together(i, lines, why);
-      if (why.empty()) named_.tensor(parameters_[i].name, sanitize(key), std::move(tensor));
+      tensors::Tensor tensor = put_together(i, lines, why);
+      if (why.empty()) named_.tensor(parameters_[i].name, core::sanitize(key), std::move(tensor));
     }
   }
 
   void take_groups() {
-    const std::vector<NodeId> nodes = find_optimizers(shards_.front().torch.document);
+    const std::vector<pickle::NodeId> nodes = find_optimizers(shards_.front().torch.document);
     const auto read = read_optimizers(shards_.front().torch, nodes);
     if (!read) return;
     for (std::size_t i = 0; i < read->groups.size(); ++i) {
@@ -248,12 +248,12 @@ class ZeroReader {
   void take_module() {
     if (models_.empty()) return;
     const Shard& shard = models_.front();
-    const PickleDocument& document = shard.torch.document;
-    const PickleNode* module = document.find(document.at(document.root), "module");
+    const pickle::PickleDocument& document = shard.torch.document;
+    const pickle::PickleNode* module = document.find(document.at(document.root), "module");
     if (module == nullptr) return;
-    visit_tensors(document, static_cast<NodeId>(module - document.nodes.data()),
+    visit_tensors(document, static_cast<pickle::NodeId>(module - document.nodes.data()),
                   [&](const std::string& name, std::size_t at) {
-                    Tensor tensor = shard.torch.tensors[at];
+                    tensors::Tensor tensor = shard.torch.tensors[at];
                     tensor.name = name + suffix_;
                     const bool placeholder = tensor.count == 0 && by_parameter_;
                     if (placeholder || opening_.names.count(tensor.name) > 0) return;
@@ -264,40 +264,41 @@ class ZeroReader {
 
   /// Stage 3 keeps frozen parameters in parts of their own, beside each rank's module.
   void take_frozen() {
-    const PickleDocument& first = models_.front().torch.document;
-    const PickleNode* shapes = first.find(first.at(first.root), "frozen_param_shapes");
+    const pickle::PickleDocument& first = models_.front().torch.document;
+    const pickle::PickleNode* shapes = first.find(first.at(first.root), "frozen_param_shapes");
     if (shapes == nullptr || !by_parameter_) return;
     for (std::size_t i = 0; i + 1 < shapes->items.size(); i += 2) {
       const std::string name(first.at(shapes->items[i]).text);
       std::vector<std::int64_t> shape;
-      for (const NodeId id : first.at(shapes->items[i + 1]).items) {
+      for (const pickle::NodeId id : first.at(shapes->items[i + 1]).items) {
         shape.push_back(first.at(id).number);
       }
       Line line;
       for (const Shard& shard : models_) {
-        const PickleDocument& document = shard.torch.document;
-        const PickleNode* parts =
+        const pickle::PickleDocument& document = shard.torch.document;
+        const pickle::PickleNode* parts =
             document.find(document.at(document.root), "frozen_param_fragments");
         if (parts != nullptr) add_tensor(shard, document.find(*parts, name), line);
       }
       std::vector<TensorPiece> pieces;
-      cut(line, 0, count_of(shape).value_or(0), 0, pieces);
+      cut(line, 0, tensors::count_of(shape).value_or(0), 0, pieces);
       std::string why;
-      Tensor tensor = join_pieces(sanitize(name) + suffix_, shape, std::move(pieces), true, why);
+      tensors::Tensor tensor =
+          join_pieces(core::sanitize(name) + suffix_, shape, std::move(pieces), true, why);
       const std::size_t file = tensor.file;
       opening_.add_weight(std::move(tensor), file);
     }
   }
 
-  void take_progress(const PickleDocument& document) {
+  void take_progress(const pickle::PickleDocument& document) {
     Checkpoint& out = opening_.out;
-    const PickleNode& root = document.at(document.root);
+    const pickle::PickleNode& root = document.at(document.root);
     const auto number = [&](const char* key) { return document.number(document.find(root, key)); };
     if (const auto steps = number("global_steps")) out.trainer_state.emplace("global_step", *steps);
     if (const auto ranks = number("dp_world_size")) {
       out.trainer_state.emplace("dp_world_size", *ranks);
     }
-    const PickleNode* schedule = document.find(root, "lr_scheduler");
+    const pickle::PickleNode* schedule = document.find(root, "lr_scheduler");
     if (schedule == nullptr) return;
     for (const char* key : {"last_epoch", "last_batch_iteration"}) {
       if (const auto at = document.number(document.find(*schedule, key))) {
@@ -322,8 +323,8 @@ std::optional<Shard> open_shard(Opening& opening, const std::string& path, std::
   shard.path = path;
   shard.file = opening.out.files.size();
   CheckpointFile entry{path, is_optimizer_shard(path) ? "optimizer" : "weights", {}, 0, false};
-  auto mapped = MappedFile::open(path);
-  Result<TorchFile> read = tl::unexpected(mapped ? Error() : mapped.error());
+  auto mapped = tensors::MappedFile::open(path);
+  core::Result<TorchFile> read = tl::unexpected(mapped ? core::Error() : mapped.error());
   if (mapped) {
     entry.bytes = (*mapped)->size();
     read = read_torch((*mapped)->bytes(), *mapped, path, opening.verify);
@@ -334,7 +335,7 @@ std::optional<Shard> open_shard(Opening& opening, const std::string& path, std::
     entry.format = shard.torch.format;
     entry.readable = true;
   } else {
-    opening.note("checkpoint.unreadable", Severity::failed, path, read.error().text);
+    opening.note("checkpoint.unreadable", core::Severity::failed, path, read.error().text);
   }
   opening.out.files.push_back(std::move(entry));
   return read ? std::optional(std::move(shard)) : std::nullopt;
@@ -376,4 +377,4 @@ void open_zero_shards(Opening& opening, const std::string& folder,
   opening.out.in_model_order = true;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

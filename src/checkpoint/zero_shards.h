@@ -16,7 +16,7 @@
 
 #include "checkpoint/open_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 
 /// Whether a file's name is that of a ZeRO shard.
 bool is_zero_shard(std::string_view name);
@@ -25,4 +25,4 @@ bool is_zero_shard(std::string_view name);
 void open_zero_shards(Opening& opening, const std::string& folder,
                       const std::vector<std::string>& names);
 
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -14,7 +14,7 @@
 #include "cli/views.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 struct Options {
@@ -22,12 +22,12 @@ struct Options {
   std::string out = "aplomb-bundle.tar.gz";
   bool yes = false;
   bool dry_run = false;
-  std::size_t first_steps = BundleOptions{}.first_steps;
+  std::size_t first_steps = api::BundleOptions{}.first_steps;
 };
 
 /// Names of this machine that must not leave it: its user's and its own.
-RedactNames names_here() {
-  RedactNames names;
+report::RedactNames names_here() {
+  report::RedactNames names;
   std::array<char, 256> host{};
   if (gethostname(host.data(), host.size() - 1) == 0) names.hosts.emplace_back(host.data());
   if (const passwd* user = getpwuid(getuid()); user != nullptr) {
@@ -36,11 +36,11 @@ RedactNames names_here() {
   return names;
 }
 
-std::string table_of(const Bundle& bundle) {
+std::string table_of(const api::Bundle& bundle) {
   std::string text;
-  for (const BundleEntry& entry : bundle.entries) {
-    text += fmt::format("  {:<44} {:>10}  {}\n", shorten(entry.name, 44),
-                        show_bytes(static_cast<double>(entry.bytes.size())), entry.what);
+  for (const api::BundleEntry& entry : bundle.entries) {
+    text += fmt::format("  {:<44} {:>10}  {}\n", core::shorten(entry.name, 44),
+                        core::show_bytes(static_cast<double>(entry.bytes.size())), entry.what);
   }
   std::string taken;
   for (const auto& [kind, count] : bundle.redacted) {
@@ -53,7 +53,7 @@ std::string table_of(const Bundle& bundle) {
 
 class BundleCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("bundle", "Pack what a bug report needs into one redacted archive");
     verb_.option("PATH", options_.paths, "files or folders that the run left").required();
     verb_.option("-o,--out", options_.out, "the archive to write")
@@ -78,21 +78,22 @@ class BundleCommand : public Command {
 
   int run() override {
     if (!all_exist(options_.paths)) return k_exit_usage;
-    const std::vector<DiagnosedRun> runs = diagnose_runs(options_.paths, {});
-    BundleOptions how;
+    const std::vector<report::DiagnosedRun> runs = api::diagnose_runs(options_.paths, {});
+    api::BundleOptions how;
     how.first_steps = options_.first_steps;
     how.names = names_here();
-    const Bundle bundle = make_bundle(runs, report_of(runs, {}), how);
+    const api::Bundle bundle = api::make_bundle(runs, api::report_of(runs, {}), how);
     if (!write_out(fmt::format("{}:\n{}", options_.out, table_of(bundle)))) return k_exit_usage;
     if (options_.dry_run) return k_exit_healthy;
     if (!options_.yes && !agreed()) return k_exit_usage;
-    const Result<std::uint64_t> written = write_bundle(bundle, options_.out);
+    const core::Result<std::uint64_t> written = api::write_bundle(bundle, options_.out);
     if (!written) {
       complain(written.error().text);
       return k_exit_usage;
     }
-    const std::string said = fmt::format("Written: {} ({}). Look into it before you send it.\n",
-                                         options_.out, show_bytes(static_cast<double>(*written)));
+    const std::string said =
+        fmt::format("Written: {} ({}). Look into it before you send it.\n", options_.out,
+                    core::show_bytes(static_cast<double>(*written)));
     return write_out(said) ? k_exit_healthy : k_exit_usage;
   }
 
@@ -105,7 +106,7 @@ class BundleCommand : public Command {
     if (!write_out("Write it? [y/N] ")) return false;
     std::string answer;
     std::getline(std::cin, answer);
-    return iequals(trim(answer), "y") || iequals(trim(answer), "yes");
+    return core::iequals(core::trim(answer), "y") || core::iequals(core::trim(answer), "yes");
   }
 
   Options options_;
@@ -115,4 +116,4 @@ class BundleCommand : public Command {
 
 std::unique_ptr<Command> make_bundle_command() { return std::make_unique<BundleCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "knowledge/hardware.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 struct Options {
@@ -25,7 +25,7 @@ struct Options {
 
 class CheckCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb(
         "check", "Say what is wrong with a configuration, a data set or a program before it runs");
     verb_
@@ -61,7 +61,7 @@ class CheckCommand : public Command {
   int run() override {
     if (!all_exist(options_.paths)) return k_exit_usage;
     if (!options_.gpu.empty() && !knowledge::find_gpu(options_.gpu))
-      complain(sanitize(options_.gpu) +
+      complain(core::sanitize(options_.gpu) +
                ": no card that is known; the rules that need one are silent. Write it as "
                "nvidia-smi does.");
     Progress progress(is_terminal_error());
@@ -76,7 +76,7 @@ class CheckCommand : public Command {
 
  private:
   int write(const Report& report) const {
-    RenderOptions how = for_terminal(options_.colour);
+    report::RenderOptions how = for_terminal(options_.colour);
     how.verbose = options_.verbose;
     const bool written = save_view(report, how, "html", options_.html) &&
                          save_view(report, how, "sarif", options_.sarif) &&
@@ -92,4 +92,4 @@ class CheckCommand : public Command {
 
 std::unique_ptr<Command> make_check_command() { return std::make_unique<CheckCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -20,7 +20,7 @@
 #include "core/text.h"
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 struct Options {
@@ -34,7 +34,7 @@ struct Options {
   bool verify = false;
   int threads = 0;
   std::size_t world = 0;
-  TensorFilter filter;
+  checkpoint::TensorFilter filter;
 };
 
 constexpr std::size_t k_most_causes = 8;
@@ -55,7 +55,7 @@ class SharedProgress {
 
 class CkptCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("ckpt", "Look into checkpoints: weights, optimizer, precision");
     verb_.requires_verb();
     verb_.footer(
@@ -88,26 +88,27 @@ class CkptCommand : public Command {
     // What reads every weight is shared among the processes; the first one answers the rest alone.
     const bool shared = scan_.is_wanted() || diff_.is_wanted();
     if (ranks_ && ranks_->rank() > 0 && !shared) return k_exit_healthy;
-    auto checkpoint = open_newest_checkpoint(options_.path, options_.verify);
+    auto checkpoint = api::open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.
-    if (scan_.is_wanted() || diff_.is_wanted()) keep_tensors(*checkpoint, options_.filter);
-    CheckpointFindings findings;
+    if (scan_.is_wanted() || diff_.is_wanted())
+      checkpoint::keep_tensors(*checkpoint, options_.filter);
+    api::CheckpointFindings findings;
     findings.checkpoint = &*checkpoint;
     if (scan_.is_wanted()) return scan(findings);
     if (diff_.is_wanted()) return diff(findings);
     if (precision_.is_wanted()) return precision(findings);
     if (optimizer_.is_wanted())
       return finish(findings, optimizer_table(*checkpoint, options_.most));
-    const ResumeAudit audit = audit_resume(*checkpoint, options_.world);
+    const checkpoint::ResumeAudit audit = checkpoint::audit_resume(*checkpoint, options_.world);
     findings.resume = &audit;
     return finish(findings, resume_table(audit));
   }
 
  private:
   /// A verb of `ckpt`, with the options that all of them share.
-  Verb part(const char* slug, const char* what) {
-    Verb made = verb_.verb(slug, what);
+  arguments::Verb part(const char* slug, const char* what) {
+    arguments::Verb made = verb_.verb(slug, what);
     made.option("PATH", options_.path, "a checkpoint's folder or file, or a run's folder")
         .required();
     made.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
@@ -115,7 +116,8 @@ class CkptCommand : public Command {
         .value_name("FILE");
     made.option("--only", options_.filter.only, "only tensors whose name fits (* and ?)")
         .value_name("GLOB");
-    made.option("--kind", options_.filter.kinds, "only tensors of this kind").one_of(kind_words());
+    made.option("--kind", options_.filter.kinds, "only tensors of this kind")
+        .one_of(checkpoint::kind_words());
     made.option("--threads", options_.threads, "how many read; 0: one a processor")
         .within(0, 256)
         .shows_default();
@@ -123,25 +125,26 @@ class CkptCommand : public Command {
     return made;
   }
 
-  static int refuse(const Error& error) {
-    complain(sanitize(error.text));
+  static int refuse(const core::Error& error) {
+    complain(core::sanitize(error.text));
     return k_exit_usage;
   }
 
-  int scan(CheckpointFindings findings) {
-    const Survey seen = look(*findings.checkpoint);
+  int scan(api::CheckpointFindings findings) {
+    const checkpoint::Survey seen = look(*findings.checkpoint);
     findings.survey = &seen;
     if (ranks_ && ranks_->rank() > 0) return k_exit_healthy;
     return finish(findings, survey_table(*findings.checkpoint, seen, options_.most));
   }
 
-  int diff(CheckpointFindings findings) {
-    auto later = open_newest_checkpoint(options_.other);
+  int diff(api::CheckpointFindings findings) {
+    auto later = api::open_newest_checkpoint(options_.other);
     if (!later) return refuse(later.error());
-    keep_tensors(*later, options_.filter);
-    const CheckpointDiff moved = compare(*findings.checkpoint, *later);
+    checkpoint::keep_tensors(*later, options_.filter);
+    const checkpoint::CheckpointDiff moved = compare(*findings.checkpoint, *later);
     if (ranks_ && ranks_->rank() > 0) return k_exit_healthy;
-    const Precision predicted = options_.filter.empty() ? predict_precision(*later) : Precision();
+    const checkpoint::Precision predicted =
+        options_.filter.empty() ? checkpoint::predict_precision(*later) : checkpoint::Precision();
     findings.before = findings.checkpoint;
     findings.checkpoint = &*later;
     findings.diff = &moved;
@@ -149,23 +152,25 @@ class CkptCommand : public Command {
     return finish(findings, diff_table(moved, options_.most));
   }
 
-  int precision(CheckpointFindings findings) {
-    const Checkpoint& checkpoint = *findings.checkpoint;
-    const auto as = options_.as.empty() ? std::nullopt : format_of(options_.as);
-    Precision own = predict_precision(checkpoint, {as, options_.steps});
+  int precision(api::CheckpointFindings findings) {
+    const checkpoint::Checkpoint& checkpoint = *findings.checkpoint;
+    const auto as = options_.as.empty() ? std::nullopt : numerics::format_of(options_.as);
+    checkpoint::Precision own = checkpoint::predict_precision(checkpoint, {as, options_.steps});
     if (!options_.filter.empty()) keep(own);
     if (!own.why_not.empty()) {
-      complain(sanitize(checkpoint.path) + ": " + own.why_not + "; nothing can be predicted");
+      complain(core::sanitize(checkpoint.path) + ": " + own.why_not + "; nothing can be predicted");
       return k_exit_usage;
     }
     findings.precision = &own;
-    return finish(
-        findings,
-        options_.json
-            ? std::string()
-            : precision_table(own, predict_precision(checkpoint, {Format::bf16, options_.steps}),
-                              predict_precision(checkpoint, {Format::fp32, options_.steps}),
-                              options_.most));
+    return finish(findings,
+                  options_.json
+                      ? std::string()
+                      : precision_table(own,
+                                        checkpoint::predict_precision(
+                                            checkpoint, {numerics::Format::bf16, options_.steps}),
+                                        checkpoint::predict_precision(
+                                            checkpoint, {numerics::Format::fp32, options_.steps}),
+                                        options_.most));
   }
 
   int threads() const {
@@ -174,8 +179,8 @@ class CkptCommand : public Command {
   }
 
   /// The survey, with a line on standard error where it takes more than a second.
-  Survey look(const Checkpoint& checkpoint) const {
-    SurveyOptions how;
+  checkpoint::Survey look(const checkpoint::Checkpoint& checkpoint) const {
+    checkpoint::SurveyOptions how;
     how.threads = threads();
     SharedProgress progress;
     how.progress = [&, all = checkpoint.weight_bytes()](std::uint64_t done) {
@@ -186,12 +191,13 @@ class CkptCommand : public Command {
       how.ranks = static_cast<std::size_t>(ranks_->size());
       how.join = [&](auto& stats) { join_ranks(stats); };
     }
-    return survey(checkpoint, how);
+    return checkpoint::survey(checkpoint, how);
   }
 
   /// The difference, likewise.
-  CheckpointDiff compare(const Checkpoint& before, const Checkpoint& after) const {
-    DiffOptions how;
+  checkpoint::CheckpointDiff compare(const checkpoint::Checkpoint& before,
+                                     const checkpoint::Checkpoint& after) const {
+    checkpoint::DiffOptions how;
     how.threads = threads();
     SharedProgress progress;
     how.progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
@@ -200,7 +206,7 @@ class CkptCommand : public Command {
       how.ranks = static_cast<std::size_t>(ranks_->size());
       how.join = [&](auto& parts) { join_ranks(parts); };
     }
-    return diff_checkpoints(before, after, how);
+    return checkpoint::diff_checkpoints(before, after, how);
   }
 
   /// Every process sends what it found to the first one.
@@ -225,24 +231,24 @@ class CkptCommand : public Command {
     }
   }
 
-  void keep(Precision& precision) const {
-    std::erase_if(precision.tensors, [&](const TensorPrecision& each) {
+  void keep(checkpoint::Precision& precision) const {
+    std::erase_if(precision.tensors, [&](const checkpoint::TensorPrecision& each) {
       return !options_.filter.takes(each.name, each.kind);
     });
     precision.asked = precision.lost = 0;
-    for (const TensorPrecision& each : precision.tensors) {
+    for (const checkpoint::TensorPrecision& each : precision.tensors) {
       precision.asked += each.lost.asked;
       precision.lost += each.lost.lost;
     }
   }
 
-  int finish(const CheckpointFindings& findings, const std::string& table) {
-    const Report report = report_checkpoint(findings, k_most_causes);
-    RenderOptions how;
+  int finish(const api::CheckpointFindings& findings, const std::string& table) {
+    const Report report = api::report_checkpoint(findings, k_most_causes);
+    report::RenderOptions how;
     how.width = terminal_width();
     how.unicode = is_utf8_locale();
     if (!options_.html.empty()) {
-      const Renderer* html = find_renderer("html");
+      const report::Renderer* html = report::find_renderer("html");
       if (html == nullptr) return k_exit_usage;
       if (const auto done =
               write_file(options_.html, with_heat_map(html->render(report, how), findings));
@@ -250,7 +256,7 @@ class CkptCommand : public Command {
         return refuse(done.error());
       }
     }
-    const Renderer* json = find_renderer("json");
+    const report::Renderer* json = report::find_renderer("json");
     const std::string text = options_.json && json != nullptr
                                  ? with_tensors(json->render(report, how), findings)
                                  : table + verdict(report);
@@ -273,11 +279,11 @@ class CkptCommand : public Command {
     return out;
   }
 
-  Verb scan_;
-  Verb diff_;
-  Verb precision_;
-  Verb optimizer_;
-  Verb resume_;
+  arguments::Verb scan_;
+  arguments::Verb diff_;
+  arguments::Verb precision_;
+  arguments::Verb optimizer_;
+  arguments::Verb resume_;
   Options options_;
   std::unique_ptr<MpiRanks> ranks_;
 };
@@ -286,4 +292,4 @@ class CkptCommand : public Command {
 
 std::unique_ptr<Command> make_ckpt_command() { return std::make_unique<CkptCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

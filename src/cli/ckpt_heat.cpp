@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 constexpr std::size_t k_most_layers = 400;
@@ -23,29 +23,29 @@ struct Cell {
 
 struct HeatMap {
   std::string title;
-  bool is_share = true;                              ///< part / whole; else the root of it
-  std::map<int, std::map<TensorKind, Cell>> layers;  ///< -1: outside the layers
-  std::set<TensorKind> kinds;
+  bool is_share = true;  ///< part / whole; else the root of it
+  std::map<int, std::map<checkpoint::TensorKind, Cell>> layers;  ///< -1: outside the layers
+  std::set<checkpoint::TensorKind> kinds;
 
-  Cell& at(const std::string& tensor_name, TensorKind kind) {
+  Cell& at(const std::string& tensor_name, checkpoint::TensorKind kind) {
     kinds.insert(kind);
-    return layers[layer_of(tensor_name)][kind];
+    return layers[checkpoint::layer_of(tensor_name)][kind];
   }
 };
 
-HeatMap map_of(const CheckpointFindings& findings) {
+HeatMap map_of(const api::CheckpointFindings& findings) {
   HeatMap map;
   if (findings.diff != nullptr) {
     map.title = "Share of elements that did not change";
-    for (const TensorDiff& each : findings.diff->tensors) {
-      if (!each.compared || each.kind == TensorKind::buffer) continue;
+    for (const checkpoint::TensorDiff& each : findings.diff->tensors) {
+      if (!each.compared || each.kind == checkpoint::TensorKind::buffer) continue;
       Cell& cell = map.at(each.name, each.kind);
       cell.part += static_cast<double>(each.count - each.changed);
       cell.whole += static_cast<double>(each.count);
     }
   } else if (findings.precision != nullptr) {
     map.title = "Share of the next updates that round away";
-    for (const TensorPrecision& each : findings.precision->tensors) {
+    for (const checkpoint::TensorPrecision& each : findings.precision->tensors) {
       Cell& cell = map.at(each.name, each.kind);
       cell.part += static_cast<double>(each.lost.lost);
       cell.whole += static_cast<double>(each.lost.asked);
@@ -53,8 +53,8 @@ HeatMap map_of(const CheckpointFindings& findings) {
   } else if (findings.survey != nullptr) {
     map.title = "RMS of the weights";
     map.is_share = false;
-    for (const SurveyedTensor& each : findings.survey->tensors) {
-      if (!each.stats || each.kind == TensorKind::buffer) continue;
+    for (const checkpoint::SurveyedTensor& each : findings.survey->tensors) {
+      if (!each.stats || each.kind == checkpoint::TensorKind::buffer) continue;
       Cell& cell = map.at(findings.checkpoint->tensors[each.tensor].name, each.kind);
       cell.part += each.stats->sum_squares;
       cell.whole += static_cast<double>(each.stats->finite());
@@ -75,14 +75,14 @@ std::string paint(const HeatMap& map, const Cell& cell) {
                       : value > 0  ? std::clamp((std::log10(value) + 4) / 6, 0.0, 1.0)
                                    : 0;
   const std::string shown =
-      map.is_share ? show_number(100 * value, 3) + " %" : show_number(value, 3);
+      map.is_share ? core::show_number(100 * value, 3) + " %" : core::show_number(value, 3);
   return fmt::format("<td style=\"background:hsl({:.0f} 70% 80%);color:#111\">{}</td>",
                      210 * (1 - heat), shown);
 }
 
 }  // namespace
 
-std::string with_heat_map(const std::string& page, const CheckpointFindings& findings) {
+std::string with_heat_map(const std::string& page, const api::CheckpointFindings& findings) {
   const HeatMap map = map_of(findings);
   const std::size_t end = page.rfind("</main>");
   if (map.layers.empty() || end == std::string::npos) return page;
@@ -90,13 +90,13 @@ std::string with_heat_map(const std::string& page, const CheckpointFindings& fin
       "<section><h2>By layer and kind</h2><p>{}</p><div style=\"overflow-x:auto\"><table><tr>"
       "<th>layer</th>",
       map.title);
-  for (const TensorKind kind : map.kinds) out += fmt::format("<th>{}</th>", name(kind));
+  for (const checkpoint::TensorKind kind : map.kinds) out += fmt::format("<th>{}</th>", name(kind));
   out += "</tr>";
   std::size_t rows = 0;
   for (const auto& [layer, cells] : map.layers) {
     if (++rows > k_most_layers) break;
     out += fmt::format("<tr><th>{}</th>", layer < 0 ? std::string("-") : std::to_string(layer));
-    for (const TensorKind kind : map.kinds) {
+    for (const checkpoint::TensorKind kind : map.kinds) {
       const auto found = cells.find(kind);
       out += found == cells.end() ? "<td></td>" : paint(map, found->second);
     }
@@ -106,4 +106,4 @@ std::string with_heat_map(const std::string& page, const CheckpointFindings& fin
   return page.substr(0, end) + out + page.substr(end);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

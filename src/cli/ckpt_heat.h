@@ -5,10 +5,10 @@
 
 #include "api/checkpoint_report.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// `page`: the report as HTML; gains a section with the map. A diff shows the share of elements
 /// that did not change, a prediction the share of updates lost, a scan the RMS of the weights.
-std::string with_heat_map(const std::string& page, const CheckpointFindings& findings);
+std::string with_heat_map(const std::string& page, const api::CheckpointFindings& findings);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -7,7 +7,7 @@
 #include "checkpoint/tensor_filter.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -15,19 +15,19 @@ using Json = nlohmann::ordered_json;
 /// NaN and Inf, which JSON has not, as null.
 Json plain(double number) { return std::isfinite(number) ? Json(number) : Json(); }
 
-Json head_of(const std::string& tensor_name, TensorKind kind, const ElementType* type,
-             const std::vector<std::int64_t>& shape) {
-  return {{"name", sanitize(tensor_name)},
-          {"kind", kind_words()[static_cast<std::size_t>(kind)]},
-          {"layer", layer_of(tensor_name)},
-          {"dtype", type == nullptr ? Json() : Json(lower(type->name))},
+Json head_of(const std::string& tensor_name, checkpoint::TensorKind kind,
+             const tensors::ElementType* type, const std::vector<std::int64_t>& shape) {
+  return {{"name", core::sanitize(tensor_name)},
+          {"kind", checkpoint::kind_words()[static_cast<std::size_t>(kind)]},
+          {"layer", checkpoint::layer_of(tensor_name)},
+          {"dtype", type == nullptr ? Json() : Json(core::lower(type->name))},
           {"shape", shape}};
 }
 
-Json tensors_of(const Checkpoint& checkpoint, const Survey& survey) {
+Json tensors_of(const checkpoint::Checkpoint& checkpoint, const checkpoint::Survey& survey) {
   Json all = Json::array();
-  for (const SurveyedTensor& each : survey.tensors) {
-    const Tensor& tensor = checkpoint.tensors[each.tensor];
+  for (const checkpoint::SurveyedTensor& each : survey.tensors) {
+    const tensors::Tensor& tensor = checkpoint.tensors[each.tensor];
     Json row = head_of(tensor.name, each.kind, tensor.type, tensor.shape);
     if (each.stats) {
       row["nan"] = each.stats->nan;
@@ -42,12 +42,12 @@ Json tensors_of(const Checkpoint& checkpoint, const Survey& survey) {
   return all;
 }
 
-Json tensors_of(const CheckpointDiff& diff) {
+Json tensors_of(const checkpoint::CheckpointDiff& diff) {
   Json all = Json::array();
-  for (const TensorDiff& each : diff.tensors) {
+  for (const checkpoint::TensorDiff& each : diff.tensors) {
     Json row = head_of(each.name, each.kind, each.type, each.shape);
     row["compared"] = each.compared;
-    if (!each.compared) row["note"] = sanitize(each.note);
+    if (!each.compared) row["note"] = core::sanitize(each.note);
     row["frozen"] = each.frozen();
     row["changed"] = each.changed;
     row["count"] = each.count;
@@ -60,10 +60,10 @@ Json tensors_of(const CheckpointDiff& diff) {
   return all;
 }
 
-Json tensors_of(const Checkpoint& checkpoint, const Precision& precision) {
+Json tensors_of(const checkpoint::Checkpoint& checkpoint, const checkpoint::Precision& precision) {
   Json all = Json::array();
-  for (const TensorPrecision& each : precision.tensors) {
-    const Tensor& tensor = checkpoint.tensors[each.tensor];
+  for (const checkpoint::TensorPrecision& each : precision.tensors) {
+    const tensors::Tensor& tensor = checkpoint.tensors[each.tensor];
     Json row = head_of(each.name, each.kind, tensor.type, tensor.shape);
     row["name_sure"] = each.sure;
     row["lr"] = each.lr;
@@ -81,12 +81,12 @@ Json tensors_of(const Checkpoint& checkpoint, const Precision& precision) {
 
 }  // namespace
 
-std::string with_tensors(const std::string& report, const CheckpointFindings& findings) {
+std::string with_tensors(const std::string& report, const api::CheckpointFindings& findings) {
   Json all = Json::parse(report, nullptr, false);
   if (all.is_discarded()) return report;
-  const Checkpoint& checkpoint = *findings.checkpoint;
+  const checkpoint::Checkpoint& checkpoint = *findings.checkpoint;
   Json& own = all["checkpoint"];
-  own["path"] = sanitize(checkpoint.path);
+  own["path"] = core::sanitize(checkpoint.path);
   own["step"] = checkpoint.step() ? Json(*checkpoint.step()) : Json();
   own["weight_bytes"] = checkpoint.weight_bytes();
   if (findings.survey != nullptr) own["tensors"] = tensors_of(checkpoint, *findings.survey);
@@ -98,4 +98,4 @@ std::string with_tensors(const std::string& report, const CheckpointFindings& fi
   return all.dump(2) + "\n";
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

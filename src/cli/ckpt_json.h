@@ -5,9 +5,9 @@
 
 #include "api/checkpoint_report.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// `report`: JSON of the schema aplomb.report/1; gains `checkpoint` {path, step, files, tensors[]}.
-std::string with_tensors(const std::string& report, const CheckpointFindings& findings);
+std::string with_tensors(const std::string& report, const api::CheckpointFindings& findings);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

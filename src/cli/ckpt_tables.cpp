@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 /// Columns as wide as their widest cell; the first is flush left, the others flush right.
@@ -19,7 +19,7 @@ class Table {
   void add(std::vector<std::string> cells) {
     if (widths_.size() < cells.size()) widths_.resize(cells.size(), 0);
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      cells[i] = shorten(sanitize(cells[i]), k_most_width);
+      cells[i] = core::shorten(core::sanitize(cells[i]), k_most_width);
       widths_[i] = std::max(widths_[i], cells[i].size());
     }
     rows_.push_back(std::move(cells));
@@ -44,17 +44,18 @@ class Table {
   std::vector<std::size_t> widths_;
 };
 
-std::string percent(double share) { return show_number(100 * share, 3) + " %"; }
-std::string type_of(const ElementType* type) {
-  return type == nullptr ? "?" : lower(std::string(type->name));
+std::string percent(double share) { return core::show_number(100 * share, 3) + " %"; }
+std::string type_of(const tensors::ElementType* type) {
+  return type == nullptr ? "?" : core::lower(std::string(type->name));
 }
-std::string size_text(std::uint64_t bytes) { return show_bytes(static_cast<double>(bytes)); }
+std::string size_text(std::uint64_t bytes) { return core::show_bytes(static_cast<double>(bytes)); }
 
 std::string left_out(std::size_t rows, std::size_t all) {
   return all > rows ? fmt::format("  ... and {} more (--most)\n", all - rows) : std::string();
 }
 
-std::string survey_by_kind(const Checkpoint& checkpoint, const Survey& survey) {
+std::string survey_by_kind(const checkpoint::Checkpoint& checkpoint,
+                           const checkpoint::Survey& survey) {
   struct Sum {
     std::size_t tensors = 0;
     std::uint64_t elements = 0;
@@ -62,9 +63,9 @@ std::string survey_by_kind(const Checkpoint& checkpoint, const Survey& survey) {
     double max_abs = 0;
     std::uint64_t bad = 0;
   };
-  std::map<TensorKind, Sum> kinds;
-  for (const SurveyedTensor& each : survey.tensors) {
-    const Tensor& tensor = checkpoint.tensors[each.tensor];
+  std::map<checkpoint::TensorKind, Sum> kinds;
+  for (const checkpoint::SurveyedTensor& each : survey.tensors) {
+    const tensors::Tensor& tensor = checkpoint.tensors[each.tensor];
     Sum& sum = kinds[each.kind];
     ++sum.tensors;
     sum.elements += tensor.count;
@@ -78,21 +79,21 @@ std::string survey_by_kind(const Checkpoint& checkpoint, const Survey& survey) {
     std::string types;
     for (const auto& [type, count] : sum.types) types += (types.empty() ? "" : " + ") + type;
     table.add({std::string(name(kind)), std::to_string(sum.tensors), std::to_string(sum.elements),
-               types, show_number(sum.max_abs), std::to_string(sum.bad)});
+               types, core::show_number(sum.max_abs), std::to_string(sum.bad)});
   }
   return table.text();
 }
 
 /// The worst first: non-finite, all zero, then by magnitude.
-bool more_notable(const SurveyedTensor& a, const SurveyedTensor& b) {
-  const auto rank = [](const SurveyedTensor& each) {
+bool more_notable(const checkpoint::SurveyedTensor& a, const checkpoint::SurveyedTensor& b) {
+  const auto rank = [](const checkpoint::SurveyedTensor& each) {
     return each.nonfinite() ? 0 : each.all_zero() ? 1 : !each.stats ? 3 : 2;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   return a.stats && b.stats && a.stats->max_abs > b.stats->max_abs;
 }
 
-bool moved_less(const TensorDiff& a, const TensorDiff& b) {
+bool moved_less(const checkpoint::TensorDiff& a, const checkpoint::TensorDiff& b) {
   if (a.compared != b.compared) return !a.compared;
   return a.changed_frac() < b.changed_frac();
 }
@@ -101,17 +102,17 @@ std::string names_line(const char* what, const std::vector<std::string>& names) 
   if (names.empty()) return {};
   std::string line = fmt::format("{} ({}):", what, names.size());
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 5); ++i) {
-    line += " " + shorten(sanitize(names[i]), 60);
+    line += " " + core::shorten(core::sanitize(names[i]), 60);
   }
   return line + (names.size() > 5 ? " ...\n" : "\n");
 }
 
-std::string lora_lines(const CheckpointDiff& diff) {
+std::string lora_lines(const checkpoint::CheckpointDiff& diff) {
   if (diff.lora.empty()) return {};
   std::size_t a = 0;
   std::size_t b = 0;
   std::size_t zero = 0;
-  for (const LoraPair& pair : diff.lora) {
+  for (const checkpoint::LoraPair& pair : diff.lora) {
     a += pair.a_moved ? 1U : 0U;
     b += pair.b_moved ? 1U : 0U;
     zero += pair.product_zero ? 1U : 0U;
@@ -120,10 +121,10 @@ std::string lora_lines(const CheckpointDiff& diff) {
                      diff.lora.size(), a, b, zero);
 }
 
-std::string outlook_line(const Precision& own) {
+std::string outlook_line(const checkpoint::Precision& own) {
   if (own.frozen() == 0) return {};
   std::size_t surely = 0;
-  for (const TensorPrecision& each : own.tensors)
+  for (const checkpoint::TensorPrecision& each : own.tensors)
     surely += each.stays() && each.bound < 1 ? 1U : 0U;
   return fmt::format(
       "Over the next {} steps {} of them are expected to stay frozen{}; {} of these cannot be "
@@ -134,34 +135,36 @@ std::string outlook_line(const Precision& own) {
 
 }  // namespace
 
-std::string survey_table(const Checkpoint& checkpoint, const Survey& survey, std::size_t most) {
+std::string survey_table(const checkpoint::Checkpoint& checkpoint, const checkpoint::Survey& survey,
+                         std::size_t most) {
   std::string out =
-      fmt::format("{}: {} tensors, {} elements, {}\n\n", sanitize(checkpoint.path),
+      fmt::format("{}: {} tensors, {} elements, {}\n\n", core::sanitize(checkpoint.path),
                   checkpoint.tensors.size(), survey.elements, size_text(checkpoint.weight_bytes()));
   out += survey_by_kind(checkpoint, survey);
-  std::vector<SurveyedTensor> order = survey.tensors;
+  std::vector<checkpoint::SurveyedTensor> order = survey.tensors;
   std::stable_sort(order.begin(), order.end(), more_notable);
   Table table({"tensor", "dtype", "shape", "norm", "largest", "zeros", "NaN/Inf"});
-  for (const SurveyedTensor& each : order) {
+  for (const checkpoint::SurveyedTensor& each : order) {
     if (table.rows() >= most) break;
-    const Tensor& tensor = checkpoint.tensors[each.tensor];
+    const tensors::Tensor& tensor = checkpoint.tensors[each.tensor];
     if (!each.stats) {
-      table.add({tensor.name, type_of(tensor.type), show_shape(tensor.shape), "-", "-", "-", "-"});
+      table.add({tensor.name, type_of(tensor.type), tensors::show_shape(tensor.shape), "-", "-",
+                 "-", "-"});
       continue;
     }
-    table.add({tensor.name, type_of(tensor.type), show_shape(tensor.shape),
-               show_number(std::sqrt(each.stats->sum_squares)), show_number(each.stats->max_abs),
-               std::to_string(each.stats->zeros),
+    table.add({tensor.name, type_of(tensor.type), tensors::show_shape(tensor.shape),
+               core::show_number(std::sqrt(each.stats->sum_squares)),
+               core::show_number(each.stats->max_abs), std::to_string(each.stats->zeros),
                std::to_string(each.stats->nan + each.stats->inf)});
   }
   return out + "\n" + table.text() + left_out(table.rows(), order.size());
 }
 
-std::string diff_table(const CheckpointDiff& diff, std::size_t most) {
+std::string diff_table(const checkpoint::CheckpointDiff& diff, std::size_t most) {
   std::string out = fmt::format("{} of {} tensors moved, {} did not\n\n",
                                 diff.trainable() - diff.frozen(), diff.trainable(), diff.frozen());
   Table kinds({"kind", "tensors", "frozen", "elements", "changed"});
-  for (const KindDiff& kind : diff.kinds) {
+  for (const checkpoint::KindDiff& kind : diff.kinds) {
     const double share =
         kind.elements == 0 ? 0
                            : static_cast<double>(kind.changed) / static_cast<double>(kind.elements);
@@ -169,28 +172,29 @@ std::string diff_table(const CheckpointDiff& diff, std::size_t most) {
                std::to_string(kind.frozen), std::to_string(kind.elements), percent(share)});
   }
   out += kinds.text() + "\n";
-  std::vector<TensorDiff> order = diff.tensors;
+  std::vector<checkpoint::TensorDiff> order = diff.tensors;
   std::stable_sort(order.begin(), order.end(), moved_less);
   Table table({"tensor", "dtype", "shape", "changed", "largest", "ULPs", "relative"});
-  for (const TensorDiff& each : order) {
+  for (const checkpoint::TensorDiff& each : order) {
     if (table.rows() >= most) break;
     if (!each.compared) {
-      table.add({each.name, type_of(each.type), show_shape(each.shape), each.note});
+      table.add({each.name, type_of(each.type), tensors::show_shape(each.shape), each.note});
       continue;
     }
     const double relative =
         each.before_squares > 0 ? std::sqrt(each.sum_squares / each.before_squares) : 0;
-    table.add({each.name, type_of(each.type), show_shape(each.shape),
-               each.frozen() ? "frozen" : percent(each.changed_frac()), show_number(each.max_abs),
-               std::to_string(each.max_ulps), show_number(relative)});
+    table.add({each.name, type_of(each.type), tensors::show_shape(each.shape),
+               each.frozen() ? "frozen" : percent(each.changed_frac()),
+               core::show_number(each.max_abs), std::to_string(each.max_ulps),
+               core::show_number(relative)});
   }
   out += table.text() + left_out(table.rows(), order.size()) + lora_lines(diff);
   return out + names_line("only in the first", diff.only_before) +
          names_line("only in the second", diff.only_after);
 }
 
-std::string precision_table(const Precision& own, const Precision& in_bf16,
-                            const Precision& in_fp32, std::size_t most) {
+std::string precision_table(const checkpoint::Precision& own, const checkpoint::Precision& in_bf16,
+                            const checkpoint::Precision& in_fp32, std::size_t most) {
   if (!own.why_not.empty()) return "No prediction: " + own.why_not + ".\n";
   std::string out = fmt::format(
       "Of the next optimizer step's updates {} would round away; {} of {} tensors lose all of "
@@ -211,12 +215,12 @@ std::string precision_table(const Precision& own, const Precision& in_bf16,
         "marked ? could be another tensor of the same shape.\n";
   }
   Table table({"tensor", "kind", "format", "lr", "lost", "ahead", "mean update", "spacing"});
-  for (const TensorPrecision& each : own.tensors) {
+  for (const checkpoint::TensorPrecision& each : own.tensors) {
     if (table.rows() >= most) break;
     table.add({each.name + (each.sure ? "" : " ?"), std::string(name(each.kind)),
-               std::string(spec_of(each.format).name), show_number(each.lr),
+               std::string(numerics::spec_of(each.format).name), core::show_number(each.lr),
                percent(each.lost.lost_frac()), each.stays() ? "frozen" : "moves",
-               show_number(each.lost.mean_update), show_number(each.lost.mean_gap)});
+               core::show_number(each.lost.mean_update), core::show_number(each.lost.mean_gap)});
   }
   out += "\n" + table.text() + left_out(table.rows(), own.tensors.size());
   if (own.price.parameters > 0) {
@@ -230,36 +234,36 @@ std::string precision_table(const Precision& own, const Precision& in_bf16,
   return out;
 }
 
-std::string optimizer_table(const Checkpoint& checkpoint, std::size_t most) {
+std::string optimizer_table(const checkpoint::Checkpoint& checkpoint, std::size_t most) {
   if (!checkpoint.optimizer) return "No optimizer state in this checkpoint.\n";
-  const OptimizerState& optimizer = *checkpoint.optimizer;
-  const ParameterMap map = map_parameters(checkpoint);
-  const auto number = [](const OptimizerGroup& group, const char* key) {
+  const checkpoint::OptimizerState& optimizer = *checkpoint.optimizer;
+  const checkpoint::ParameterMap map = checkpoint::map_parameters(checkpoint);
+  const auto number = [](const checkpoint::OptimizerGroup& group, const char* key) {
     const auto found = group.numbers.find(key);
-    return found == group.numbers.end() ? std::string("-") : show_number(found->second);
+    return found == group.numbers.end() ? std::string("-") : core::show_number(found->second);
   };
   std::string out =
-      fmt::format("{}: {} groups, state of {} parameters\n\n", sanitize(optimizer.path),
+      fmt::format("{}: {} groups, state of {} parameters\n\n", core::sanitize(optimizer.path),
                   optimizer.groups.size(), optimizer.states.size());
   Table groups({"group", "parameters", "with state", "lr", "initial lr", "weight decay", "betas",
                 "eps", "steps"});
   for (std::size_t i = 0; i < optimizer.groups.size(); ++i) {
-    const OptimizerGroup& group = optimizer.groups[i];
+    const checkpoint::OptimizerGroup& group = optimizer.groups[i];
     std::size_t held = 0;
     std::optional<double> least;
     std::optional<double> steps;
     for (const std::int64_t id : group.parameters) {
-      const ParameterState* state = optimizer.state(id);
+      const checkpoint::ParameterState* state = optimizer.state(id);
       if (state == nullptr) continue;
       ++held;
       if (!state->step) continue;
       least = std::min(least.value_or(*state->step), *state->step);
       steps = std::max(steps.value_or(*state->step), *state->step);
     }
-    const std::string range = !steps ? "-"
-                              : *least == *steps
-                                  ? show_number(*steps, 9)
-                                  : show_number(*least, 9) + ".." + show_number(*steps, 9);
+    const std::string range =
+        !steps             ? "-"
+        : *least == *steps ? core::show_number(*steps, 9)
+                           : core::show_number(*least, 9) + ".." + core::show_number(*steps, 9);
     groups.add({std::to_string(i), std::to_string(group.parameters.size()), std::to_string(held),
                 number(group, "lr"), number(group, "initial_lr"), number(group, "weight_decay"),
                 number(group, "beta1") + ", " + number(group, "beta2"), number(group, "eps"),
@@ -267,7 +271,7 @@ std::string optimizer_table(const Checkpoint& checkpoint, std::size_t most) {
   }
   out += groups.text() + "\n";
   Table table({"parameter", "tensor", "state", "dtype", "norm"});
-  for (const MappedParameter& each : map.parameters) {
+  for (const checkpoint::MappedParameter& each : map.parameters) {
     if (table.rows() >= most) break;
     if (each.state == nullptr) {
       table.add({std::to_string(each.id), "-", "none: it never had a gradient"});
@@ -276,10 +280,10 @@ std::string optimizer_table(const Checkpoint& checkpoint, std::size_t most) {
     const std::string tensor =
         each.tensor ? checkpoint.tensors[*each.tensor].name + (each.sure ? "" : " ?") : "-";
     for (const auto& [key, at] : each.state->tensors) {
-      const Tensor& moment = optimizer.tensors[at];
-      const auto stats = scan_tensor(moment);
+      const tensors::Tensor& moment = optimizer.tensors[at];
+      const auto stats = tensors::scan_tensor(moment);
       table.add({std::to_string(each.id), tensor, key, type_of(moment.type),
-                 stats ? show_number(stats->norm()) : "-"});
+                 stats ? core::show_number(stats->norm()) : "-"});
     }
   }
   out += table.text();
@@ -288,9 +292,9 @@ std::string optimizer_table(const Checkpoint& checkpoint, std::size_t most) {
   return out + names_line("weights that no optimizer holds", unheld);
 }
 
-std::string resume_table(const ResumeAudit& audit) {
+std::string resume_table(const checkpoint::ResumeAudit& audit) {
   std::string out;
-  for (const ResumePart& part : audit.parts) {
+  for (const checkpoint::ResumePart& part : audit.parts) {
     out += fmt::format("  {:<14} {}  {}\n", part.role, part.present ? "there  " : "missing",
                        part.present ? part.detail : part.consequence);
   }
@@ -298,4 +302,4 @@ std::string resume_table(const ResumeAudit& audit) {
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

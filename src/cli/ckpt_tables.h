@@ -9,14 +9,15 @@
 #include "checkpoint/tensor_diff.h"
 #include "checkpoint/tensor_survey.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// `most`: rows of single tensors at most; the summaries by kind are whole.
-std::string survey_table(const Checkpoint& checkpoint, const Survey& survey, std::size_t most);
-std::string diff_table(const CheckpointDiff& diff, std::size_t most);
-std::string precision_table(const Precision& own, const Precision& in_bf16,
-                            const Precision& in_fp32, std::size_t most);
-std::string optimizer_table(const Checkpoint& checkpoint, std::size_t most);
-std::string resume_table(const ResumeAudit& audit);
+std::string survey_table(const checkpoint::Checkpoint& checkpoint, const checkpoint::Survey& survey,
+                         std::size_t most);
+std::string diff_table(const checkpoint::CheckpointDiff& diff, std::size_t most);
+std::string precision_table(const checkpoint::Precision& own, const checkpoint::Precision& in_bf16,
+                            const checkpoint::Precision& in_fp32, std::size_t most);
+std::string optimizer_table(const checkpoint::Checkpoint& checkpoint, std::size_t most);
+std::string resume_table(const checkpoint::ResumeAudit& audit);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -2,7 +2,7 @@
 
 #include "core/version.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 #define APLOMB_MEMBER(slug) std::unique_ptr<Command> make_##slug##_command();
 #include "cli/roster.def"
@@ -16,10 +16,11 @@ std::vector<std::unique_ptr<Command>> make_commands() {
   return all;
 }
 
-std::unique_ptr<Program> make_program(const std::vector<std::unique_ptr<Command>>& commands) {
-  auto program = std::make_unique<Program>(
+std::unique_ptr<arguments::Program> make_program(
+    const std::vector<std::unique_ptr<Command>>& commands) {
+  auto program = std::make_unique<arguments::Program>(
       "aplomb says why a deep-learning training run went wrong, and how to mend it.", "aplomb");
-  program->version("aplomb " + std::string(version()));
+  program->version("aplomb " + std::string(core::version()));
   program->footer(
       "Examples:\n"
       "  aplomb diagnose out/                     whatever the run left in its folder\n"
@@ -34,4 +35,4 @@ std::unique_ptr<Program> make_program(const std::vector<std::unique_ptr<Command>
   return program;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

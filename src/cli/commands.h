@@ -6,11 +6,12 @@
 
 #include "cli/command.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 std::vector<std::unique_ptr<Command>> make_commands();
 
 /// The program with its commands declared; `commands` must outlive it.
-std::unique_ptr<Program> make_program(const std::vector<std::unique_ptr<Command>>& commands);
+std::unique_ptr<arguments::Program> make_program(
+    const std::vector<std::unique_ptr<Command>>& commands);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -5,10 +5,10 @@
 #include "cli/progress.h"
 #include "cli/views.h"
 #include "core/text.h"
+#include "discovery/collect.h"
 #include "report/compare_view.h"
-#include "sources/collect.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 struct Options {
@@ -26,7 +26,7 @@ struct Options {
 
 class CompareCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("compare",
                          "Say whether two runs differ by more than noise, from where, and in what");
     verb_.option("A", options_.first, "the baseline: a file or folder that the run left");
@@ -69,14 +69,14 @@ class CompareCommand : public Command {
     for (const std::string& path : options_.b) {
       if (!read(path, seeds.b, notes)) return k_exit_usage;
     }
-    const Run a = std::move(seeds.a.front());
-    const Run b = std::move(seeds.b.front());
+    const record::Run a = std::move(seeds.a.front());
+    const record::Run b = std::move(seeds.b.front());
     seeds.a.erase(seeds.a.begin());
     seeds.b.erase(seeds.b.begin());
     auto made = compare::compare_runs(
         a, b, seeds, options_.by == "tokens" ? compare::Axis::tokens : compare::Axis::step);
     if (!made) {
-      complain(sanitize(made.error().text));
+      complain(core::sanitize(made.error().text));
       return k_exit_usage;
     }
     made->notes.insert(made->notes.end(), notes.begin(), notes.end());
@@ -97,18 +97,18 @@ class CompareCommand : public Command {
     return true;
   }
 
-  static bool read(const std::string& path, std::vector<Run>& runs,
+  static bool read(const std::string& path, std::vector<record::Run>& runs,
                    std::vector<std::string>& notes) {
     if (!all_exist({path})) return false;
     Progress progress(is_terminal_error());
-    CollectOptions how;
+    discovery::CollectOptions how;
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
-    std::vector<Run> found = collect({path}, how);
+    std::vector<record::Run> found = discovery::collect({path}, how);
     progress.clear();
     std::string note;
-    Result<Run> chosen = compare::chosen_run(std::move(found), path, note);
+    core::Result<record::Run> chosen = compare::chosen_run(std::move(found), path, note);
     if (!chosen) {
-      complain(sanitize(chosen.error().text));
+      complain(core::sanitize(chosen.error().text));
       return false;
     }
     if (!note.empty()) notes.push_back(note);
@@ -118,11 +118,12 @@ class CompareCommand : public Command {
   }
 
   int write(const compare::Comparison& comparison) const {
-    RenderOptions how = for_terminal(options_.colour);
+    report::RenderOptions how = for_terminal(options_.colour);
     how.verbose = options_.verbose;
-    if (!options_.html.empty() && !save(options_.html, compare_html(comparison)))
+    if (!options_.html.empty() && !save(options_.html, report::compare_html(comparison)))
       return k_exit_usage;
-    if (!print(options_.json ? compare_json(comparison) : compare_text(comparison, how)))
+    if (!print(options_.json ? report::compare_json(comparison)
+                             : report::compare_text(comparison, how)))
       return k_exit_usage;
     const bool fine = comparison.verdict == compare::Judgement::identical ||
                       comparison.verdict == compare::Judgement::same;
@@ -136,4 +137,4 @@ class CompareCommand : public Command {
 
 std::unique_ptr<Command> make_compare_command() { return std::make_unique<CompareCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -6,7 +6,7 @@
 #include "cli/output.h"
 #include "cli/topics.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 /// What the shells need to know of a command; read from the program itself, so that a new command
@@ -14,7 +14,7 @@ namespace {
 struct Completed {
   std::string name;
   std::string meaning;
-  std::vector<ArgumentInfo> options;
+  std::vector<arguments::ArgumentInfo> options;
   std::vector<std::string> words;  // of its positional argument, where they are few
 };
 
@@ -28,11 +28,12 @@ std::vector<std::string> words_of(const std::string& verb) {
   return words;
 }
 
-std::vector<Completed> verbs_of(const Verb& program) {
+std::vector<Completed> verbs_of(const arguments::Verb& program) {
   std::vector<Completed> all;
-  for (const Verb& each : program.verbs()) {
+  for (const arguments::Verb& each : program.verbs()) {
     Completed verb{each.name(), each.meaning(), each.arguments(), words_of(each.name())};
-    std::erase_if(verb.options, [](const ArgumentInfo& one) { return one.names.empty(); });
+    std::erase_if(verb.options,
+                  [](const arguments::ArgumentInfo& one) { return one.names.empty(); });
     all.push_back(std::move(verb));
   }
   return all;
@@ -40,7 +41,7 @@ std::vector<Completed> verbs_of(const Verb& program) {
 
 std::string names_of(const Completed& verb) {
   std::vector<std::string> all = verb.words;
-  for (const ArgumentInfo& each : verb.options) {
+  for (const arguments::ArgumentInfo& each : verb.options) {
     all.insert(all.end(), each.names.begin(), each.names.end());
   }
   return fmt::format("{}", fmt::join(all, " "));
@@ -88,7 +89,7 @@ std::string zsh(const std::vector<Completed>& verbs) {
   for (const Completed& verb : verbs) {
     names += fmt::format("    '{}:{}'\n", verb.name, plain(verb.meaning));
     std::string specs;
-    for (const ArgumentInfo& option : verb.options) {
+    for (const arguments::ArgumentInfo& option : verb.options) {
       for (const std::string& name : option.names) {
         specs += fmt::format(" '{}[{}]{}'", name, plain(option.meaning),
                              option.takes_value ? ":value:_files" : "");
@@ -130,7 +131,7 @@ std::string fish(const std::vector<Completed>& verbs) {
                        plain(verb.meaning));
     const std::string within =
         fmt::format("complete -c aplomb -n '__fish_seen_subcommand_from {}'", verb.name);
-    for (const ArgumentInfo& option : verb.options) {
+    for (const arguments::ArgumentInfo& option : verb.options) {
       out += within;
       for (const std::string& name : option.names) {
         out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -147,7 +148,7 @@ std::string fish(const std::vector<Completed>& verbs) {
 
 class CompletionCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     program_ = program;
     verb_ = program.verb("completion", "Print a completion script for a shell");
     verb_.option("SHELL", shell_, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
@@ -169,7 +170,7 @@ class CompletionCommand : public Command {
   }
 
  private:
-  Verb program_;
+  arguments::Verb program_;
   std::string shell_;
 };
 
@@ -177,4 +178,4 @@ class CompletionCommand : public Command {
 
 std::unique_ptr<Command> make_completion_command() { return std::make_unique<CompletionCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -8,7 +8,7 @@
 #include "cli/views.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 struct Options {
@@ -23,7 +23,7 @@ struct Options {
 
 class DiagnoseCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("diagnose", "Say what went wrong with a run, why, and what to change");
     verb_
         .option("PATH", options_.paths,
@@ -72,7 +72,7 @@ class DiagnoseCommand : public Command {
   static bool take_standard_input(std::vector<std::string>& paths, StandardInput& input) {
     for (std::string& path : paths) {
       if (path != "-") continue;
-      const Result<std::string> kept = input.keep();
+      const core::Result<std::string> kept = input.keep();
       if (!kept) {
         complain(kept.error().text);
         return false;
@@ -83,7 +83,7 @@ class DiagnoseCommand : public Command {
   }
 
   int write(const Report& report) const {
-    RenderOptions how = for_terminal(options_.colour);
+    report::RenderOptions how = for_terminal(options_.colour);
     how.most_causes = options_.most;
     how.verbose = options_.verbose;
     const bool written = save_view(report, how, "html", options_.html) &&
@@ -99,4 +99,4 @@ class DiagnoseCommand : public Command {
 
 std::unique_ptr<Command> make_diagnose_command() { return std::make_unique<DiagnoseCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

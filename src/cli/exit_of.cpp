@@ -4,7 +4,7 @@
 
 #include "cli/output.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 int exit_of(const Report& report) {
   const bool read = std::any_of(report.inputs.begin(), report.inputs.end(),
@@ -13,4 +13,4 @@ int exit_of(const Report& report) {
   return report.verdict == Verdict::healthy ? k_exit_healthy : k_exit_found;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

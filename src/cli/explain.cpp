@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include "report/terminal_text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 std::string_view one_of(std::string_view kind) {
@@ -16,16 +16,16 @@ std::string_view one_of(std::string_view kind) {
   return kind;
 }
 
-std::string page_of(const Topic& topic, std::size_t width, const Paint& paint) {
-  std::string out = paint(Style::bold, topic.slug) + "  " +
-                    paint(Style::dim, std::string(one_of(topic.kind))) + "\n";
+std::string page_of(const Topic& topic, std::size_t width, const report::Paint& paint) {
+  std::string out = paint(report::Style::bold, topic.slug) + "  " +
+                    paint(report::Style::dim, std::string(one_of(topic.kind))) + "\n";
   for (const TopicPart& part : explain_topic(topic)) {
-    out += "\n" + paint(Style::accent, part.heading) + "\n";
+    out += "\n" + paint(report::Style::accent, part.heading) + "\n";
     if (!part.text.empty()) {
-      for (const std::string& line : wrap(part.text, width - 2)) out += "  " + line + "\n";
+      for (const std::string& line : report::wrap(part.text, width - 2)) out += "  " + line + "\n";
     }
     for (const std::string& item : part.items) {
-      const auto lines = wrap(item, width - 4);
+      const auto lines = report::wrap(item, width - 4);
       for (std::size_t i = 0; i < lines.size(); ++i)
         out += (i == 0 ? "  " : "    ") + lines[i] + "\n";
     }
@@ -35,7 +35,7 @@ std::string page_of(const Topic& topic, std::size_t width, const Paint& paint) {
 
 class ExplainCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("explain",
                          "Explain a word of a report: a symptom, cause, setting, error, ...");
     verb_.option("SLUG", slug_, "a name from a report or from aplomb list").required();
@@ -51,7 +51,7 @@ class ExplainCommand : public Command {
   int run() override {
     const std::vector<Topic> found = find_topics(slug_);
     if (found.empty()) return not_found();
-    const Paint paint(wants_colour("auto"));
+    const report::Paint paint(wants_colour("auto"));
     std::string out;
     for (const Topic& topic : found) {
       if (!out.empty()) out += "\n";
@@ -67,7 +67,7 @@ class ExplainCommand : public Command {
  private:
   int not_found() const {
     const std::vector<std::string> near = near_names(slug_);
-    std::string line = "nothing is called \"" + shorten(sanitize(slug_), 60) + "\"";
+    std::string line = "nothing is called \"" + core::shorten(core::sanitize(slug_), 60) + "\"";
     if (near.empty()) {
       line += "; aplomb list shows every name";
     } else {
@@ -84,4 +84,4 @@ class ExplainCommand : public Command {
 
 std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -12,11 +12,11 @@
 #include "diagnosis/cause_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
+#include "log_text/signature_table.h"
 #include "preflight/rule_book.h"
 #include "sources/reader.h"
-#include "sources/signature_table.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using Parts = std::vector<TopicPart>;
@@ -29,8 +29,8 @@ void add(Parts& parts, std::string heading, std::string text, std::vector<std::s
 
 Parts explain_reader(std::string_view slug) {
   Parts parts;
-  for (const auto& reader : readers()) {
-    const ReaderSpec& spec = reader->spec();
+  for (const auto& reader : sources::readers()) {
+    const sources::ReaderSpec& spec = reader->spec();
     if (spec.slug != slug) continue;
     add(parts, "Reads", spec.summary);
     add(parts, "Example", spec.example);
@@ -39,24 +39,25 @@ Parts explain_reader(std::string_view slug) {
   return parts;
 }
 
-std::string shown(const Parameter& parameter) {
-  std::string text = fmt::format("{} = {}", parameter.name, show_number(parameter.value));
+std::string shown(const detectors::Parameter& parameter) {
+  std::string text = fmt::format("{} = {}", parameter.name, core::show_number(parameter.value));
   if (!parameter.unit.empty()) text += " " + parameter.unit;
   if (parameter.least < parameter.most) {
-    text += fmt::format(" ({} to {})", show_number(parameter.least), show_number(parameter.most));
+    text += fmt::format(" ({} to {})", core::show_number(parameter.least),
+                        core::show_number(parameter.most));
   }
   return parameter.source.empty() ? text : text + ": " + parameter.source;
 }
 
 Parts explain_detector(std::string_view slug) {
   Parts parts;
-  for (const auto& detector : make_detectors()) {
-    const DetectorSpec& spec = detector->spec();
+  for (const auto& detector : detectors::make_detectors()) {
+    const detectors::DetectorSpec& spec = detector->spec();
     if (spec.slug != slug) continue;
     std::vector<std::string> inputs;
     std::vector<std::string> parameters;
-    for (const Role role : spec.inputs) inputs.emplace_back(name(role));
-    for (const Parameter& each : spec.parameters) parameters.push_back(shown(each));
+    for (const record::Role role : spec.inputs) inputs.emplace_back(name(role));
+    for (const detectors::Parameter& each : spec.parameters) parameters.push_back(shown(each));
     add(parts, "Finds", spec.summary);
     add(parts, "Why that is bad", spec.why_bad);
     add(parts, "Example", spec.example);
@@ -71,13 +72,13 @@ Parts explain_detector(std::string_view slug) {
 Parts explain_checkpoint_symptom(std::string_view slug) {
   Parts parts;
   std::vector<std::string> causes;
-  for (const CheckpointSymptom& each : checkpoint_symptoms()) {
+  for (const checkpoint::CheckpointSymptom& each : checkpoint::checkpoint_symptoms()) {
     if (each.id != slug) continue;
     add(parts, "Finds", std::string(each.summary));
     add(parts, "Why that is bad", std::string(each.why_bad));
     add(parts, "Known from", std::string(each.source));
   }
-  for (const Cause& cause : cause_book().causes) {
+  for (const diagnosis::Cause& cause : diagnosis::cause_book().causes) {
     const auto& all = cause.explains;
     if (std::find(all.begin(), all.end(), slug) != all.end()) {
       causes.push_back(cause.id + "  " + cause.title);
@@ -88,9 +89,10 @@ Parts explain_checkpoint_symptom(std::string_view slug) {
   return parts;
 }
 
-std::string shown(const Remedy& remedy) {
+std::string shown(const diagnosis::Remedy& remedy) {
   std::vector<std::string> changes;
-  for (const auto& [setting, value] : remedy.set) changes.push_back(setting + ": " + show(value));
+  for (const auto& [setting, value] : remedy.set)
+    changes.push_back(setting + ": " + core::show(value));
   if (changes.empty()) return remedy.text;
   const std::string all = fmt::format("{}", fmt::join(changes, ", "));
   return remedy.text.empty() ? all : remedy.text + " (" + all + ")";
@@ -98,16 +100,16 @@ std::string shown(const Remedy& remedy) {
 
 Parts explain_cause(std::string_view slug) {
   Parts parts;
-  const Cause* cause = cause_book().find(slug);
+  const diagnosis::Cause* cause = diagnosis::cause_book().find(slug);
   if (cause == nullptr) return parts;
   std::vector<std::string> evidence;
   std::vector<std::string> remedies;
   std::vector<std::string> tests;
-  for (const EvidenceRule& rule : cause->evidence) {
+  for (const diagnosis::EvidenceRule& rule : cause->evidence) {
     evidence.push_back(fmt::format("{:+.1f}  {}", rule.weight, rule.when.text()));
   }
-  for (const RemedyRule& rule : cause->remedies) remedies.push_back(shown(rule.remedy));
-  for (const PricedExperiment& each : cause->experiments) {
+  for (const diagnosis::RemedyRule& rule : cause->remedies) remedies.push_back(shown(rule.remedy));
+  for (const diagnosis::PricedExperiment& each : cause->experiments) {
     tests.push_back(each.experiment.text + " " + each.experiment.reads);
   }
   add(parts, "What it is", cause->title);
@@ -123,12 +125,12 @@ Parts explain_cause(std::string_view slug) {
 
 Parts explain_check(std::string_view slug) {
   Parts parts;
-  for (const CheckRule& rule : rule_book().rules) {
+  for (const preflight::CheckRule& rule : preflight::rule_book().rules) {
     if (rule.id != slug) continue;
     std::vector<std::string> remedies;
     std::vector<std::string> versions;
-    for (const RemedyRule& each : rule.remedies) remedies.push_back(shown(each.remedy));
-    for (const VersionRange& range : rule.versions) {
+    for (const diagnosis::RemedyRule& each : rule.remedies) remedies.push_back(shown(each.remedy));
+    for (const preflight::VersionRange& range : rule.versions) {
       std::string text = range.package;
       for (const auto& [relation, version] : range.bounds) text += " " + relation + " " + version;
       versions.push_back(std::move(text));
@@ -216,14 +218,14 @@ Parts explain_setting(std::string_view slug) {
 
 Parts explain_error(std::string_view slug) {
   Parts parts;
-  const Signature* signature = SignatureTable::instance().find(slug);
+  const log_text::Signature* signature = log_text::SignatureTable::instance().find(slug);
   if (signature == nullptr) return parts;
   std::vector<std::string> causes;
   const std::string fact = "error." + std::string(slug);
-  for (const Cause& cause : cause_book().causes) {
+  for (const diagnosis::Cause& cause : diagnosis::cause_book().causes) {
     bool uses =
         std::find(cause.explains.begin(), cause.explains.end(), fact) != cause.explains.end();
-    for (const EvidenceRule& rule : cause.evidence) {
+    for (const diagnosis::EvidenceRule& rule : cause.evidence) {
       const std::vector<std::string> asked = rule.when.names();
       uses =
           uses || (rule.weight > 0 && std::find(asked.begin(), asked.end(), fact) != asked.end());
@@ -250,4 +252,4 @@ std::vector<TopicPart> explain_topic(const Topic& topic) {
   return explain_error(topic.slug);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -2,22 +2,22 @@
 
 #include <filesystem>
 
-#include "api/fix_run.h"
-#include "api/line_diff.h"
 #include "cli/output.h"
+#include "fix/fix_run.h"
+#include "fix/line_diff.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
-std::string told(const RunFix& fix, const std::vector<std::string>& places) {
+std::string told(const fix::RunFix& fix, const std::vector<std::string>& places) {
   std::string text = "fix: " + fix.remedy + "\n";
   if (!fix.doubt.empty()) text += "in doubt: " + fix.doubt + "\n";
   bool by_program = false;
   for (std::size_t i = 0; i < fix.files.size(); ++i) {
-    const FileFix& file = fix.files[i];
+    const fix::FileFix& file = fix.files[i];
     by_program = by_program || file.written_by_program;
     text += "wrote " + places[i] + " from " + file.path + "\n";
-    text += unified_diff(file.original, file.fixed.text, file.path, places[i]);
+    text += fix::unified_diff(file.original, file.fixed.text, file.path, places[i]);
   }
   if (by_program) {
     text +=
@@ -34,20 +34,21 @@ std::string told(const RunFix& fix, const std::vector<std::string>& places) {
 
 }  // namespace
 
-Result<std::string> write_fix(const Report& report, const std::string& out) {
-  const Result<RunFix> fix = plan_fix(report);
+core::Result<std::string> write_fix(const Report& report, const std::string& out) {
+  const core::Result<fix::RunFix> fix = fix::plan_fix(report);
   if (!fix) return tl::unexpected(fix.error());
-  const auto places = places_of(*fix, report, out);
+  const auto places = fix::places_of(*fix, report, out);
   if (!places) return tl::unexpected(places.error());
   for (std::size_t i = 0; i < places->size(); ++i) {
     const std::filesystem::path folder = std::filesystem::path((*places)[i]).parent_path();
     std::error_code why;
     if (!folder.empty()) std::filesystem::create_directories(folder, why);
-    if (why) return fail(ErrorCode::not_writable, folder.string() + ": " + why.message());
+    if (why)
+      return core::fail(core::ErrorCode::not_writable, folder.string() + ": " + why.message());
     if (const auto done = write_file((*places)[i], fix->files[i].fixed.text); !done)
       return tl::unexpected(done.error());
   }
   return told(*fix, *places);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

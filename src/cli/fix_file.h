@@ -7,11 +7,11 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// Plans the fix (api/fix_run.h) and writes its files to `out`, a file or a folder: new files,
 /// never one of the inputs. What was written, from which files, and the changes as a diff: for
 /// people.
-Result<std::string> write_fix(const Report& report, const std::string& out);
+core::Result<std::string> write_fix(const Report& report, const std::string& out);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -1,13 +1,13 @@
 #include "cli/command.h"
 #include "cli/trainer_program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 /// `aplomb lab`: runs that are broken on purpose. The trainer makes them, and answers.
 class LabCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("lab",
                          "Break runs on purpose, and score what is said of them: list, run, sweep");
     verb_.passes_words_on();  // --help is the laboratory's
@@ -25,4 +25,4 @@ class LabCommand : public Command {
 
 std::unique_ptr<Command> make_lab_command() { return std::make_unique<LabCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -6,12 +6,12 @@
 #include "diagnosis/cause_book.h"
 #include "report/terminal_text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 class ListCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("list", "List what is known: readers, detectors, causes, ...");
     std::vector<std::string> kinds;
     for (const TopicKind& each : topic_kinds()) kinds.emplace_back(each.name);
@@ -62,7 +62,7 @@ class ListCommand : public Command {
   static std::string heard() {
     std::size_t said = 0;
     std::size_t code = 0;
-    for (const std::string& fact : declared_facts()) {
+    for (const std::string& fact : diagnosis::declared_facts()) {
       said += fact.starts_with("said.") ? 1 : 0;
       code += fact.starts_with("code.") ? 1 : 0;
     }
@@ -74,16 +74,16 @@ class ListCommand : public Command {
     const std::vector<Topic> all = topics(kind_);
     const auto width = static_cast<std::size_t>(terminal_width());
     std::size_t column = 0;
-    for (const Topic& topic : all) column = std::max(column, columns(topic.slug));
+    for (const Topic& topic : all) column = std::max(column, report::columns(topic.slug));
     column = std::min(column, width / 2);
-    const Paint paint(wants_colour("auto"));
+    const report::Paint paint(wants_colour("auto"));
     std::string out;
     for (const Topic& topic : all) {
-      const std::size_t taken = columns(topic.slug);
-      out += paint(Style::bold, topic.slug) +
+      const std::size_t taken = report::columns(topic.slug);
+      out += paint(report::Style::bold, topic.slug) +
              std::string(column > taken ? column - taken : 0, ' ') + "  ";
       const std::size_t used = std::max(column, taken) + 2;
-      out += fit(topic.summary, width > used ? width - used : 20) + "\n";
+      out += report::fit(topic.summary, width > used ? width - used : 20) + "\n";
     }
     return out;
   }
@@ -96,4 +96,4 @@ class ListCommand : public Command {
 
 std::unique_ptr<Command> make_list_command() { return std::make_unique<ListCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

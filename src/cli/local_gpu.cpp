@@ -10,7 +10,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -24,7 +24,8 @@ std::string by_driver() {
   for (const fs::path& path : cards) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
-      if (line.starts_with("Model:")) return std::string(trim(std::string_view(line).substr(6)));
+      if (line.starts_with("Model:"))
+        return std::string(core::trim(std::string_view(line).substr(6)));
     }
   }
   return {};
@@ -39,7 +40,7 @@ std::string by_tool() {
       ::popen("nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null", "r"));
   std::array<char, 256> line{};
   if (!pipe || std::fgets(line.data(), line.size(), pipe.get()) == nullptr) return {};
-  return std::string(trim(line.data()));
+  return std::string(core::trim(line.data()));
 }
 
 }  // namespace
@@ -51,4 +52,4 @@ std::string local_gpu() {
   return there ? by_tool() : std::string();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

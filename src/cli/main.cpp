@@ -10,22 +10,23 @@
 namespace {
 
 /// Help and version go to standard output with status 0, a usage error to standard error with 2.
-int leave(const aplomb::ParseStop& stop) {
+int leave(const aplomb::arguments::ParseStop& stop) {
   if (stop.is_answer)
-    return aplomb::write_out(stop.text) ? aplomb::k_exit_healthy : aplomb::k_exit_usage;
+    return aplomb::cli::write_out(stop.text) ? aplomb::cli::k_exit_healthy
+                                             : aplomb::cli::k_exit_usage;
   std::fputs(stop.text.c_str(), stderr);
-  return aplomb::k_exit_usage;
+  return aplomb::cli::k_exit_usage;
 }
 
 int run_program(int count, char** words) {
-  const auto commands = aplomb::make_commands();
-  const auto program = aplomb::make_program(commands);
+  const auto commands = aplomb::cli::make_commands();
+  const auto program = aplomb::cli::make_program(commands);
   if (const auto stop = program->parse({words + std::min(count, 1), words + count}))
     return leave(*stop);
   for (const auto& command : commands) {
     if (command->wanted()) return command->run();
   }
-  return aplomb::k_exit_usage;
+  return aplomb::cli::k_exit_usage;
 }
 
 }  // namespace
@@ -36,9 +37,10 @@ int main(int count, char** words) {
   try {
     return run_program(count, words);
   } catch (const std::bad_alloc&) {
-    aplomb::complain("out of memory");
+    aplomb::cli::complain("out of memory");
   } catch (const std::exception& fault) {
-    aplomb::complain(std::string("a fault of aplomb itself, please report it: ") + fault.what());
+    aplomb::cli::complain(std::string("a fault of aplomb itself, please report it: ") +
+                          fault.what());
   }
-  return aplomb::k_exit_usage;
+  return aplomb::cli::k_exit_usage;
 }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 // The C interface of OpenMPI 4 and 5 (mpi.h): handles are pointers to these objects of the library,
@@ -105,4 +105,4 @@ std::unique_ptr<MpiRanks> MpiRanks::start(std::string& why) {
   return ranks;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

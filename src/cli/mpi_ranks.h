@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::cli {
 
 class MpiRanks {
  public:
@@ -21,4 +21,4 @@ class MpiRanks {
   virtual std::vector<std::string> gather(const std::string& own) = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

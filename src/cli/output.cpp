@@ -12,7 +12,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 std::string_view environment(const char* name) {
@@ -28,9 +28,9 @@ bool write_all(std::FILE* file, std::string_view text) {
 
 }  // namespace
 
-Result<void> write_out(std::string_view text) {
+core::Result<void> write_out(std::string_view text) {
   if (write_all(stdout, text)) return {};
-  return fail(ErrorCode::not_writable, "cannot write to standard output: " + reason());
+  return core::fail(core::ErrorCode::not_writable, "cannot write to standard output: " + reason());
 }
 
 void complain(std::string_view text) {
@@ -38,7 +38,7 @@ void complain(std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-Result<void> write_file(const std::string& path, std::string_view text) {
+core::Result<void> write_file(const std::string& path, std::string_view text) {
   std::error_code no_throw;
   const bool plain =
       !std::filesystem::exists(path, no_throw) || std::filesystem::is_regular_file(path, no_throw);
@@ -47,11 +47,11 @@ Result<void> write_file(const std::string& path, std::string_view text) {
   const std::string target = through ? path : path + ".part";
   const auto failed = [&](const std::string& why) {
     if (!through) std::remove(target.c_str());
-    return fail(ErrorCode::not_writable, "cannot write " + path + ": " + why);
+    return core::fail(core::ErrorCode::not_writable, "cannot write " + path + ": " + why);
   };
   std::FILE* file = std::fopen(target.c_str(), "wb");
   if (file == nullptr)
-    return fail(ErrorCode::not_writable, "cannot write " + path + ": " + reason());
+    return core::fail(core::ErrorCode::not_writable, "cannot write " + path + ": " + reason());
   const bool written = write_all(file, text);
   const std::string why = written ? std::string() : reason();
   if (std::fclose(file) != 0 || !written) return failed(written ? reason() : why);
@@ -80,9 +80,9 @@ bool wants_colour(std::string_view when) {
 bool is_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string_view value = environment(name);
-    if (!value.empty()) return icontains(value, "utf-8") || icontains(value, "utf8");
+    if (!value.empty()) return core::icontains(value, "utf-8") || core::icontains(value, "utf8");
   }
   return true;  // containers often set none, and their terminals know UTF-8 all the same
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -7,20 +7,20 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// Exit statuses, the same in every command.
 enum Exit : int { k_exit_healthy = 0, k_exit_found = 1, k_exit_usage = 2 };
 
 /// Writes all of it to standard output; the reason where that fails (`Broken pipe`).
-Result<void> write_out(std::string_view text);
+core::Result<void> write_out(std::string_view text);
 
 /// One line on standard error, with the program's name before it.
 void complain(std::string_view text);
 
 /// Writes a whole file, through a temporary one beside it: a reader never sees half of it, and what
 /// stood there before stays where writing fails.
-Result<void> write_file(const std::string& path, std::string_view text);
+core::Result<void> write_file(const std::string& path, std::string_view text);
 
 /// Columns of the terminal on standard output; 80 where it is none or does not say.
 int terminal_width();
@@ -33,4 +33,4 @@ bool wants_colour(std::string_view when);
 /// Whether the locale's characters are UTF-8; taken to be so where no locale is set.
 bool is_utf8_locale();
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -6,11 +6,11 @@
 #include "cli/output.h"
 #include "cli/views.h"
 #include "core/text.h"
+#include "discovery/collect.h"
 #include "knowledge/setting.h"
 #include "report/plan_view.h"
-#include "sources/collect.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 struct Options {
@@ -57,7 +57,7 @@ constexpr Flag k_flags[] = {
 
 class PlanCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb("plan", "Say what a run will need and how fast it can be");
     verb_
         .option("PATH", options_.paths,
@@ -90,17 +90,17 @@ class PlanCommand : public Command {
   }
 
   int run() override {
-    std::vector<Setting> settings;
+    std::vector<record::Setting> settings;
     std::string framework;
     if (!read(settings, framework) || !take_flags(settings)) return k_exit_usage;
     const plan::Known known(std::move(settings));
     const plan::PlanRequest request{options_.gpu, options_.price};
     auto made = plan::make_plan(known, framework, request);
     if (!made) {
-      complain(sanitize(made.error().text));
+      complain(core::sanitize(made.error().text));
       return k_exit_usage;
     }
-    PlanView view{std::move(*made), {}, options_.fit, options_.price};
+    report::PlanView view{std::move(*made), {}, options_.fit, options_.price};
     if (options_.fit || !options_.html.empty())
       view.ladder = plan::ladder(known, framework, request, view.plan);
     return write(view);
@@ -108,10 +108,10 @@ class PlanCommand : public Command {
 
  private:
   /// The settings of every path, in the order given: later files have the last word.
-  bool read(std::vector<Setting>& settings, std::string& framework) const {
+  bool read(std::vector<record::Setting>& settings, std::string& framework) const {
     for (const std::string& path : options_.paths) {
       if (!all_exist({path})) return false;
-      for (Run& run : collect({path}, {})) {
+      for (record::Run& run : discovery::collect({path}, {})) {
         const std::string own = run.framework();
         if (!own.empty()) framework = own;
         std::move(run.settings.begin(), run.settings.end(), std::back_inserter(settings));
@@ -122,7 +122,7 @@ class PlanCommand : public Command {
     return false;
   }
 
-  bool take_flags(std::vector<Setting>& settings) const {
+  bool take_flags(std::vector<record::Setting>& settings) const {
     for (std::size_t i = 0; i < std::size(k_flags); ++i) {
       if (!given_[i].empty() && !put(settings, k_flags[i].setting, given_[i], k_flags[i].name))
         return false;
@@ -130,7 +130,7 @@ class PlanCommand : public Command {
     for (const std::string& each : options_.set) {
       const std::size_t sign = each.find('=');
       if (sign == std::string::npos) {
-        complain("--set " + sanitize(each) + ": NAME=VALUE is wanted");
+        complain("--set " + core::sanitize(each) + ": NAME=VALUE is wanted");
         return false;
       }
       if (!put(settings, each.substr(0, sign), each.substr(sign + 1), "--set")) return false;
@@ -138,19 +138,19 @@ class PlanCommand : public Command {
     return true;
   }
 
-  static bool put(std::vector<Setting>& settings, const std::string& name,
+  static bool put(std::vector<record::Setting>& settings, const std::string& name,
                   const std::string& written, const char* flag) {
     const knowledge::SettingSpec* spec = knowledge::find_setting_spec(name);
     if (spec == nullptr) {
-      complain(
-          fmt::format("{}: there is no setting {} (`aplomb list settings`)", flag, sanitize(name)));
+      complain(fmt::format("{}: there is no setting {} (`aplomb list settings`)", flag,
+                           core::sanitize(name)));
       return false;
     }
     const bool on = written == "on";
     const std::string word = on ? "true" : written == "off" ? "false" : written;
     const auto value = knowledge::parse_value(*spec, word);
     if (!value) {
-      complain(fmt::format("{} {}: not what {} can be ({})", flag, sanitize(written), name,
+      complain(fmt::format("{} {}: not what {} can be ({})", flag, core::sanitize(written), name,
                            spec->meaning));
       return false;
     }
@@ -158,10 +158,12 @@ class PlanCommand : public Command {
     return true;
   }
 
-  int write(const PlanView& view) const {
-    const RenderOptions how = for_terminal(options_.colour);
-    if (!options_.html.empty() && !save(options_.html, plan_html(view))) return k_exit_usage;
-    if (!print(options_.json ? plan_json(view) : plan_text(view, how))) return k_exit_usage;
+  int write(const report::PlanView& view) const {
+    const report::RenderOptions how = for_terminal(options_.colour);
+    if (!options_.html.empty() && !save(options_.html, report::plan_html(view)))
+      return k_exit_usage;
+    if (!print(options_.json ? report::plan_json(view) : report::plan_text(view, how)))
+      return k_exit_usage;
     return view.plan.fits ? k_exit_healthy : k_exit_found;
   }
 
@@ -173,4 +175,4 @@ class PlanCommand : public Command {
 
 std::unique_ptr<Command> make_plan_command() { return std::make_unique<PlanCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 void Progress::show(std::uint64_t done_bytes, std::uint64_t all_bytes) {
   using namespace std::chrono_literals;
@@ -19,8 +19,8 @@ void Progress::show(std::uint64_t done_bytes, std::uint64_t all_bytes) {
   const double all = static_cast<double>(all_bytes);
   const double rate = done / std::chrono::duration<double>(now - begin_).count();
   const double percent = all_bytes == 0 ? 0 : 100.0 * done / all;
-  fmt::print(stderr, "\r\x1b[Kreading {} of {} ({:.0f} %), {}/s", show_bytes(done), show_bytes(all),
-             percent, show_bytes(rate));
+  fmt::print(stderr, "\r\x1b[Kreading {} of {} ({:.0f} %), {}/s", core::show_bytes(done),
+             core::show_bytes(all), percent, core::show_bytes(rate));
   std::fflush(stderr);
 }
 
@@ -30,4 +30,4 @@ void Progress::clear() {
   visible_ = false;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// Says nothing in the first second, then at most ten times a second, and only on a terminal.
 class Progress {
@@ -21,4 +21,4 @@ class Progress {
   bool visible_ = false;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -17,7 +17,7 @@
 #include "watch/attach.h"
 #include "watch/wrapped.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 // What shells say of a program that is not there, or may not be executed.
@@ -25,12 +25,13 @@ constexpr int k_exit_no_program = 127;
 constexpr int k_exit_not_executable = 126;
 
 /// `aplomb-run/2026-03-01-142501`, with a number behind it where that is taken.
-Result<std::string> make_folder(const std::string& wanted) {
+core::Result<std::string> make_folder(const std::string& wanted) {
   namespace fs = std::filesystem;
   std::error_code why;
   if (!wanted.empty()) {
     fs::create_directories(wanted, why);
-    if (why) return fail(ErrorCode::not_writable, "[run] " + wanted + ": " + why.message());
+    if (why)
+      return core::fail(core::ErrorCode::not_writable, "[run] " + wanted + ": " + why.message());
     return wanted;
   }
   char stamp[32];
@@ -43,7 +44,7 @@ Result<std::string> make_folder(const std::string& wanted) {
     std::string path = fmt::format("aplomb-run/{}{}", stamp, i == 1 ? "" : fmt::format("-{}", i));
     if (fs::create_directory(path, why)) return path;
   }
-  return fail(ErrorCode::not_writable, "[run] aplomb-run: " + why.message());
+  return core::fail(core::ErrorCode::not_writable, "[run] aplomb-run: " + why.message());
 }
 
 /// The words behind the first `--` as the system gave them: no parser may see brackets or empty
@@ -85,7 +86,7 @@ int end_like(int status) {
 
 class RunCommand : public Command {
  public:
-  void declare(const Verb& program) override {
+  void declare(const arguments::Verb& program) override {
     verb_ = program.verb(
         "run", "Run a training, read its output while it comes, say when something is wrong");
     verb_.option("COMMAND", words_, "the program and its arguments, behind --").required();
@@ -129,7 +130,7 @@ class RunCommand : public Command {
   int run() override {
     options_.command = words_behind_dashes();
     if (options_.command.empty()) options_.command = words_;
-    const Result<std::string> folder = make_folder(folder_);
+    const core::Result<std::string> folder = make_folder(folder_);
     // Without a place for the log the program runs all the same.
     options_.folder = folder ? *folder : "/dev/null";
     options_.tell = [this](std::string_view line) { tell(line); };
@@ -138,20 +139,22 @@ class RunCommand : public Command {
     options_.grace = std::chrono::seconds(grace_);
     for (const std::string& each : stop_on_) {
       if (each == "hang") options_.stop_on_hang = true;
-      if (each == "failed" && !options_.stop_on) options_.stop_on = Severity::failed;
-      if (each == "unstable") options_.stop_on = Severity::unstable;
+      if (each == "failed" && !options_.stop_on) options_.stop_on = core::Severity::failed;
+      if (each == "unstable") options_.stop_on = core::Severity::unstable;
     }
     ::setenv("PYTHONUNBUFFERED", "1", 0);
     if (folder && (record_ || guard_)) {
-      const auto attached = attach_python(*folder, guard_ ? Attach::guard : Attach::record);
+      const auto attached =
+          watch::attach_python(*folder, guard_ ? watch::Attach::guard : watch::Attach::record);
       if (!attached) tell(attached.error().text);
-      older_ = attached_records(*folder);
+      older_ = watch::attached_records(*folder);
     }
-    const Result<Ended> ended = run_wrapped(options_);
+    const core::Result<watch::Ended> ended = watch::run_wrapped(options_);
     if (!ended) {
-      complain(sanitize(ended.error().text));
-      if (ended.error().code == ErrorCode::not_found) return k_exit_no_program;
-      return ended.error().code == ErrorCode::not_readable ? k_exit_not_executable : k_exit_usage;
+      complain(core::sanitize(ended.error().text));
+      if (ended.error().code == core::ErrorCode::not_found) return k_exit_no_program;
+      return ended.error().code == core::ErrorCode::not_readable ? k_exit_not_executable
+                                                                 : k_exit_usage;
     }
     if (folder) report(*folder, *ended);
     return end_like(ended->status);
@@ -159,12 +162,12 @@ class RunCommand : public Command {
 
  private:
   void tell(std::string_view line) const {
-    if (!quiet_) complain(sanitize(line));
+    if (!quiet_) complain(core::sanitize(line));
   }
 
-  void report(const std::string& folder, const Ended& ended) const {
+  void report(const std::string& folder, const watch::Ended& ended) const {
     try {
-      std::vector<std::string> left = attached_records(folder);
+      std::vector<std::string> left = watch::attached_records(folder);
       std::erase_if(left, [this](const std::string& path) {
         return std::find(older_.begin(), older_.end(), path) != older_.end();
       });
@@ -172,9 +175,9 @@ class RunCommand : public Command {
         tell("no optimizer step was seen: nothing was recorded");
       left.insert(left.begin(), folder + "/output.log");
       const Report report = diagnose(left, {});
-      RenderOptions how;
+      report::RenderOptions how;
       for (const char* view : {"json", "html"}) {
-        const Renderer* renderer = find_renderer(view);
+        const report::Renderer* renderer = report::find_renderer(view);
         if (renderer == nullptr) continue;
         const auto done = write_file(folder + "/report." + view, renderer->render(report, how));
         if (!done) tell(done.error().text);
@@ -189,9 +192,9 @@ class RunCommand : public Command {
 
   /// On standard error: standard output is the program's.
   static void show(const Report& report) {
-    const Renderer* terminal = find_renderer("terminal");
+    const report::Renderer* terminal = report::find_renderer("terminal");
     if (terminal == nullptr) return;
-    RenderOptions how;
+    report::RenderOptions how;
     how.width = terminal_width();
     how.colour = is_terminal_error() && wants_colour("auto");
     how.unicode = is_utf8_locale();
@@ -199,7 +202,7 @@ class RunCommand : public Command {
     std::fwrite(text.data(), 1, text.size(), stderr);
   }
 
-  WrapOptions options_;
+  watch::WrapOptions options_;
   std::vector<std::string> words_;
   std::vector<std::string> stop_on_;
   std::string folder_;
@@ -215,4 +218,4 @@ class RunCommand : public Command {
 
 std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -10,7 +10,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 constexpr const char* k_shown_as = "standard input";
@@ -37,14 +37,15 @@ StandardInput::~StandardInput() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-Result<std::string> StandardInput::keep() {
+core::Result<std::string> StandardInput::keep() {
   if (!path_.empty()) return path_;
   std::error_code no_throw;
   const auto folder = std::filesystem::temp_directory_path(no_throw);
   std::string path = ((no_throw ? "/tmp" : folder) / "aplomb-XXXXXX.log").string();
   const int file = ::mkstemps(path.data(), 4);
   if (file < 0) {
-    return fail(ErrorCode::not_writable, "cannot keep standard input in " + path + ": " + reason());
+    return core::fail(core::ErrorCode::not_writable,
+                      "cannot keep standard input in " + path + ": " + reason());
   }
   path_ = path;
   std::vector<char> part(1U << 18U);
@@ -64,9 +65,11 @@ Result<std::string> StandardInput::keep() {
   }
   const std::string why = reason();
   ::close(file);
-  if (size < 0) return fail(ErrorCode::not_readable, "cannot read standard input: " + why);
+  if (size < 0)
+    return core::fail(core::ErrorCode::not_readable, "cannot read standard input: " + why);
   if (!written)
-    return fail(ErrorCode::not_writable, "cannot keep standard input in " + path + ": " + why);
+    return core::fail(core::ErrorCode::not_writable,
+                      "cannot keep standard input in " + path + ": " + why);
   return path_;
 }
 
@@ -74,7 +77,8 @@ void StandardInput::rename_in(Report& report) const {
   if (path_.empty()) return;
   for (ReportInput& input : report.inputs) {
     if (input.path == path_ && cut_) {
-      input.warnings.push_back("only the first " + show_bytes(static_cast<double>(k_most_bytes)) +
+      input.warnings.push_back("only the first " +
+                               core::show_bytes(static_cast<double>(k_most_bytes)) +
                                " were read: save the rest to a file and give that");
     }
     rename_path(input.path, path_);
@@ -90,4 +94,4 @@ void StandardInput::rename_in(Report& report) const {
   if (auto* run = std::get_if<std::string>(&report.summary["run"])) rename_inside(*run, path_);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// Keeps what comes in as a temporary file, so that evidence lines can be read back from it;
 /// removed with the object. A pipe may be endless: beyond k_most_bytes the rest is left unread and
@@ -22,7 +22,7 @@ class StandardInput {
   StandardInput& operator=(const StandardInput&) = delete;
 
   /// Reads to the end of standard input and gives the file's path; the same one when asked again.
-  Result<std::string> keep();
+  core::Result<std::string> keep();
 
   /// Calls the temporary file `standard input` wherever the report names it.
   void rename_in(Report& report) const;
@@ -32,4 +32,4 @@ class StandardInput {
   bool cut_ = false;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

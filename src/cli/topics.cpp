@@ -9,40 +9,40 @@
 #include "diagnosis/cause_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
+#include "log_text/signature_table.h"
 #include "preflight/rule_book.h"
 #include "sources/reader.h"
-#include "sources/signature_table.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 void add_readers(std::vector<Topic>& out) {
-  for (const auto& reader : readers()) {
+  for (const auto& reader : sources::readers()) {
     out.push_back({"readers", reader->spec().slug, reader->spec().summary, {}});
   }
 }
 
 void add_detectors(std::vector<Topic>& out) {
-  for (const auto& detector : make_detectors()) {
-    const DetectorSpec& spec = detector->spec();
+  for (const auto& detector : detectors::make_detectors()) {
+    const detectors::DetectorSpec& spec = detector->spec();
     out.push_back({"detectors", spec.slug, spec.summary, spec.symptoms});
   }
 }
 
 void add_checkpoint_symptoms(std::vector<Topic>& out) {
-  for (const CheckpointSymptom& each : checkpoint_symptoms()) {
+  for (const checkpoint::CheckpointSymptom& each : checkpoint::checkpoint_symptoms()) {
     out.push_back({"checkpoints", std::string(each.id), std::string(each.summary), {}});
   }
 }
 
 void add_causes(std::vector<Topic>& out) {
-  for (const Cause& cause : cause_book().causes) {
+  for (const diagnosis::Cause& cause : diagnosis::cause_book().causes) {
     out.push_back({"causes", cause.id, cause.title, {}});
   }
 }
 
 void add_checks(std::vector<Topic>& out) {
-  for (const CheckRule& rule : rule_book().rules)
+  for (const preflight::CheckRule& rule : preflight::rule_book().rules)
     out.push_back({"checks", rule.id, rule.title, {}});
 }
 
@@ -59,16 +59,16 @@ void add_settings(std::vector<Topic>& out) {
 }
 
 void add_errors(std::vector<Topic>& out) {
-  for (const auto& signature : SignatureTable::instance().all()) {
-    if (signature->role == SignatureRole::frame) continue;
+  for (const auto& signature : log_text::SignatureTable::instance().all()) {
+    if (signature->role == log_text::SignatureRole::frame) continue;
     out.push_back({"errors", signature->kind, signature->title, {"error." + signature->kind}});
   }
 }
 
 bool names(const Topic& topic, std::string_view word) {
-  return iequals(topic.slug, word) ||
+  return core::iequals(topic.slug, word) ||
          std::any_of(topic.also.begin(), topic.also.end(),
-                     [word](const std::string& other) { return iequals(other, word); });
+                     [word](const std::string& other) { return core::iequals(other, word); });
 }
 
 std::string_view last_part(std::string_view slug) {
@@ -111,7 +111,7 @@ std::vector<Topic> find_topics(std::string_view word) {
   for (Topic& topic : topics()) {
     if (names(topic, word)) {
       exact.push_back(std::move(topic));
-    } else if (iequals(last_part(topic.slug), word) && topic.kind != "settings") {
+    } else if (core::iequals(last_part(topic.slug), word) && topic.kind != "settings") {
       by_end.push_back(std::move(topic));
     }
   }
@@ -123,14 +123,14 @@ std::vector<std::string> near_names(std::string_view word, std::size_t most) {
     std::size_t distance;
     std::string name;
   };
-  const std::string wanted = lower(word);
+  const std::string wanted = core::lower(word);
   std::vector<Near> near;
   const auto consider = [&](const std::string& name) {
-    const std::size_t whole = edit_distance(wanted, lower(name));
-    const std::size_t part = edit_distance(wanted, lower(last_part(name)));
+    const std::size_t whole = core::edit_distance(wanted, core::lower(name));
+    const std::size_t part = core::edit_distance(wanted, core::lower(last_part(name)));
     std::size_t distance = std::min(whole, part);
     // A word that stands inside a name is near to it however long the name is.
-    if (wanted.size() >= 3 && icontains(name, wanted))
+    if (wanted.size() >= 3 && core::icontains(name, wanted))
       distance = std::min<std::size_t>(distance, 1);
     if (distance <= std::max<std::size_t>(2, wanted.size() / 3)) near.push_back({distance, name});
   };
@@ -148,4 +148,4 @@ std::vector<std::string> near_names(std::string_view word, std::size_t most) {
   return names;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::cli {
 
 struct TopicKind {
   std::string_view name;     ///< `causes`, as `aplomb list` takes it
@@ -44,4 +44,4 @@ std::vector<Topic> find_topics(std::string_view word);
 /// Names near to a word that names nothing, nearest first, at most `most`.
 std::vector<std::string> near_names(std::string_view word, std::size_t most = 4);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -12,7 +12,7 @@
 #include "cli/output.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,7 +55,7 @@ void let_waiting_threads_sleep() {
 
 void tell_how_to_get_it() {
   if (const char* named = std::getenv(k_variable); named != nullptr && *named != '\0') {
-    complain(fmt::format("{} names {}, which is no program", k_variable, sanitize(named)));
+    complain(fmt::format("{} names {}, which is no program", k_variable, core::sanitize(named)));
     return;
   }
   complain(fmt::format(
@@ -80,8 +80,8 @@ int become_trainer(std::vector<std::string> words) {
   pointers.push_back(nullptr);
   let_waiting_threads_sleep();
   ::execv(trainer->c_str(), pointers.data());
-  complain(fmt::format("{}: {}", sanitize(trainer->string()), std::strerror(errno)));
+  complain(fmt::format("{}: {}", core::sanitize(trainer->string()), std::strerror(errno)));
   return k_exit_usage;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

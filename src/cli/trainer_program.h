@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::cli {
 
 /// Replaces this process by the trainer with `words`. Returns only where that fails: an exit
 /// status, with the reason (and how to get the trainer) said.
 int become_trainer(std::vector<std::string> words);
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

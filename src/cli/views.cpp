@@ -7,10 +7,10 @@
 #include "cli/output.h"
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
-bool done_or_told(const Result<void>& done) {
+bool done_or_told(const core::Result<void>& done) {
   if (!done) complain(done.error().text);
   return done.has_value();
 }
@@ -22,14 +22,14 @@ bool all_exist(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code why;
     if (path == "-" || std::filesystem::exists(path, why)) continue;
-    complain(sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
+    complain(core::sanitize(path) + ": " + (why ? why.message() : "no such file or folder"));
     fine = false;
   }
   return fine;
 }
 
-RenderOptions for_terminal(std::string_view colour) {
-  RenderOptions how;
+report::RenderOptions for_terminal(std::string_view colour) {
+  report::RenderOptions how;
   how.width = terminal_width();
   how.colour = wants_colour(colour);
   how.unicode = is_utf8_locale();
@@ -42,15 +42,15 @@ bool save(const std::string& path, std::string_view text) {
   return path.empty() || done_or_told(write_file(path, text));
 }
 
-bool print_view(const Report& report, const RenderOptions& how, std::string_view slug) {
-  const Renderer* view = find_renderer(slug);
+bool print_view(const Report& report, const report::RenderOptions& how, std::string_view slug) {
+  const report::Renderer* view = report::find_renderer(slug);
   return view != nullptr && print(view->render(report, how));
 }
 
-bool save_view(const Report& report, const RenderOptions& how, std::string_view slug,
+bool save_view(const Report& report, const report::RenderOptions& how, std::string_view slug,
                const std::string& path) {
   if (path.empty()) return true;
-  const Renderer* view = find_renderer(slug);
+  const report::Renderer* view = report::find_renderer(slug);
   return view != nullptr && save(path, view->render(report, how));
 }
 
@@ -60,9 +60,9 @@ bool save_fix(const Report& report, const std::string& out) {
     complain("nothing to mend: no configuration was written");
     return true;
   }
-  const Result<std::string> done = write_fix(report, out);
-  complain(sanitize_lines(done ? *done : done.error().text));
+  const core::Result<std::string> done = write_fix(report, out);
+  complain(core::sanitize_lines(done ? *done : done.error().text));
   return done.has_value();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::cli

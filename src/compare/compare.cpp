@@ -13,9 +13,9 @@
 namespace aplomb::compare {
 namespace {
 
-const Series* longest(const Run& run) {
-  const Series* best = nullptr;
-  for (const Series& each : run.series) {
+const record::Series* longest(const record::Run& run) {
+  const record::Series* best = nullptr;
+  for (const record::Series& each : run.series) {
     if (best == nullptr || each.count > best->count) best = &each;
   }
   return best;
@@ -24,11 +24,11 @@ const Series* longest(const Run& run) {
 /// The series over the axis that was asked for.
 class Placer {
  public:
-  Placer(const Run& run, Axis axis) {
+  Placer(const record::Run& run, Axis axis) {
     if (axis == Axis::tokens) clock_ = TokenClock::of(run);
   }
   bool has_clock() const { return clock_.has_value(); }
-  Curve operator()(const Series& series, StepKind kind) const {
+  Curve operator()(const record::Series& series, record::StepKind kind) const {
     Curve curve = curve_of(series, kind);
     return clock_ ? clock_->over_tokens(curve) : curve;
   }
@@ -37,7 +37,7 @@ class Placer {
   std::optional<TokenClock> clock_;
 };
 
-Level::Side side_of(const Series& series) {
+Level::Side side_of(const record::Series& series) {
   std::vector<double> values;
   std::copy_if(series.value.begin(), series.value.end(), std::back_inserter(values),
                [](double each) { return std::isfinite(each); });
@@ -49,16 +49,16 @@ Level::Side side_of(const Series& series) {
   return {at(0.25), at(0.5), at(0.75), values.back()};
 }
 
-std::vector<Level> levels_of(const Run& a, const Run& b) {
+std::vector<Level> levels_of(const record::Run& a, const record::Run& b) {
   std::vector<Level> out;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Role::count_); ++i) {
-    const auto role = static_cast<Role>(i);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(record::Role::count_); ++i) {
+    const auto role = static_cast<record::Role>(i);
     if (!is_level(role)) continue;
-    const Series* of_a = a.primary(role);
-    const Series* of_b = b.primary(role);
+    const record::Series* of_a = a.primary(role);
+    const record::Series* of_b = b.primary(role);
     if (of_a == nullptr || of_b == nullptr || std::isnan(of_a->max) || std::isnan(of_b->max))
       continue;
-    out.push_back({std::string(aplomb::name(role)), role, side_of(*of_a), side_of(*of_b)});
+    out.push_back({std::string(record::name(role)), role, side_of(*of_a), side_of(*of_b)});
   }
   return out;
 }
@@ -66,7 +66,7 @@ std::vector<Level> levels_of(const Run& a, const Run& b) {
 /// Builds one Comparison, part by part.
 class Builder {
  public:
-  Builder(const Run& a, const Run& b, const Seeds& seeds, Axis axis)
+  Builder(const record::Run& a, const record::Run& b, const Seeds& seeds, Axis axis)
       : a_(a),
         b_(b),
         seeds_a_(seeds.a, axis),
@@ -76,10 +76,10 @@ class Builder {
     out_.axis = axis;
   }
 
-  Result<Comparison> make() {
+  core::Result<Comparison> make() {
     if (auto fine = check_input(); !fine) return tl::unexpected(fine.error());
     metrics();
-    if (out_.metrics.empty()) return fail(ErrorCode::bad_usage, nothing_common());
+    if (out_.metrics.empty()) return core::fail(core::ErrorCode::bad_usage, nothing_common());
     judge();
     equality();
     verdict();
@@ -90,22 +90,23 @@ class Builder {
   }
 
  private:
-  Result<void> check_input() const {
+  core::Result<void> check_input() const {
     for (const auto& [run, letter] : {std::pair(&a_, 'A'), std::pair(&b_, 'B')}) {
       if (longest(*run) != nullptr) continue;
-      return fail(ErrorCode::bad_usage,
-                  fmt::format("[compare] {} ({}) holds no metrics; give the log, "
-                              "trainer_state.json or event files of the run",
-                              letter, run->name));
+      return core::fail(core::ErrorCode::bad_usage,
+                        fmt::format("[compare] {} ({}) holds no metrics; give the log, "
+                                    "trainer_state.json or event files of the run",
+                                    letter, run->name));
     }
     if (out_.axis == Axis::step) return {};
     for (const auto& [placer, letter] : {std::pair(&place_a_, 'A'), std::pair(&place_b_, 'B')}) {
       if (placer->has_clock()) continue;
-      return fail(ErrorCode::bad_usage,
-                  fmt::format("[compare] {} does not tell its tokens: it logs no running count "
-                              "(num_tokens, num_input_tokens_seen) and states no tokens per step; "
-                              "leave --by tokens out",
-                              letter));
+      return core::fail(
+          core::ErrorCode::bad_usage,
+          fmt::format("[compare] {} does not tell its tokens: it logs no running count "
+                      "(num_tokens, num_input_tokens_seen) and states no tokens per step; "
+                      "leave --by tokens out",
+                      letter));
     }
     return {};
   }
@@ -141,7 +142,7 @@ class Builder {
     if (!out_.refused.empty())
       return fmt::format("[compare] nothing can be compared: {}: {}", out_.refused[0].name,
                          out_.refused[0].why);
-    const auto names = [](const Run& run) {
+    const auto names = [](const record::Run& run) {
       std::string all;
       for (std::size_t i = 0; i < std::min<std::size_t>(run.series.size(), 6); ++i)
         all += (i > 0 ? ", " : "") + run.series[i].name;
@@ -153,19 +154,20 @@ class Builder {
 
   /// Further runs of one side.
   struct Others {
-    Others(const std::vector<Run>& others, Axis axis) : runs(others) {
-      for (const Run& each : others) places.emplace_back(each, axis);
+    Others(const std::vector<record::Run>& others, Axis axis) : runs(others) {
+      for (const record::Run& each : others) places.emplace_back(each, axis);
     }
-    const std::vector<Run>& runs;
+    const std::vector<record::Run>& runs;
     std::vector<Placer> places;
   };
 
   /// Their values of a metric at the places of its pairs. `like`: the values of their side's first.
   std::vector<std::vector<double>> values_of(const Others& others, const Metric& metric,
-                                             const std::vector<double>& like, StepKind kind) const {
+                                             const std::vector<double>& like,
+                                             record::StepKind kind) const {
     std::vector<std::vector<double>> values;
     for (std::size_t i = 0; i < others.runs.size(); ++i) {
-      const Series* series = others.runs[i].find(metric.name);
+      const record::Series* series = others.runs[i].find(metric.name);
       if (series == nullptr) continue;
       values.push_back(values_at(others.places[i](*series, kind), metric.pairs.at));
       // The very same numbers are the same run again and would make the noise look small.
@@ -179,7 +181,7 @@ class Builder {
   }
 
   void judge() {
-    const bool has_reward = a_.primary(Role::reward) != nullptr;
+    const bool has_reward = a_.primary(record::Role::reward) != nullptr;
     for (std::size_t i = 0; i < out_.metrics.size(); ++i) {
       Metric& metric = out_.metrics[i];
       metric.outcome = is_outcome(metric.role, has_reward);
@@ -210,7 +212,7 @@ class Builder {
   EqualTo equal_to(FirstDifference first_difference) const {
     EqualTo out;
     for (const Metric& each : out_.metrics) {
-      if (each.role == Role::other || each.pairs.between) continue;
+      if (each.role == record::Role::other || each.pairs.between) continue;
       const std::size_t first = first_difference(each);
       if (first == each.pairs.size()) continue;
       if (out.difference && *out.difference <= each.pairs.at[first]) continue;
@@ -218,7 +220,7 @@ class Builder {
       out.metric = each.name;
     }
     for (const Metric& each : out_.metrics) {
-      if (each.role == Role::other || each.pairs.between) continue;
+      if (each.role == record::Role::other || each.pairs.between) continue;
       for (const double at : each.pairs.at) {
         if (out.difference && at >= *out.difference) break;
         out.last = std::max(out.last.value_or(at), at);
@@ -248,10 +250,11 @@ class Builder {
     }
   }
 
-  RunBrief brief_of(const Run& run, const Placer& placer) const {
-    const Series* series = longest(run);
-    for (const Role role : {Role::loss, Role::reward, Role::eval_loss}) {
-      if (const Series* known = run.primary(role)) {
+  RunBrief brief_of(const record::Run& run, const Placer& placer) const {
+    const record::Series* series = longest(run);
+    for (const record::Role role :
+         {record::Role::loss, record::Role::reward, record::Role::eval_loss}) {
+      if (const record::Series* known = run.primary(role)) {
         series = known;
         break;
       }
@@ -294,13 +297,13 @@ class Builder {
       note("settings, curves and where they part are those of the first run of each side");
   }
 
-  const Run& a_;
-  const Run& b_;
+  const record::Run& a_;
+  const record::Run& b_;
   Others seeds_a_;
   Others seeds_b_;
   Placer place_a_;
   Placer place_b_;
-  std::vector<StepKind> kinds_;  // of out_.metrics while they are in the order of reading
+  std::vector<record::StepKind> kinds_;  // of out_.metrics while they are in the order of reading
   bool by_order_ = false;
   mutable bool copies_ = false;
   Comparison out_;
@@ -328,35 +331,38 @@ std::optional<std::size_t> Metric::apart() const {
 }
 
 double Level::ratio() const {
-  const bool memory = role == Role::memory_bytes || role == Role::host_memory_bytes;
+  const bool memory = role == record::Role::memory_bytes || role == record::Role::host_memory_bytes;
   const double of_a = memory ? a.most : a.median;
   const double of_b = memory ? b.most : b.median;
   return of_a != 0 ? of_b / of_a : std::numeric_limits<double>::quiet_NaN();
 }
 
-Result<Comparison> compare_runs(const Run& a, const Run& b, const Seeds& seeds, Axis axis) {
+core::Result<Comparison> compare_runs(const record::Run& a, const record::Run& b,
+                                      const Seeds& seeds, Axis axis) {
   return Builder(a, b, seeds, axis).make();
 }
 
-Result<Run> chosen_run(std::vector<Run> runs, const std::string& path, std::string& note) {
-  Run* best = nullptr;
+core::Result<record::Run> chosen_run(std::vector<record::Run> runs, const std::string& path,
+                                     std::string& note) {
+  record::Run* best = nullptr;
   std::size_t with_series = 0;
-  for (Run& each : runs) {
-    const Series* of_each = longest(each);
+  for (record::Run& each : runs) {
+    const record::Series* of_each = longest(each);
     if (of_each == nullptr) continue;
     ++with_series;
     if (best == nullptr || of_each->count > longest(*best)->count) best = &each;
   }
   if (best == nullptr) {
     std::string why;
-    for (const Run& each : runs) {
-      for (const Defect& defect : each.defects)
+    for (const record::Run& each : runs) {
+      for (const record::Defect& defect : each.defects)
         if (why.empty()) why = " (" + defect.text + ")";
     }
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[compare] {} holds no metrics{}; give the log, trainer_state.json or "
-                            "event files of the run",
-                            path, why));
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[compare] {} holds no metrics{}; give the log, trainer_state.json or "
+                    "event files of the run",
+                    path, why));
   }
   if (with_series > 1)
     note = fmt::format("{} holds {} runs: {} is taken, it has the most samples", path, with_series,

@@ -31,7 +31,7 @@ std::string_view name(Judgement judgement);
 /// One metric that both runs have.
 struct Metric {
   std::string name;
-  Role role = Role::other;
+  record::Role role = record::Role::other;
   bool outcome = false;  ///< what training is for (loss, evaluation, reward): enters the verdict
   int better = 0;        ///< 1: higher is better, -1: lower, 0: not known
   Pairs pairs;
@@ -48,7 +48,7 @@ struct Metric {
 /// A metric that both have under one name and that was not compared.
 struct Refused {
   std::string name;
-  Role role = Role::other;
+  record::Role role = record::Role::other;
   std::string why;
 };
 
@@ -68,7 +68,7 @@ struct Level {
     double most = 0;
   };
   std::string name;
-  Role role = Role::other;
+  record::Role role = record::Role::other;
   Side a;
   Side b;
   /// B to A: of the largest values for memory, else of the medians. NaN where A's is 0.
@@ -107,16 +107,18 @@ struct Comparison {
 
 /// Runs of the two configurations with other seeds.
 struct Seeds {
-  std::vector<Run> a;
-  std::vector<Run> b;
+  std::vector<record::Run> a;
+  std::vector<record::Run> b;
 };
 
 /// Settings, curves and the place where they part are those of `a` and `b`; what lies apart at the
 /// end is judged with all runs.
-Result<Comparison> compare_runs(const Run& a, const Run& b, const Seeds& seeds, Axis axis);
+core::Result<Comparison> compare_runs(const record::Run& a, const record::Run& b,
+                                      const Seeds& seeds, Axis axis);
 
 /// Of the Runs that a path gave: the one with the longest series; which one, where there were
 /// several, goes into `note`. An error where none has a series.
-Result<Run> chosen_run(std::vector<Run> runs, const std::string& path, std::string& note);
+core::Result<record::Run> chosen_run(std::vector<record::Run> runs, const std::string& path,
+                                     std::string& note);
 
 }  // namespace aplomb::compare

@@ -16,14 +16,14 @@ bool is_running(const Curve& curve) {
 
 }  // namespace
 
-Curve curve_of(const Series& series, StepKind kind) {
+Curve curve_of(const record::Series& series, record::StepKind kind) {
   Curve curve;
   const std::size_t size = series.size();
   curve.value = series.value;
   curve.at.resize(size);
   for (std::size_t i = 0; i < size; ++i)
-    curve.at[i] = static_cast<double>(kind == StepKind::ordinal ? static_cast<std::int64_t>(i)
-                                                                : series.step[i]);
+    curve.at[i] = static_cast<double>(
+        kind == record::StepKind::ordinal ? static_cast<std::int64_t>(i) : series.step[i]);
   if (std::adjacent_find(curve.at.begin(), curve.at.end(), std::greater_equal<>()) ==
       curve.at.end())
     return curve;
@@ -38,16 +38,16 @@ Curve curve_of(const Series& series, StepKind kind) {
   return curve;
 }
 
-std::optional<TokenClock> TokenClock::of(const Run& run) {
+std::optional<TokenClock> TokenClock::of(const record::Run& run) {
   TokenClock clock;
-  for (const Series& each : run.series) {
+  for (const record::Series& each : run.series) {
     if (each.name != k_tokens_seen || each.size() <= clock.count_.size()) continue;
     Curve count = curve_of(each, each.step_kind);
     if (is_running(count)) clock.count_ = std::move(count);
   }
   if (clock.count_.size() > 0) return clock;
-  const Setting* per_step = run.setting("batch.tokens");
-  const double* tokens = per_step != nullptr ? as_number(per_step->value) : nullptr;
+  const record::Setting* per_step = run.setting("batch.tokens");
+  const double* tokens = per_step != nullptr ? core::as_number(per_step->value) : nullptr;
   if (tokens == nullptr || !(*tokens > 0)) return std::nullopt;
   clock.per_step_ = *tokens;
   return clock;

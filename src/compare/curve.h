@@ -21,7 +21,7 @@ struct Curve {
 };
 
 /// `kind`: how to take the steps; an ordinal one numbers the samples.
-Curve curve_of(const Series& series, StepKind kind);
+Curve curve_of(const record::Series& series, record::StepKind kind);
 
 /// The canonical name (knowledge/series.yaml) of running counts of tokens, whatever a trainer calls
 /// them.
@@ -31,7 +31,7 @@ constexpr std::string_view k_tokens_seen = "tokens_seen";
 /// tokens of a step that its settings state. Nothing where it tells neither.
 class TokenClock {
  public:
-  static std::optional<TokenClock> of(const Run& run);
+  static std::optional<TokenClock> of(const record::Run& run);
   /// The same metric over tokens.
   Curve over_tokens(const Curve& over_steps) const;
 

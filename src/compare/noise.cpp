@@ -27,7 +27,7 @@ std::vector<double> local_spread(const std::vector<double>& residual) {
   const std::size_t edge = std::min<std::size_t>(2, (size - 1) / 2);
   const std::size_t half = k_spread_window / 2;
   std::vector<double> spread(size);
-  SortedWindow<k_spread_window> window;
+  core::SortedWindow<k_spread_window> window;
   std::size_t taken = edge;
   for (std::size_t i = 0; i < size; ++i) {
     const std::size_t to = std::min(std::max(i, half) + half + 1, size - edge);
@@ -68,7 +68,7 @@ double unit_of(double value, int digits, bool significant) {
 std::vector<double> running_median(const std::vector<double>& values, std::size_t half) {
   const std::size_t size = values.size();
   std::vector<double> out(size);
-  SortedWindow<2 * k_trend_half + 1> window;
+  core::SortedWindow<2 * k_trend_half + 1> window;
   const bool sliding = half == k_trend_half;  // only that width slides; narrower ones are cheap
   for (std::size_t i = 0; i < size; ++i) {
     const std::size_t reach = std::min({half, i, size - 1 - i});

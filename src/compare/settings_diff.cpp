@@ -53,27 +53,27 @@ Reach reach_of(std::string_view setting) {
   return Reach::training;
 }
 
-bool equal(const Value& a, const Value& b) {
-  const double* x = as_number(a);
-  const double* y = as_number(b);
+bool equal(const core::Value& a, const core::Value& b) {
+  const double* x = core::as_number(a);
+  const double* y = core::as_number(b);
   if (x == nullptr || y == nullptr) return a == b;
   constexpr double k_spelled = 1e-9;  // 2e-4 and 0.0002
   return std::fabs(*x - *y) <= k_spelled * std::max(std::fabs(*x), std::fabs(*y));
 }
 
-std::optional<SettingSide> side_of(const Run& run, const std::string& name) {
-  const Setting* setting = run.setting(name);
+std::optional<SettingSide> side_of(const record::Run& run, const std::string& name) {
+  const record::Setting* setting = run.setting(name);
   if (setting == nullptr) return std::nullopt;
-  const SourceId source = setting->origin.source;
+  const record::SourceId source = setting->origin.source;
   return SettingSide{setting->value, source < run.sources.size() ? run.sources[source].path : "",
                      setting->origin.line};
 }
 
 /// Samples of an optimizer step as the parts say; NaN where the micro-batch is not known.
-double batch_of(const Run& run) {
+double batch_of(const record::Run& run) {
   const auto number = [&](const char* name, double otherwise) {
-    const Setting* setting = run.setting(name);
-    const double* value = setting != nullptr ? as_number(setting->value) : nullptr;
+    const record::Setting* setting = run.setting(name);
+    const double* value = setting != nullptr ? core::as_number(setting->value) : nullptr;
     return value != nullptr ? *value : otherwise;
   };
   return number("batch.micro", std::numeric_limits<double>::quiet_NaN()) *
@@ -83,8 +83,8 @@ double batch_of(const Run& run) {
 /// Greater: further apart. Words and truths count as a factor of ten, a number that was switched on
 /// or off as somewhat more.
 double distance(const SettingDifference& difference) {
-  const double* x = difference.a ? as_number(difference.a->value) : nullptr;
-  const double* y = difference.b ? as_number(difference.b->value) : nullptr;
+  const double* x = difference.a ? core::as_number(difference.a->value) : nullptr;
+  const double* y = difference.b ? core::as_number(difference.b->value) : nullptr;
   if (x == nullptr || y == nullptr) return 1;
   if (*x == 0 || *y == 0 || (*x < 0) != (*y < 0)) return 1.25;  // on and off
   return std::fabs(std::log10(*x / *y));
@@ -108,10 +108,10 @@ std::string_view name(Reach reach) {
   return "training";
 }
 
-std::vector<SettingDifference> settings_diff(const Run& a, const Run& b) {
+std::vector<SettingDifference> settings_diff(const record::Run& a, const record::Run& b) {
   std::set<std::string> names;
-  for (const Setting& each : a.settings) names.insert(each.name);
-  for (const Setting& each : b.settings) names.insert(each.name);
+  for (const record::Setting& each : a.settings) names.insert(each.name);
+  for (const record::Setting& each : b.settings) names.insert(each.name);
   const bool same_batch = batch_of(a) == batch_of(b);
   const std::set<std::string> parts = {"batch.micro", "batch.accumulation", "batch.world"};
   std::vector<SettingDifference> out;

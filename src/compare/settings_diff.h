@@ -20,7 +20,7 @@ enum class Reach {
 std::string_view name(Reach reach);
 
 struct SettingSide {
-  Value value;
+  core::Value value;
   std::string path;
   std::uint64_t line = 0;  ///< 0 where lines have no meaning
 };
@@ -35,6 +35,6 @@ struct SettingDifference {
 /// By reach; of one reach those that both state first, of them the usual suspects, of them numbers
 /// that are further apart (as a ratio). Micro-batch, accumulation and ranks whose product is the
 /// same in both count as execution.
-std::vector<SettingDifference> settings_diff(const Run& a, const Run& b);
+std::vector<SettingDifference> settings_diff(const record::Run& a, const record::Run& b);
 
 }  // namespace aplomb::compare

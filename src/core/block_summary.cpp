@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb {
+namespace aplomb::core {
 
 double Block::level() const {
   if (size_ == 0) return std::numeric_limits<double>::quiet_NaN();
@@ -90,4 +90,4 @@ void BlockSummary::merge_neighbours() {
   width_ *= 2;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

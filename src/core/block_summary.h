@@ -17,7 +17,7 @@
 
 #include "core/robust_window.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 class Block {
  public:
@@ -71,4 +71,4 @@ class BlockSummary {
   SortedWindow<64> samples_;  // of the open block
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace aplomb {
+namespace aplomb::core {
 
 inline std::uint64_t load8(const char* p) {
   std::uint64_t word = 0;
@@ -34,4 +34,4 @@ inline bool same_bytes(const char* a, const char* b, std::size_t size) {
   return load8(a + size - 8) == load8(b + size - 8);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

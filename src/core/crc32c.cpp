@@ -8,7 +8,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 constexpr std::uint32_t k_polynomial = 0x82F63B78;  // reflected
@@ -87,4 +87,4 @@ std::uint32_t crc32c(std::string_view bytes) {
   return crc32c_by_table(bytes);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::core {
 
 std::uint32_t crc32c(std::string_view bytes);
 
@@ -18,4 +18,4 @@ inline std::uint32_t masked_crc32c(std::string_view bytes) {
 /// The way without the instruction (for tests, and for CPUs that lack it).
 std::uint32_t crc32c_by_table(std::string_view bytes);
 
-}  // namespace aplomb
+}  // namespace aplomb::core

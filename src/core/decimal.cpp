@@ -2,7 +2,7 @@
 
 #include "core/text.h"
 
-namespace aplomb::decimal {
+namespace aplomb::core::decimal {
 namespace {
 
 using Wide = unsigned __int128;
@@ -83,4 +83,4 @@ double read_slowly(const char* begin, const char* end, std::uint64_t mantissa,
   return parse_number_prefix({begin, static_cast<std::size_t>(end - begin)}).value;
 }
 
-}  // namespace aplomb::decimal
+}  // namespace aplomb::core::decimal

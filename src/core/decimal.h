@@ -21,7 +21,7 @@
 
 #include "core/bytes.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 namespace decimal {
 
@@ -131,20 +131,20 @@ inline const char* read_unsigned(const char* first, const char* p, const char* e
   if (short_whole) {
     mantissa = static_cast<std::uint64_t>(*p++ - '0');
   } else {
-    p = decimal::read_digits(first, p, end, mantissa);
+    p = core::decimal::read_digits(first, p, end, mantissa);
   }
   std::ptrdiff_t digits = p - begin;
   std::ptrdiff_t exponent = 0;
   if (p < end && *p == '.') {
-    const char* const after = decimal::read_digits(first, p + 1, end, mantissa);
+    const char* const after = core::decimal::read_digits(first, p + 1, end, mantissa);
     exponent = p + 1 - after;
     digits -= exponent;
     p = after;
   }
   if (digits == 0) return begin;
-  if (p < end && (*p == 'e' || *p == 'E')) p = decimal::read_exponent(p, end, exponent);
-  if (digits > k_safe_digits || !decimal::nearest(mantissa, exponent, out))
-    out = decimal::read_slowly(begin, p, mantissa, exponent);
+  if (p < end && (*p == 'e' || *p == 'E')) p = core::decimal::read_exponent(p, end, exponent);
+  if (digits > k_safe_digits || !core::decimal::nearest(mantissa, exponent, out))
+    out = core::decimal::read_slowly(begin, p, mantissa, exponent);
   return p;
 }
 
@@ -160,4 +160,4 @@ inline std::size_t read_decimal(std::string_view text, double& out) {
   return static_cast<std::size_t>(after - begin);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::core {
 
 // Optimal string alignment (Damerau-Levenshtein without repeated edits), three rows at a time.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -26,4 +26,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

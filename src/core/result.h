@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 #include <utility>
 
-namespace aplomb {
+namespace aplomb::core {
 
 enum class ErrorCode {
   not_found,     ///< the path does not exist
@@ -33,4 +33,4 @@ inline tl::unexpected<Error> fail(ErrorCode code, std::string text) {
   return tl::unexpected<Error>(Error{code, std::move(text)});
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

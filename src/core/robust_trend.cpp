@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::core {
 
 double RobustTrend::noise() const {
   const double floor = 1e-4 * std::fabs(level_.median()) + 1e-300;
@@ -72,4 +72,4 @@ void RobustTrend::exchange(StateArchive& archive) {
   if (accepted_ > 0 && level_.empty()) archive.reject();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

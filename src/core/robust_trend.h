@@ -21,7 +21,7 @@
 
 #include "core/robust_window.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 struct TrendJudgement {
   bool judged = false;   ///< false in the first k_warmup samples: level and noise are not yet known
@@ -61,4 +61,4 @@ class RobustTrend {
   std::uint64_t accepted_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::core

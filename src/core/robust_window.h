@@ -20,7 +20,7 @@
 
 #include "core/state_archive.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 template <std::size_t N>
 class SortedWindow {
@@ -108,4 +108,4 @@ class SortedWindow {
   std::size_t next_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::core {
 
 /// How much a symptom, an event or a defect matters. `note` never changes the verdict.
 enum class Severity { note, warning, unstable, failed };
@@ -20,4 +20,4 @@ constexpr std::string_view name(Severity severity) {
   return "note";
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace aplomb {
+namespace aplomb::core {
 
 class StateArchive {
  public:
@@ -88,4 +88,4 @@ class StateArchive {
   std::string_view in_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::core

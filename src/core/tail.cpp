@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::core {
 
 void TailWatch::add(double magnitude, std::int32_t id) {
   ++seen_;
@@ -70,4 +70,4 @@ void TailWatch::exchange(StateArchive& archive) {
   if (seen_ < size_) archive.reject();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -16,7 +16,7 @@
 
 #include "core/state_archive.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 class TailWatch {
  public:
@@ -43,4 +43,4 @@ class TailWatch {
   std::uint64_t seen_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::core

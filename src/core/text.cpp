@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 char fold(char c) { return (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -198,4 +198,4 @@ std::string sanitize(std::string_view text) {
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

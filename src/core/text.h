@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::core {
 
 std::string_view trim(std::string_view text);
 bool iequals(std::string_view a, std::string_view b);
@@ -44,4 +44,4 @@ std::string sanitize(std::string_view text);
 /// The same, but line feeds stay.
 std::string sanitize_lines(std::string_view text);
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -2,7 +2,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 std::string show(const Value& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
@@ -10,4 +10,4 @@ std::string show(const Value& value) {
   return std::get<std::string>(value);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

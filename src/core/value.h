@@ -6,7 +6,7 @@
 #include <string>
 #include <variant>
 
-namespace aplomb {
+namespace aplomb::core {
 
 using Value = std::variant<bool, double, std::string>;
 
@@ -20,4 +20,4 @@ inline const std::string* as_text(const Value& value) { return std::get_if<std::
 /// The value for people and for JSON text: `true`, `0.0002`, `bf16`.
 std::string show(const Value& value);
 
-}  // namespace aplomb
+}  // namespace aplomb::core

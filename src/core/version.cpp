@@ -1,7 +1,7 @@
 #include "core/version.h"
 
-namespace aplomb {
+namespace aplomb::core {
 
 std::string_view version() { return APLOMB_VERSION; }
 
-}  // namespace aplomb
+}  // namespace aplomb::core

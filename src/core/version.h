@@ -1,9 +1,9 @@
 #pragma once
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::core {
 
 /// The version of this build, `0.1.0`.
 std::string_view version();
 
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -2,7 +2,7 @@
 
 #include "detectors/detector.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 #define APLOMB_MEMBER(slug) std::unique_ptr<Detector> make_##slug##_detector();
 #include "detectors/roster.def"
@@ -18,9 +18,12 @@ std::vector<std::unique_ptr<Detector>> make_detectors() {
 
 namespace {
 
-static_assert(static_cast<unsigned>(Role::count_) <= 64, "roles are kept as bits of one word");
+static_assert(static_cast<unsigned>(record::Role::count_) <= 64,
+              "roles are kept as bits of one word");
 
-constexpr std::uint64_t bit(Role role) { return std::uint64_t{1} << static_cast<unsigned>(role); }
+constexpr std::uint64_t bit(record::Role role) {
+  return std::uint64_t{1} << static_cast<unsigned>(role);
+}
 
 /// Later reports replace earlier ones; `fresh` is empty afterwards.
 void fold(std::vector<Symptom>& fresh, std::vector<Symptom>& symptoms) {
@@ -47,7 +50,7 @@ DetectorBank::DetectorBank(RunContext context)
     : context_(std::move(context)), detectors_(make_detectors()) {
   for (const auto& detector : detectors_) {
     std::uint64_t wanted = 0;
-    for (const Role role : detector->spec().inputs) wanted |= bit(role);
+    for (const record::Role role : detector->spec().inputs) wanted |= bit(role);
     wants_.push_back(wanted);
   }
 }
@@ -73,7 +76,7 @@ std::vector<Symptom> DetectorBank::finish() {
   fold(fresh_, symptoms_);
   // Nobody calls a run healthy beside an alarm, whatever the one detector saw.
   const bool alarm = std::any_of(symptoms_.begin(), symptoms_.end(), [](const Symptom& symptom) {
-    return symptom.severity >= Severity::unstable;
+    return symptom.severity >= core::Severity::unstable;
   });
   if (alarm) std::erase_if(symptoms_, [](const Symptom& each) { return each.id == "run.healthy"; });
   std::stable_sort(symptoms_.begin(), symptoms_.end(), [](const Symptom& a, const Symptom& b) {
@@ -83,4 +86,4 @@ std::vector<Symptom> DetectorBank::finish() {
   return symptoms_;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

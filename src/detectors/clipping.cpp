@@ -6,7 +6,7 @@
 #include "core/robust_window.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_every = 0.9;  // share of records
@@ -23,7 +23,7 @@ const DetectorSpec& clipping_spec() {
       "Clipping is a guard for exceptions; always on, it is a learning rate in disguise and hides "
       "what is wrong.",
       "grad_norm 1.000, 1.000, 0.871, 1.000 (logged after), or 14, 22, 31 with max_grad_norm 1.0",
-      {Role::grad_norm},
+      {record::Role::grad_norm},
       {{"every", k_every, "fraction", 0.5, 1,
         "the precision and stability notes P13: active every step is a symptom"},
        {"far", k_far, "x", 1, 1000, "a norm of ten thresholds leaves a tenth of the step"},
@@ -38,7 +38,7 @@ class ClippingDetector final : public Detector {
   const DetectorSpec& spec() const override { return clipping_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>&) override {
-    const Reading* norm = finite_of(frame, Role::grad_norm);
+    const Reading* norm = finite_of(frame, record::Role::grad_norm);
     if (norm == nullptr || norm->value <= 0) return;
     const Sample sample = sample_of(frame, *norm);
     if (count_++ == 0) first_ = sample;
@@ -65,18 +65,18 @@ class ClippingDetector final : public Detector {
     const double median = norms_.median();
     Symptom symptom =
         about("clip.every_step",
-              median > k_far * *context.grad_clip ? Severity::warning : Severity::note);
+              median > k_far * *context.grad_clip ? core::Severity::warning : core::Severity::note);
     symptom.measures["threshold"] = *context.grad_clip;
     symptom.measures["share"] = above_.share();
     symptom.measures["median_ratio"] = median / *context.grad_clip;
-    symptom.summary =
-        fmt::format("gradient clipping at {} is active in {} of the records (median norm {})",
-                    show_number(*context.grad_clip), percent(above_.share()), show_number(median));
+    symptom.summary = fmt::format(
+        "gradient clipping at {} is active in {} of the records (median norm {})",
+        core::show_number(*context.grad_clip), percent(above_.share()), core::show_number(median));
     out.push_back(std::move(symptom));
   }
 
  private:
-  Symptom about(std::string id, Severity severity) const {
+  Symptom about(std::string id, core::Severity severity) const {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -89,21 +89,21 @@ class ClippingDetector final : public Detector {
   }
 
   void report_pinned(double share, const RunContext& context, std::vector<Symptom>& out) const {
-    Symptom symptom = about("log.clipped_norm", Severity::note);
+    Symptom symptom = about("log.clipped_norm", core::Severity::note);
     symptom.measures["threshold"] = largest_;
     symptom.measures["share"] = share;
     symptom.summary = fmt::format(
         "grad_norm never exceeds {} and equals it in {} of the records: logged after clipping",
-        show_number(largest_), percent(share));
+        core::show_number(largest_), percent(share));
     add_evidence(symptom, first_pinned_.origin);
     out.push_back(std::move(symptom));
     if (share < k_every || count_ < k_least) return;
-    Symptom every = about("clip.every_step", Severity::note);
+    Symptom every = about("clip.every_step", core::Severity::note);
     every.measures["threshold"] = largest_;
     every.measures["share"] = share;
     every.summary =
         fmt::format("gradient clipping at {} is active in {} of the records from {} on",
-                    show_number(largest_), percent(share), at_step(context, first_.step));
+                    core::show_number(largest_), percent(share), at_step(context, first_.step));
     out.push_back(std::move(every));
   }
 
@@ -111,7 +111,7 @@ class ClippingDetector final : public Detector {
   std::uint64_t pinned_ = 0;
   double largest_ = 0;
   Tally above_;
-  SortedWindow<128> norms_;
+  core::SortedWindow<128> norms_;
   Sample first_;
   Sample last_;
   Sample first_pinned_;
@@ -121,4 +121,4 @@ class ClippingDetector final : public Detector {
 
 std::unique_ptr<Detector> make_clipping_detector() { return std::make_unique<ClippingDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -8,7 +8,7 @@
 #include "detectors/curve.h"
 #include "detectors/range_watch.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_cut =
@@ -29,7 +29,8 @@ const DetectorSpec& completions_spec() {
       "Completions grow without end, shrink to nothing, or are cut at the limit",
       "A cut completion has no answer and so no reward; growth without end is reward hacking.",
       "completion_length 310, 520, 890, 1500, 2040 with a limit of 2048",
-      {Role::completion_length, Role::completion_clipped_ratio, Role::reward},
+      {record::Role::completion_length, record::Role::completion_clipped_ratio,
+       record::Role::reward},
       {{"cut", k_cut, "fraction", 0.1, 1, "axolotl's training stability guide: above 0.8"},
        {"growth", k_growth, "x", 1.1, 100, "half as long again, and still growing at the end"},
        {"collapse", k_collapse, "x", 0, 0.9, "less than a third of the first length"}},
@@ -42,10 +43,11 @@ class CompletionsDetector final : public Detector {
   const DetectorSpec& spec() const override { return completions_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    if (const Reading* cut = finite_of(frame, Role::completion_clipped_ratio))
+    if (const Reading* cut = finite_of(frame, record::Role::completion_clipped_ratio))
       cut_.add(sample_of(frame, *cut));
-    if (const Reading* reward = finite_of(frame, Role::reward)) rewarded_.add(reward->value > 0);
-    const Reading* length = finite_of(frame, Role::completion_length);
+    if (const Reading* reward = finite_of(frame, record::Role::reward))
+      rewarded_.add(reward->value > 0);
+    const Reading* length = finite_of(frame, record::Role::completion_length);
     if (length == nullptr || length->value < 0) return;
     const Sample sample = sample_of(frame, *length);
     if (lengths_.count() == 0) first_ = sample;
@@ -90,8 +92,8 @@ class CompletionsDetector final : public Detector {
   void report_cut(const RunContext& context, std::vector<Symptom>& out) const {
     if (!cut_.fires()) return;
     const bool for_nothing = rewarded_.of > 0 && rewarded_.hit == 0;
-    const Severity severity =
-        for_nothing && cut_.count() >= 3 ? Severity::unstable : Severity::warning;
+    const core::Severity severity =
+        for_nothing && cut_.count() >= 3 ? core::Severity::unstable : core::Severity::warning;
     Symptom symptom =
         describe_range(cut_, "completion.truncated", "completion_clipped_ratio", severity);
     symptom.measures["for_nothing"] = for_nothing;
@@ -107,18 +109,19 @@ class CompletionsDetector final : public Detector {
     symptom.id = id;
     const bool grave = ratio <= k_collapse_grave && lengths_.count() >= 10;
     // Longer answers can be better ones; only those that are cut as well are a fault.
-    symptom.severity = grave                        ? Severity::unstable
-                       : ratio > 1 && !cut_.fires() ? Severity::note
-                                                    : Severity::warning;
+    symptom.severity = grave                        ? core::Severity::unstable
+                       : ratio > 1 && !cut_.fires() ? core::Severity::note
+                                                    : core::Severity::warning;
     symptom.series = "completion_length";
     symptom.first_step = first_.step;
     symptom.last_step = last_.step;
     symptom.measures["first"] = head_.median();
     symptom.measures["last"] = recent_.median();
     symptom.measures["ratio"] = ratio;
-    symptom.summary = fmt::format("completions {} {} -> {} tokens by {}",
-                                  ratio > 1 ? "grow" : "shrink", show_number(head_.median(), 3),
-                                  show_number(recent_.median(), 3), at_step(context, last_.step));
+    symptom.summary =
+        fmt::format("completions {} {} -> {} tokens by {}", ratio > 1 ? "grow" : "shrink",
+                    core::show_number(head_.median(), 3), core::show_number(recent_.median(), 3),
+                    at_step(context, last_.step));
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
@@ -126,9 +129,9 @@ class CompletionsDetector final : public Detector {
 
   RangeWatch cut_{RangeWatch::Side::above, k_cut};
   Tally rewarded_;
-  BlockSummary lengths_;
-  SortedWindow<3> head_;
-  SortedWindow<5> recent_;
+  core::BlockSummary lengths_;
+  core::SortedWindow<3> head_;
+  core::SortedWindow<5> recent_;
   Sample first_;
   Sample last_;
 };
@@ -139,4 +142,4 @@ std::unique_ptr<Detector> make_completions_detector() {
   return std::make_unique<CompletionsDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 double median3(double a, double b, double c) {
@@ -11,19 +11,19 @@ double median3(double a, double b, double c) {
 }
 
 double median_of(std::span<const double> values) {
-  SortedWindow<BlockSummary::k_blocks + 1> sorted;
+  core::SortedWindow<core::BlockSummary::k_blocks + 1> sorted;
   for (const double each : values) sorted.push(each);
   return sorted.median();
 }
 
 /// White noise of sigma s: the median of |x_i+1 - x_i| is 0.954 s.
 double noise_of(std::span<const double> level) {
-  SortedWindow<BlockSummary::k_blocks + 1> steps;
+  core::SortedWindow<core::BlockSummary::k_blocks + 1> steps;
   for (std::size_t i = 1; i < level.size(); ++i) steps.push(std::fabs(level[i] - level[i - 1]));
   return steps.median() / 0.954;
 }
 
-void find_sudden(Curve& curve, std::span<const Block> blocks) {
+void find_sudden(Curve& curve, std::span<const core::Block> blocks) {
   const double rise = curve.rise();
   if (!(rise > 0)) return;
   for (std::size_t i = curve.best_index; i + 1 < curve.size; ++i) {
@@ -38,8 +38,8 @@ void find_sudden(Curve& curve, std::span<const Block> blocks) {
 
 }  // namespace
 
-Curve curve_of(const BlockSummary& summary) {
-  const std::span<const Block> blocks = summary.blocks();
+Curve curve_of(const core::BlockSummary& summary) {
+  const std::span<const core::Block> blocks = summary.blocks();
   Curve curve;
   if (blocks.size() < 3) return curve;
   const std::size_t n = blocks.size();
@@ -82,4 +82,4 @@ Curve curve_of(const BlockSummary& summary) {
   return curve;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

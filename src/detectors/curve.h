@@ -9,7 +9,7 @@
 
 #include "core/block_summary.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 struct Curve {
   std::size_t size = 0;  ///< blocks
@@ -30,8 +30,8 @@ struct Curve {
   double sudden_share = 0;  ///< of the rise best -> last, how much happened within three blocks
   std::int64_t sudden_step = 0;
 
-  std::array<double, BlockSummary::k_blocks + 1> level{};
-  std::array<double, BlockSummary::k_blocks + 1> smooth{};  ///< median of three neighbours
+  std::array<double, core::BlockSummary::k_blocks + 1> level{};
+  std::array<double, core::BlockSummary::k_blocks + 1> smooth{};  ///< median of three neighbours
 
   double middle = 0;  ///< median of the levels of the second half
 
@@ -43,6 +43,6 @@ struct Curve {
 };
 
 /// Empty (size 0) below three blocks.
-Curve curve_of(const BlockSummary& summary);
+Curve curve_of(const core::BlockSummary& summary);
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,32 +9,34 @@
 
 #include "detectors/detector.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 /// A run of a detection model has a dozen loss components; more names than this are numbers in
 /// disguise.
 constexpr std::size_t k_most_of_a_kind = 48;
 
-constexpr std::array k_many{Role::loss_component,   Role::eval_component,
-                            Role::reward_component, Role::reward_component_std,
-                            Role::eval_metric,      Role::eval_accuracy};
+constexpr std::array k_many{record::Role::loss_component,   record::Role::eval_component,
+                            record::Role::reward_component, record::Role::reward_component_std,
+                            record::Role::eval_metric,      record::Role::eval_accuracy};
 
-bool is_many(Role role) { return std::find(k_many.begin(), k_many.end(), role) != k_many.end(); }
+bool is_many(record::Role role) {
+  return std::find(k_many.begin(), k_many.end(), role) != k_many.end();
+}
 
 /// Every series that a detector may want: the primary one of each role, all names of the roles that
 /// have many, and those without a known role that hold NaN or Inf.
-std::vector<const Series*> choose(const Run& run) {
-  std::vector<const Series*> chosen;
-  for (unsigned i = 1; i < static_cast<unsigned>(Role::count_); ++i) {
-    const Role role = static_cast<Role>(i);
+std::vector<const record::Series*> choose(const record::Run& run) {
+  std::vector<const record::Series*> chosen;
+  for (unsigned i = 1; i < static_cast<unsigned>(record::Role::count_); ++i) {
+    const record::Role role = static_cast<record::Role>(i);
     if (is_many(role)) continue;
-    if (const Series* series = run.primary(role)) chosen.push_back(series);
+    if (const record::Series* series = run.primary(role)) chosen.push_back(series);
   }
   std::set<std::string_view> names;
-  for (const Series& series : run.series) {
+  for (const record::Series& series : run.series) {
     const bool wanted =
-        is_many(series.role) || (series.role == Role::other && series.nonfinite_count > 0);
+        is_many(series.role) || (series.role == record::Role::other && series.nonfinite_count > 0);
     if (!wanted || series.empty() || !names.insert(series.name).second) continue;
     if (names.size() > k_most_of_a_kind) break;
     chosen.push_back(run.find(series.name));
@@ -42,57 +44,58 @@ std::vector<const Series*> choose(const Run& run) {
   return chosen;
 }
 
-const double* number_setting(const Run& run, std::string_view name) {
-  const Setting* setting = run.setting(name);
-  return setting == nullptr ? nullptr : as_number(setting->value);
+const double* number_setting(const record::Run& run, std::string_view name) {
+  const record::Setting* setting = run.setting(name);
+  return setting == nullptr ? nullptr : core::as_number(setting->value);
 }
 
-std::optional<std::int64_t> whole_setting(const Run& run, std::string_view name) {
+std::optional<std::int64_t> whole_setting(const record::Run& run, std::string_view name) {
   const double* value = number_setting(run, name);
   if (value == nullptr || !(*value >= 1) || *value > 1e15) return std::nullopt;
   return static_cast<std::int64_t>(*value);
 }
 
-std::optional<double> positive_setting(const Run& run, std::string_view name) {
+std::optional<double> positive_setting(const record::Run& run, std::string_view name) {
   const double* value = number_setting(run, name);
   if (value == nullptr || !(*value > 0) || !std::isfinite(*value)) return std::nullopt;
   return *value;
 }
 
-bool says_reinforcement(Role role) {
+bool says_reinforcement(record::Role role) {
   switch (role) {
-    case Role::reward:
-    case Role::reward_component:
-    case Role::reward_std:
-    case Role::frac_reward_zero_std:
-    case Role::is_ratio_mean:
-    case Role::clip_ratio:
-    case Role::completion_length:
-    case Role::completion_clipped_ratio:
+    case record::Role::reward:
+    case record::Role::reward_component:
+    case record::Role::reward_std:
+    case record::Role::frac_reward_zero_std:
+    case record::Role::is_ratio_mean:
+    case record::Role::clip_ratio:
+    case record::Role::completion_length:
+    case record::Role::completion_clipped_ratio:
       return true;
     default:
       return false;
   }
 }
 
-RunContext context_of(const Run& run, const std::vector<const Series*>& chosen,
-                      const Series& anchor) {
+RunContext context_of(const record::Run& run, const std::vector<const record::Series*>& chosen,
+                      const record::Series& anchor) {
   RunContext context;
-  for (const Series* series : chosen) {
+  for (const record::Series* series : chosen) {
     context.series_names.push_back(series->name);
     context.reinforcement = context.reinforcement || says_reinforcement(series->role);
   }
-  context.steps_are_epochs = anchor.step_kind == StepKind::epoch;
-  if (anchor.step_kind == StepKind::epoch) context.step_word = "epoch";
-  if (anchor.step_kind == StepKind::ordinal) context.step_word = "record";
+  context.steps_are_epochs = anchor.step_kind == record::StepKind::epoch;
+  if (anchor.step_kind == record::StepKind::epoch) context.step_word = "epoch";
+  if (anchor.step_kind == record::StepKind::ordinal) context.step_word = "record";
   context.planned_steps = whole_setting(run, "train.max_steps");
   context.log_steps = whole_setting(run, "log.steps");
   context.world_size = whole_setting(run, "dist.world_size");
   context.grad_clip = positive_setting(run, "optim.grad_clip");
   context.vocab_size = positive_setting(run, "model.vocab_size");
   std::set<int> ranks;
-  for (const Series& series : run.series) {
-    if (series.role == Role::loss && series.rank >= 0 && !series.empty()) ranks.insert(series.rank);
+  for (const record::Series& series : run.series) {
+    if (series.role == record::Role::loss && series.rank >= 0 && !series.empty())
+      ranks.insert(series.rank);
   }
   context.ranks.assign(ranks.begin(), ranks.end());
   return context;
@@ -109,7 +112,8 @@ struct Key {
 /// the run.
 class Cursor {
  public:
-  Cursor(const Series& series, const Series& shown_by, std::uint32_t id, const Series& anchor)
+  Cursor(const record::Series& series, const record::Series& shown_by, std::uint32_t id,
+         const record::Series& anchor)
       : series_(series),
         shown_by_(shown_by),
         anchor_(anchor),
@@ -145,9 +149,9 @@ class Cursor {
     key_ = {anchor_.segment[anchor_at_], anchor_.step[anchor_at_]};
   }
 
-  const Series& series_;
-  const Series& shown_by_;  ///< the same samples where people can look them up
-  const Series& anchor_;
+  const record::Series& series_;
+  const record::Series& shown_by_;  ///< the same samples where people can look them up
+  const record::Series& anchor_;
   std::uint32_t id_;
   bool own_steps_;
   std::size_t at_ = 0;
@@ -155,19 +159,21 @@ class Cursor {
   Key key_;
 };
 
-const Series& anchor_of(const std::vector<const Series*>& chosen) {
-  for (const Series* series : chosen) {
-    if (series->role == Role::loss) return *series;
+const record::Series& anchor_of(const std::vector<const record::Series*>& chosen) {
+  for (const record::Series* series : chosen) {
+    if (series->role == record::Role::loss) return *series;
   }
-  return **std::max_element(chosen.begin(), chosen.end(),
-                            [](const Series* a, const Series* b) { return a->size() < b->size(); });
+  return **std::max_element(
+      chosen.begin(), chosen.end(),
+      [](const record::Series* a, const record::Series* b) { return a->size() < b->size(); });
 }
 
 /// The series whose lines stand in the file of `source`: the anchor, or the one that shows the same
 /// records there (a log beside the trainer's state file). Null where there is none.
-const Series* shown_in(const Run& run, const Series& anchor, SourceId source) {
+const record::Series* shown_in(const record::Run& run, const record::Series& anchor,
+                               record::SourceId source) {
   if (anchor.source == source) return &anchor;
-  for (const Series& series : run.series) {
+  for (const record::Series& series : run.series) {
     if (series.source == source && series.role == anchor.role && series.size() == anchor.size())
       return &series;
   }
@@ -175,11 +181,11 @@ const Series* shown_in(const Run& run, const Series& anchor, SourceId source) {
 }
 
 /// Where an artifact says, between two records of the anchor, that a run is resumed.
-std::vector<std::int64_t> resumed_steps(const Run& run, const Series& anchor) {
+std::vector<std::int64_t> resumed_steps(const record::Run& run, const record::Series& anchor) {
   std::vector<std::int64_t> steps;
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (event.kind != "resuming") continue;
-    const Series* shown = shown_in(run, anchor, event.origin.source);
+    const record::Series* shown = shown_in(run, anchor, event.origin.source);
     if (shown == nullptr) continue;
     const auto next =
         std::upper_bound(shown->offset.begin(), shown->offset.end(), event.origin.offset);
@@ -192,10 +198,10 @@ std::vector<std::int64_t> resumed_steps(const Run& run, const Series& anchor) {
 }
 
 /// A bank that has seen all of the Run; null where it holds nothing to see.
-std::unique_ptr<DetectorBank> fed_with(const Run& run) {
-  const std::vector<const Series*> chosen = choose(run);
+std::unique_ptr<DetectorBank> fed_with(const record::Run& run) {
+  const std::vector<const record::Series*> chosen = choose(run);
   if (chosen.empty()) return nullptr;
-  const Series& anchor = anchor_of(chosen);
+  const record::Series& anchor = anchor_of(chosen);
   RunContext context = context_of(run, chosen, anchor);
   context.resumed_at = resumed_steps(run, anchor);
   auto bank = std::make_unique<DetectorBank>(std::move(context));
@@ -226,14 +232,14 @@ std::unique_ptr<DetectorBank> fed_with(const Run& run) {
 
 }  // namespace
 
-std::vector<Symptom> detect(const Run& run) {
+std::vector<Symptom> detect(const record::Run& run) {
   const auto bank = fed_with(run);
   return bank == nullptr ? std::vector<Symptom>{} : bank->finish();
 }
 
-std::vector<Symptom> detect_so_far(const Run& run) {
+std::vector<Symptom> detect_so_far(const record::Run& run) {
   const auto bank = fed_with(run);
   return bank == nullptr ? std::vector<Symptom>{} : bank->so_far();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

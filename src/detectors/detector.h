@@ -19,7 +19,7 @@
 #include "detectors/symptom.h"
 #include "record/role.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 struct Parameter {
   std::string name;
@@ -37,17 +37,17 @@ struct DetectorSpec {
   std::string summary;                ///< what it finds, one line
   std::string why_bad;                ///< why that is bad
   std::string example;                ///< a series on which it fires
-  std::vector<Role> inputs;           ///< roles it wants to see
+  std::vector<record::Role> inputs;   ///< roles it wants to see
   std::vector<Parameter> parameters;
   std::vector<std::string> references;
 };
 
 /// One reading of a frame: a sample of one series.
 struct Reading {
-  Role role = Role::other;
+  record::Role role = record::Role::other;
   std::uint32_t series = 0;  ///< index into the names given to DetectorBank
   double value = 0;
-  Origin origin;
+  record::Origin origin;
 };
 
 /// Everything that was logged for one step of one segment, training and evaluation alike.
@@ -121,10 +121,10 @@ class DetectorBank {
 
 /// A finished run: frames made from its series by (segment, step), fed through a bank. Symptoms
 /// come most severe first, then by step.
-std::vector<Symptom> detect(const Run& run);
+std::vector<Symptom> detect(const record::Run& run);
 
 /// A run that goes on: what the detectors are sure of already, without what can only be said over
 /// the whole. In the order in which it was seen.
-std::vector<Symptom> detect_so_far(const Run& run);
+std::vector<Symptom> detect_so_far(const record::Run& run);
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -11,7 +11,7 @@
 #include "detectors/fresh_start.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_sigma = 6.0;  // of a block's level: a run of noise alone does not reach it
@@ -37,7 +37,7 @@ const DetectorSpec& divergence_spec() {
       "A diverged run unlearns; everything after the best step is wasted, and its checkpoints are "
       "worse.",
       "loss 2.0, 2.1, 2.4, 3.1, 4.6, 7.0",
-      {Role::loss, Role::perplexity},
+      {record::Role::loss, record::Role::perplexity},
       {{"sigma", k_sigma, "sigma", 2, 20, "the customary 6-sigma rule, here of block medians"},
        {"doubled", k_doubled, "x", 1.1, 100,
         "benchmark here: real runs whose loss doubled were broken"},
@@ -60,16 +60,16 @@ class DivergenceDetector final : public Detector {
   const DetectorSpec& spec() const override { return divergence_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    const Reading* loss = finite_of(frame, Role::loss);
+    const Reading* loss = finite_of(frame, record::Role::loss);
     if (loss == nullptr && !losses_seen_) {
-      const Reading* perplexity = finite_of(frame, Role::perplexity);
+      const Reading* perplexity = finite_of(frame, record::Role::perplexity);
       if (perplexity != nullptr) note_size(sample_of(frame, *perplexity), perplexity->value);
     }
     if (loss == nullptr) return;
     losses_seen_ = true;
     if (fresh_.update(frame.segment, loss->value)) {
       judge(context, out);
-      blocks_ = BlockSummary();
+      blocks_ = core::BlockSummary();
       told_ = false;
     }
     note_size(sample_of(frame, *loss), loss->value);
@@ -116,7 +116,7 @@ class DivergenceDetector final : public Detector {
     if (curve.size >= k_short) {
       judge_long(curve, context, out);
     } else if (diverged_in_few(curve)) {
-      out.push_back(describe(curve, context, "loss.divergence", Severity::failed));
+      out.push_back(describe(curve, context, "loss.divergence", core::Severity::failed));
       told_ = true;
     }
   }
@@ -135,13 +135,13 @@ class DivergenceDetector final : public Detector {
   }
 
   void judge_long(const Curve& curve, const RunContext& context, std::vector<Symptom>& out) {
-    std::optional<Severity> severity = diverged(curve);
-    if (curve.size < 2 * k_short && diverged_in_few(curve)) severity = Severity::failed;
+    std::optional<core::Severity> severity = diverged(curve);
+    if (curve.size < 2 * k_short && diverged_in_few(curve)) severity = core::Severity::failed;
     if (severity) {
       out.push_back(describe(curve, context, "loss.divergence", *severity));
       told_ = true;
     } else if (significant(curve) && curve.ratio() >= k_slow_hint) {
-      out.push_back(describe(curve, context, "loss.level_shift", Severity::note));
+      out.push_back(describe(curve, context, "loss.level_shift", core::Severity::note));
     }
   }
 
@@ -165,24 +165,24 @@ class DivergenceDetector final : public Detector {
            curve.peak - curve.best > k_sigma * curve.noise;
   }
 
-  static std::optional<Severity> diverged(const Curve& curve) {
-    if (never_regained(curve)) return Severity::unstable;
+  static std::optional<core::Severity> diverged(const Curve& curve) {
+    if (never_regained(curve)) return core::Severity::unstable;
     if (!significant(curve)) return std::nullopt;
     const bool sudden = curve.sudden_share >= k_sudden_share;
     const bool lost = learned(curve) && curve.lost() >= k_lost;
     const double ratio = curve.ratio();
     if (ratio >= k_doubled || (lost && curve.best <= 0)) {
       const bool still_up = curve.rise() > 0.5 * (curve.peak - curve.best);
-      return still_up ? Severity::failed : Severity::unstable;
+      return still_up ? core::Severity::failed : core::Severity::unstable;
     }
-    if (!sudden && ratio >= k_slow_ratio) return Severity::unstable;
-    if (lost && ratio >= (sudden ? k_shift_ratio : k_slow_hint)) return Severity::unstable;
-    if (!sudden && ratio >= k_slow_hint) return Severity::warning;
+    if (!sudden && ratio >= k_slow_ratio) return core::Severity::unstable;
+    if (lost && ratio >= (sudden ? k_shift_ratio : k_slow_hint)) return core::Severity::unstable;
+    if (!sudden && ratio >= k_slow_hint) return core::Severity::warning;
     return std::nullopt;
   }
 
   Symptom describe(const Curve& curve, const RunContext& context, const char* id,
-                   Severity severity) const {
+                   core::Severity severity) const {
     Symptom symptom;
     symptom.id = id;
     symptom.series = "loss";
@@ -204,8 +204,8 @@ class DivergenceDetector final : public Detector {
     measures["step"] = static_cast<double>(symptom.first_step);
     const char* verb = sudden ? "jumps" : "climbs";
     symptom.summary =
-        fmt::format("loss {} from {} ({}) to {} and stays up", verb, show_number(curve.best),
-                    at_step(context, curve.best_step), show_number(curve.last));
+        fmt::format("loss {} from {} ({}) to {} and stays up", verb, core::show_number(curve.best),
+                    at_step(context, curve.best_step), core::show_number(curve.last));
     if (curve.best > 0 && curve.ratio() < 100)
       symptom.summary += fmt::format(" ({:.1f}x)", curve.ratio());
     add_evidence(symptom, lowest_.origin);
@@ -217,20 +217,21 @@ class DivergenceDetector final : public Detector {
     Symptom symptom;
     symptom.id = "loss.huge";
     symptom.series = losses_seen_ ? "loss" : "perplexity";
-    symptom.severity = Severity::failed;
+    symptom.severity = core::Severity::failed;
     symptom.first_step = first_huge_.step;
     symptom.last_step = largest_.step;
     symptom.measures["value"] = largest_.value;
     symptom.measures["share"] = static_cast<double>(huge_) / static_cast<double>(sized_);
     symptom.measures["first_sample"] = huge_ == sized_;
-    symptom.summary = fmt::format("{} reaches {} at {}: exploded", symptom.series,
-                                  show_number(largest_.value, 3), at_step(context, largest_.step));
+    symptom.summary =
+        fmt::format("{} reaches {} at {}: exploded", symptom.series,
+                    core::show_number(largest_.value, 3), at_step(context, largest_.step));
     add_evidence(symptom, first_huge_.origin);
     add_evidence(symptom, largest_.origin);
     return symptom;
   }
 
-  BlockSummary blocks_;
+  core::BlockSummary blocks_;
   FreshStart fresh_;
   Sample lowest_;
   Sample last_;
@@ -249,4 +250,4 @@ std::unique_ptr<Detector> make_divergence_detector() {
   return std::make_unique<DivergenceDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

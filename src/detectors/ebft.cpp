@@ -4,7 +4,7 @@
 
 #include "detectors/range_watch.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_alignment =
@@ -19,7 +19,7 @@ const DetectorSpec& ebft_spec() {
       "EBFT metrics outside their healthy ranges",
       "Low alignment: features do not match; high diversity term: the samples have collapsed.",
       "ebft/alignment 0.12, 0.11, 0.09",
-      {Role::alignment, Role::diversity, Role::cfm_loss},
+      {record::Role::alignment, record::Role::diversity, record::Role::cfm_loss},
       {{"alignment", k_alignment, "", 0, 1,
         "axolotl's training stability guide: healthy 0.3 to 0.9"},
        {"diversity", k_diversity, "", 0, 10,
@@ -34,11 +34,11 @@ class EbftDetector final : public Detector {
   const DetectorSpec& spec() const override { return ebft_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    if (const Reading* reading = finite_of(frame, Role::alignment))
+    if (const Reading* reading = finite_of(frame, record::Role::alignment))
       alignment_.add(sample_of(frame, *reading));
-    if (const Reading* reading = finite_of(frame, Role::diversity))
+    if (const Reading* reading = finite_of(frame, record::Role::diversity))
       diversity_.add(sample_of(frame, *reading));
-    if (const Reading* reading = finite_of(frame, Role::cfm_loss))
+    if (const Reading* reading = finite_of(frame, record::Role::cfm_loss))
       cfm_.add(sample_of(frame, *reading));
   }
 
@@ -57,13 +57,13 @@ class EbftDetector final : public Detector {
     const bool improving =
         watch.count() >= 5 && (high ? moved < -0.1 * std::fabs(watch.first().value)
                                     : moved > 0.1 * std::fabs(watch.first().value));
-    const Severity severity = improving                 ? Severity::note
-                              : watch.lasting() && high ? Severity::unstable
-                                                        : Severity::warning;
+    const core::Severity severity = improving                 ? core::Severity::note
+                                    : watch.lasting() && high ? core::Severity::unstable
+                                                              : core::Severity::warning;
     Symptom symptom = describe_range(watch, id, series, severity);
     symptom.measures["improving"] = improving;
     symptom.summary = fmt::format("{} is {} at {}, outside its healthy range in {} of the records",
-                                  series, show_number(watch.last().value),
+                                  series, core::show_number(watch.last().value),
                                   at_step(context, watch.last().step), percent(watch.share()));
     if (improving) symptom.summary += ", but on its way";
     out.push_back(std::move(symptom));
@@ -78,4 +78,4 @@ class EbftDetector final : public Detector {
 
 std::unique_ptr<Detector> make_ebft_detector() { return std::make_unique<EbftDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -8,7 +8,7 @@
 #include "core/robust_window.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr std::uint64_t k_records = 10;
@@ -23,7 +23,7 @@ const DetectorSpec& first_ten_spec() {
       "The first ten records: finite, not 0, no jump, gradient norm in range",
       "Most broken runs are broken in their first steps; there they cost nothing yet.",
       "loss 2.35, 2.30, ... with grad_norm 0.8, 0.75, ... passes",
-      {Role::loss, Role::grad_norm},
+      {record::Role::loss, record::Role::grad_norm},
       {{"norm_low", k_norm_low, "", 0, 10, "the bf16 stability checklist: grad_norm 0.1 to 10"},
        {"norm_high", k_norm_high, "", 0.1, 1e6,
         "the bf16 stability checklist: grad_norm 0.1 to 10"},
@@ -40,8 +40,8 @@ class FirstTenDetector final : public Detector {
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
     if (done_) return;
-    const Reading* loss = reading_of(frame, Role::loss);
-    const Reading* norm = reading_of(frame, Role::grad_norm);
+    const Reading* loss = reading_of(frame, record::Role::loss);
+    const Reading* norm = reading_of(frame, record::Role::grad_norm);
     if (loss == nullptr && norm == nullptr) return;
     if (records_ == 0) {
       first_ = sample_of(frame, loss != nullptr ? *loss : *norm);
@@ -96,7 +96,7 @@ class FirstTenDetector final : public Detector {
     const bool in_range = norms_.empty() || (norm >= k_norm_low && norm <= k_norm_high);
     Symptom symptom;
     symptom.id = "gate.first_ten";
-    symptom.severity = passed ? Severity::note : Severity::warning;
+    symptom.severity = passed ? core::Severity::note : core::Severity::warning;
     symptom.first_step = first_.step;
     symptom.last_step = last_.step;
     symptom.series = "loss";
@@ -110,7 +110,8 @@ class FirstTenDetector final : public Detector {
     symptom.summary =
         fmt::format("the first {} records {}", records_, passed ? "pass" : "do not pass: " + text);
     if (!in_range)
-      symptom.summary += fmt::format("; grad_norm {} is outside 0.1 to 10", show_number(norm));
+      symptom.summary +=
+          fmt::format("; grad_norm {} is outside 0.1 to 10", core::show_number(norm));
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
@@ -121,9 +122,9 @@ class FirstTenDetector final : public Detector {
   std::uint64_t bad_losses_ = 0;
   std::uint64_t bad_norms_ = 0;
   std::uint64_t zeros_ = 0;
-  SortedWindow<3> head_;
-  SortedWindow<3> tail_;
-  SortedWindow<16> norms_;
+  core::SortedWindow<3> head_;
+  core::SortedWindow<3> tail_;
+  core::SortedWindow<16> norms_;
   Sample first_;
   Sample last_;
 };
@@ -132,4 +133,4 @@ class FirstTenDetector final : public Detector {
 
 std::unique_ptr<Detector> make_first_ten_detector() { return std::make_unique<FirstTenDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

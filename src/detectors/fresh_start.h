@@ -8,7 +8,7 @@
 
 #include "core/robust_window.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 class FreshStart {
  public:
@@ -34,10 +34,10 @@ class FreshStart {
   }
 
  private:
-  SortedWindow<3> first_;
-  SortedWindow<8> recent_;
+  core::SortedWindow<3> first_;
+  core::SortedWindow<8> recent_;
   bool started_ = false;
   std::uint16_t segment_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -8,7 +8,7 @@
 #include "detectors/curve.h"
 #include "detectors/spike_finder.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_high =
@@ -33,7 +33,7 @@ const DetectorSpec& grad_norm_level_spec() {
       "The gradient norm is 0, above 100, swings wildly, vanishes or spikes",
       "Nothing flows back through a gradient of 0; a huge or swinging one announces a divergence.",
       "grad_norm 4.1, 180, 12, 950, 33",
-      {Role::grad_norm, Role::loss},
+      {record::Role::grad_norm, record::Role::loss},
       {{"high", k_high, "", 1, 1e6, "the stability guides and 001: above 100 is unstable"},
        {"high_share", k_high_share, "fraction", 0, 1,
         "a third of the run is no longer an exception"},
@@ -54,8 +54,9 @@ class GradNormLevelDetector final : public Detector {
   const DetectorSpec& spec() const override { return grad_norm_level_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    if (const Reading* loss = finite_of(frame, Role::loss)) loss_.add(frame.step, loss->value);
-    const Reading* norm = finite_of(frame, Role::grad_norm);
+    if (const Reading* loss = finite_of(frame, record::Role::loss))
+      loss_.add(frame.step, loss->value);
+    const Reading* norm = finite_of(frame, record::Role::grad_norm);
     if (norm == nullptr) return;
     const Sample sample = sample_of(frame, *norm);
     if (zero_.of == 0) first_ = sample;
@@ -92,7 +93,7 @@ class GradNormLevelDetector final : public Detector {
     return curve.size >= 3 && curve.start > 0 && curve.last < 0.97 * curve.start;
   }
 
-  Symptom about(std::string id, Severity severity, const Sample& from) const {
+  Symptom about(std::string id, core::Severity severity, const Sample& from) const {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -110,8 +111,8 @@ class GradNormLevelDetector final : public Detector {
     const bool placeholder = zero_.hit == zero_.of && loss_falls();
     const bool dead =
         zero_.hit >= 2 && (zero_run_ >= 3 || zero_.share() > 0.3 || zero_run_ == zero_.of);
-    Severity severity = Severity::note;
-    if (!context.reinforcement && !placeholder && dead) severity = Severity::failed;
+    core::Severity severity = core::Severity::note;
+    if (!context.reinforcement && !placeholder && dead) severity = core::Severity::failed;
     Symptom symptom = about("grad_norm.zero", severity, first_zero_);
     symptom.measures["share"] = zero_.share();
     symptom.measures["count"] = static_cast<double>(zero_.hit);
@@ -127,16 +128,18 @@ class GradNormLevelDetector final : public Detector {
     const Curve curve = curve_of(blocks_);
     const bool rising = curve.size >= 3 && curve.last > 2 * curve.best && curve.last > curve.start;
     const bool lasting = high_.share() >= k_high_share;
-    Severity severity = Severity::note;
-    if (lasting) severity = rising && !loss_falls() ? Severity::unstable : Severity::warning;
-    if (largest_.value > k_absurd && (lasting || !loss_falls())) severity = Severity::unstable;
+    core::Severity severity = core::Severity::note;
+    if (lasting)
+      severity = rising && !loss_falls() ? core::Severity::unstable : core::Severity::warning;
+    if (largest_.value > k_absurd && (lasting || !loss_falls()))
+      severity = core::Severity::unstable;
     Symptom symptom = about("grad_norm.high", severity, first_high_);
     symptom.measures["max"] = largest_.value;
     symptom.measures["share"] = high_.share();
     symptom.measures["rising"] = rising;
-    symptom.summary = fmt::format("grad_norm above {} in {} of {} values, up to {} at {}",
-                                  show_number(k_high), high_.hit, high_.of,
-                                  show_number(largest_.value), at_step(context, largest_.step));
+    symptom.summary = fmt::format(
+        "grad_norm above {} in {} of {} values, up to {} at {}", core::show_number(k_high),
+        high_.hit, high_.of, core::show_number(largest_.value), at_step(context, largest_.step));
     if (rising) symptom.summary += ", and rising";
     add_evidence(symptom, largest_.origin);
     out.push_back(std::move(symptom));
@@ -149,13 +152,13 @@ class GradNormLevelDetector final : public Detector {
     // Batches of one or two samples swing by nature; it matters where norms are large and nothing
     // is learnt.
     const bool matters = !context.reinforcement && large_.share() >= k_high_share && !loss_falls();
-    Symptom symptom =
-        about("grad_norm.oscillating", matters ? Severity::warning : Severity::note, first_);
+    Symptom symptom = about("grad_norm.oscillating",
+                            matters ? core::Severity::warning : core::Severity::note, first_);
     symptom.measures["ratio"] = ratio;
     symptom.measures["max"] = largest_.value;
     symptom.summary =
         fmt::format("grad_norm swings by {}x from one record to the next (median), up to {}",
-                    show_number(ratio, 2), show_number(largest_.value));
+                    core::show_number(ratio, 2), core::show_number(largest_.value));
     add_evidence(symptom, largest_.origin);
     out.push_back(std::move(symptom));
   }
@@ -164,13 +167,13 @@ class GradNormLevelDetector final : public Detector {
     const Curve curve = curve_of(blocks_);
     if (curve.size < 5 || curve.last >= k_vanished) return;
     const bool learnt = loss_falls();
-    Symptom symptom =
-        about("grad_norm.vanishing", learnt ? Severity::note : Severity::warning, first_);
+    Symptom symptom = about("grad_norm.vanishing",
+                            learnt ? core::Severity::note : core::Severity::warning, first_);
     symptom.measures["level"] = curve.last;
     symptom.measures["start"] = curve.start;
     symptom.summary =
-        fmt::format("grad_norm is down to {} ({} at first) at {}", show_number(curve.last),
-                    show_number(curve.start), at_step(context, last_.step));
+        fmt::format("grad_norm is down to {} ({} at first) at {}", core::show_number(curve.last),
+                    core::show_number(curve.start), at_step(context, last_.step));
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
   }
@@ -187,16 +190,16 @@ class GradNormLevelDetector final : public Detector {
     if (ratio < k_climb || norm.last < k_large || !steady || !hardly_moves) return;
     Symptom symptom;
     symptom.id = "grad_norm.climb";
-    symptom.severity = Severity::warning;
+    symptom.severity = core::Severity::warning;
     symptom.series = "grad_norm";
     symptom.first_step = first_.step;
     symptom.last_step = last_.step;
     symptom.measures["ratio"] = ratio;
     symptom.measures["first"] = first_.value;
     symptom.measures["last"] = norm.last;
-    symptom.summary =
-        fmt::format("grad_norm climbs steadily {} -> {} ({:.0f}x) by {}", show_number(first_.value),
-                    show_number(norm.last), ratio, at_step(context, last_.step));
+    symptom.summary = fmt::format("grad_norm climbs steadily {} -> {} ({:.0f}x) by {}",
+                                  core::show_number(first_.value), core::show_number(norm.last),
+                                  ratio, at_step(context, last_.step));
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
@@ -212,14 +215,16 @@ class GradNormLevelDetector final : public Detector {
     const bool large =
         worst.ratio() >= k_spike_large && spikes.size() >= 2 && !context.reinforcement;
     Symptom symptom =
-        about("grad_norm.spike", large ? Severity::warning : Severity::note, spikes.front().peak);
+        about("grad_norm.spike", large ? core::Severity::warning : core::Severity::note,
+              spikes.front().peak);
     symptom.last_step = spikes.back().last_step;
     symptom.measures["ratio"] = worst.ratio();
     symptom.measures["sigma"] = worst.z;
     symptom.measures["count"] = static_cast<double>(spikes.size());
     symptom.measures["step"] = static_cast<double>(worst.first_step);
-    symptom.summary = fmt::format("grad_norm jumps {} -> {} at {}", show_number(worst.level),
-                                  show_number(worst.peak.value), at_step(context, worst.peak.step));
+    symptom.summary =
+        fmt::format("grad_norm jumps {} -> {} at {}", core::show_number(worst.level),
+                    core::show_number(worst.peak.value), at_step(context, worst.peak.step));
     if (spikes.size() > 1) symptom.summary += fmt::format(", {} spikes in all", spikes.size());
     for (const Spike& spike : spikes) add_evidence(symptom, spike.peak.origin);
     out.push_back(std::move(symptom));
@@ -230,9 +235,9 @@ class GradNormLevelDetector final : public Detector {
   Tally large_;
   std::uint64_t zero_run_ = 0;
   double before_ = 0;
-  SortedWindow<128> swings_;
-  BlockSummary blocks_;
-  BlockSummary loss_;
+  core::SortedWindow<128> swings_;
+  core::BlockSummary blocks_;
+  core::BlockSummary loss_;
   SpikeFinder spikes_{SpikeFinder::Scale::logarithmic, k_spike_ratio};
   bool told_spikes_ = false;
   Sample first_;
@@ -248,4 +253,4 @@ std::unique_ptr<Detector> make_grad_norm_level_detector() {
   return std::make_unique<GradNormLevelDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,7 +9,7 @@
 #include "detectors/curve.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr std::uint64_t k_least = 3;  // records; with so few the confidence is low
@@ -26,7 +26,8 @@ const DetectorSpec& healthy_spec() {
       "The run looks as a run should",
       "It is not: it is what to compare with.",
       "loss 2.35, 2.30, 2.24, ... 1.92 with grad_norm 0.82 ... 0.53",
-      {Role::loss, Role::grad_norm, Role::eval_loss, Role::reward, Role::reward_std, Role::kl},
+      {record::Role::loss, record::Role::grad_norm, record::Role::eval_loss, record::Role::reward,
+       record::Role::reward_std, record::Role::kl},
       {{"fall", k_fall, "fraction", 0, 1,
         "benchmark here: losses of healthy real runs fall by more"},
        {"norm_low", k_norm_low, "", 0, 1, "axolotl's training stability guide: GRPO 0.001 to 1.0"},
@@ -56,12 +57,12 @@ class HealthyDetector final : public Detector {
   void see(const Frame& frame, const Reading& reading) {
     const bool finite = std::isfinite(reading.value);
     switch (reading.role) {
-      case Role::loss:
+      case record::Role::loss:
         finite ? take(loss_, frame, reading) : void(++bad_losses_);
         if (loss_.count() + bad_losses_ == 1) first_ = sample_of(frame, reading);
         last_ = sample_of(frame, reading);
         break;
-      case Role::grad_norm:
+      case record::Role::grad_norm:
         if (finite) {
           norms_.push(reading.value);
           norm_zeros_ += reading.value == 0 ? 1 : 0;
@@ -70,18 +71,18 @@ class HealthyDetector final : public Detector {
         }
         ++norm_count_;
         break;
-      case Role::eval_loss:
+      case record::Role::eval_loss:
         if (finite) take(eval_, frame, reading);
         break;
-      case Role::reward:
+      case record::Role::reward:
         if (rewards_.count() == 0 && loss_.count() == 0) first_ = sample_of(frame, reading);
         if (finite) take(rewards_, frame, reading);
         last_reward_ = sample_of(frame, reading);
         break;
-      case Role::reward_std:
+      case record::Role::reward_std:
         if (finite) spread_.add(reading.value > 0);
         break;
-      case Role::kl:
+      case record::Role::kl:
         if (finite)
           far_.add(std::fabs(reading.value) >
                    0.5);  // axolotl's training stability guide: healthy 0 to 0.5
@@ -91,7 +92,7 @@ class HealthyDetector final : public Detector {
     }
   }
 
-  static void take(BlockSummary& blocks, const Frame& frame, const Reading& reading) {
+  static void take(core::BlockSummary& blocks, const Frame& frame, const Reading& reading) {
     blocks.add(frame.step, reading.value);
   }
 
@@ -126,9 +127,10 @@ class HealthyDetector final : public Detector {
     symptom.measures["last"] = curve.last;
     symptom.measures["fall_frac"] = fall;
     symptom.measures["noise_frac"] = curve.noise / std::max(std::fabs(curve.last), 1e-12);
-    symptom.summary = fmt::format("loss falls {} -> {} over {} records ({} to {})",
-                                  show_number(curve.start), show_number(curve.last), loss_.count(),
-                                  at_step(context, curve.first_step), curve.last_step);
+    symptom.summary =
+        fmt::format("loss falls {} -> {} over {} records ({} to {})",
+                    core::show_number(curve.start), core::show_number(curve.last), loss_.count(),
+                    at_step(context, curve.first_step), curve.last_step);
     add_norms(symptom);
     out.push_back(std::move(symptom));
   }
@@ -151,9 +153,9 @@ class HealthyDetector final : public Detector {
     symptom.series = "reward";
     symptom.measures["start"] = curve.start;
     symptom.measures["last"] = curve.last;
-    symptom.summary =
-        fmt::format("reward {} -> {} over {} records, up to {}", show_number(curve.start),
-                    show_number(curve.last), rewards_.count(), at_step(context, last_reward_.step));
+    symptom.summary = fmt::format("reward {} -> {} over {} records, up to {}",
+                                  core::show_number(curve.start), core::show_number(curve.last),
+                                  rewards_.count(), at_step(context, last_reward_.step));
     if (spread_.share() > 0.5) symptom.summary += ", rewards differ inside the groups";
     add_norms(symptom);
     out.push_back(std::move(symptom));
@@ -162,7 +164,7 @@ class HealthyDetector final : public Detector {
   Symptom about(double confidence, std::uint64_t records) const {
     Symptom symptom;
     symptom.id = "run.healthy";
-    symptom.severity = Severity::note;
+    symptom.severity = core::Severity::note;
     symptom.series = "loss";
     symptom.first_step = first_.step;
     symptom.last_step = last_.step;
@@ -176,14 +178,15 @@ class HealthyDetector final : public Detector {
   void add_norms(Symptom& symptom) const {
     if (norms_.size() < 3) return;
     symptom.measures["grad_norm"] = norms_.median();
-    symptom.summary += fmt::format("; grad_norm {} to {}", show_number(norms_.quantile(0.1), 3),
-                                   show_number(norms_.quantile(0.9), 3));
+    symptom.summary +=
+        fmt::format("; grad_norm {} to {}", core::show_number(norms_.quantile(0.1), 3),
+                    core::show_number(norms_.quantile(0.9), 3));
   }
 
-  BlockSummary loss_;
-  BlockSummary eval_;
-  BlockSummary rewards_;
-  SortedWindow<128> norms_;
+  core::BlockSummary loss_;
+  core::BlockSummary eval_;
+  core::BlockSummary rewards_;
+  core::SortedWindow<128> norms_;
   Tally spread_;
   Tally far_;
   std::uint64_t bad_losses_ = 0;
@@ -199,4 +202,4 @@ class HealthyDetector final : public Detector {
 
 std::unique_ptr<Detector> make_healthy_detector() { return std::make_unique<HealthyDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

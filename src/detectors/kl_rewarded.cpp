@@ -10,7 +10,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_correlation = -0.9;  // of the differences from record to record: no common drift
@@ -24,7 +24,7 @@ const DetectorSpec& kl_rewarded_spec() {
       "The loss falls as the policy leaves its reference",
       "A KL term that is subtracted from the loss pays the policy for running away.",
       "loss -0.4, -1.1, -1.0, -2.4 with kl 0.8, 2.2, 2.0, 4.9",
-      {Role::loss, Role::kl},
+      {record::Role::loss, record::Role::kl},
       {{"correlation", k_correlation, "", -1, 0,
         "of differences between neighbouring records, which have no common drift"},
        {"pairs", static_cast<double>(k_pairs), "records", 5, 1000,
@@ -61,8 +61,8 @@ class KlRewardedDetector final : public Detector {
   const DetectorSpec& spec() const override { return kl_rewarded_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    const Reading* loss = finite_of(frame, Role::loss);
-    const Reading* kl = finite_of(frame, Role::kl);
+    const Reading* loss = finite_of(frame, record::Role::loss);
+    const Reading* kl = finite_of(frame, record::Role::kl);
     if (loss == nullptr || kl == nullptr) return;
     if (records_++ > 0) pairs_.add(kl->value - kl_, loss->value - last_.value);
     if (records_ == 1) first_ = sample_of(frame, *loss);
@@ -76,7 +76,7 @@ class KlRewardedDetector final : public Detector {
     if (pairs_.correlation() > k_correlation || last_.value >= 0) return;
     Symptom symptom;
     symptom.id = "kl.rewarded";
-    symptom.severity = Severity::unstable;
+    symptom.severity = core::Severity::unstable;
     symptom.series = "loss";
     symptom.first_step = first_.step;
     symptom.last_step = last_.step;
@@ -85,7 +85,7 @@ class KlRewardedDetector final : public Detector {
     symptom.summary = fmt::format(
         "loss falls by {} for each nat that kl rises (correlation {} over {}): the KL term has the "
         "wrong sign",
-        show_number(-pairs_.slope(), 3), show_number(pairs_.correlation(), 3),
+        core::show_number(-pairs_.slope(), 3), core::show_number(pairs_.correlation(), 3),
         over_steps(context, symptom.first_step, symptom.last_step));
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
@@ -110,4 +110,4 @@ std::unique_ptr<Detector> make_kl_rewarded_detector() {
   return std::make_unique<KlRewardedDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,7 +9,7 @@
 #include "detectors/curve.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_at_peak = 0.9;        // of the peak: there the warm-up is over
@@ -34,7 +34,7 @@ const DetectorSpec& learning_rate_spec() {
       "before they know "
       "anything.",
       "lr 0.0, 0.0, 0.0 or 3e-4 from step 1 on",
-      {Role::lr, Role::loss},
+      {record::Role::lr, record::Role::loss},
       {{"at_peak", k_at_peak, "fraction", 0.5, 1, "nine tenths of the peak: warm-up is over"},
        {"short_warmup", k_short_warmup, "fraction", 0, 0.2,
         "the stability guides, 002: 1 to 10 % of the steps"},
@@ -50,8 +50,9 @@ class LearningRateDetector final : public Detector {
   const DetectorSpec& spec() const override { return learning_rate_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    if (const Reading* loss = finite_of(frame, Role::loss)) loss_.add(frame.step, loss->value);
-    const Reading* lr = finite_of(frame, Role::lr);
+    if (const Reading* loss = finite_of(frame, record::Role::loss))
+      loss_.add(frame.step, loss->value);
+    const Reading* lr = finite_of(frame, record::Role::lr);
     if (lr == nullptr) return;
     const Sample sample = sample_of(frame, *lr);
     if (count_++ == 0) first_ = sample;
@@ -128,7 +129,8 @@ class LearningRateDetector final : public Detector {
     return curve.size >= 3 && curve.start > 0 && curve.last < 0.97 * curve.start;
   }
 
-  static Symptom about(std::string id, Severity severity, const Sample& from, const Sample& to) {
+  static Symptom about(std::string id, core::Severity severity, const Sample& from,
+                       const Sample& to) {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -146,11 +148,11 @@ class LearningRateDetector final : public Detector {
     const bool rounded = loss_falls();
     // In reinforcement learning rates of 1e-6 are the rule, and the loss cannot show whether it was
     // one.
-    Severity severity = Severity::warning;
+    core::Severity severity = core::Severity::warning;
     if (rounded || context.reinforcement)
-      severity = Severity::note;
+      severity = core::Severity::note;
     else if (count_ >= 5 && loss_.count() >= 5)
-      severity = Severity::unstable;
+      severity = core::Severity::unstable;
     Symptom symptom = about("lr.zero_throughout", severity, first_, last_);
     symptom.measures["count"] = static_cast<double>(count_);
     symptom.measures["rounded"] = rounded;
@@ -161,14 +163,14 @@ class LearningRateDetector final : public Detector {
 
   void report_fall(const RunContext& context, std::vector<Symptom>& out) const {
     if (!monotone_fall_ || last_.value >= first_.value * 0.999) return;
-    Symptom symptom = about("lr.falls_from_start", Severity::note, first_, last_);
+    Symptom symptom = about("lr.falls_from_start", core::Severity::note, first_, last_);
     symptom.measures["first"] = first_.value;
     symptom.measures["last"] = last_.value;
     symptom.measures["from_start"] =
         first_.step <= std::max<std::int64_t>(20, (last_.step - first_.step) / 2);
     symptom.summary =
-        fmt::format("learning rate only falls: {} at {} to {}", show_number(first_.value, 3),
-                    at_step(context, first_.step), show_number(last_.value, 3));
+        fmt::format("learning rate only falls: {} at {} to {}", core::show_number(first_.value, 3),
+                    at_step(context, first_.step), core::show_number(last_.value, 3));
     out.push_back(std::move(symptom));
   }
 
@@ -180,24 +182,25 @@ class LearningRateDetector final : public Detector {
     const auto warmup = static_cast<double>(warmup_end_.step);
     const double share = warmup / planned;
     if (samples_to_peak_ == 1) {
-      Symptom symptom = about("lr.no_warmup", Severity::note, first_, first_);
+      Symptom symptom = about("lr.no_warmup", core::Severity::note, first_, first_);
       symptom.measures["peak"] = peak_.value;
       symptom.summary = fmt::format("learning rate starts at its peak {}: no warm-up",
-                                    show_number(peak_.value, 3));
+                                    core::show_number(peak_.value, 3));
       out.push_back(std::move(symptom));
     } else if (samples_to_peak_ == count_) {
       const bool cut_short =
           context.planned_steps && steps < 0.5 * static_cast<double>(*context.planned_steps);
-      Symptom symptom =
-          about("lr.warmup_whole_run",
-                cut_short || count_ < 10 ? Severity::note : Severity::warning, first_, last_);
+      Symptom symptom = about(
+          "lr.warmup_whole_run",
+          cut_short || count_ < 10 ? core::Severity::note : core::Severity::warning, first_, last_);
       symptom.measures["peak"] = peak_.value;
       symptom.measures["warmup_steps"] = warmup;
-      symptom.summary = fmt::format("learning rate still rises at the end ({} at {})",
-                                    show_number(peak_.value, 3), at_step(context, last_.step));
+      symptom.summary =
+          fmt::format("learning rate still rises at the end ({} at {})",
+                      core::show_number(peak_.value, 3), at_step(context, last_.step));
       out.push_back(std::move(symptom));
     } else if (share < k_short_warmup) {
-      Symptom symptom = about("lr.short_warmup", Severity::note, first_, warmup_end_);
+      Symptom symptom = about("lr.short_warmup", core::Severity::note, first_, warmup_end_);
       symptom.measures["peak"] = peak_.value;
       symptom.measures["warmup_steps"] = warmup;
       symptom.measures["share"] = share;
@@ -210,9 +213,9 @@ class LearningRateDetector final : public Detector {
   void report_end(const RunContext& context, std::vector<Symptom>& out) const {
     const double share = static_cast<double>(zeros_after_peak_) / static_cast<double>(count_);
     if (zeros_after_peak_ < 3 || share < k_ended_share) return;
-    Symptom symptom =
-        about("lr.ends_early", share >= k_ended_long ? Severity::warning : Severity::note,
-              first_zero_, last_);
+    Symptom symptom = about("lr.ends_early",
+                            share >= k_ended_long ? core::Severity::warning : core::Severity::note,
+                            first_zero_, last_);
     symptom.measures["share"] = share;
     symptom.measures["from_step"] = static_cast<double>(first_zero_.step);
     symptom.summary = fmt::format("learning rate is 0 from {} on ({} of the records)",
@@ -221,14 +224,14 @@ class LearningRateDetector final : public Detector {
   }
 
   void report_jump(const RunContext& context, std::vector<Symptom>& out) const {
-    Symptom symptom =
-        about("lr.jump", wild_ ? Severity::warning : Severity::note, jump_from_, jump_to_);
+    Symptom symptom = about("lr.jump", wild_ ? core::Severity::warning : core::Severity::note,
+                            jump_from_, jump_to_);
     symptom.measures["ratio"] = jump_ratio_;
     symptom.measures["count"] = static_cast<double>(jumps_);
     symptom.measures["step"] = static_cast<double>(jump_to_.step);
     symptom.summary =
-        fmt::format("learning rate jumps {} -> {} at {}", show_number(jump_from_.value, 3),
-                    show_number(jump_to_.value, 3), at_step(context, jump_to_.step));
+        fmt::format("learning rate jumps {} -> {} at {}", core::show_number(jump_from_.value, 3),
+                    core::show_number(jump_to_.value, 3), at_step(context, jump_to_.step));
     if (wild_) symptom.summary += ", far above all before";
     out.push_back(std::move(symptom));
   }
@@ -242,7 +245,7 @@ class LearningRateDetector final : public Detector {
   bool wild_ = false;  // the jump went more than k_wild_jump times above the peak
   bool monotone_fall_ = true;
   std::uint16_t segment_ = 0;
-  BlockSummary loss_;
+  core::BlockSummary loss_;
   Sample first_;
   Sample last_;
   Sample peak_;
@@ -258,4 +261,4 @@ std::unique_ptr<Detector> make_learning_rate_detector() {
   return std::make_unique<LearningRateDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,7 +9,7 @@
 #include "core/robust_window.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr std::uint64_t k_repeats = 3;  // equal losses in a row, with enough digits
@@ -23,7 +23,7 @@ const DetectorSpec& log_honesty_spec() {
       "The log hides NaN, repeats an average, thins, misses ranks or writes steps twice",
       "Who trusts such a log looks for the fault in the wrong place, or sees none.",
       "{'loss': 0.0, 'grad_norm': nan} (transformers' logging_nan_inf_filter)",
-      {Role::loss, Role::grad_norm},
+      {record::Role::loss, record::Role::grad_norm},
       {{"repeats", static_cast<double>(k_repeats), "records", 2, 100,
         "transformers' logging_nan_inf_filter adds the running average in place of a NaN"},
        {"duplicate_share", k_duplicate_share, "fraction", 0, 1,
@@ -46,7 +46,7 @@ class LogHonestyDetector final : public Detector {
   const DetectorSpec& spec() const override { return log_honesty_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>&) override {
-    const Reading* loss = reading_of(frame, Role::loss);
+    const Reading* loss = reading_of(frame, record::Role::loss);
     if (loss == nullptr) return;
     const Sample sample = sample_of(frame, *loss);
     see_hidden(frame, sample);
@@ -67,7 +67,8 @@ class LogHonestyDetector final : public Detector {
   }
 
  private:
-  static Symptom about(std::string id, Severity severity, const Sample& first, const Sample& last) {
+  static Symptom about(std::string id, core::Severity severity, const Sample& first,
+                       const Sample& last) {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -80,7 +81,7 @@ class LogHonestyDetector final : public Detector {
   }
 
   void see_hidden(const Frame& frame, const Sample& sample) {
-    const Reading* norm = reading_of(frame, Role::grad_norm);
+    const Reading* norm = reading_of(frame, record::Role::grad_norm);
     if (norm == nullptr || std::isfinite(norm->value) || !std::isfinite(sample.value)) return;
     // A finite loss beside a NaN gradient may be true (the backward pass alone failed); exactly 0
     // is not.
@@ -118,7 +119,7 @@ class LogHonestyDetector final : public Detector {
 
   void report_hidden(const RunContext& context, std::vector<Symptom>& out) const {
     if (hidden_ == 0) return;
-    Symptom symptom = about("log.hidden_nan", Severity::warning, first_hidden_, last_hidden_);
+    Symptom symptom = about("log.hidden_nan", core::Severity::warning, first_hidden_, last_hidden_);
     symptom.measures["count"] = static_cast<double>(hidden_);
     symptom.measures["from_step"] = static_cast<double>(first_hidden_.step);
     symptom.summary = fmt::format(
@@ -131,13 +132,14 @@ class LogHonestyDetector final : public Detector {
     // A loss that never changes is a dead loss (loss.constant); an average repeats after it has
     // moved.
     if (longest_ < k_repeats || changes_ < 3) return;
-    Symptom symptom = about("log.repeated_average", Severity::note, longest_first_, longest_last_);
+    Symptom symptom =
+        about("log.repeated_average", core::Severity::note, longest_first_, longest_last_);
     symptom.measures["count"] = static_cast<double>(longest_);
     symptom.measures["from_step"] = static_cast<double>(longest_first_.step);
     symptom.measures["value"] = longest_last_.value;
     symptom.summary = fmt::format(
         "loss is exactly {} in {} records, {}: an average repeated in place of new values",
-        show_number(longest_last_.value, 6), longest_,
+        core::show_number(longest_last_.value, 6), longest_,
         over_steps(context, longest_first_.step, longest_last_.step));
     out.push_back(std::move(symptom));
   }
@@ -146,17 +148,17 @@ class LogHonestyDetector final : public Detector {
     if (context.step_word != "step" || intervals_.size() < 3) return;
     const double interval = intervals_.median();
     if (interval < 2) return;
-    Symptom symptom = about("log.windowed", Severity::note, last_, last_);
+    Symptom symptom = about("log.windowed", core::Severity::note, last_, last_);
     symptom.measures["steps"] = interval;
     symptom.summary =
         fmt::format("one record in {} steps: single steps between are averaged or not seen",
-                    show_number(interval));
+                    core::show_number(interval));
     out.push_back(std::move(symptom));
   }
 
   void report_duplicates(const RunContext&, std::vector<Symptom>& out) const {
     if (duplicates_.hit < 2 || duplicates_.share() < k_duplicate_share) return;
-    Symptom symptom = about("log.duplicate_steps", Severity::note, first_duplicate_, last_);
+    Symptom symptom = about("log.duplicate_steps", core::Severity::note, first_duplicate_, last_);
     symptom.measures["count"] = static_cast<double>(duplicates_.hit);
     symptom.measures["share"] = duplicates_.share();
     symptom.summary = fmt::format("{} of {} records repeat the step before them", duplicates_.hit,
@@ -178,7 +180,7 @@ class LogHonestyDetector final : public Detector {
     if (count == 0) return;
     Symptom symptom;
     symptom.id = "log.missing_ranks";
-    symptom.severity = Severity::note;
+    symptom.severity = core::Severity::note;
     symptom.measures["count"] = static_cast<double>(count);
     symptom.measures["expected"] = static_cast<double>(expected);
     symptom.summary = fmt::format("{} of {} ranks wrote no loss: {}{}", count, expected, missing,
@@ -193,7 +195,7 @@ class LogHonestyDetector final : public Detector {
   std::uint64_t longest_ = 0;
   std::uint64_t changes_ = 0;
   Tally duplicates_;
-  SortedWindow<64> intervals_;
+  core::SortedWindow<64> intervals_;
   Sample last_;
   Sample first_hidden_;
   Sample last_hidden_;
@@ -209,4 +211,4 @@ std::unique_ptr<Detector> make_log_honesty_detector() {
   return std::make_unique<LogHonestyDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,7 +9,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 // Held against real runs: none of the 148 of the corpus that train well, and no healthy run trained
@@ -30,7 +30,7 @@ const DetectorSpec& loss_hump_spec() {
       "Steps that are too large throw the weights far away; when the schedule lowers them the run "
       "begins anew from there, and ends worse than it would have.",
       "loss 4.7, 16, 73, 212, 60, 9, 2.8",
-      {Role::loss},
+      {record::Role::loss},
       {{"peak", k_peak, "times the first", 2, 100, "no corpus run that trains well reaches it"},
        {"above", k_above, "times the first", 1, 100, "a record below it may be noise"},
        {"long", static_cast<double>(k_long), "records", 1, 1000, "fewer are a spike"}},
@@ -43,7 +43,7 @@ class LossHumpDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_hump_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    const Reading* loss = finite_of(frame, Role::loss);
+    const Reading* loss = finite_of(frame, record::Role::loss);
     if (loss == nullptr || samples_.size() >= k_most) return;
     samples_.push_back(sample_of(frame, *loss));
   }
@@ -62,16 +62,16 @@ class LossHumpDetector final : public Detector {
     if (end_level() > k_back * first) return;
     Symptom symptom;
     symptom.id = "loss.hump";
-    symptom.severity = Severity::unstable;
+    symptom.severity = core::Severity::unstable;
     symptom.first_step = samples_.front().step;
     symptom.last_step = peak->step;
     symptom.series = "loss";
     symptom.measures["peak"] = peak->value;
     symptom.measures["ratio"] = peak->value / first;
     symptom.measures["share"] = static_cast<double>(above) / static_cast<double>(samples_.size());
-    symptom.summary =
-        fmt::format("loss leaps from {} to {} ({}) before it falls ({:.0f}x)", show_number(first),
-                    show_number(peak->value), at_step(context, peak->step), peak->value / first);
+    symptom.summary = fmt::format("loss leaps from {} to {} ({}) before it falls ({:.0f}x)",
+                                  core::show_number(first), core::show_number(peak->value),
+                                  at_step(context, peak->step), peak->value / first);
     add_evidence(symptom, samples_.front().origin);
     add_evidence(symptom, peak->origin);
     out.push_back(std::move(symptom));
@@ -96,4 +96,4 @@ class LossHumpDetector final : public Detector {
 
 std::unique_ptr<Detector> make_loss_hump_detector() { return std::make_unique<LossHumpDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

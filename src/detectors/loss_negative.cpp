@@ -6,7 +6,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr std::uint64_t k_in_a_row = 3;
@@ -20,7 +20,7 @@ const DetectorSpec& loss_negative_spec() {
       "The training loss of a language model falls below 0",
       "No cross-entropy does: a term of the loss has the wrong sign and grows without bound.",
       "loss 2.4, 1.1, 0.2, -0.4, -1.3 with 32000 tokens",
-      {Role::loss},
+      {record::Role::loss},
       {{"in_a_row", static_cast<double>(k_in_a_row), "samples", 1, 100,
         "a single one may be a torn record"},
        {"rounding", k_rounding, "", 0, 1, "bf16 keeps 8 bits: a loss of 0 is known to about that"}},
@@ -33,7 +33,7 @@ class LossNegativeDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_negative_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    const Reading* loss = finite_of(frame, Role::loss);
+    const Reading* loss = finite_of(frame, record::Role::loss);
     if (loss == nullptr || context.reinforcement) return;
     if (!context.vocab_size || *context.vocab_size < k_least_vocab) return;
     if (loss->value >= -k_rounding) {
@@ -47,7 +47,7 @@ class LossNegativeDetector final : public Detector {
     told_ = true;
     Symptom symptom;
     symptom.id = "loss.negative";
-    symptom.severity = Severity::unstable;
+    symptom.severity = core::Severity::unstable;
     symptom.series = series_name(context, *loss, "loss");
     symptom.first_step = first_.step;
     symptom.last_step = frame.step;
@@ -73,4 +73,4 @@ std::unique_ptr<Detector> make_loss_negative_detector() {
   return std::make_unique<LossNegativeDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,7 +9,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr std::uint64_t k_initial_least =
@@ -31,7 +31,7 @@ const DetectorSpec& loss_scale_spec() {
       "and means that the "
       "forward pass itself overflows.",
       "loss_scale 65536, 32768, ... 2, 1",
-      {Role::loss_scale, Role::skipped_steps},
+      {record::Role::loss_scale, record::Role::skipped_steps},
       {{"skipping", k_skipping, "fraction", 0.001, 1,
         "growth interval 2000: one overflow in 2000 steps is normal"},
        {"collapsed", k_collapsed, "", 0, 128, "min_loss_scale of DeepSpeed and apex: 1"}},
@@ -44,9 +44,9 @@ class LossScaleDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_scale_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    if (const Reading* skipped = finite_of(frame, Role::skipped_steps))
+    if (const Reading* skipped = finite_of(frame, record::Role::skipped_steps))
       see_skipped(frame, *skipped);
-    const Reading* scale = finite_of(frame, Role::loss_scale);
+    const Reading* scale = finite_of(frame, record::Role::loss_scale);
     if (scale == nullptr || scale->value < 0) return;
     const Sample sample = sample_of(frame, *scale);
     if (count_++ == 0) {
@@ -72,15 +72,15 @@ class LossScaleDetector final : public Detector {
     const bool came_down = peak_ >= k_had && last_.value <= k_collapsed;
     const bool still_falls = in_a_row_ >= k_in_a_row && last_.value < k_collapsed;
     if (came_down || still_falls) {
-      Symptom symptom = about("loss_scale.collapse", Severity::failed);
+      Symptom symptom = about("loss_scale.collapse", core::Severity::failed);
       symptom.measures["last"] = last_.value;
       symptom.measures["peak"] = peak_;
       symptom.summary = fmt::format("loss scale falls {} -> {} by {}: every step overflows",
-                                    show_number(peak_, 7), show_number(last_.value),
+                                    core::show_number(peak_, 7), core::show_number(last_.value),
                                     at_step(context, last_.step));
       out.push_back(std::move(symptom));
     } else if (late_drops_ >= 3 && share > k_skipping) {
-      Symptom symptom = about("loss_scale.persistent_skipping", Severity::unstable);
+      Symptom symptom = about("loss_scale.persistent_skipping", core::Severity::unstable);
       symptom.measures["share"] = share;
       symptom.measures["count"] = static_cast<double>(drops_);
       symptom.measures["last"] = last_.value;
@@ -90,12 +90,12 @@ class LossScaleDetector final : public Detector {
           late_drops_, count_ - k_initial_least);
       out.push_back(std::move(symptom));
     } else if (drops_ > late_drops_) {
-      Symptom symptom = about("loss_scale.calibration", Severity::note);
+      Symptom symptom = about("loss_scale.calibration", core::Severity::note);
       symptom.measures["drops"] = static_cast<double>(drops_);
       symptom.measures["last"] = last_.value;
       symptom.summary =
           fmt::format("loss scale settles at {} after {} halvings: normal calibration",
-                      show_number(last_.value, 7), drops_);
+                      core::show_number(last_.value, 7), drops_);
       out.push_back(std::move(symptom));
     }
   }
@@ -120,19 +120,19 @@ class LossScaleDetector final : public Detector {
     // Calibration may skip a score of steps at the start.
     const double share = std::min(1.0, (skipped - static_cast<double>(k_initial_least)) / steps);
     if (share <= k_skipping) return;
-    Symptom symptom = about("loss_scale.persistent_skipping", Severity::unstable);
+    Symptom symptom = about("loss_scale.persistent_skipping", core::Severity::unstable);
     symptom.first_step = first_skip_.step;
     symptom.last_step = last_skip_.step;
     symptom.measures["share"] = share;
     symptom.measures["count"] = skipped;
     symptom.summary =
-        fmt::format("{} optimizer steps were skipped by {} ({})", show_number(skipped, 7),
+        fmt::format("{} optimizer steps were skipped by {} ({})", core::show_number(skipped, 7),
                     at_step(context, last_skip_.step), percent(share));
     symptom.evidence = {last_skip_.origin};
     out.push_back(std::move(symptom));
   }
 
-  Symptom about(std::string id, Severity severity) const {
+  Symptom about(std::string id, core::Severity severity) const {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -169,4 +169,4 @@ std::unique_ptr<Detector> make_loss_scale_detector() {
   return std::make_unique<LossScaleDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

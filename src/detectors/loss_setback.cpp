@@ -11,7 +11,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 // Shares of the way down from the first record to the lowest one. A run is back at its start in the
@@ -33,7 +33,7 @@ const DetectorSpec& loss_setback_spec() {
       "The loss goes back to where it began, and has to come down once more",
       "A stretch of damaged data, or steps that were too large, undid what had been learned.",
       "loss 5.6, 3.1, 1.9, 5.7, 5.6, 5.6, 3.4, 2.5",
-      {Role::loss},
+      {record::Role::loss},
       {{"noise", k_noise, "mean differences", 1, 100,
         "of neighbouring records; of Gaussian noise about five standard deviations"},
        {"lost", k_lost, "fraction of the way down", 0.5, 1,
@@ -66,7 +66,7 @@ class LossSetbackDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_setback_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    const Reading* reading = finite_of(frame, Role::loss);
+    const Reading* reading = finite_of(frame, record::Role::loss);
     if (reading == nullptr) return;
     const Sample sample = sample_of(frame, *reading);
     if (count_ > 0 && sample.step < last_step_) begin_anew();  // another run, or a resumed one
@@ -86,7 +86,7 @@ class LossSetbackDetector final : public Detector {
     const Setback& setback = *longest_;
     Symptom symptom;
     symptom.id = "loss.setback";
-    symptom.severity = Severity::unstable;
+    symptom.severity = core::Severity::unstable;
     symptom.series = "loss";
     symptom.first_step = setback.begin.step;
     symptom.last_step = setback.end.step;
@@ -97,8 +97,8 @@ class LossSetbackDetector final : public Detector {
     symptom.measures["share"] = static_cast<double>(setback.records) / static_cast<double>(count_);
     symptom.summary = fmt::format(
         "loss goes from {} back to {} at {} (it began at {}) and comes down again after {} records",
-        show_number(setback.before), show_number(setback.peak),
-        at_step(context, setback.begin.step), show_number(first_.value), setback.records);
+        core::show_number(setback.before), core::show_number(setback.peak),
+        at_step(context, setback.begin.step), core::show_number(first_.value), setback.records);
     add_evidence(symptom, setback.begin.origin);
     add_evidence(symptom, setback.end.origin);
     out.push_back(std::move(symptom));
@@ -169,4 +169,4 @@ std::unique_ptr<Detector> make_loss_setback_detector() {
   return std::make_unique<LossSetbackDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

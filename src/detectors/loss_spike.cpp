@@ -9,7 +9,7 @@
 #include "detectors/rise_watch.h"
 #include "detectors/spike_finder.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_least_ratio = 1.5;  // axolotl's training stability guide tells spikes as 2x-10x;
@@ -27,7 +27,7 @@ const DetectorSpec& loss_spike_spec() {
       "The loss jumps out of its own noise and comes back, or ends on high",
       "A spike costs the progress of many steps, and repeated spikes announce a divergence.",
       "loss 2.1, 2.1, 9.8, 2.2 with grad_norm 0.4, 3.1, 44, 0.6",
-      {Role::loss, Role::grad_norm},
+      {record::Role::loss, record::Role::grad_norm},
       {{"least_ratio", k_least_ratio, "x", 1, 100,
         "axolotl's training stability guide: spikes are 2x to 10x"},
        {"large", k_large, "x", 2, 1e6,
@@ -43,8 +43,8 @@ class LossSpikeDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_spike_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    const Reading* norm = finite_of(frame, Role::grad_norm);
-    if (const Reading* loss = finite_of(frame, Role::loss)) {
+    const Reading* norm = finite_of(frame, record::Role::grad_norm);
+    if (const Reading* loss = finite_of(frame, record::Role::loss)) {
       if (fresh_.update(frame.segment, loss->value)) {
         finish(context, out);
         finder_ = SpikeFinder{SpikeFinder::Scale::linear, k_least_ratio};
@@ -71,9 +71,9 @@ class LossSpikeDetector final : public Detector {
   }
 
  private:
-  static Severity severity_of(const std::vector<Spike>& spikes, double worst,
-                              const RunContext& context) {
-    if (context.reinforcement) return Severity::note;
+  static core::Severity severity_of(const std::vector<Spike>& spikes, double worst,
+                                    const RunContext& context) {
+    if (context.reinforcement) return core::Severity::note;
     const auto sustained = std::count_if(spikes.begin(), spikes.end(), [](const Spike& spike) {
       return spike.length >= k_sustained;
     });
@@ -82,8 +82,8 @@ class LossSpikeDetector final : public Detector {
       return spike.ratio() >= k_large && spike.length >= 2;
     });
     if (ends_on_high || large || (sustained >= 2 && worst >= 2) || spikes.size() >= 10)
-      return Severity::unstable;
-    return Severity::warning;
+      return core::Severity::unstable;
+    return core::Severity::warning;
   }
 
   void report(const RunContext& context, std::vector<Symptom>& out) {
@@ -113,10 +113,10 @@ class LossSpikeDetector final : public Detector {
     if (warned != spikes.end())
       measures["lead_steps"] = static_cast<double>(warned->first_step - *warned->warned_at);
     symptom.summary =
-        fmt::format("loss jumps {} -> {} at {} ({}{} sigma)", show_number(worst.level),
-                    show_number(worst.peak.value), at_step(context, worst.peak.step),
+        fmt::format("loss jumps {} -> {} at {} ({}{} sigma)", core::show_number(worst.level),
+                    core::show_number(worst.peak.value), at_step(context, worst.peak.step),
                     worst.z > k_most_sigma ? "more than " : "",
-                    show_number(std::min(worst.z, k_most_sigma), 2));
+                    core::show_number(std::min(worst.z, k_most_sigma), 2));
     if (spikes.size() > 1) symptom.summary += fmt::format(", {} spikes in all", spikes.size());
     if (warned != spikes.end())
       symptom.summary += fmt::format("; grad_norm rose {} {}s before",
@@ -138,4 +138,4 @@ std::unique_ptr<Detector> make_loss_spike_detector() {
   return std::make_unique<LossSpikeDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

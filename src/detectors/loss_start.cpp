@@ -8,7 +8,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 // Weights drawn with the usual deviations start within a tenth of ln V; half as much again leaves
@@ -24,7 +24,7 @@ const DetectorSpec& loss_start_spec() {
       "A model that knows nothing has a loss of ln(vocabulary): one that starts far above it is "
       "drawn too large, or the loss is a sum where a mean is meant.",
       "loss 44.5 at step 1 with 259 tokens, whose logarithm is 5.6",
-      {Role::loss},
+      {record::Role::loss},
       {{"ratio", k_ratio, "times", 1, 100, "sound starts lie within a tenth of ln(vocabulary)"}},
       {"https://karpathy.github.io/2019/04/25/recipe/"}};
   return spec;
@@ -36,7 +36,7 @@ class LossStartDetector final : public Detector {
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
     if (seen_ || context.reinforcement) return;
-    const Reading* loss = reading_of(frame, Role::loss);
+    const Reading* loss = reading_of(frame, record::Role::loss);
     if (loss == nullptr || !std::isfinite(loss->value)) return;
     seen_ = true;  // the first one alone is a start
     if (!context.vocab_size || *context.vocab_size < k_least_vocab) return;
@@ -45,7 +45,7 @@ class LossStartDetector final : public Detector {
     const Sample sample = sample_of(frame, *loss);
     Symptom symptom;
     symptom.id = "loss.start_high";
-    symptom.severity = Severity::warning;
+    symptom.severity = core::Severity::warning;
     symptom.first_step = symptom.last_step = frame.step;
     symptom.series = context.series_names[loss->series];
     symptom.summary = fmt::format("loss starts at {:.3g}; a guess over {:.0f} tokens costs {:.3g}",
@@ -68,4 +68,4 @@ std::unique_ptr<Detector> make_loss_start_detector() {
   return std::make_unique<LossStartDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

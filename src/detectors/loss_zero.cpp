@@ -6,7 +6,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_rounded = 0.005;  // a loss this small is printed as 0.00: rounding, not zero
@@ -25,7 +25,7 @@ const DetectorSpec& loss_zero_spec() {
       "A loss of exactly 0 gives no gradient: the run goes on, pays for every step and learns "
       "nothing.",
       "loss 2.5, 0.0, 0.0, 0.0 with grad_norm 0.0",
-      {Role::loss, Role::loss_component, Role::grad_norm},
+      {record::Role::loss, record::Role::loss_component, record::Role::grad_norm},
       {{"rounded", k_rounded, "nats", 0, 0.1, "four printed digits: below it 0.00 is rounding"},
        {"share_failed", k_share_failed, "fraction", 0, 1,
         "share of zeros that made real runs count as broken"},
@@ -41,7 +41,7 @@ class LossZeroDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_zero_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    const Reading* loss = reading_of(frame, Role::loss);
+    const Reading* loss = reading_of(frame, record::Role::loss);
     if (loss == nullptr) return;
     const Sample sample = sample_of(frame, *loss);
     count_equal(sample, parts_of(frame));
@@ -51,7 +51,7 @@ class LossZeroDetector final : public Detector {
       if (std::isfinite(sample.value)) last_other_ = sample;
       return;
     }
-    const Reading* norm = reading_of(frame, Role::grad_norm);
+    const Reading* norm = reading_of(frame, record::Role::grad_norm);
     with_nan_grad_ = with_nan_grad_ || (norm != nullptr && !std::isfinite(norm->value));
     with_zero_grad_ = with_zero_grad_ || (norm != nullptr && norm->value == 0);
     last_zero_ = sample;
@@ -80,7 +80,7 @@ class LossZeroDetector final : public Detector {
     double sum = 0;
     bool any = false;
     for (const Reading& reading : frame.readings) {
-      if (reading.role != Role::loss_component) continue;
+      if (reading.role != record::Role::loss_component) continue;
       sum += reading.value;
       any = true;
     }
@@ -112,14 +112,14 @@ class LossZeroDetector final : public Detector {
 
   bool rounded() const { return others_before_ > 0 && std::fabs(before_.value) < k_rounded; }
 
-  Severity severity(const RunContext& context, double share) const {
-    if (context.reinforcement || rounded()) return Severity::note;
+  core::Severity severity(const RunContext& context, double share) const {
+    if (context.reinforcement || rounded()) return core::Severity::note;
     if (others_ == 0 && zeros_ == 1 && !with_nan_grad_ && !with_zero_grad_)
-      return Severity::warning;
+      return core::Severity::warning;
     const bool to_the_end =
         zero_run_ >= 2 || (zero_run_ == 1 && (with_nan_grad_ || with_zero_grad_));
-    if (to_the_end || share > k_share_failed) return Severity::failed;
-    return zeros_ > 1 ? Severity::unstable : Severity::warning;
+    if (to_the_end || share > k_share_failed) return core::Severity::failed;
+    return zeros_ > 1 ? core::Severity::unstable : core::Severity::warning;
   }
 
   Symptom describe(const RunContext& context) const {
@@ -140,11 +140,12 @@ class LossZeroDetector final : public Detector {
     measures["always"] = others_ == 0;
     measures["rounded"] = rounded();
     if (others_before_ > 0) measures["before"] = before_.value;
-    symptom.summary = others_before_ == 0
-                          ? fmt::format("loss is exactly 0 from the first value on ({})",
-                                        at_step(context, first_zero_.step))
-                          : fmt::format("loss {} -> exactly 0 at {}", show_number(before_.value),
-                                        at_step(context, first_zero_.step));
+    symptom.summary =
+        others_before_ == 0
+            ? fmt::format("loss is exactly 0 from the first value on ({})",
+                          at_step(context, first_zero_.step))
+            : fmt::format("loss {} -> exactly 0 at {}", core::show_number(before_.value),
+                          at_step(context, first_zero_.step));
     symptom.summary += fmt::format(", {} of {} values", zeros_, zeros_ + others_);
     if (with_nan_grad_) symptom.summary += ", while grad_norm is nan";
     if (context.reinforcement) symptom.summary += " (normal for a policy loss)";
@@ -159,15 +160,16 @@ class LossZeroDetector final : public Detector {
     symptom.id = "loss.constant";
     symptom.series = "loss";
     const bool finite = std::isfinite(longest_value_);
-    symptom.severity = !finite || context.reinforcement ? Severity::note : Severity::failed;
+    symptom.severity =
+        !finite || context.reinforcement ? core::Severity::note : core::Severity::failed;
     symptom.first_step = longest_first_.step;
     symptom.last_step = longest_last_.step;
     symptom.measures["value"] = longest_value_;
     symptom.measures["share"] =
         static_cast<double>(longest_) / static_cast<double>(zeros_ + others_);
-    symptom.summary =
-        fmt::format("loss is exactly {} in {} values in a row, {}", show_number(longest_value_, 7),
-                    longest_, over_steps(context, longest_first_.step, longest_last_.step));
+    symptom.summary = fmt::format("loss is exactly {} in {} values in a row, {}",
+                                  core::show_number(longest_value_, 7), longest_,
+                                  over_steps(context, longest_first_.step, longest_last_.step));
     add_evidence(symptom, longest_first_.origin);
     add_evidence(symptom, longest_last_.origin);
     return symptom;
@@ -199,4 +201,4 @@ class LossZeroDetector final : public Detector {
 
 std::unique_ptr<Detector> make_loss_zero_detector() { return std::make_unique<LossZeroDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

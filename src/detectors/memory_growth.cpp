@@ -9,7 +9,7 @@
 #include "core/block_summary.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_growth = 1.2;  // x over the run, its start-up left out
@@ -28,7 +28,7 @@ const DetectorSpec& memory_growth_spec() {
       "A leak ends in an out-of-memory error hours later, at a place that has nothing to do with "
       "it.",
       "memory_bytes 20e9, 22e9, 24e9, 26e9",
-      {Role::memory_bytes, Role::host_memory_bytes},
+      {record::Role::memory_bytes, record::Role::host_memory_bytes},
       {{"growth", k_growth, "x", 1.01, 10,
         "the bf16 stability checklist: memory is consistent across steps"},
        {"late_share", k_late_share, "fraction", 0, 1,
@@ -42,8 +42,8 @@ class MemoryGrowthDetector final : public Detector {
   const DetectorSpec& spec() const override { return memory_growth_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    see(frame, Role::memory_bytes, watched_[0]);
-    see(frame, Role::host_memory_bytes, watched_[1]);
+    see(frame, record::Role::memory_bytes, watched_[0]);
+    see(frame, record::Role::host_memory_bytes, watched_[1]);
   }
 
   void interim(const RunContext& context, std::vector<Symptom>& out) const override {
@@ -58,12 +58,12 @@ class MemoryGrowthDetector final : public Detector {
 
  private:
   struct Watched {
-    BlockSummary blocks;
+    core::BlockSummary blocks;
     Sample first;
     Sample last;
   };
 
-  static void see(const Frame& frame, Role role, Watched& watched) {
+  static void see(const Frame& frame, record::Role role, Watched& watched) {
     const Reading* memory = finite_of(frame, role);
     if (memory == nullptr || memory->value <= 0) return;
     watched.last = sample_of(frame, *memory);
@@ -88,16 +88,16 @@ class MemoryGrowthDetector final : public Detector {
         std::max<std::int64_t>(blocks.back().last_step - blocks[from].first_step, 1));
     Symptom symptom;
     symptom.id = "memory.growth";
-    symptom.severity = Severity::warning;
+    symptom.severity = core::Severity::warning;
     symptom.series = series;
     symptom.first_step = blocks[from].first_step;
     symptom.last_step = blocks.back().last_step;
     symptom.measures["ratio"] = late / early;
     symptom.measures["slope"] = (late - early) / steps;  // bytes a step
     symptom.measures["host"] = std::string_view(series) == "host_memory_bytes";
-    symptom.summary =
-        fmt::format("{} grows {} -> {} over {}", series, show_bytes(early), show_bytes(late),
-                    over_steps(context, symptom.first_step, symptom.last_step));
+    symptom.summary = fmt::format("{} grows {} -> {} over {}", series, core::show_bytes(early),
+                                  core::show_bytes(late),
+                                  over_steps(context, symptom.first_step, symptom.last_step));
     add_evidence(symptom, watched.first.origin);
     add_evidence(symptom, watched.last.origin);
     out.push_back(std::move(symptom));
@@ -112,4 +112,4 @@ std::unique_ptr<Detector> make_memory_growth_detector() {
   return std::make_unique<MemoryGrowthDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -10,7 +10,7 @@
 #include "detectors/rise_watch.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_share_failed = 0.2;  // one step in five lost is no longer training
@@ -31,26 +31,26 @@ const DetectorSpec& nonfinite_spec() {
       "After one non-finite update every weight that it touched is lost; all later steps are "
       "wasted.",
       "loss 1.81, 1.79, nan, nan",
-      {Role::loss,
-       Role::grad_norm,
-       Role::eval_loss,
-       Role::loss_component,
-       Role::eval_component,
-       Role::perplexity,
-       Role::reward,
-       Role::entropy,
-       Role::kl,
-       Role::value_loss,
-       Role::eval_metric,
-       Role::accuracy,
-       Role::eval_accuracy,
-       Role::param_norm,
-       Role::other,
-       Role::cfm_loss,
-       Role::alignment,
-       Role::diversity,
-       Role::reward_component,
-       Role::logp_difference},
+      {record::Role::loss,
+       record::Role::grad_norm,
+       record::Role::eval_loss,
+       record::Role::loss_component,
+       record::Role::eval_component,
+       record::Role::perplexity,
+       record::Role::reward,
+       record::Role::entropy,
+       record::Role::kl,
+       record::Role::value_loss,
+       record::Role::eval_metric,
+       record::Role::accuracy,
+       record::Role::eval_accuracy,
+       record::Role::param_norm,
+       record::Role::other,
+       record::Role::cfm_loss,
+       record::Role::alignment,
+       record::Role::diversity,
+       record::Role::reward_component,
+       record::Role::logp_difference},
       {{"share_failed", k_share_failed, "fraction", 0, 1,
         "more than one lost step in five: the run does not train even if the loss comes back"},
        {"share_of_overflows", k_share_of_overflows, "fraction", 0, 1,
@@ -65,7 +65,7 @@ const DetectorSpec& nonfinite_spec() {
 
 /// What is known of one series.
 struct Watch {
-  Role role = Role::other;
+  record::Role role = record::Role::other;
   std::string name;
   std::uint64_t count = 0;
   std::uint64_t bad = 0;
@@ -76,20 +76,20 @@ struct Watch {
   bool infinite = false;  // the first bad one was Inf
   bool has_before = false;
   Sample before;  // last finite one before the first bad one
-  Origin first;
-  Origin last;
+  record::Origin first;
+  record::Origin last;
 };
 
-std::string_view id_of(Role role) {
+std::string_view id_of(record::Role role) {
   switch (role) {
-    case Role::loss:
+    case record::Role::loss:
       return "loss.nonfinite";
-    case Role::grad_norm:
+    case record::Role::grad_norm:
       return "grad_norm.nonfinite";
-    case Role::eval_loss:
+    case record::Role::eval_loss:
       return "eval_loss.nonfinite";
-    case Role::loss_component:
-    case Role::eval_component:
+    case record::Role::loss_component:
+    case record::Role::eval_component:
       return "component.nonfinite";
     default:
       return "metric.nonfinite";
@@ -103,49 +103,52 @@ double bad_share(const Watch& watch) {
   return static_cast<double>(watch.bad) / static_cast<double>(watch.count);
 }
 
-Severity loss_severity(const Watch& watch) {
-  if (!recovers(watch) || bad_share(watch) > k_share_failed) return Severity::failed;
-  return watch.bad == 1 ? Severity::warning : Severity::unstable;
+core::Severity loss_severity(const Watch& watch) {
+  if (!recovers(watch) || bad_share(watch) > k_share_failed) return core::Severity::failed;
+  return watch.bad == 1 ? core::Severity::warning : core::Severity::unstable;
 }
 
 /// Dynamic loss scaling meets an overflow now and then and skips the step: that is how it works.
-Severity grad_norm_severity(const Watch& watch) {
+core::Severity grad_norm_severity(const Watch& watch) {
   const double share = bad_share(watch);
   const bool lasting = !recovers(watch);
-  if (watch.bad >= 3 && (lasting || share > k_share_failed)) return Severity::failed;
-  if (lasting) return watch.bad > 1 ? Severity::unstable : Severity::warning;
-  return watch.bad <= 3 || share < k_share_of_overflows ? Severity::note : Severity::warning;
+  if (watch.bad >= 3 && (lasting || share > k_share_failed)) return core::Severity::failed;
+  if (lasting) return watch.bad > 1 ? core::Severity::unstable : core::Severity::warning;
+  return watch.bad <= 3 || share < k_share_of_overflows ? core::Severity::note
+                                                        : core::Severity::warning;
 }
 
-Severity part_severity(const Watch& watch) {
+core::Severity part_severity(const Watch& watch) {
   const bool lasting = !recovers(watch);
-  if (lasting && (watch.bad > 1 || watch.role == Role::loss_component)) return Severity::failed;
-  return lasting || bad_share(watch) > k_share_failed ? Severity::unstable : Severity::warning;
+  if (lasting && (watch.bad > 1 || watch.role == record::Role::loss_component))
+    return core::Severity::failed;
+  return lasting || bad_share(watch) > k_share_failed ? core::Severity::unstable
+                                                      : core::Severity::warning;
 }
 
-Severity severity_of(const Watch& watch, const RunContext& context) {
+core::Severity severity_of(const Watch& watch, const RunContext& context) {
   const bool lasting = !recovers(watch);
   switch (watch.role) {
-    case Role::loss:
+    case record::Role::loss:
       return loss_severity(watch);
-    case Role::grad_norm:
+    case record::Role::grad_norm:
       return grad_norm_severity(watch);
-    case Role::eval_loss:
-    case Role::loss_component:
+    case record::Role::eval_loss:
+    case record::Role::loss_component:
       return part_severity(watch);
-    case Role::reward:
-    case Role::entropy:
-    case Role::kl:
-    case Role::value_loss:
-    case Role::cfm_loss:
-      return lasting && context.reinforcement ? Severity::unstable : Severity::warning;
-    case Role::eval_component:
-    case Role::eval_metric:
-    case Role::perplexity:
-    case Role::param_norm:
-      return lasting ? Severity::warning : Severity::note;
+    case record::Role::reward:
+    case record::Role::entropy:
+    case record::Role::kl:
+    case record::Role::value_loss:
+    case record::Role::cfm_loss:
+      return lasting && context.reinforcement ? core::Severity::unstable : core::Severity::warning;
+    case record::Role::eval_component:
+    case record::Role::eval_metric:
+    case record::Role::perplexity:
+    case record::Role::param_norm:
+      return lasting ? core::Severity::warning : core::Severity::note;
     default:
-      return Severity::note;
+      return core::Severity::note;
   }
 }
 
@@ -155,7 +158,7 @@ struct BadKinds {
   bool grad_norm = false;
   bool component = false;
   bool eval = false;
-  Origin origin;  // of the last bad one
+  record::Origin origin;  // of the last bad one
 
   bool any() const { return loss || grad_norm || component || eval; }
 };
@@ -164,10 +167,10 @@ BadKinds bad_kinds(const Frame& frame) {
   BadKinds kinds;
   for (const Reading& reading : frame.readings) {
     if (std::isfinite(reading.value)) continue;
-    kinds.loss = kinds.loss || reading.role == Role::loss;
-    kinds.grad_norm = kinds.grad_norm || reading.role == Role::grad_norm;
-    kinds.component = kinds.component || reading.role == Role::loss_component;
-    kinds.eval = kinds.eval || reading.role == Role::eval_loss;
+    kinds.loss = kinds.loss || reading.role == record::Role::loss;
+    kinds.grad_norm = kinds.grad_norm || reading.role == record::Role::grad_norm;
+    kinds.component = kinds.component || reading.role == record::Role::loss_component;
+    kinds.eval = kinds.eval || reading.role == record::Role::eval_loss;
     kinds.origin = reading.origin;
   }
   return kinds;
@@ -175,7 +178,7 @@ BadKinds bad_kinds(const Frame& frame) {
 
 bool all_components_bad(const Frame& frame) {
   return std::none_of(frame.readings.begin(), frame.readings.end(), [](const Reading& reading) {
-    return reading.role == Role::loss_component && std::isfinite(reading.value) &&
+    return reading.role == record::Role::loss_component && std::isfinite(reading.value) &&
            reading.value != 0;
   });
 }
@@ -204,8 +207,9 @@ class NonfiniteDetector final : public Detector {
       if (!onset_known_) note_onset(frame);
     }
     // The rises are asked before this frame's samples enter them: they are about what came before.
-    if (const Reading* loss = finite_of(frame, Role::loss)) loss_rise_.add(frame.step, loss->value);
-    if (const Reading* norm = finite_of(frame, Role::grad_norm))
+    if (const Reading* loss = finite_of(frame, record::Role::loss))
+      loss_rise_.add(frame.step, loss->value);
+    if (const Reading* norm = finite_of(frame, record::Role::grad_norm))
       grad_rise_.add(frame.step, norm->value);
   }
 
@@ -268,7 +272,7 @@ class NonfiniteDetector final : public Detector {
     measures["first_sample"] = watch.first_index == 0;
     measures["recovers"] = recovers(watch);
     if (watch.has_before) measures["before"] = watch.before.value;
-    if (watch.role == Role::loss_component || watch.role == Role::eval_component) {
+    if (watch.role == record::Role::loss_component || watch.role == record::Role::eval_component) {
       measures["name"] = watch.name;
       measures["only"] = only_one_of_its_kind(watch);
     } else if (symptom.id == "metric.nonfinite") {
@@ -278,8 +282,8 @@ class NonfiniteDetector final : public Detector {
         watch.first_index == 0
             ? fmt::format("{} is {} from the first value on ({})", watch.name, kind,
                           at_step(context, watch.first_step))
-            : fmt::format("{} {} -> {} at {}", watch.name, show_number(watch.before.value), kind,
-                          at_step(context, watch.first_step));
+            : fmt::format("{} {} -> {} at {}", watch.name, core::show_number(watch.before.value),
+                          kind, at_step(context, watch.first_step));
     symptom.summary += fmt::format(", {} of {} values", watch.bad, watch.count);
     if (recovers(watch)) symptom.summary += ", then finite again";
     if (watch.has_before) add_evidence(symptom, watch.before.origin);
@@ -308,9 +312,9 @@ class NonfiniteDetector final : public Detector {
   }
 
   static bool is_training(const Frame& frame) {
-    return reading_of(frame, Role::loss) != nullptr ||
-           reading_of(frame, Role::grad_norm) != nullptr ||
-           reading_of(frame, Role::loss_component) != nullptr;
+    return reading_of(frame, record::Role::loss) != nullptr ||
+           reading_of(frame, record::Role::grad_norm) != nullptr ||
+           reading_of(frame, record::Role::loss_component) != nullptr;
   }
 
   std::string_view onset_word(const RunContext& context) const {
@@ -328,7 +332,7 @@ class NonfiniteDetector final : public Detector {
   Symptom describe_onset(const RunContext& context) const {
     Symptom symptom;
     symptom.id = "nonfinite.onset";
-    symptom.severity = Severity::note;
+    symptom.severity = core::Severity::note;
     symptom.first_step = onset_step_;
     symptom.last_step = onset_step_;
     const std::string_view when = onset_word(context);
@@ -352,7 +356,7 @@ class NonfiniteDetector final : public Detector {
     if (rise.rising) {
       symptom.summary += fmt::format(
           "; {} rose {}x over the {} {}s before", grad_before_.rising ? "grad_norm" : "loss",
-          show_number(rise.ratio, 2), onset_step_ - rise.since, context.step_word);
+          core::show_number(rise.ratio, 2), onset_step_ - rise.since, context.step_word);
     } else if (onset_index_ > 2) {
       symptom.summary += "; nothing rose before it";
     }
@@ -373,7 +377,7 @@ class NonfiniteDetector final : public Detector {
   std::string first_;
   Rise grad_before_;
   Rise loss_before_;
-  Origin onset_origin_;
+  record::Origin onset_origin_;
 };
 
 }  // namespace
@@ -382,4 +386,4 @@ std::unique_ptr<Detector> make_nonfinite_detector() {
   return std::make_unique<NonfiniteDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

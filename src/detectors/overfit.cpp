@@ -9,7 +9,7 @@
 #include "detectors/curve.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_rise =
@@ -33,7 +33,7 @@ const DetectorSpec& overfit_spec() {
       "From the best step on the model learns the training set by heart; later checkpoints are "
       "worse.",
       "loss 1.2, 0.8, 0.5, 0.3 with eval_loss 1.3, 1.1, 1.2, 1.5",
-      {Role::loss, Role::eval_loss, Role::epoch},
+      {record::Role::loss, record::Role::eval_loss, record::Role::epoch},
       {{"rise", k_rise, "fraction", 0.01, 1, "benchmark here: real runs marked as overfitting"},
        {"rise_diverged", k_rise_diverged, "fraction", 0.05, 10,
         "three times the above, with no gain in training"},
@@ -55,15 +55,15 @@ class OverfitDetector final : public Detector {
   const DetectorSpec& spec() const override { return overfit_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    if (const Reading* epoch = finite_of(frame, Role::epoch))
+    if (const Reading* epoch = finite_of(frame, record::Role::epoch))
       epoch_ = std::max(epoch_, epoch->value);
-    if (const Reading* loss = finite_of(frame, Role::loss)) {
+    if (const Reading* loss = finite_of(frame, record::Role::loss)) {
       train_.add(frame.step, loss->value);
       recent_.push(loss->value);
       last_train_ = sample_of(frame, *loss);
       if (train_.count() == 1) first_train_ = last_train_;
     }
-    const Reading* eval = finite_of(frame, Role::eval_loss);
+    const Reading* eval = finite_of(frame, record::Role::eval_loss);
     if (eval == nullptr) return;
     const Sample sample = sample_of(frame, *eval);
     if (eval_.count() == 0) first_eval_ = sample;
@@ -108,7 +108,7 @@ class OverfitDetector final : public Detector {
     if (!train_fell && !diverged) return;
     Symptom symptom;
     symptom.id = diverged ? "eval.divergence" : "eval.overfit";
-    symptom.severity = diverged ? Severity::unstable : Severity::warning;
+    symptom.severity = diverged ? core::Severity::unstable : core::Severity::warning;
     symptom.series = "eval_loss";
     symptom.first_step = best_.step;
     symptom.last_step = last_eval_.step;
@@ -121,13 +121,13 @@ class OverfitDetector final : public Detector {
     if (train_known) measures["gap"] = last_eval_.value - train_now;
     measures["train_known"] = train_known;
     if (epoch_ > 0) measures["epoch"] = epoch_;
-    symptom.summary =
-        fmt::format("eval_loss {} at {} is the best, {} at {} (+{})", show_number(best_.value),
-                    at_step(context, best_.step), show_number(last_eval_.value),
-                    at_step(context, last_eval_.step), percent(rise));
+    symptom.summary = fmt::format("eval_loss {} at {} is the best, {} at {} (+{})",
+                                  core::show_number(best_.value), at_step(context, best_.step),
+                                  core::show_number(last_eval_.value),
+                                  at_step(context, last_eval_.step), percent(rise));
     if (train_fell) {
       symptom.summary += fmt::format(", while training loss falls {} -> {}",
-                                     show_number(best_train_), show_number(train_now));
+                                     core::show_number(best_train_), core::show_number(train_now));
     }
     add_evidence(symptom, best_.origin);
     add_evidence(symptom, last_eval_.origin);
@@ -138,16 +138,17 @@ class OverfitDetector final : public Detector {
     if (below_.of < 3 || below_.share() < 0.8 || recent_.median() <= 0) return;
     Symptom symptom;
     symptom.id = "eval.better_than_train";
-    symptom.severity = Severity::note;
+    symptom.severity = core::Severity::note;
     symptom.series = "eval_loss";
     symptom.first_step = first_eval_.step;
     symptom.last_step = last_eval_.step;
     symptom.measures["gap"] = recent_.median() - last_eval_.value;
     symptom.measures["ratio"] = last_eval_.value / recent_.median();
     symptom.measures["share"] = below_.share();
-    symptom.summary = fmt::format(
-        "eval_loss {} lies below the training loss {} in {} of {} evaluations",
-        show_number(last_eval_.value), show_number(recent_.median()), below_.hit, below_.of);
+    symptom.summary =
+        fmt::format("eval_loss {} lies below the training loss {} in {} of {} evaluations",
+                    core::show_number(last_eval_.value), core::show_number(recent_.median()),
+                    below_.hit, below_.of);
     add_evidence(symptom, last_eval_.origin);
     out.push_back(std::move(symptom));
   }
@@ -166,7 +167,8 @@ class OverfitDetector final : public Detector {
     const bool unseen = many && start > 1.5 && eval_.count() == 0;
     Symptom symptom;
     symptom.id = "train.too_perfect";
-    symptom.severity = unseen || (many && held_out_too) ? Severity::warning : Severity::note;
+    symptom.severity =
+        unseen || (many && held_out_too) ? core::Severity::warning : core::Severity::note;
     symptom.series = "loss";
     symptom.first_step = first_train_.step;
     symptom.last_step = last_train_.step;
@@ -176,13 +178,13 @@ class OverfitDetector final : public Detector {
     symptom.measures["has_eval"] = eval_.count() > 0;
     symptom.measures["many_epochs"] = many;
     symptom.measures["held_out_too"] = held_out_too;
-    symptom.summary =
-        fmt::format("training loss falls {} -> {}", show_number(start), show_number(now));
-    if (epoch_ > 0) symptom.summary += fmt::format(" in {} epochs", show_number(epoch_, 3));
+    symptom.summary = fmt::format("training loss falls {} -> {}", core::show_number(start),
+                                  core::show_number(now));
+    if (epoch_ > 0) symptom.summary += fmt::format(" in {} epochs", core::show_number(epoch_, 3));
     symptom.summary += ": the training set is known by heart";
     if (held_out_too) {
       symptom.summary += fmt::format(", and so are the held-out data (eval_loss {})",
-                                     show_number(last_eval_.value));
+                                     core::show_number(last_eval_.value));
     } else if (eval_.count() == 0) {
       symptom.summary += ", and nothing is held out to show it";
     }
@@ -190,10 +192,10 @@ class OverfitDetector final : public Detector {
     out.push_back(std::move(symptom));
   }
 
-  BlockSummary train_;
-  BlockSummary eval_;
-  SortedWindow<8> recent_;      // training losses
-  SortedWindow<3> after_best_;  // evaluations since the best
+  core::BlockSummary train_;
+  core::BlockSummary eval_;
+  core::SortedWindow<8> recent_;      // training losses
+  core::SortedWindow<3> after_best_;  // evaluations since the best
   Tally below_;
   double epoch_ = 0;
   double best_train_ = 0;
@@ -208,4 +210,4 @@ class OverfitDetector final : public Detector {
 
 std::unique_ptr<Detector> make_overfit_detector() { return std::make_unique<OverfitDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -10,7 +10,7 @@
 #include "detectors/fresh_start.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_flat_fall =
@@ -47,7 +47,7 @@ const DetectorSpec& plateau_spec() {
       "A flat loss spends GPU hours on nothing: frozen weights, a learning rate of 0, masked "
       "labels, lost updates.",
       "loss 10.82, 10.83, 10.82, 10.82 for 750 steps",
-      {Role::loss, Role::lr, Role::grad_norm, Role::eval_loss},
+      {record::Role::loss, record::Role::lr, record::Role::grad_norm, record::Role::eval_loss},
       {{"flat_fall", k_flat_fall, "fraction", 0.001, 0.5,
         "benchmark here: healthy real runs fall by more"},
        {"least_samples", static_cast<double>(k_least_samples), "samples", 5, 1000,
@@ -84,16 +84,17 @@ class PlateauDetector final : public Detector {
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
     for (const Reading& reading : frame.readings) {
-      if (reading.role != Role::loss && reading.value > 0) trains_ = true;
-      if (reading.role == Role::grad_norm && std::isfinite(reading.value) && reading.value > 0)
+      if (reading.role != record::Role::loss && reading.value > 0) trains_ = true;
+      if (reading.role == record::Role::grad_norm && std::isfinite(reading.value) &&
+          reading.value > 0)
         see_norm(reading.value);
     }
-    if (const Reading* eval = finite_of(frame, Role::eval_loss)) evals_.push(eval->value);
-    const Reading* loss = finite_of(frame, Role::loss);
+    if (const Reading* eval = finite_of(frame, record::Role::eval_loss)) evals_.push(eval->value);
+    const Reading* loss = finite_of(frame, record::Role::loss);
     if (loss == nullptr) return;
     if (fresh_.update(frame.segment, loss->value)) {
       finish(context, out);
-      blocks_ = BlockSummary();
+      blocks_ = core::BlockSummary();
       head_.clear();
     }
     if (!head_.full()) head_.push(loss->value);
@@ -170,15 +171,16 @@ class PlateauDetector final : public Detector {
     // A lone column of numbers near 2 may be anything (a noise floor, an evaluation, a loss that
     // was learnt before the log begins): no alarm without a sign that something was meant to move.
     const bool too_long = sure && blocks_.count() >= k_long_samples;
-    symptom.severity = Severity::note;
+    symptom.severity = core::Severity::note;
     const bool watched = (!norms_first_.empty() || evals_flat()) && from_start &&
                          blocks_.count() >= k_watched_samples &&
                          curve.last_step - curve.first_step >= k_sure_steps;
     // A pretrained model may be at its floor: far below chance, flat says nothing by itself.
     const bool learnt_before = context.vocab_size && *context.vocab_size > 1 &&
                                curve.last < k_learnt * std::log(*context.vocab_size);
-    if (guessing || (watched && !learnt_before)) symptom.severity = Severity::warning;
-    if ((trains_ && too_long) || (guessing && from_start)) symptom.severity = Severity::unstable;
+    if (guessing || (watched && !learnt_before)) symptom.severity = core::Severity::warning;
+    if ((trains_ && too_long) || (guessing && from_start))
+      symptom.severity = core::Severity::unstable;
     symptom.first_step = curve.first_step;
     symptom.last_step = curve.last_step;
     auto& measures = symptom.measures;
@@ -194,7 +196,7 @@ class PlateauDetector final : public Detector {
     if (norms_first_.full()) measures["grad_ratio"] = norms_last_.median() / norms_first_.median();
     symptom.summary =
         fmt::format("loss has not fallen: {} at first, {} at last, {} values",
-                    show_number(curve.start), show_number(curve.last), blocks_.count());
+                    core::show_number(curve.start), core::show_number(curve.last), blocks_.count());
     if (at_chance) {
       symptom.summary += fmt::format("; that is ln {}, a guess among {} classes", classes, classes);
     } else if (near_log_vocab(curve.last, context)) {
@@ -207,7 +209,7 @@ class PlateauDetector final : public Detector {
 
   /// Level of the five blocks before `end`: one that strays by noise does not end a flat stretch.
   static double level_before(const Curve& curve, std::size_t end) {
-    SortedWindow<5> window;
+    core::SortedWindow<5> window;
     for (std::size_t i = end - std::min<std::size_t>(end, 5); i < end; ++i)
       window.push(curve.smooth[i]);
     return window.median();
@@ -232,7 +234,7 @@ class PlateauDetector final : public Detector {
     symptom.id = "loss.plateau";
     symptom.series = "loss";
     const bool little = learned < k_little_learned && blocks_.count() >= k_long_samples && trains_;
-    symptom.severity = little ? Severity::warning : Severity::note;
+    symptom.severity = little ? core::Severity::warning : core::Severity::note;
     const std::int64_t from_step = blocks_.blocks()[from].first_step;
     symptom.first_step = from_step;
     symptom.last_step = curve.last_step;
@@ -243,9 +245,9 @@ class PlateauDetector final : public Detector {
     symptom.measures["start"] = curve.start;
     const bool frequencies = at_frequencies(curve, context);
     symptom.measures["at_frequencies"] = frequencies;
-    if (frequencies) symptom.severity = Severity::warning;
+    if (frequencies) symptom.severity = core::Severity::warning;
     symptom.summary =
-        fmt::format("loss stays at {} from {} on ({} of the run)", show_number(curve.last),
+        fmt::format("loss stays at {} from {} on ({} of the run)", core::show_number(curve.last),
                     at_step(context, from_step), percent(share));
     if (frequencies) symptom.summary += ": the frequencies of tokens alone lead as far";
     add_evidence(symptom, last_.origin);
@@ -264,12 +266,12 @@ class PlateauDetector final : public Detector {
            curve.last < k_learnt * guess;
   }
 
-  BlockSummary blocks_;
+  core::BlockSummary blocks_;
   FreshStart fresh_;
-  SortedWindow<5> head_;
-  SortedWindow<32> norms_first_;
-  SortedWindow<64> norms_last_;
-  SortedWindow<16> evals_;
+  core::SortedWindow<5> head_;
+  core::SortedWindow<32> norms_first_;
+  core::SortedWindow<64> norms_last_;
+  core::SortedWindow<16> evals_;
   bool trains_ = false;  // a learning rate or gradient norm above 0 was seen
   std::uint64_t zeros_ = 0;
   Sample first_;
@@ -280,4 +282,4 @@ class PlateauDetector final : public Detector {
 
 std::unique_ptr<Detector> make_plateau_detector() { return std::make_unique<PlateauDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

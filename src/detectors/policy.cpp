@@ -8,14 +8,14 @@
 
 #include "detectors/range_watch.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 using Side = RangeWatch::Side;
 
 struct Flag {
   const char* id;
-  Role role;
+  record::Role role;
   Side side;
   double limit;
   bool grave;  ///< a run that stays there does not train
@@ -25,17 +25,18 @@ struct Flag {
 // Limits: axolotl's training stability guide, table of GRPO metrics (red flag column); a step
 // inside it where the healthy range is far away.
 constexpr std::array k_flags{
-    Flag{"entropy.collapse", Role::entropy, Side::below, 0.01, true,
+    Flag{"entropy.collapse", record::Role::entropy, Side::below, 0.01, true,
          "the policy has collapsed to one answer"},
-    Flag{"entropy.high", Role::entropy, Side::above, 1.0, false, "the policy does not settle"},
-    Flag{"kl.high", Role::kl, Side::above, 2.0, true, "the policy has left its reference"},
-    Flag{"logp_difference.high", Role::logp_difference, Side::above, 1.0, true,
+    Flag{"entropy.high", record::Role::entropy, Side::above, 1.0, false,
+         "the policy does not settle"},
+    Flag{"kl.high", record::Role::kl, Side::above, 2.0, true, "the policy has left its reference"},
+    Flag{"logp_difference.high", record::Role::logp_difference, Side::above, 1.0, true,
          "sampler and trainer disagree"},
-    Flag{"is_ratio.low", Role::is_ratio_min, Side::below, 0.01, false,
+    Flag{"is_ratio.low", record::Role::is_ratio_min, Side::below, 0.01, false,
          "samples come from another policy"},
-    Flag{"is_ratio.high", Role::is_ratio_max, Side::above, 10.0, false,
+    Flag{"is_ratio.high", record::Role::is_ratio_max, Side::above, 10.0, false,
          "samples come from another policy"},
-    Flag{"clip_ratio.high", Role::clip_ratio, Side::above, 0.3, false,
+    Flag{"clip_ratio.high", record::Role::clip_ratio, Side::above, 0.3, false,
          "most updates are clipped away"},
 };
 constexpr double k_off_policy_difference =
@@ -57,8 +58,9 @@ const DetectorSpec& policy_spec() {
       "A collapsed, runaway or stale policy gets a learning signal that points nowhere; rewards "
       "follow later.",
       "entropy 0.31, 0.12, 0.02, 0.004, 0.002",
-      {Role::entropy, Role::kl, Role::logp_difference, Role::is_ratio_min, Role::is_ratio_max,
-       Role::is_ratio_mean, Role::clip_ratio},
+      {record::Role::entropy, record::Role::kl, record::Role::logp_difference,
+       record::Role::is_ratio_min, record::Role::is_ratio_max, record::Role::is_ratio_mean,
+       record::Role::clip_ratio},
       {{"ratio_bias", k_ratio_bias, "", 0.001, 1,
         "the expectation of an importance ratio is 1 (Owen, Monte Carlo theory, chapter 9); "
         "rounding of bf16 leaves it within 0.01"},
@@ -93,9 +95,9 @@ class PolicyDetector final : public Detector {
       for (std::size_t i = 0; i < k_flags.size(); ++i) {
         if (k_flags[i].role == reading.role) watches_[i].add(sample_of(frame, reading));
       }
-      if (reading.role == Role::logp_difference) difference_.add(sample_of(frame, reading));
-      if (reading.role == Role::is_ratio_min) ratio_.add(sample_of(frame, reading));
-      if (reading.role == Role::is_ratio_mean) mean_ratio_.add(sample_of(frame, reading));
+      if (reading.role == record::Role::logp_difference) difference_.add(sample_of(frame, reading));
+      if (reading.role == record::Role::is_ratio_min) ratio_.add(sample_of(frame, reading));
+      if (reading.role == record::Role::is_ratio_mean) mean_ratio_.add(sample_of(frame, reading));
     }
   }
 
@@ -145,7 +147,7 @@ class PolicyDetector final : public Detector {
       return;
     Symptom symptom;
     symptom.id = "is_ratio.biased";
-    symptom.severity = Severity::warning;
+    symptom.severity = core::Severity::warning;
     symptom.series = "is_ratio_mean";
     symptom.first_step = mean_ratio_.first.step;
     symptom.last_step = mean_ratio_.last.step;
@@ -154,7 +156,7 @@ class PolicyDetector final : public Detector {
     symptom.summary = fmt::format(
         "the importance ratio is {} on average over {}: of probabilities that samples were drawn "
         "with it would be 1",
-        show_number(mean_ratio_.mean, 4),
+        core::show_number(mean_ratio_.mean, 4),
         over_steps(context, symptom.first_step, symptom.last_step));
     add_evidence(symptom, mean_ratio_.first.origin);
     add_evidence(symptom, mean_ratio_.last.origin);
@@ -165,27 +167,31 @@ class PolicyDetector final : public Detector {
                      std::vector<Symptom>& out) {
     if (!watch.fires()) return;
     // Entropy and KL are logged outside of reinforcement learning too; there they flag nothing.
-    if (!context.reinforcement && (flag.role == Role::entropy || flag.role == Role::kl)) return;
-    const bool high_entropy = flag.role == Role::entropy && flag.side == Side::above;
+    if (!context.reinforcement &&
+        (flag.role == record::Role::entropy || flag.role == record::Role::kl))
+      return;
+    const bool high_entropy = flag.role == record::Role::entropy && flag.side == Side::above;
     const bool rises = watch.last().value > 1.2 * watch.first().value;
-    Severity severity = flag.grave && watch.lasting() ? Severity::unstable : Severity::warning;
-    if (high_entropy && !rises) severity = Severity::note;  // a large base model starts there
+    core::Severity severity =
+        flag.grave && watch.lasting() ? core::Severity::unstable : core::Severity::warning;
+    if (high_entropy && !rises) severity = core::Severity::note;  // a large base model starts there
     Symptom symptom = describe_range(watch, flag.id, name(flag.role), severity);
     symptom.summary =
         fmt::format("{} is {} at {}, {} {} in {} of the records: {}", name(flag.role),
-                    show_number(watch.last().value), at_step(context, watch.last().step),
-                    flag.side == Side::above ? "above" : "below", show_number(flag.limit),
+                    core::show_number(watch.last().value), at_step(context, watch.last().step),
+                    flag.side == Side::above ? "above" : "below", core::show_number(flag.limit),
                     percent(watch.share()), flag.words);
     out.push_back(std::move(symptom));
   }
 
   static void off_policy(const RangeWatch& watch, const char* series, const RunContext& context,
                          std::vector<Symptom>& out) {
-    const Severity severity = watch.lasting() ? Severity::warning : Severity::note;
+    const core::Severity severity =
+        watch.lasting() ? core::Severity::warning : core::Severity::note;
     Symptom symptom = describe_range(watch, "rl.off_policy", series, severity);
-    symptom.summary =
-        fmt::format("{} is {} at {}: the samples are not of the policy that learns from them",
-                    series, show_number(watch.last().value), at_step(context, watch.last().step));
+    symptom.summary = fmt::format(
+        "{} is {} at {}: the samples are not of the policy that learns from them", series,
+        core::show_number(watch.last().value), at_step(context, watch.last().step));
     out.push_back(std::move(symptom));
   }
 
@@ -199,4 +205,4 @@ class PolicyDetector final : public Detector {
 
 std::unique_ptr<Detector> make_policy_detector() { return std::make_unique<PolicyDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

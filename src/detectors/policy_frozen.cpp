@@ -11,7 +11,7 @@
 
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_entropy = 0.05;  // nats; the lower edge of the healthy range (axolotl's guide)
@@ -28,8 +28,8 @@ const DetectorSpec& policy_frozen_spec() {
       "Without a spread inside the groups every advantage is 0: what it does wrong it goes on "
       "doing.",
       "entropy 0.02, frac_reward_zero_std 0.94, rewards/correct/std 0.46",
-      {Role::entropy, Role::frac_reward_zero_std, Role::reward_component,
-       Role::reward_component_std},
+      {record::Role::entropy, record::Role::frac_reward_zero_std, record::Role::reward_component,
+       record::Role::reward_component_std},
       {{"entropy_low", k_entropy, "nats", 0, 1,
         "axolotl's training stability guide: healthy from 0.05"},
        {"groups_alike", k_alike, "fraction", 0.5, 1,
@@ -45,8 +45,8 @@ class PolicyFrozenDetector final : public Detector {
   const DetectorSpec& spec() const override { return policy_frozen_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    const Reading* entropy = finite_of(frame, Role::entropy);
-    const Reading* alike = finite_of(frame, Role::frac_reward_zero_std);
+    const Reading* entropy = finite_of(frame, record::Role::entropy);
+    const Reading* alike = finite_of(frame, record::Role::frac_reward_zero_std);
     if (entropy == nullptr || alike == nullptr) return;
     if (records_++ == 0) first_ = sample_of(frame, *entropy);
     varied_ = varied_ || alike->value < k_varied;
@@ -61,7 +61,7 @@ class PolicyFrozenDetector final : public Detector {
       return;
     Symptom symptom;
     symptom.id = "policy.frozen";
-    symptom.severity = Severity::unstable;
+    symptom.severity = core::Severity::unstable;
     symptom.series = "entropy";
     symptom.first_step = since_.step;
     symptom.last_step = last_.step;
@@ -71,7 +71,8 @@ class PolicyFrozenDetector final : public Detector {
     symptom.summary = fmt::format(
         "entropy falls {} -> {} and the completions of a prompt all get one score from {} on: the "
         "policy says one thing for each prompt",
-        show_number(first_.value), show_number(last_.value), at_step(context, since_.step));
+        core::show_number(first_.value), core::show_number(last_.value),
+        at_step(context, since_.step));
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, since_.origin);
     add_evidence(symptom, last_.origin);
@@ -88,8 +89,10 @@ class PolicyFrozenDetector final : public Detector {
     double spread = 0;
     for (const Reading& reading : frame.readings) {
       if (!std::isfinite(reading.value)) continue;
-      if (reading.role == Role::reward_component) mean_ = std::max(mean_, std::abs(reading.value));
-      if (reading.role == Role::reward_component_std) spread = std::max(spread, reading.value);
+      if (reading.role == record::Role::reward_component)
+        mean_ = std::max(mean_, std::abs(reading.value));
+      if (reading.role == record::Role::reward_component_std)
+        spread = std::max(spread, reading.value);
     }
     return mean_ > 0 && spread >= k_scores * mean_;
   }
@@ -107,4 +110,4 @@ std::unique_ptr<Detector> make_policy_frozen_detector() {
   return std::make_unique<PolicyFrozenDetector>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -1,9 +1,9 @@
 #include "detectors/range_watch.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 Symptom describe_range(const RangeWatch& watch, std::string id, std::string_view series,
-                       Severity severity) {
+                       core::Severity severity) {
   Symptom symptom;
   symptom.id = std::move(id);
   symptom.severity = severity;
@@ -21,4 +21,4 @@ Symptom describe_range(const RangeWatch& watch, std::string id, std::string_view
   return symptom;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -9,7 +9,7 @@
 #include "core/block_summary.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 class RangeWatch {
  public:
@@ -43,7 +43,7 @@ class RangeWatch {
   const Sample& last() const { return last_; }
   const Sample& worst() const { return worst_; }
   const Sample& since() const { return since_; }  ///< of the last stay beyond the flag
-  const BlockSummary& blocks() const { return blocks_; }
+  const core::BlockSummary& blocks() const { return blocks_; }
 
  private:
   Side side_;
@@ -54,11 +54,11 @@ class RangeWatch {
   Sample last_;
   Sample worst_;
   Sample since_;
-  BlockSummary blocks_;
+  core::BlockSummary blocks_;
 };
 
 /// The symptom of a watch that fires: share, first, last and worst value.
 Symptom describe_range(const RangeWatch& watch, std::string id, std::string_view series,
-                       Severity severity);
+                       core::Severity severity);
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

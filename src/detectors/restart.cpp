@@ -8,7 +8,7 @@
 #include "core/robust_window.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_loss_jump = 1.2;  // x the level before; beyond it and 5 sigma
@@ -30,7 +30,7 @@ const DetectorSpec& restart_spec() {
       "A resume that drops optimizer or scheduler state unlearns for hundreds of steps, and "
       "nothing says so.",
       "step 900 loss 1.9 | step 800 loss 2.9, 2.8",
-      {Role::loss, Role::lr, Role::epoch},
+      {record::Role::loss, record::Role::lr, record::Role::epoch},
       {{"loss_jump", k_loss_jump, "x", 1.05, 10,
         "benchmark here: losses before and after a good resume differ by noise"},
        {"small_jump", k_small_jump, "x", 1.001, 2,
@@ -57,10 +57,11 @@ class RestartDetector final : public Detector {
     }
     segment_ = frame.segment;
     started_ = true;
-    if (const Reading* loss = finite_of(frame, Role::loss))
+    if (const Reading* loss = finite_of(frame, record::Role::loss))
       see_loss(sample_of(frame, *loss), context, out);
-    if (const Reading* lr = finite_of(frame, Role::lr)) see_lr(sample_of(frame, *lr), context, out);
-    if (const Reading* epoch = finite_of(frame, Role::epoch))
+    if (const Reading* lr = finite_of(frame, record::Role::lr))
+      see_lr(sample_of(frame, *lr), context, out);
+    if (const Reading* epoch = finite_of(frame, record::Role::epoch))
       see_epoch(sample_of(frame, *epoch), context, out);
     furthest_ = std::max(furthest_, frame.step);
     first_step_ = std::min(first_step_, frame.step);
@@ -82,7 +83,7 @@ class RestartDetector final : public Detector {
  private:
   void report_restarts(const RunContext& context, std::vector<Symptom>& out) const {
     if (restarts_ == 0) return;
-    Symptom symptom = about("run.restart", Severity::note, back_from_, back_to_);
+    Symptom symptom = about("run.restart", core::Severity::note, back_from_, back_to_);
     symptom.measures["count"] = static_cast<double>(restarts_);
     symptom.summary =
         fmt::format("steps start again {} time{}", restarts_, restarts_ == 1 ? "" : "s");
@@ -90,8 +91,9 @@ class RestartDetector final : public Detector {
     if (repeated_ <= 0) return;
     // What was learnt is there, and still step and schedule begin anew.
     const bool count_lost = to_start_ && goes_on_ && lr_anew_;
-    Symptom back = about("resume.step_back", count_lost ? Severity::warning : Severity::note,
-                         back_from_, back_to_);
+    Symptom back =
+        about("resume.step_back", count_lost ? core::Severity::warning : core::Severity::note,
+              back_from_, back_to_);
     back.measures["count_lost"] = count_lost;
     back.measures["steps"] = static_cast<double>(repeated_);
     back.measures["to_start"] = to_start_;
@@ -109,7 +111,8 @@ class RestartDetector final : public Detector {
     after_.clear();
     recent_.clear();
     back_from_ = last_;
-    back_to_ = {0, frame.step, frame.readings.empty() ? Origin{} : frame.readings.front().origin};
+    back_to_ = {0, frame.step,
+                frame.readings.empty() ? record::Origin{} : frame.readings.front().origin};
     to_start_ = goes_on_ = lr_anew_ = false;
   }
 
@@ -158,7 +161,8 @@ class RestartDetector final : public Detector {
     // Back at the level of the very first losses: not a bad resume but a new start.
     const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
     const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";
-    const Severity severity = !clear || (anew && to_start_) ? Severity::note : Severity::warning;
+    const core::Severity severity =
+        !clear || (anew && to_start_) ? core::Severity::note : core::Severity::warning;
     Symptom symptom = about(id, severity, back_from_, after_first_);
     symptom.measures["before"] = before;
     symptom.measures["after"] = after;
@@ -166,8 +170,8 @@ class RestartDetector final : public Detector {
     symptom.measures["from_scratch"] = anew;
     symptom.measures["clear"] = clear;
     symptom.summary =
-        fmt::format("loss {} before the restart, {} after it ({})", show_number(before),
-                    show_number(after), at_step(context, after_first_.step));
+        fmt::format("loss {} before the restart, {} after it ({})", core::show_number(before),
+                    core::show_number(after), at_step(context, after_first_.step));
     if (anew) symptom.summary += ": as at the very start";
     out.push_back(std::move(symptom));
   }
@@ -182,13 +186,13 @@ class RestartDetector final : public Detector {
     if (!compare_now || sample.step <= previous.step ||
         sample.value >= previous.value - k_epoch_back)
       return;
-    Symptom symptom = about("resume.epoch_back", Severity::warning, previous, sample);
+    Symptom symptom = about("resume.epoch_back", core::Severity::warning, previous, sample);
     symptom.series = "epoch";
     symptom.measures["before"] = previous.value;
     symptom.measures["after"] = sample.value;
     symptom.summary =
         fmt::format("epoch {} before the restart, {} after it ({}), while steps go on",
-                    show_number(previous.value, 3), show_number(sample.value, 3),
+                    core::show_number(previous.value, 3), core::show_number(sample.value, 3),
                     at_step(context, sample.step));
     out.push_back(std::move(symptom));
   }
@@ -206,18 +210,20 @@ class RestartDetector final : public Detector {
     if (ratio < k_lr_jump && ratio > 1 / k_lr_jump) return;
     lr_anew_ = true;
     if (to_start_) return;
-    Symptom symptom = about("resume.lr_jump", Severity::warning, previous, sample);
+    Symptom symptom = about("resume.lr_jump", core::Severity::warning, previous, sample);
     symptom.series = "lr";
     symptom.measures["before"] = previous.value;
     symptom.measures["after"] = sample.value;
     symptom.measures["ratio"] = ratio;
-    symptom.summary = fmt::format("learning rate {} before the restart, {} after it ({})",
-                                  show_number(previous.value, 3), show_number(sample.value, 3),
-                                  at_step(context, sample.step));
+    symptom.summary =
+        fmt::format("learning rate {} before the restart, {} after it ({})",
+                    core::show_number(previous.value, 3), core::show_number(sample.value, 3),
+                    at_step(context, sample.step));
     out.push_back(std::move(symptom));
   }
 
-  static Symptom about(std::string id, Severity severity, const Sample& from, const Sample& to) {
+  static Symptom about(std::string id, core::Severity severity, const Sample& from,
+                       const Sample& to) {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -244,10 +250,10 @@ class RestartDetector final : public Detector {
   std::int64_t first_step_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t repeated_ = 0;
   double start_level_ = 0;
-  SortedWindow<3> first_;
-  SortedWindow<16> recent_;
-  SortedWindow<16> before_;
-  SortedWindow<8> after_;
+  core::SortedWindow<3> first_;
+  core::SortedWindow<16> recent_;
+  core::SortedWindow<16> before_;
+  core::SortedWindow<8> after_;
   Sample last_;
   Sample last_lr_;
   Sample last_epoch_;
@@ -260,4 +266,4 @@ class RestartDetector final : public Detector {
 
 std::unique_ptr<Detector> make_restart_detector() { return std::make_unique<RestartDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -11,7 +11,7 @@
 #include "detectors/curve.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_no_spread =
@@ -33,8 +33,9 @@ const DetectorSpec& rewards_spec() {
       "Group-relative methods learn from differences of rewards inside a group: without any, every "
       "step is wasted.",
       "reward_std 0.0, frac_reward_zero_std 1.0, grad_norm 0.0",
-      {Role::reward, Role::reward_component, Role::reward_std, Role::frac_reward_zero_std,
-       Role::grad_norm, Role::loss, Role::kl},
+      {record::Role::reward, record::Role::reward_component, record::Role::reward_std,
+       record::Role::frac_reward_zero_std, record::Role::grad_norm, record::Role::loss,
+       record::Role::kl},
       {{"no_spread", k_no_spread, "fraction", 0, 1,
         "axolotl's training stability guide: frac_reward_zero_std healthy below 0.8"},
        {"patience", static_cast<double>(k_patience), "records", 1, 1000,
@@ -51,10 +52,10 @@ class RewardsDetector final : public Detector {
   const DetectorSpec& spec() const override { return rewards_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>&) override {
-    const Reading* reward = finite_of(frame, Role::reward);
-    const Reading* spread = finite_of(frame, Role::reward_std);
-    const Reading* no_spread = finite_of(frame, Role::frac_reward_zero_std);
-    const Reading* norm = finite_of(frame, Role::grad_norm);
+    const Reading* reward = finite_of(frame, record::Role::reward);
+    const Reading* spread = finite_of(frame, record::Role::reward_std);
+    const Reading* no_spread = finite_of(frame, record::Role::frac_reward_zero_std);
+    const Reading* norm = finite_of(frame, record::Role::grad_norm);
     if (reward != nullptr) see_reward(sample_of(frame, *reward));
     see_components(frame, context);
     if (reward == nullptr && spread == nullptr && no_spread == nullptr) return;
@@ -102,7 +103,7 @@ class RewardsDetector final : public Detector {
 
   void see_components(const Frame& frame, const RunContext& context) {
     for (const Reading& reading : frame.readings) {
-      if (reading.role != Role::reward_component || !std::isfinite(reading.value)) continue;
+      if (reading.role != record::Role::reward_component || !std::isfinite(reading.value)) continue;
       auto known = std::find_if(components_.begin(), components_.end(), [&](const Component& each) {
         return each.series == reading.series;
       });
@@ -130,16 +131,16 @@ class RewardsDetector final : public Detector {
     const bool has_signal =
         spread != nullptr && spread->value > 0 && (no_spread == nullptr || no_spread->value < 1);
     if (has_signal && norm != nullptr) {
-      const Reading* kl = finite_of(frame, Role::kl);
+      const Reading* kl = finite_of(frame, record::Role::kl);
       no_gradient_.add(grad_zero && (kl == nullptr || kl->value == 0));
       if (grad_zero) last_no_gradient_ = sample_of(frame, *norm);
     }
-    const Reading* loss = finite_of(frame, Role::loss);
+    const Reading* loss = finite_of(frame, record::Role::loss);
     if (loss != nullptr && has_signal && norm != nullptr)
       loss_zero_.add(std::fabs(loss->value) < k_loss_zero && norm->value > 0);
   }
 
-  Symptom about(std::string id, Severity severity, std::string series) const {
+  Symptom about(std::string id, core::Severity severity, std::string series) const {
     Symptom symptom;
     symptom.id = std::move(id);
     symptom.severity = severity;
@@ -154,8 +155,8 @@ class RewardsDetector final : public Detector {
   void report_advantage(const RunContext&, std::vector<Symptom>& out) const {
     if (no_advantage_.hit == 0 || no_advantage_.share() < 0.5) return;
     const bool most = no_advantage_.share() >= k_most;
-    const Severity severity =
-        most && no_advantage_.of >= k_few ? Severity::unstable : Severity::warning;
+    const core::Severity severity =
+        most && no_advantage_.of >= k_few ? core::Severity::unstable : core::Severity::warning;
     Symptom symptom = about("rl.zero_advantage", severity, "frac_reward_zero_std");
     symptom.measures["share"] = no_advantage_.share();
     symptom.measures["records"] = static_cast<double>(no_advantage_.of);
@@ -169,7 +170,8 @@ class RewardsDetector final : public Detector {
 
   void report_no_gradient(const RunContext&, std::vector<Symptom>& out) const {
     if (no_gradient_.hit == 0 || no_gradient_.share() < k_most) return;
-    const Severity severity = no_gradient_.of >= 3 ? Severity::failed : Severity::unstable;
+    const core::Severity severity =
+        no_gradient_.of >= 3 ? core::Severity::failed : core::Severity::unstable;
     Symptom symptom = about("rl.no_gradient", severity, "grad_norm");
     symptom.measures["share"] = no_gradient_.share();
     symptom.measures["records"] = static_cast<double>(no_gradient_.of);
@@ -185,7 +187,7 @@ class RewardsDetector final : public Detector {
 
   void report_loss_zero(std::vector<Symptom>& out) const {
     if (loss_zero_.of == 0 || loss_zero_.share() < 0.5) return;
-    Symptom symptom = about("rl.loss_zero_normal", Severity::note, "loss");
+    Symptom symptom = about("rl.loss_zero_normal", core::Severity::note, "loss");
     symptom.measures["share"] = loss_zero_.share();
     symptom.summary =
         "a policy loss of about 0 is normal here: rewards differ inside the groups and grad_norm "
@@ -201,8 +203,8 @@ class RewardsDetector final : public Detector {
   bool report_level(std::vector<Symptom>& out) const {
     const bool group_relative = no_advantage_.of > 0 || !components_.empty();
     if (no_spread_.of > 0 && no_spread_.share() >= 0.9) {
-      const Severity severity =
-          group_relative && no_spread_.of >= 2 ? Severity::warning : Severity::note;
+      const core::Severity severity =
+          group_relative && no_spread_.of >= 2 ? core::Severity::warning : core::Severity::note;
       Symptom symptom = about("reward.no_spread", severity, "reward_std");
       symptom.measures["share"] = no_spread_.share();
       symptom.measures["records"] = static_cast<double>(no_spread_.of);
@@ -212,7 +214,8 @@ class RewardsDetector final : public Detector {
     }
     if (zero_.of > 0 && zero_.share() >= 0.9) {
       Symptom symptom = about(
-          "reward.zero", zero_.of >= k_patience ? Severity::unstable : Severity::warning, "reward");
+          "reward.zero",
+          zero_.of >= k_patience ? core::Severity::unstable : core::Severity::warning, "reward");
       symptom.measures["share"] = zero_.share();
       symptom.measures["records"] = static_cast<double>(zero_.of);
       symptom.summary = fmt::format("reward is exactly 0 in {} of {} records", zero_.hit, zero_.of);
@@ -232,24 +235,25 @@ class RewardsDetector final : public Detector {
     const double fall = (highest - curve.last) / scale;
     const bool clear = highest - curve.last > 4 * curve.noise && curve.last < highest;
     if (clear && fall > k_fall && change < 0) {
-      Symptom symptom = about("reward.falling", Severity::warning, "reward");
+      Symptom symptom = about("reward.falling", core::Severity::warning, "reward");
       symptom.measures["highest"] = highest;
       symptom.measures["last"] = curve.last;
       symptom.measures["fall_frac"] = fall;
-      symptom.summary = fmt::format("reward falls {} -> {} by {}", show_number(highest),
-                                    show_number(curve.last), at_step(context, last_reward_.step));
+      symptom.summary =
+          fmt::format("reward falls {} -> {} by {}", core::show_number(highest),
+                      core::show_number(curve.last), at_step(context, last_reward_.step));
       out.push_back(std::move(symptom));
     } else if (rewards_.count() >= 2 * k_patience && !has_risen(curve)) {
       // With a spread inside the groups there was something to learn from, all the time.
       const bool had_signal =
           rewards_.count() >= 3 * k_patience && spread_sum_ > 0 && no_advantage_.share() < 0.5;
-      Symptom symptom =
-          about("reward.flat", had_signal ? Severity::warning : Severity::note, "reward");
+      Symptom symptom = about(
+          "reward.flat", had_signal ? core::Severity::warning : core::Severity::note, "reward");
       symptom.measures["level"] = curve.last;
       symptom.measures["change"] = change;
       symptom.measures["records"] = static_cast<double>(rewards_.count());
-      symptom.summary = fmt::format("reward stays at {} over {} records", show_number(curve.last),
-                                    rewards_.count());
+      symptom.summary = fmt::format("reward stays at {} over {} records",
+                                    core::show_number(curve.last), rewards_.count());
       out.push_back(std::move(symptom));
     }
   }
@@ -281,9 +285,9 @@ class RewardsDetector final : public Detector {
     if ((!always_zero && !full) || component.zero.of < 2) return;
     // Of several functions one may rightly be 0 or full; of all of them it is the reward itself.
     const bool patient = component.zero.of >= k_patience;
-    Symptom symptom =
-        about(always_zero ? "reward.zero" : "reward.saturated",
-              always_zero && patient ? Severity::warning : Severity::note, component.name);
+    Symptom symptom = about(always_zero ? "reward.zero" : "reward.saturated",
+                            always_zero && patient ? core::Severity::warning : core::Severity::note,
+                            component.name);
     symptom.first_step = component.first.step;
     symptom.last_step = component.last.step;
     symptom.evidence = {component.first.origin, component.last.origin};
@@ -304,7 +308,7 @@ class RewardsDetector final : public Detector {
   Tally no_gradient_;
   Tally loss_zero_;
   double spread_sum_ = 0;
-  BlockSummary rewards_;
+  core::BlockSummary rewards_;
   std::vector<Component> components_;
   Sample first_;
   Sample last_;
@@ -317,4 +321,4 @@ class RewardsDetector final : public Detector {
 
 std::unique_ptr<Detector> make_rewards_detector() { return std::make_unique<RewardsDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

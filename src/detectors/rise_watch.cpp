@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 void RiseWatch::add(std::int64_t step, double sample) {
-  const TrendJudgement judgement = trend_.update(sample);
+  const core::TrendJudgement judgement = trend_.update(sample);
   const double level = judgement.judged ? judgement.level : head_.median();
   const bool beyond_noise =
-      judgement.judged ? judgement.z > RobustTrend::k_outlier : head_.size() >= 1;
+      judgement.judged ? judgement.z > core::RobustTrend::k_outlier : head_.size() >= 1;
   if (up_) {
     peak_ = std::max(peak_, sample);
     calm_ = sample < k_stay_ratio * base_ ? calm_ + 1 : 0;
@@ -33,11 +33,11 @@ Rise RiseWatch::now() const {
 Rise RiseWatch::slow_rise() const {
   const auto blocks = blocks_.blocks();
   if (blocks.size() < 6) return {};
-  const auto best =
-      std::min_element(blocks.begin(), blocks.end(),
-                       [](const Block& a, const Block& b) { return a.level() < b.level(); });
+  const auto best = std::min_element(
+      blocks.begin(), blocks.end(),
+      [](const core::Block& a, const core::Block& b) { return a.level() < b.level(); });
   const std::size_t n = blocks.size();
-  SortedWindow<4> last;
+  core::SortedWindow<4> last;
   for (std::size_t i = n - 3; i < n; ++i) last.push(blocks[i].level());
   // Three blocks that all stand a quarter above the best one, and no isolated best.
   const double low = best->level();
@@ -48,4 +48,4 @@ Rise RiseWatch::slow_rise() const {
   return {true, last.median() / low, best->last_step, true};
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -11,7 +11,7 @@
 #include "core/block_summary.h"
 #include "core/robust_trend.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 struct Rise {
   bool rising = false;
@@ -39,9 +39,9 @@ class RiseWatch {
   static constexpr double k_stay_ratio = 1.5;  // still up while above this
   static constexpr int k_calm = 3;             // samples back below before a rise is over
 
-  RobustTrend trend_;
-  SortedWindow<16> head_;  // judges before the trend can
-  BlockSummary blocks_;
+  core::RobustTrend trend_;
+  core::SortedWindow<16> head_;  // judges before the trend can
+  core::BlockSummary blocks_;
   bool up_ = false;
   int calm_ = 0;
   double base_ = 0;
@@ -49,4 +49,4 @@ class RiseWatch {
   std::int64_t since_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 double SpikeFinder::scaled(double value) const {
   return scale_ == Scale::linear ? value : std::log(value);
@@ -12,7 +12,7 @@ double SpikeFinder::scaled(double value) const {
 bool SpikeFinder::add(const Sample& sample) {
   ++count_;
   if (head_.size() < 2 * k_head) head_.push_back(sample);
-  const TrendJudgement judgement = trend_.update(scaled(sample.value));
+  const core::TrendJudgement judgement = trend_.update(scaled(sample.value));
   bool began = false;
   if (judgement.judged) {
     if (open_) {
@@ -38,7 +38,7 @@ bool SpikeFinder::add(const Sample& sample) {
   return began;
 }
 
-void SpikeFinder::start(const Sample& sample, const TrendJudgement& judgement) {
+void SpikeFinder::start(const Sample& sample, const core::TrendJudgement& judgement) {
   if (episodes_.size() >= k_most_episodes) {
     const auto least = std::min_element(episodes_.begin(), episodes_.end(),
                                         [](const Spike& a, const Spike& b) { return a.z < b.z; });
@@ -59,7 +59,7 @@ void SpikeFinder::start(const Sample& sample, const TrendJudgement& judgement) {
   open_noise_ = judgement.noise;
 }
 
-void SpikeFinder::go_on(const Sample& sample, const TrendJudgement& judgement) {
+void SpikeFinder::go_on(const Sample& sample, const core::TrendJudgement& judgement) {
   Spike& spike = episodes_.back();
   const double off = scaled(sample.value) - open_base_;
   if (off <= 3 * open_noise_) {
@@ -93,14 +93,14 @@ void SpikeFinder::end_episode(bool recovered) {
 std::vector<Spike> SpikeFinder::spikes() const {
   std::vector<Spike> found;
   head_spikes(found);
-  TailWatch tail = tail_;
+  core::TailWatch tail = tail_;
   if (open_) tail.add(episodes_.back().z, episodes_.back().id);
   const std::size_t apart = tail.outliers(k_false_alarm);
   const auto largest = tail.largest().first(apart);
   for (const Spike& episode : episodes_) {
     const bool stands_apart =
         std::any_of(largest.begin(), largest.end(),
-                    [&](const TailWatch::Entry& entry) { return entry.id == episode.id; });
+                    [&](const core::TailWatch::Entry& entry) { return entry.id == episode.id; });
     // What never came down is a new level, not a spike.
     const bool new_level = shifted_ && *shifted_ == episode.id;
     const bool much = episode.level > 0 ? episode.ratio() >= least_ratio_ : true;
@@ -122,7 +122,7 @@ void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
   for (std::size_t i = 0; i < std::min(head_.size(), k_head); ++i) {
     const std::size_t following = std::min<std::size_t>(head_.size() - i - 1, 5);
     if (following < 2) break;
-    SortedWindow<8> after;
+    core::SortedWindow<8> after;
     for (std::size_t j = i + 1; j <= i + following; ++j) after.push(head_[j].value);
     double before = 0;
     for (std::size_t j = i > 3 ? i - 3 : 0; j < i; ++j) before = std::max(before, head_[j].value);
@@ -143,4 +143,4 @@ void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -16,7 +16,7 @@
 #include "core/tail.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 struct Spike {
   std::int64_t first_step = 0;
@@ -57,19 +57,19 @@ class SpikeFinder {
   /// Of its height: what comes down to less was a stretch of bad data or a blow that healed in
   /// part, and no other mixture of data.
   static constexpr double k_most_left = 0.25;
-  static constexpr std::size_t k_head = RobustTrend::k_warmup;
+  static constexpr std::size_t k_head = core::RobustTrend::k_warmup;
   static constexpr std::size_t k_most_episodes = 64;
 
   double scaled(double value) const;
-  void start(const Sample& sample, const TrendJudgement& judgement);
-  void go_on(const Sample& sample, const TrendJudgement& judgement);
+  void start(const Sample& sample, const core::TrendJudgement& judgement);
+  void go_on(const Sample& sample, const core::TrendJudgement& judgement);
   void end_episode(bool recovered);
   void head_spikes(std::vector<Spike>& found) const;
 
   Scale scale_;
   double least_ratio_;
-  RobustTrend trend_;
-  TailWatch tail_;
+  core::RobustTrend trend_;
+  core::TailWatch tail_;
   std::vector<Spike> episodes_;  // the highest ones; back() is the open one while open_
   bool open_ = false;
   int calm_ = 0;
@@ -85,4 +85,4 @@ class SpikeFinder {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

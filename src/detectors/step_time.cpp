@@ -8,7 +8,7 @@
 #include "detectors/curve.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr double k_drift = 1.5;  // x: later steps take that much longer
@@ -24,7 +24,8 @@ const DetectorSpec& step_time_spec() {
       "A drift is a leak, a fragmenting allocator, a hot card or a noisy neighbour; the run pays "
       "for it every step.",
       "step_time_s 0.41, 0.42, 0.48, 0.55, 0.63",
-      {Role::step_time_s, Role::tokens_per_s, Role::samples_per_s, Role::data_time_s},
+      {record::Role::step_time_s, record::Role::tokens_per_s, record::Role::samples_per_s,
+       record::Role::data_time_s},
       {{"drift", k_drift, "x", 1.05, 10,
         "benchmark here: healthy runs stay within 15 % alone, within 1.45x beside busy neighbours"},
        {"starved", k_starved, "fraction", 0.05, 1,
@@ -42,13 +43,13 @@ struct Ends {
   bool known = false;
 };
 
-Ends ends_of(const BlockSummary& summary) {
+Ends ends_of(const core::BlockSummary& summary) {
   const auto blocks = summary.blocks();
   if (blocks.size() < k_least) return {};
   const std::size_t fifth = std::max<std::size_t>(3, blocks.size() / 5);
-  SortedWindow<BlockSummary::k_blocks> early;
-  SortedWindow<BlockSummary::k_blocks> late;
-  SortedWindow<BlockSummary::k_blocks> steps;
+  core::SortedWindow<core::BlockSummary::k_blocks> early;
+  core::SortedWindow<core::BlockSummary::k_blocks> late;
+  core::SortedWindow<core::BlockSummary::k_blocks> steps;
   for (std::size_t i = 1; i <= fifth; ++i) early.push(blocks[i].level());
   for (std::size_t i = blocks.size() - fifth; i < blocks.size(); ++i) late.push(blocks[i].level());
   for (std::size_t i = 2; i < blocks.size(); ++i)
@@ -61,10 +62,10 @@ class StepTimeDetector final : public Detector {
   const DetectorSpec& spec() const override { return step_time_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
-    const Reading* time = finite_of(frame, Role::step_time_s);
-    const Reading* data = finite_of(frame, Role::data_time_s);
-    const Reading* rate = finite_of(frame, Role::tokens_per_s);
-    if (rate == nullptr) rate = finite_of(frame, Role::samples_per_s);
+    const Reading* time = finite_of(frame, record::Role::step_time_s);
+    const Reading* data = finite_of(frame, record::Role::data_time_s);
+    const Reading* rate = finite_of(frame, record::Role::tokens_per_s);
+    if (rate == nullptr) rate = finite_of(frame, record::Role::samples_per_s);
     if (time != nullptr && time->value > 0) {
       if (time_.count() > 0) rising_.add(time->value > last_time_.value);
       time_.add(frame.step, time->value);
@@ -110,15 +111,15 @@ class StepTimeDetector final : public Detector {
     if (ratio < k_drift_note) return;
     Symptom symptom;
     symptom.id = id;
-    symptom.severity = ratio >= k_drift ? Severity::warning : Severity::note;
+    symptom.severity = ratio >= k_drift ? core::Severity::warning : core::Severity::note;
     symptom.series = series;
     symptom.last_step = last.step;
     symptom.measures["ratio"] = ratio;
     symptom.measures["early"] = ends.early;
     symptom.measures["late"] = ends.late;
-    symptom.summary =
-        fmt::format("{} {} early, {} at {}: {}x slower", series, show_number(ends.early, 3),
-                    show_number(ends.late, 3), at_step(context, last.step), show_number(ratio, 3));
+    symptom.summary = fmt::format("{} {} early, {} at {}: {}x slower", series,
+                                  core::show_number(ends.early, 3), core::show_number(ends.late, 3),
+                                  at_step(context, last.step), core::show_number(ratio, 3));
     add_evidence(symptom, last.origin);
     out.push_back(std::move(symptom));
   }
@@ -126,7 +127,7 @@ class StepTimeDetector final : public Detector {
   void starved(const RunContext& context, std::vector<Symptom>& out) const {
     Symptom symptom;
     symptom.id = "data.starved";
-    symptom.severity = Severity::warning;
+    symptom.severity = core::Severity::warning;
     symptom.series = "data_time_s";
     symptom.last_step = last_data_.step;
     symptom.measures["share"] = waiting_.median();
@@ -137,9 +138,9 @@ class StepTimeDetector final : public Detector {
   }
 
   Tally rising_;
-  BlockSummary time_;
-  BlockSummary rate_;
-  SortedWindow<64> waiting_;
+  core::BlockSummary time_;
+  core::BlockSummary rate_;
+  core::SortedWindow<64> waiting_;
   Sample last_time_;
   Sample last_data_;
   Sample last_rate_;
@@ -149,4 +150,4 @@ class StepTimeDetector final : public Detector {
 
 std::unique_ptr<Detector> make_step_time_detector() { return std::make_unique<StepTimeDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

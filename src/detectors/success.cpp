@@ -9,7 +9,7 @@
 #include "detectors/curve.h"
 #include "detectors/support.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 namespace {
 
 constexpr std::int64_t k_steps = 100;
@@ -24,7 +24,8 @@ const DetectorSpec& success_spec() {
       "The success criteria of a stable run, each for itself",
       "Says which of them hold and which this log cannot show.",
       "100 steps without NaN, loss 2.3 -> 1.4, grad_norm below 100, eval_loss 1.9 -> 1.5",
-      {Role::loss, Role::grad_norm, Role::memory_bytes, Role::eval_loss, Role::epoch},
+      {record::Role::loss, record::Role::grad_norm, record::Role::memory_bytes,
+       record::Role::eval_loss, record::Role::epoch},
       {{"steps", static_cast<double>(k_steps), "steps", 1, 1e6,
         "the bf16 stability checklist: no NaN in the first 100 steps"},
        {"norm", k_norm, "", 1, 1e6, "the bf16 stability checklist: grad_norm finite and below 100"},
@@ -83,7 +84,7 @@ class SuccessDetector final : public Detector {
   void see(const Frame& frame, const Reading& reading) {
     const bool finite = std::isfinite(reading.value);
     switch (reading.role) {
-      case Role::loss:
+      case record::Role::loss:
         if (losses_ + bad_ == 0) first_step_ = frame.step;
         last_step_ = frame.step;
         last_ = sample_of(frame, reading);
@@ -94,21 +95,21 @@ class SuccessDetector final : public Detector {
           ++bad_;
         }
         break;
-      case Role::grad_norm:
+      case record::Role::grad_norm:
         if (finite) {
           ++norms_;
           largest_norm_ = std::max(largest_norm_, reading.value);
         }
         break;
-      case Role::memory_bytes:
+      case record::Role::memory_bytes:
         if (finite) memory_.add(frame.step, reading.value);
         break;
-      case Role::eval_loss:
+      case record::Role::eval_loss:
         if (!finite) break;
         if (evals_++ == 0) first_eval_ = best_eval_ = reading.value;
         best_eval_ = std::min(best_eval_, reading.value);
         break;
-      case Role::epoch:
+      case record::Role::epoch:
         if (finite) epoch_ = std::max(epoch_, reading.value);
         break;
       default:
@@ -137,8 +138,8 @@ class SuccessDetector final : public Detector {
   double epoch_ = 0;
   std::int64_t first_step_ = 0;
   std::int64_t last_step_ = 0;
-  BlockSummary loss_;
-  BlockSummary memory_;
+  core::BlockSummary loss_;
+  core::BlockSummary memory_;
   Sample last_;
 };
 
@@ -146,4 +147,4 @@ class SuccessDetector final : public Detector {
 
 std::unique_ptr<Detector> make_success_detector() { return std::make_unique<SuccessDetector>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 std::string at_step(const RunContext& context, std::int64_t step) {
   return fmt::format("{} {}", context.step_word, step);
@@ -24,7 +24,7 @@ std::string series_name(const RunContext& context, const Reading& reading,
   return std::string(fallback);
 }
 
-void add_evidence(Symptom& symptom, const Origin& origin) {
+void add_evidence(Symptom& symptom, const record::Origin& origin) {
   constexpr std::size_t k_most = 8;
   if (symptom.evidence.size() < k_most) {
     symptom.evidence.push_back(origin);
@@ -40,4 +40,4 @@ Symptom withdrawal(std::string_view id, std::string_view series) {
   return symptom;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -10,10 +10,10 @@
 #include "core/text.h"
 #include "detectors/detector.h"
 
-namespace aplomb {
+namespace aplomb::detectors {
 
 /// The frame's reading of this role; null where it has none.
-inline const Reading* reading_of(const Frame& frame, Role role) {
+inline const Reading* reading_of(const Frame& frame, record::Role role) {
   for (const Reading& reading : frame.readings) {
     if (reading.role == role) return &reading;
   }
@@ -21,7 +21,7 @@ inline const Reading* reading_of(const Frame& frame, Role role) {
 }
 
 /// The frame's finite value of this role; null where it has none.
-inline const Reading* finite_of(const Frame& frame, Role role) {
+inline const Reading* finite_of(const Frame& frame, record::Role role) {
   const Reading* reading = reading_of(frame, role);
   return reading != nullptr && std::isfinite(reading->value) ? reading : nullptr;
 }
@@ -30,7 +30,7 @@ inline const Reading* finite_of(const Frame& frame, Role role) {
 struct Sample {
   double value = 0;
   std::int64_t step = 0;
-  Origin origin;
+  record::Origin origin;
 };
 
 inline Sample sample_of(const Frame& frame, const Reading& reading) {
@@ -51,7 +51,7 @@ std::string series_name(const RunContext& context, const Reading& reading,
                         std::string_view fallback);
 
 /// At most 8 origins go with a symptom: the first ones are kept, and the last.
-void add_evidence(Symptom& symptom, const Origin& origin);
+void add_evidence(Symptom& symptom, const record::Origin& origin);
 
 /// Takes back what was reported under this id (see DetectorBank).
 Symptom withdrawal(std::string_view id, std::string_view series);
@@ -69,4 +69,4 @@ struct Tally {
   }
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::detectors

@@ -6,19 +6,19 @@
 #include "core/value.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// -1 where nothing of that name was caught, or no number: counts and sizes are never negative.
-inline double caught_number(const Event& event, const char* name) {
+inline double caught_number(const record::Event& event, const char* name) {
   const auto found = event.caught.find(name);
-  const double* value = found == event.caught.end() ? nullptr : as_number(found->second);
+  const double* value = found == event.caught.end() ? nullptr : core::as_number(found->second);
   return value == nullptr ? -1 : *value;
 }
 
 /// Empty where nothing of that name was caught.
-inline std::string caught_text(const Event& event, const char* name) {
+inline std::string caught_text(const record::Event& event, const char* name) {
   const auto found = event.caught.find(name);
-  return found == event.caught.end() ? std::string() : show(found->second);
+  return found == event.caught.end() ? std::string() : core::show(found->second);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -6,7 +6,7 @@
 
 #include "knowledge/document.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 using knowledge::Node;
@@ -33,7 +33,7 @@ class BookReader {
 
  private:
   std::vector<Condition> condition(const std::string& text) {
-    Result<Condition> parsed = Condition::parse(text);
+    core::Result<Condition> parsed = Condition::parse(text);
     if (parsed) return {std::move(*parsed)};
     book_.mistakes.push_back(fmt::format("{}: {}", where_, parsed.error().text));
     return {};
@@ -208,4 +208,4 @@ bool is_declared(const std::vector<std::string>& declared, std::string_view name
   });
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

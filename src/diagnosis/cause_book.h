@@ -24,7 +24,7 @@
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/remedy.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 struct EvidenceRule {
   Condition when;
@@ -110,4 +110,4 @@ const CauseBook& cause_book();
 std::vector<std::string> declared_facts();
 bool is_declared(const std::vector<std::string>& declared, std::string_view name);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

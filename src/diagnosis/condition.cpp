@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 bool is_name_part(char c) {
@@ -17,9 +17,9 @@ bool is_name_part(char c) {
          c == '/' || c == '+';
 }
 
-Truth truth_of(const Value& value) {
+Truth truth_of(const core::Value& value) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag ? Truth::yes : Truth::no;
-  if (const double* number = as_number(value)) {
+  if (const double* number = core::as_number(value)) {
     if (std::isnan(*number)) return Truth::unknown;
     return *number != 0 ? Truth::yes : Truth::no;
   }
@@ -104,7 +104,7 @@ class ConditionParser {
       return inner >= 0 && take(")") ? inner : -1;
     }
     const std::string_view name = word();
-    if (name.empty() || parse_number(name)) return -1;
+    if (name.empty() || core::parse_number(name)) return -1;
     if ((name == "known" || name == "unseen") && take("(")) {
       const std::string asked(word());
       if (asked.empty() || !take(")")) return -1;
@@ -112,7 +112,7 @@ class ConditionParser {
     }
     const std::optional<Compare> compare = comparison();
     if (!compare) return add({Kind::truth, Compare::equal, std::string(name), {}, -1, -1});
-    std::optional<Value> value = literal();
+    std::optional<core::Value> value = literal();
     if (!value) return -1;
     return add({Kind::comparison, *compare, std::string(name), std::move(*value), -1, -1});
   }
@@ -128,20 +128,20 @@ class ConditionParser {
     return std::nullopt;
   }
 
-  std::optional<Value> literal() {
+  std::optional<core::Value> literal() {
     if (take("'")) {
       const std::size_t end = text_.find('\'', at_);
       if (end == std::string_view::npos) return std::nullopt;
-      const Value quoted = std::string(text_.substr(at_, end - at_));
+      const core::Value quoted = std::string(text_.substr(at_, end - at_));
       at_ = end + 1;
       return quoted;
     }
     const std::string_view bare = word();
     if (bare.empty()) return std::nullopt;
-    if (bare == "true") return Value(true);
-    if (bare == "false") return Value(false);
-    if (const auto number = parse_number(bare)) return Value(*number);
-    return Value(std::string(bare));
+    if (bare == "true") return core::Value(true);
+    if (bare == "false") return core::Value(false);
+    if (const auto number = core::parse_number(bare)) return core::Value(*number);
+    return core::Value(std::string(bare));
   }
 
   std::string_view text_;
@@ -150,13 +150,14 @@ class ConditionParser {
   int depth_ = 0;
 };
 
-Result<Condition> Condition::parse(std::string_view text) {
+core::Result<Condition> Condition::parse(std::string_view text) {
   Condition condition;
-  condition.text_ = std::string(trim(text));
+  condition.text_ = std::string(core::trim(text));
   ConditionParser parser(condition.text_, condition);
   if (const auto column = parser.run()) {
-    return fail(ErrorCode::bad_format, fmt::format("[condition] '{}' makes no sense at column {}",
-                                                   condition.text_, *column));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[condition] '{}' makes no sense at column {}", condition.text_, *column));
   }
   return condition;
 }
@@ -177,11 +178,11 @@ Truth Condition::holds(int index, const FactTable& facts) const {
     case Kind::known:
       return facts.find(node.name) != nullptr ? Truth::yes : Truth::no;
     case Kind::unseen: {
-      const Fact* fact = facts.find(node.name);
+      const record::Fact* fact = facts.find(node.name);
       return fact != nullptr && truth_of(fact->value) == Truth::yes ? Truth::no : Truth::yes;
     }
     case Kind::truth: {
-      const Fact* fact = facts.find(node.name);
+      const record::Fact* fact = facts.find(node.name);
       return fact == nullptr ? Truth::unknown : truth_of(fact->value);
     }
     case Kind::comparison:
@@ -191,11 +192,11 @@ Truth Condition::holds(int index, const FactTable& facts) const {
 }
 
 Truth Condition::compare(const Node& node, const FactTable& facts) {
-  const Fact* fact = facts.find(node.name);
+  const record::Fact* fact = facts.find(node.name);
   if (fact == nullptr) return Truth::unknown;
   const auto answer = [](bool holds) { return holds ? Truth::yes : Truth::no; };
-  if (const double* wanted = as_number(node.literal)) {
-    const double* held = as_number(fact->value);
+  if (const double* wanted = core::as_number(node.literal)) {
+    const double* held = core::as_number(fact->value);
     if (held == nullptr || std::isnan(*held)) return Truth::unknown;
     switch (node.compare) {
       case Compare::equal:
@@ -221,12 +222,13 @@ Truth Condition::compare(const Node& node, const FactTable& facts) {
     if (node.compare == Compare::equal) return answer(same);
     return node.compare == Compare::unequal ? answer(!same) : Truth::unknown;
   }
-  const std::string* held = as_text(fact->value);
+  const std::string* held = core::as_text(fact->value);
   if (held == nullptr) return Truth::unknown;
   const std::string& wanted = std::get<std::string>(node.literal);
-  if (node.compare == Compare::equal) return answer(iequals(*held, wanted));
-  if (node.compare == Compare::unequal) return answer(!iequals(*held, wanted));
-  return node.compare == Compare::contains ? answer(icontains(*held, wanted)) : Truth::unknown;
+  if (node.compare == Compare::equal) return answer(core::iequals(*held, wanted));
+  if (node.compare == Compare::unequal) return answer(!core::iequals(*held, wanted));
+  return node.compare == Compare::contains ? answer(core::icontains(*held, wanted))
+                                           : Truth::unknown;
 }
 
 std::vector<std::string> Condition::names() const {
@@ -239,14 +241,14 @@ std::vector<std::string> Condition::names() const {
   return all;
 }
 
-std::vector<const Fact*> Condition::support(const FactTable& facts) const {
-  std::vector<const Fact*> out;
+std::vector<const record::Fact*> Condition::support(const FactTable& facts) const {
+  std::vector<const record::Fact*> out;
   if (root_ >= 0) support(root_, false, facts, out);
   return out;
 }
 
 void Condition::support(int index, bool negated, const FactTable& facts,
-                        std::vector<const Fact*>& out) const {
+                        std::vector<const record::Fact*>& out) const {
   const Node& node = nodes_[static_cast<std::size_t>(index)];
   const Truth wanted = negated ? Truth::no : Truth::yes;
   if (holds(index, facts) != wanted) return;
@@ -255,9 +257,9 @@ void Condition::support(int index, bool negated, const FactTable& facts,
   } else if (node.kind == Kind::either || node.kind == Kind::both) {
     support(node.left, negated, facts, out);
     support(node.right, negated, facts, out);
-  } else if (const Fact* fact = facts.find(node.name)) {
+  } else if (const record::Fact* fact = facts.find(node.name)) {
     if (std::find(out.begin(), out.end(), fact) == out.end()) out.push_back(fact);
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -30,14 +30,14 @@
 #include "core/value.h"
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 enum class Truth : std::uint8_t { no, unknown, yes };
 
 class Condition {
  public:
   /// Errors: bad_format, with the text and the column where it stops making sense.
-  static Result<Condition> parse(std::string_view text);
+  static core::Result<Condition> parse(std::string_view text);
 
   Truth holds(const FactTable& facts) const;
 
@@ -46,7 +46,7 @@ class Condition {
 
   /// The held facts that the condition's truth rests on: for `a || b` only of the sides that are
   /// true.
-  std::vector<const Fact*> support(const FactTable& facts) const;
+  std::vector<const record::Fact*> support(const FactTable& facts) const;
 
   const std::string& text() const { return text_; }
 
@@ -57,19 +57,20 @@ class Condition {
   struct Node {
     Kind kind = Kind::truth;
     Compare compare = Compare::equal;
-    std::string name;  ///< comparison, truth, known, unseen
-    Value literal;     ///< comparison
-    int left = -1;     ///< either, both, negation
-    int right = -1;    ///< either, both
+    std::string name;     ///< comparison, truth, known, unseen
+    core::Value literal;  ///< comparison
+    int left = -1;        ///< either, both, negation
+    int right = -1;       ///< either, both
   };
 
   Truth holds(int node, const FactTable& facts) const;
   static Truth compare(const Node& node, const FactTable& facts);
-  void support(int node, bool negated, const FactTable& facts, std::vector<const Fact*>& out) const;
+  void support(int node, bool negated, const FactTable& facts,
+               std::vector<const record::Fact*>& out) const;
 
   std::string text_;
   std::vector<Node> nodes_;
   int root_ = -1;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -4,13 +4,13 @@
 
 #include "diagnosis/fact_deriver.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 bool FactDeriver::has_component(std::initializer_list<std::string_view> parts) const {
-  return std::any_of(run_.series.begin(), run_.series.end(), [&](const Series& series) {
-    if (series.role != Role::loss_component) return false;
+  return std::any_of(run_.series.begin(), run_.series.end(), [&](const record::Series& series) {
+    if (series.role != record::Role::loss_component) return false;
     return std::any_of(parts.begin(), parts.end(),
-                       [&](std::string_view part) { return icontains(series.name, part); });
+                       [&](std::string_view part) { return core::icontains(series.name, part); });
   });
 }
 
@@ -19,9 +19,9 @@ bool FactDeriver::has_framework(std::initializer_list<std::string_view> slugs) c
     return std::find(slugs.begin(), slugs.end(), framework) != slugs.end();
   };
   return std::any_of(run_.sources.begin(), run_.sources.end(),
-                     [&](const Source& source) { return named(source.framework); }) ||
+                     [&](const record::Source& source) { return named(source.framework); }) ||
          std::any_of(run_.settings.begin(), run_.settings.end(),
-                     [&](const Setting& setting) { return named(setting.framework); });
+                     [&](const record::Setting& setting) { return named(setting.framework); });
 }
 
 /// The Trainer's log says `learning_rate` and `epoch` beside the loss; most of what it trains are
@@ -29,7 +29,7 @@ bool FactDeriver::has_framework(std::initializer_list<std::string_view> slugs) c
 bool FactDeriver::hugging_face_log() const {
   const auto printed = [&](std::string_view raw) {
     return std::any_of(run_.series.begin(), run_.series.end(),
-                       [&](const Series& series) { return series.raw_name == raw; });
+                       [&](const record::Series& series) { return series.raw_name == raw; });
   };
   return printed("learning_rate") && printed("epoch") && printed("loss");
 }
@@ -39,9 +39,11 @@ void FactDeriver::kind() {
   const bool rewarded =
       known("rl.num_generations") || known("rl.reward_functions") || known("rl.kl_target") ||
       truth("error.grpo-in-use") || truth("said.about.rl") || truth("said.about.policy_learning") ||
-      std::any_of(run_.series.begin(), run_.series.end(), [](const Series& series) {
-        return series.role == Role::reward || series.role == Role::reward_component ||
-               series.role == Role::reward_std || lower(series.name).starts_with("reward");
+      std::any_of(run_.series.begin(), run_.series.end(), [](const record::Series& series) {
+        return series.role == record::Role::reward ||
+               series.role == record::Role::reward_component ||
+               series.role == record::Role::reward_std ||
+               core::lower(series.name).starts_with("reward");
       });
   if (rewarded || method == "grpo" || method == "ppo" || method == "rloo" ||
       method == "reinforce") {
@@ -56,7 +58,7 @@ void FactDeriver::kind() {
   const bool language = known("peft.method") || known("data.max_length") ||
                         known("data.response_template") || known("tokenizer.pad_token") ||
                         hugging_face_log() || known("model.vocab_size") || known("peft.rank") ||
-                        run_.primary(Role::perplexity) != nullptr ||
+                        run_.primary(record::Role::perplexity) != nullptr ||
                         has_framework({"hf-trainer", "trl", "axolotl", "llama-factory", "ms-swift",
                                        "megatron-lm", "gpt-neox", "torchtitan", "torchtune",
                                        "nanogpt", "llm.c", "litgpt", "fairseq"});
@@ -81,13 +83,13 @@ void FactDeriver::precision() {
 void FactDeriver::length() {
   double longest = 0;
   std::int64_t last_step = 0;
-  for (const Series& series : run_.series) {
+  for (const record::Series& series : run_.series) {
     longest = std::max(longest, static_cast<double>(series.count));
-    if (!series.step.empty() && series.step_kind == StepKind::explicit_) {
+    if (!series.step.empty() && series.step_kind == record::StepKind::explicit_) {
       last_step = std::max(last_step, *std::max_element(series.step.begin(), series.step.end()));
     }
   }
-  set("run.points", longest, show_number(longest) + " samples read");
+  set("run.points", longest, core::show_number(longest) + " samples read");
   if (last_step > 0) {
     set("run.last_step", static_cast<double>(last_step), "last step " + std::to_string(last_step));
   }
@@ -95,7 +97,7 @@ void FactDeriver::length() {
   const std::optional<double> asked = number("train.epochs");
   if (seen || asked) {
     const double epochs = seen.value_or(*(asked ? asked : seen));
-    set("run.epochs", epochs, show_number(epochs) + " passes over the data",
+    set("run.epochs", epochs, core::show_number(epochs) + " passes over the data",
         {"epoch.max", "train.epochs"});
   }
 }
@@ -105,7 +107,7 @@ void FactDeriver::batch() {
   if (!micro) return;
   const double ranks = number("batch.world").value_or(number("dist.world_size").value_or(1));
   const double global = *micro * number("batch.accumulation").value_or(1) * ranks;
-  set("batch.global", global, "a global batch of " + show_number(global),
+  set("batch.global", global, "a global batch of " + core::show_number(global),
       {"batch.micro", "batch.accumulation", "batch.world", "dist.world_size"});
 }
 
@@ -119,8 +121,8 @@ void FactDeriver::boxes() {
   if (!x1 || !y1 || !x2 || !y2) return;
   const bool wrong = *x2 <= *x1 || *y2 <= *y1 || *x1 < 0 || *y1 < 0;
   set("data.degenerate_box", wrong,
-      "box (" + show_number(*x1) + ", " + show_number(*y1) + ", " + show_number(*x2) + ", " +
-          show_number(*y2) + ")",
+      "box (" + core::show_number(*x1) + ", " + core::show_number(*y1) + ", " +
+          core::show_number(*x2) + ", " + core::show_number(*y2) + ")",
       {"error.box-list.x1"});
 }
 
@@ -130,30 +132,31 @@ void FactDeriver::sampler_agreement() {
   if (!ratio) ratio = number("error.is-ratio-printed.ratio");
   if (ratio) {
     // TRL's own tests take a first-step ratio within 5 % of 1 as equal.
-    set("rl.is_ratio_off", std::fabs(*ratio - 1) > 0.05, "importance ratio " + show_number(*ratio),
-        {"error.is-ratio-printed"});
+    set("rl.is_ratio_off", std::fabs(*ratio - 1) > 0.05,
+        "importance ratio " + core::show_number(*ratio), {"error.is-ratio-printed"});
   }
-  const Series* series = run_.primary(Role::logp_difference);
+  const record::Series* series = run_.primary(record::Role::logp_difference);
   if (series == nullptr || series->size() < 4) return;
   const auto before = finite_median(*series, 0, series->size() / 2);
   const auto after = finite_median(*series, series->size() / 2, series->size());
   if (!before || !after) return;
   if (*before > 0) {
     set("logp_difference.rising", *after > 2 * *before,
-        "difference of log-probabilities " + show_number(*before) + " -> " + show_number(*after));
+        "difference of log-probabilities " + core::show_number(*before) + " -> " +
+            core::show_number(*after));
   }
   // Healthy below 0.1 (axolotl's training stability guide). Weights that are pushed late are still
   // equal at the first step; other arithmetic or another temperature is off from the start.
   constexpr double k_healthy = 0.1;
   const double first = series->value.front();
   set("rl.sampler_falls_behind", first < k_healthy && *after > k_healthy && *after > 3 * first,
-      "difference of log-probabilities " + show_number(first) + " at first, later " +
-          show_number(*after));
+      "difference of log-probabilities " + core::show_number(first) + " at first, later " +
+          core::show_number(*after));
 }
 
 /// Whether the reward has come up to the top of its range, and stays.
 void FactDeriver::reward_at_top() {
-  const Series* series = run_.primary(Role::reward);
+  const record::Series* series = run_.primary(record::Role::reward);
   constexpr std::size_t k_least = 20;  // axolotl's training stability guide: patience of rewards
   if (series == nullptr || series->size() < k_least) return;
   // Few records: a policy that is paid for the wrong thing is there within a twentieth of its run.
@@ -166,16 +169,16 @@ void FactDeriver::reward_at_top() {
   const double way = series->max - *early;
   const double range = series->max - series->min;
   set("reward.at_top", range > 0 && way >= k_way * range && series->max - *late <= k_top * way,
-      "reward " + show_number(*early) + " at first, " + show_number(*late) +
-          " in the last quarter, highest " + show_number(series->max));
+      "reward " + core::show_number(*early) + " at first, " + core::show_number(*late) +
+          " in the last quarter, highest " + core::show_number(series->max));
 }
 
 void FactDeriver::reinforcement() {
   sampler_agreement();
   reward_at_top();
-  for (const Series& series : run_.series) {
-    if (series.role == Role::reward_component_std && series.max > 1e-6) {
-      set("reward.scores_vary", true, series.name + " up to " + show_number(series.max));
+  for (const record::Series& series : run_.series) {
+    if (series.role == record::Role::reward_component_std && series.max > 1e-6) {
+      set("reward.scores_vary", true, series.name + " up to " + core::show_number(series.max));
     }
   }
 }
@@ -186,9 +189,10 @@ void FactDeriver::mistakes() {
   constexpr double k_share_to_keep = 0.9;
   const auto dropout = number("model.dropout");
   if (dropout && *dropout >= k_share_to_keep && *dropout <= 1)
-    set("setting.mistake.dropout", true, "dropout " + show_number(*dropout), {"model.dropout"});
+    set("setting.mistake.dropout", true, "dropout " + core::show_number(*dropout),
+        {"model.dropout"});
 }
 
-void derive_facts(const Run& run, FactTable& facts) { FactDeriver(run, facts).run(); }
+void derive_facts(const record::Run& run, FactTable& facts) { FactDeriver(run, facts).run(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

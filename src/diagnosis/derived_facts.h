@@ -5,10 +5,10 @@
 
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// Adds to `facts` what follows from them and from the run. Facts that are held already are left as
 /// they are.
-void derive_facts(const Run& run, FactTable& facts);
+void derive_facts(const record::Run& run, FactTable& facts);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

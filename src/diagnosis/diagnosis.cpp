@@ -10,32 +10,34 @@
 #include "diagnosis/temper.h"
 #include "diagnosis/weigh.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
-SeverityOf severities_of(const Run& run, const std::vector<Symptom>& symptoms,
+SeverityOf severities_of(const record::Run& run, const std::vector<detectors::Symptom>& symptoms,
                          const FactTable& facts) {
   SeverityOf worst;
-  const auto note = [&](const std::string& name, Severity severity) {
-    Severity& held = worst.try_emplace(name, severity).first->second;
+  const auto note = [&](const std::string& name, core::Severity severity) {
+    core::Severity& held = worst.try_emplace(name, severity).first->second;
     held = std::max(held, severity);
   };
-  for (const Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
-  for (const Event& event : run.events) note("error." + event.kind, severity_of(run, event));
+  for (const detectors::Symptom& symptom : symptoms) note(symptom.id, symptom.severity);
+  for (const record::Event& event : run.events)
+    note("error." + event.kind, severity_of(run, event));
   add_said_severities(facts, worst);
-  for (const Fact& fact : facts.all()) {
-    if (is_mistake(fact.name) && is_true(fact.value)) note(fact.name, Severity::warning);
+  for (const record::Fact& fact : facts.all()) {
+    if (is_mistake(fact.name) && core::is_true(fact.value))
+      note(fact.name, core::Severity::warning);
   }
   for (const char* derived : {"eval.gap_wide", "loss.chance_level", "lr.replaced"}) {
-    const Fact* fact = facts.find(derived);
-    if (fact != nullptr && is_true(fact->value)) note(fact->name, Severity::warning);
+    const record::Fact* fact = facts.find(derived);
+    if (fact != nullptr && core::is_true(fact->value)) note(fact->name, core::Severity::warning);
   }
   return worst;
 }
 
 }  // namespace
 
-Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
+Diagnosis diagnose_run(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
   const CauseBook& book = cause_book();
   Diagnosis diagnosis;
   diagnosis.facts = gather_facts(run, symptoms);
@@ -45,7 +47,7 @@ Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
   if (diagnosis.standing != Standing::healthy) temper(ranking, book.calibration);
   diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
   const bool suspected =
-      diagnosis.standing == Standing::warning && worst_of(run, symptoms) == Severity::note;
+      diagnosis.standing == Standing::warning && worst_of(run, symptoms) == core::Severity::note;
   if (suspected || diagnosis.standing == Standing::insufficient) {
     if (std::optional<std::string> why = why_normal(diagnosis.facts, suspected)) {
       diagnosis.standing = Standing::healthy;
@@ -58,4 +60,4 @@ Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms) {
   return diagnosis;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -12,18 +12,18 @@
 #include "detectors/symptom.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// Facts by name. A name that is not held is unknown, which is neither true nor false (see
 /// condition.h).
 class FactTable {
  public:
-  void set(Fact fact);  ///< the first of a name stays
-  const Fact* find(std::string_view name) const;
-  const std::vector<Fact>& all() const { return facts_; }
+  void set(record::Fact fact);  ///< the first of a name stays
+  const record::Fact* find(std::string_view name) const;
+  const std::vector<record::Fact>& all() const { return facts_; }
 
  private:
-  std::vector<Fact> facts_;
+  std::vector<record::Fact> facts_;
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
@@ -31,18 +31,18 @@ class FactTable {
 /// `error.<kind>` (and `error.<kind>.<caught>`), symptoms as `<id>` = true (and `<id>.<measure>`),
 /// series as `<name>.first|last|min|max`, and what follows from them (knowledge/facts.yaml declares
 /// every name and type).
-FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms);
+FactTable gather_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms);
 
 struct WeighedReason {
   std::string when;   ///< the condition as written
   double weight = 0;  ///< nats
-  std::vector<Origin> evidence;
+  std::vector<record::Origin> evidence;
   std::string because;  ///< the facts that made it hold, for people
 };
 
 struct Remedy {
   std::string text;
-  std::vector<std::pair<std::string, Value>> set;
+  std::vector<std::pair<std::string, core::Value>> set;
 };
 
 struct Experiment {
@@ -75,6 +75,6 @@ struct Diagnosis {
   std::string headline;  ///< one sentence: what went wrong
 };
 
-Diagnosis diagnose_run(const Run& run, const std::vector<Symptom>& symptoms);
+Diagnosis diagnose_run(const record::Run& run, const std::vector<detectors::Symptom>& symptoms);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

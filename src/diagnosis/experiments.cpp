@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 /// Above this no further test is worth the user's time: the remedy is itself the test.
@@ -62,4 +62,4 @@ std::vector<Experiment> choose_experiments(const CauseBook& book, const FactTabl
   return chosen;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -7,7 +7,7 @@
 #include "diagnosis/cause_book.h"
 #include "diagnosis/weigh.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// At most `most`, best first. Empty only where the first cause is certain and the book has nothing
 /// to ask.
@@ -15,4 +15,4 @@ std::vector<Experiment> choose_experiments(const CauseBook& book, const FactTabl
                                            const Ranking& ranking, Standing standing,
                                            std::size_t most = 3);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -14,12 +14,12 @@
 #include "core/text.h"
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// Reads and writes one table; every derived fact inherits the evidence of those it follows from.
 class FactDeriver {
  public:
-  FactDeriver(const Run& run, FactTable& facts) : run_(run), facts_(facts) {}
+  FactDeriver(const record::Run& run, FactTable& facts) : run_(run), facts_(facts) {}
 
   void run() {
     kind();
@@ -38,30 +38,30 @@ class FactDeriver {
 
  private:
   std::optional<double> number(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    const double* held = fact == nullptr ? nullptr : as_number(fact->value);
+    const record::Fact* fact = facts_.find(name);
+    const double* held = fact == nullptr ? nullptr : core::as_number(fact->value);
     if (held == nullptr || std::isnan(*held)) return std::nullopt;
     return *held;
   }
 
   std::string text(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    const std::string* held = fact == nullptr ? nullptr : as_text(fact->value);
-    return held == nullptr ? std::string() : lower(*held);
+    const record::Fact* fact = facts_.find(name);
+    const std::string* held = fact == nullptr ? nullptr : core::as_text(fact->value);
+    return held == nullptr ? std::string() : core::lower(*held);
   }
 
   bool truth(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    return fact != nullptr && is_true(fact->value);
+    const record::Fact* fact = facts_.find(name);
+    return fact != nullptr && core::is_true(fact->value);
   }
 
   bool known(std::string_view name) const { return facts_.find(name) != nullptr; }
 
-  void set(std::string name, Value value, std::string because,
+  void set(std::string name, core::Value value, std::string because,
            std::initializer_list<std::string_view> from = {}) {
-    std::vector<Origin> evidence;
+    std::vector<record::Origin> evidence;
     for (const std::string_view source : from) {
-      const Fact* fact = facts_.find(source);
+      const record::Fact* fact = facts_.find(source);
       if (fact == nullptr) continue;
       evidence.insert(evidence.end(), fact->evidence.begin(), fact->evidence.end());
     }
@@ -78,7 +78,7 @@ class FactDeriver {
   void generalisation();
   void climbs_from_start(double drop);
   void magnitude();
-  void guess_in_a_scrap(const Series& loss);
+  void guess_in_a_scrap(const record::Series& loss);
   void schedule();
   void boxes();
   void sampler_agreement();
@@ -94,11 +94,12 @@ class FactDeriver {
   bool has_component(std::initializer_list<std::string_view> parts) const;
   bool has_framework(std::initializer_list<std::string_view> slugs) const;
 
-  const Run& run_;
+  const record::Run& run_;
   FactTable& facts_;
 };
 
 /// Median of the finite samples of [begin, end); nothing where there is none.
-std::optional<double> finite_median(const Series& series, std::size_t begin, std::size_t end);
+std::optional<double> finite_median(const record::Series& series, std::size_t begin,
+                                    std::size_t end);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

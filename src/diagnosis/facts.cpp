@@ -11,7 +11,7 @@
 #include "diagnosis/said_facts.h"
 #include "diagnosis/word_facts.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 constexpr std::size_t k_most_evidence = 8;
@@ -20,48 +20,49 @@ constexpr std::size_t k_most_evidence = 8;
 /// non-finite and zero values need no history, one sample is enough to see them.
 constexpr std::uint64_t k_enough_samples = 5;
 
-void add_settings(const Run& run, FactTable& facts) {
+void add_settings(const record::Run& run, FactTable& facts) {
   for (auto setting = run.settings.rbegin(); setting != run.settings.rend(); ++setting) {
     facts.set({setting->name,
                setting->value,
-               setting->raw_key + " = " + show(setting->value),
+               setting->raw_key + " = " + core::show(setting->value),
                {setting->origin}});
   }
 }
 
-void add_events(const Run& run, FactTable& facts) {
+void add_events(const record::Run& run, FactTable& facts) {
   struct Seen {
-    const Event* first = nullptr;
-    std::vector<Origin> origins;
+    const record::Event* first = nullptr;
+    std::vector<record::Origin> origins;
     double count = 0;
   };
   std::map<std::string, Seen> kinds;
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     Seen& seen = kinds[event.kind];
     if (seen.first == nullptr) seen.first = &event;
     if (seen.origins.size() < k_most_evidence) seen.origins.push_back(event.origin);
     // Equal messages are kept as their first, which says how many there were, and their last.
     const auto times = event.caught.find("times");
-    const double* repeated = times == event.caught.end() ? nullptr : as_number(times->second);
+    const double* repeated = times == event.caught.end() ? nullptr : core::as_number(times->second);
     seen.count += repeated != nullptr ? *repeated - 1 : 1;
   }
   for (const auto& [kind, seen] : kinds) {
     const std::string name = "error." + kind;
-    facts.set({name, true, shorten(seen.first->text, 160), seen.origins});
-    facts.set({name + ".count", seen.count, show_number(seen.count) + " x " + kind, seen.origins});
+    facts.set({name, true, core::shorten(seen.first->text, 160), seen.origins});
+    facts.set(
+        {name + ".count", seen.count, core::show_number(seen.count) + " x " + kind, seen.origins});
   }
   // What was caught: the first event that caught it speaks (a later line may hold what the first
   // does not).
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     for (const auto& [key, value] : event.caught) {
       const std::string name = "error." + event.kind + "." + key;
-      facts.set({name, value, shorten(event.text, 160), {event.origin}});
+      facts.set({name, value, core::shorten(event.text, 160), {event.origin}});
     }
   }
 }
 
-void add_symptoms(const std::vector<Symptom>& symptoms, FactTable& facts) {
-  for (const Symptom& symptom : symptoms) {
+void add_symptoms(const std::vector<detectors::Symptom>& symptoms, FactTable& facts) {
+  for (const detectors::Symptom& symptom : symptoms) {
     facts.set({symptom.id, true, symptom.summary, symptom.evidence});
     facts.set({symptom.id + ".series", symptom.series, symptom.summary, symptom.evidence});
     for (const auto& [key, value] : symptom.measures) {
@@ -72,47 +73,48 @@ void add_symptoms(const std::vector<Symptom>& symptoms, FactTable& facts) {
 
 /// The role that a symptom's name speaks of: `grad_norm.high` -> grad_norm. Nothing where it names
 /// none.
-std::optional<Role> subject(const std::string& symptom) {
+std::optional<record::Role> subject(const std::string& symptom) {
   const std::string head = symptom.substr(0, symptom.find('.'));
-  if (head == "component") return Role::loss_component;
-  if (head == "clip") return Role::grad_norm;
-  if (head == "eval") return Role::eval_loss;
-  return role_of(head);
+  if (head == "component") return record::Role::loss_component;
+  if (head == "clip") return record::Role::grad_norm;
+  if (head == "eval") return record::Role::eval_loss;
+  return record::role_of(head);
 }
 
-bool was_watched(const Run& run, const DetectorSpec& spec, const std::string& symptom) {
+bool was_watched(const record::Run& run, const detectors::DetectorSpec& spec,
+                 const std::string& symptom) {
   const bool at_once = symptom.find("nonfinite") != std::string::npos || symptom.ends_with(".zero");
   const std::uint64_t enough = at_once ? 1 : k_enough_samples;
-  const auto present = [&](Role role) {
-    const Series* series = run.primary(role);
+  const auto present = [&](record::Role role) {
+    const record::Series* series = run.primary(role);
     return series != nullptr && series->count >= enough;
   };
-  const std::optional<Role> role = subject(symptom);
+  const std::optional<record::Role> role = subject(symptom);
   const bool named =
       role && std::find(spec.inputs.begin(), spec.inputs.end(), *role) != spec.inputs.end();
   return named ? present(*role) : std::all_of(spec.inputs.begin(), spec.inputs.end(), present);
 }
 
 /// Symptoms that were looked for and not found.
-void add_silences(const Run& run, FactTable& facts) {
-  for (const auto& detector : make_detectors()) {
-    const DetectorSpec& spec = detector->spec();
+void add_silences(const record::Run& run, FactTable& facts) {
+  for (const auto& detector : detectors::make_detectors()) {
+    const detectors::DetectorSpec& spec = detector->spec();
     for (const std::string& symptom : spec.symptoms) {
       if (was_watched(run, spec, symptom)) facts.set({symptom, false, "no " + symptom, {}});
     }
   }
 }
 
-void add_series(const Run& run, FactTable& facts) {
+void add_series(const record::Run& run, FactTable& facts) {
   std::set<std::string> done;
-  for (const Series& any : run.series) {
+  for (const record::Series& any : run.series) {
     if (!done.insert(any.name).second) continue;
-    const Series* series = run.find(any.name);
+    const record::Series* series = run.find(any.name);
     if (series == nullptr || series->empty()) continue;
     const auto finite = [](double sample) { return std::isfinite(sample); };
-    const auto add = [&](const char* part, double value, std::vector<Origin> origins) {
+    const auto add = [&](const char* part, double value, std::vector<record::Origin> origins) {
       facts.set({series->name + "." + part, value,
-                 series->name + " " + part + " " + show_number(value), std::move(origins)});
+                 series->name + " " + part + " " + core::show_number(value), std::move(origins)});
     };
     add("points", static_cast<double>(series->count), {});
     const auto first = std::find_if(series->value.begin(), series->value.end(), finite);
@@ -130,9 +132,9 @@ void add_series(const Run& run, FactTable& facts) {
 
 }  // namespace
 
-FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms) {
+FactTable gather_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
   FactTable facts;
-  for (const Fact& fact : run.facts) facts.set(fact);
+  for (const record::Fact& fact : run.facts) facts.set(fact);
   add_settings(run, facts);
   add_events(run, facts);
   add_symptoms(symptoms, facts);
@@ -145,4 +147,4 @@ FactTable gather_facts(const Run& run, const std::vector<Symptom>& symptoms) {
   return facts;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -11,7 +11,7 @@
 #include "diagnosis/caught_values.h"
 #include "diagnosis/incident_facts.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 /// What one rank had pending in a group when it dumped.
@@ -20,7 +20,7 @@ struct Pending {
   double last = -1;  // -1: nothing pending
   double numel = -1;
   std::string op;
-  const Event* event = nullptr;
+  const record::Event* event = nullptr;
 };
 
 /// A group of ranks, as its name and members say together: one name is used for several groups.
@@ -49,8 +49,8 @@ std::string joined(const std::set<int>& ranks) {
 
 class FlightComparison {
  public:
-  FlightComparison(const Run& run, FactTable& facts) : facts_(facts) {
-    for (const Event& event : run.events) {
+  FlightComparison(const record::Run& run, FactTable& facts) : facts_(facts) {
+    for (const record::Event& event : run.events) {
       if (event.kind != "flight-group" || event.rank < 0) continue;
       const std::string members = caught_text(event, "members");
       FlightGroup& group = groups_[caught_text(event, "group") + ":" + members];
@@ -101,7 +101,7 @@ class FlightComparison {
     const std::string words = fmt::format(
         "rank {} did not enqueue what the others wait for in group {} (they are at number {:.0f})",
         joined(absent), where->what, where->furthest());
-    const Event* event =
+    const record::Event* event =
         place == where->ranks.end() ? where->ranks.begin()->second.event : place->second.event;
     set("hang.absent_ranks", static_cast<double>(absent.size()), words, event);
     set("hang.absent_rank", joined(absent), words, event);
@@ -126,8 +126,8 @@ class FlightComparison {
     }
   }
 
-  void set(const char* name, Value value, std::string because, const Event* event) {
-    std::vector<Origin> origins;
+  void set(const char* name, core::Value value, std::string because, const record::Event* event) {
+    std::vector<record::Origin> origins;
     if (event != nullptr) origins.push_back(event->origin);
     facts_.set({name, std::move(value), std::move(because), std::move(origins)});
   }
@@ -138,6 +138,8 @@ class FlightComparison {
 
 }  // namespace
 
-void add_flight_facts(const Run& run, FactTable& facts) { FlightComparison(run, facts).say(); }
+void add_flight_facts(const record::Run& run, FactTable& facts) {
+  FlightComparison(run, facts).say();
+}
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

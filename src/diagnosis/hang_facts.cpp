@@ -10,7 +10,7 @@
 #include "diagnosis/caught_values.h"
 #include "diagnosis/incident_facts.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 /// One rank's time-out, as its watchdog told it.
@@ -20,12 +20,12 @@ struct Timeout {
   std::string op;
   double numel_in = -1;
   double numel_out = -1;
-  Origin origin;
+  record::Origin origin;
 };
 
-std::vector<Timeout> timeouts_of(const Run& run) {
+std::vector<Timeout> timeouts_of(const record::Run& run) {
   std::vector<Timeout> timeouts;
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (event.kind != "nccl-watchdog") continue;
     timeouts.push_back({event.rank, caught_number(event, "seq"), caught_text(event, "op_text"),
                         caught_number(event, "numel_in"), caught_number(event, "numel_out"),
@@ -54,7 +54,7 @@ std::string describe(const Timeout& timeout) {
 
 class HangComparison {
  public:
-  HangComparison(const Run& run, FactTable& facts)
+  HangComparison(const record::Run& run, FactTable& facts)
       : run_(run),
         facts_(facts),
         timeouts_(timeouts_of(run)),
@@ -69,7 +69,8 @@ class HangComparison {
   }
 
  private:
-  void set(const char* name, Value value, std::string because, std::vector<Origin> origins = {}) {
+  void set(const char* name, core::Value value, std::string because,
+           std::vector<record::Origin> origins = {}) {
     if (origins.empty()) origins.push_back(timeouts_.front().origin);
     facts_.set({name, std::move(value), std::move(because), std::move(origins)});
   }
@@ -86,7 +87,7 @@ class HangComparison {
     // 100 collectives are fewer than one step of any data-parallel model: the job had come past its
     // start.
     if (first.seq >= 0) set("hang.late_seq", first.seq > 100, describe(first));
-    for (const Event& event : run_.events) {
+    for (const record::Event& event : run_.events) {
       const double timeout_ms = caught_number(event, "timeout_ms");
       if (event.kind != "nccl-watchdog" || timeout_ms < 0) continue;
       const double seconds = timeout_ms / 1000;
@@ -126,13 +127,13 @@ class HangComparison {
   /// Ranks that spoke anywhere in the artifacts, but not in a time-out.
   void say_missing() {
     std::set<int> seen;
-    for (const Event& event : run_.events) seen.insert(event.rank);
-    for (const Series& series : run_.series) seen.insert(series.rank);
+    for (const record::Event& event : run_.events) seen.insert(event.rank);
+    for (const record::Series& series : run_.series) seen.insert(series.rank);
     int highest = -1;
     if (!seen.empty()) highest = *seen.rbegin();
     double world = highest + 1;
-    if (const Setting* setting = run_.setting("dist.world_size")) {
-      if (const double* size = as_number(setting->value)) world = std::max(world, *size);
+    if (const record::Setting* setting = run_.setting("dist.world_size")) {
+      if (const double* size = core::as_number(setting->value)) world = std::max(world, *size);
     }
     const double missing = world - static_cast<double>(ranks_.count(-1) ? 0 : ranks_.size());
     if (ranks_.count(-1) != 0 || world < 2) return;
@@ -143,8 +144,8 @@ class HangComparison {
   void say_progress() {
     double least = -1;
     double most = -1;
-    Origin origin;
-    for (const Event& event : run_.events) {
+    record::Origin origin;
+    for (const record::Event& event : run_.events) {
       if (event.kind != "nccl-progress") continue;
       const double enqueued = caught_number(event, "enqueued");
       if (enqueued < 0) continue;
@@ -158,7 +159,7 @@ class HangComparison {
         {origin});
   }
 
-  const Run& run_;
+  const record::Run& run_;
   FactTable& facts_;
   std::vector<Timeout> timeouts_;
   std::map<int, Timeout> ranks_;
@@ -166,6 +167,6 @@ class HangComparison {
 
 }  // namespace
 
-void add_hang_facts(const Run& run, FactTable& facts) { HangComparison(run, facts).say(); }
+void add_hang_facts(const record::Run& run, FactTable& facts) { HangComparison(run, facts).say(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

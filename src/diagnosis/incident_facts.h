@@ -7,7 +7,7 @@
 
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// oom.requested_bytes, .total_bytes, .free_bytes, .allocated_bytes, .reserved_bytes as the message
 /// gives them (or as they follow), and what they mean:
@@ -21,31 +21,31 @@ namespace aplomb {
 ///   oom.in_backward, .in_optimizer_step, .in_eval, .at_save, .in_load, .in_generate, .in_logits,
 ///   .in_attention oom.after_training_end, oom.step, oom.at_start (before any step was logged),
 ///   oom.late (after some were)
-void add_memory_facts(const Run& run, FactTable& facts);
+void add_memory_facts(const record::Run& run, FactTable& facts);
 
 /// hang.timeout_s, .op, .numel, .timed_out_ranks, .collectives_differ (one sequence number,
 /// different operation), .sizes_differ (likewise, different sizes), .seq_differs (the ranks wait at
 /// different numbers), .missing_ranks (how many ranks spoke elsewhere but did not time out),
 /// .one_element, .default_timeout, .late_seq (many collectives had gone well before),
 /// .other_failure (a rank failed of something else first).
-void add_hang_facts(const Run& run, FactTable& facts);
+void add_hang_facts(const record::Run& run, FactTable& facts);
 
 /// hang.absent_ranks, .absent_rank, .collectives_differ, .sizes_differ from flight-recorder dumps:
 /// who did not enqueue what the others of its group wait for.
-void add_flight_facts(const Run& run, FactTable& facts);
+void add_flight_facts(const record::Run& run, FactTable& facts);
 
 /// slow.*: shares of a step from wall-clock breakdowns, profiler tables and Kineto traces.
-void add_slow_facts(const Run& run, FactTable& facts);
+void add_slow_facts(const record::Run& run, FactTable& facts);
 
 /// incident.root: kind of the first root failure; incident.root_rank: its rank; incident.count: how
 /// many kinds.
-void add_incident_root(const Run& run, FactTable& facts);
+void add_incident_root(const record::Run& run, FactTable& facts);
 
 /// The facts of knowledge/incidents.yaml, each a condition over the facts that are held; in its
 /// order.
 void add_incident_rules(FactTable& facts);
 
 /// All of the above, in their order.
-void add_incident_facts(const Run& run, FactTable& facts);
+void add_incident_facts(const record::Run& run, FactTable& facts);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "diagnosis/incident_facts.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 using Words = std::set<std::string, std::less<>>;
@@ -28,30 +28,30 @@ bool is_general(std::string_view kind) {
   return general.contains(kind);
 }
 
-using Line = std::pair<SourceId, std::uint64_t>;
-Line line_of(const Event& event) { return {event.origin.source, event.origin.offset}; }
+using Line = std::pair<record::SourceId, std::uint64_t>;
+Line line_of(const record::Event& event) { return {event.origin.source, event.origin.offset}; }
 
 struct Failures {
-  const Event* named = nullptr;
-  const Event* general = nullptr;
-  const Event* waiting = nullptr;
+  const record::Event* named = nullptr;
+  const record::Event* general = nullptr;
+  const record::Event* waiting = nullptr;
   std::set<std::string> kinds;
 };
 
-Failures sort_failures(const Run& run) {
+Failures sort_failures(const record::Run& run) {
   std::set<Line> waiting_lines;
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (is_waiting(event.kind)) waiting_lines.insert(line_of(event));
   }
   Failures failures;
-  for (const Event& event : run.events) {
-    if (event.severity != Severity::failed) continue;
+  for (const record::Event& event : run.events) {
+    if (event.severity != core::Severity::failed) continue;
     failures.kinds.insert(event.kind);
     // `RuntimeError: [Rank 0] Watchdog caught ...` is an exception too, but tells of the waiting.
     const bool waits = is_waiting(event.kind) || waiting_lines.contains(line_of(event));
-    const Event*& place = waits                    ? failures.waiting
-                          : is_general(event.kind) ? failures.general
-                                                   : failures.named;
+    const record::Event*& place = waits                    ? failures.waiting
+                                  : is_general(event.kind) ? failures.general
+                                                           : failures.named;
     if (place == nullptr) place = &event;
   }
   return failures;
@@ -59,23 +59,23 @@ Failures sort_failures(const Run& run) {
 
 }  // namespace
 
-void add_incident_root(const Run& run, FactTable& facts) {
+void add_incident_root(const record::Run& run, FactTable& facts) {
   const Failures failures = sort_failures(run);
-  const Event* root = failures.named != nullptr ? failures.named : failures.general;
+  const record::Event* root = failures.named != nullptr ? failures.named : failures.general;
   if (root != nullptr && failures.waiting != nullptr) {
-    const std::string text = shorten(root->text, 160);
+    const std::string text = core::shorten(root->text, 160);
     facts.set({"hang.other_failure", true, text, {root->origin, failures.waiting->origin}});
     if (root->rank >= 0) {
       facts.set({"hang.failed_rank", static_cast<double>(root->rank), text, {root->origin}});
     }
   }
-  const Event* first = root != nullptr ? root : failures.waiting;
+  const record::Event* first = root != nullptr ? root : failures.waiting;
   if (first == nullptr) return;
-  facts.set({"incident.root", first->kind, shorten(first->text, 160), {first->origin}});
+  facts.set({"incident.root", first->kind, core::shorten(first->text, 160), {first->origin}});
   facts.set({"incident.count",
              static_cast<double>(failures.kinds.size()),
              fmt::format("{} kinds of failure", failures.kinds.size()),
              {first->origin}});
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -6,7 +6,7 @@
 #include "diagnosis/memory_savings.h"
 #include "knowledge/document.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 struct Rule {
@@ -17,7 +17,7 @@ struct Rule {
 std::vector<Rule> read_rules() {
   std::vector<Rule> rules;
   for (const knowledge::Node& entry : knowledge::file("incidents.yaml").items()) {
-    Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    core::Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (when) rules.push_back({knowledge::text_of(entry, "fact"), std::move(*when)});
   }
   return rules;
@@ -28,10 +28,10 @@ std::vector<Rule> read_rules() {
 void add_incident_rules(FactTable& facts) {
   static const std::vector<Rule> rules = read_rules();
   for (const Rule& rule : rules) {
-    Fact fact{rule.fact, rule.when.holds(facts) == Truth::yes, {}, {}};
-    for (const Fact* support : rule.when.support(facts)) {
+    record::Fact fact{rule.fact, rule.when.holds(facts) == Truth::yes, {}, {}};
+    for (const record::Fact* support : rule.when.support(facts)) {
       if (fact.because.empty()) fact.because = support->because;
-      for (const Origin& origin : support->evidence) {
+      for (const record::Origin& origin : support->evidence) {
         if (fact.evidence.size() < 4) fact.evidence.push_back(origin);
       }
     }
@@ -39,7 +39,7 @@ void add_incident_rules(FactTable& facts) {
   }
 }
 
-void add_incident_facts(const Run& run, FactTable& facts) {
+void add_incident_facts(const record::Run& run, FactTable& facts) {
   add_memory_facts(run, facts);
   add_saving_facts(facts);
   add_flight_facts(run, facts);
@@ -49,4 +49,4 @@ void add_incident_facts(const Run& run, FactTable& facts) {
   add_incident_rules(facts);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

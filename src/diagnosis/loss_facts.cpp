@@ -4,7 +4,7 @@
 
 #include "diagnosis/fact_deriver.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// A log that begins in the middle of a run and whose loss climbs from its very first sample: what
 /// a resume shows that restored the weights and not what moves them.
@@ -12,13 +12,14 @@ void FactDeriver::climbs_from_start(double drop) {
   constexpr double k_middle = 0.5;  // of the steps that the log reaches
   constexpr double k_first_steps = 1000;
   constexpr double k_noise = 0.02;
-  const Series* loss = run_.primary(Role::loss);
-  if (loss->step_kind != StepKind::explicit_ || loss->empty() || !truth("loss.divergence")) return;
+  const record::Series* loss = run_.primary(record::Role::loss);
+  if (loss->step_kind != record::StepKind::explicit_ || loss->empty() || !truth("loss.divergence"))
+    return;
   const auto first = static_cast<double>(loss->step.front());
   const auto last = static_cast<double>(loss->step.back());
   const bool midway = first > k_first_steps && first > k_middle * last;
   set("resume.climbs_from_start", midway && drop <= k_noise,
-      "the log begins at step " + show_number(first, 8) +
+      "the log begins at step " + core::show_number(first, 8) +
           " and the loss climbs from its first sample",
       {"loss.first", "loss.divergence"});
 }
@@ -28,7 +29,7 @@ void FactDeriver::progress() {
   const auto lowest = number("loss.min");
   if (first && lowest && *first > 0) {
     const double drop = (*first - *lowest) / *first;
-    set("loss.drop_frac", drop, "loss falls by " + show_number(100 * drop, 2) + " %",
+    set("loss.drop_frac", drop, "loss falls by " + core::show_number(100 * drop, 2) + " %",
         {"loss.first", "loss.last"});
     climbs_from_start(drop);
   }
@@ -37,14 +38,16 @@ void FactDeriver::progress() {
   if (const auto now = number("eval_loss.last"); now && best && points && *points >= 4) {
     // 10 % over the best: the corpus' own rule for a held-out loss that has turned.
     set("eval.rises", *now > 1.1 * *best && *best > 0,
-        "held-out loss " + show_number(*best) + " at best, " + show_number(*now) + " at the end",
+        "held-out loss " + core::show_number(*best) + " at best, " + core::show_number(*now) +
+            " at the end",
         {"eval_loss.last"});
   }
   const auto train = number("loss.last");
   const auto held_out = number("eval_loss.last");
   if (train && held_out) {
     set("eval.gap", *held_out - *train,
-        "eval loss " + show_number(*held_out) + " against training loss " + show_number(*train),
+        "eval loss " + core::show_number(*held_out) + " against training loss " +
+            core::show_number(*train),
         {"loss.last", "eval_loss.last"});
   }
   generalisation();
@@ -53,29 +56,30 @@ void FactDeriver::progress() {
 /// How far the scores on held-out data are from those on the training data, over the second half
 /// of the run.
 void FactDeriver::generalisation() {
-  const auto level = [&](Role role) -> std::optional<double> {
-    const Series* series = run_.primary(role);
+  const auto level = [&](record::Role role) -> std::optional<double> {
+    const record::Series* series = run_.primary(role);
     if (series == nullptr || series->size() == 0) return std::nullopt;
     return finite_median(*series, series->size() / 2, series->size());
   };
   const auto share = [](double value) { return value > 1 && value <= 100 ? value / 100 : value; };
-  const auto trained = level(Role::accuracy);
-  const auto held_out = level(Role::eval_accuracy);
+  const auto trained = level(record::Role::accuracy);
+  const auto held_out = level(record::Role::eval_accuracy);
   if (!trained || !held_out) return;
   const double gap = share(*trained) - share(*held_out);
   set("eval.accuracy_gap", gap,
-      "accuracy " + show_number(*trained) + " in training, " + show_number(*held_out) +
+      "accuracy " + core::show_number(*trained) + " in training, " + core::show_number(*held_out) +
           " on held-out data",
       {"accuracy.last", "eval_accuracy.last"});
   // Regularised networks end 3 to 5 points apart (arXiv:1512.03385, figures of ImageNet and CIFAR);
   // three times that is a model that has learnt its samples.
   set("eval.gap_wide", gap >= 0.15,
-      show_number(100 * gap, 3) + " points between training and held-out accuracy",
+      core::show_number(100 * gap, 3) + " points between training and held-out accuracy",
       {"eval.accuracy_gap"});
 }
 
 /// Median of the finite samples of [begin, end); nothing where there is none.
-std::optional<double> finite_median(const Series& series, std::size_t begin, std::size_t end) {
+std::optional<double> finite_median(const record::Series& series, std::size_t begin,
+                                    std::size_t end) {
   std::vector<double> finite;
   for (std::size_t i = begin; i < end; ++i) {
     if (std::isfinite(series.value[i])) finite.push_back(series.value[i]);
@@ -89,14 +93,14 @@ std::optional<double> finite_median(const Series& series, std::size_t begin, std
 /// Three samples and more, too few for the detectors, that all lie at ln(classes): the model
 /// guesses. Numbers of classes that data sets have; 2 is left to longer logs, where a
 /// discriminator's or a preference loss near ln 2 would have moved.
-void FactDeriver::guess_in_a_scrap(const Series& loss) {
+void FactDeriver::guess_in_a_scrap(const record::Series& loss) {
   constexpr std::size_t k_least = 3;
   constexpr std::size_t k_most = 7;      // longer ones have halves to compare
   constexpr double k_near = 0.005;       // of ln(classes): a model that learns has left it
   constexpr std::int64_t k_steps = 100;  // apart
   if (loss.size() < k_least || loss.size() > k_most) return;
-  const bool far_apart =
-      loss.step_kind == StepKind::epoch || loss.step[loss.size() - 1] - loss.step[0] >= k_steps;
+  const bool far_apart = loss.step_kind == record::StepKind::epoch ||
+                         loss.step[loss.size() - 1] - loss.step[0] >= k_steps;
   for (const double classes : {5.0, 10.0, 20.0, 21.0, 100.0, 200.0, 1000.0}) {
     const double guess = std::log(classes);
     const bool all = std::all_of(loss.value.begin(), loss.value.end(), [&](double value) {
@@ -104,7 +108,7 @@ void FactDeriver::guess_in_a_scrap(const Series& loss) {
     });
     if (!all || !far_apart) continue;
     set("loss.chance_level", true,
-        "loss " + show_number(loss.value.back()) + " is ln(" + show_number(classes) +
+        "loss " + core::show_number(loss.value.back()) + " is ln(" + core::show_number(classes) +
             "), that of guessing",
         {"loss.first", "loss.last"});
   }
@@ -116,25 +120,26 @@ void FactDeriver::magnitude() {
   // errors of scaled targets; a run whose loss was always so large is judged by its growth.
   constexpr double k_huge = 1e3;
   constexpr double k_growth = 100;
-  for (const Series& series : run_.series) {
-    if (series.role != Role::loss && series.role != Role::loss_component) continue;
+  for (const record::Series& series : run_.series) {
+    if (series.role != record::Role::loss && series.role != record::Role::loss_component) continue;
     const bool huge =
         series.max > k_huge && (series.count <= 3 || series.max > k_growth * std::fabs(series.min));
     if (!huge || text("run.kind") == "rl") continue;
     const bool first = !series.empty() && series.value.front() > k_huge;
-    set("loss.large", true, series.name + " reaches " + show_number(series.max), {"loss.max"});
-    set("loss.large.first", first, series.name + " starts at " + show_number(series.max));
+    set("loss.large", true, series.name + " reaches " + core::show_number(series.max),
+        {"loss.max"});
+    set("loss.large.first", first, series.name + " starts at " + core::show_number(series.max));
     break;
   }
   if (const auto accumulation = number("batch.accumulation"); accumulation && *accumulation > 1) {
     if (const auto first = number("loss.first")) {
       set("loss.first_per_accumulation", *first / *accumulation,
-          "first loss " + show_number(*first) + " over " + show_number(*accumulation) +
+          "first loss " + core::show_number(*first) + " over " + core::show_number(*accumulation) +
               " accumulation steps",
           {"loss.first", "batch.accumulation"});
     }
   }
-  const Series* loss = run_.primary(Role::loss);
+  const record::Series* loss = run_.primary(record::Role::loss);
   if (loss != nullptr && text("run.kind") != "rl") guess_in_a_scrap(*loss);
   constexpr std::size_t k_halves = 8;  // fewer samples than this have no halves worth comparing
   if (loss == nullptr || loss->size() < k_halves || text("run.kind") == "rl") return;
@@ -145,16 +150,17 @@ void FactDeriver::magnitude() {
   // diverges instead.
   const bool flat = *after > 0.97 * *before && *after < 2 * *before;
   set("loss.flat", flat,
-      "loss " + show_number(*before) + " in the first half, " + show_number(*after) +
+      "loss " + core::show_number(*before) + " in the first half, " + core::show_number(*after) +
           " in the second",
       {"loss.first", "loss.last"});
   double classes = number("data.class_count").value_or(0);
   if (classes < 2 && flat && std::fabs(*after - std::log(2.0)) < 0.005) classes = 2;
   if (flat && classes >= 2 && std::fabs(*after - std::log(classes)) < 0.02 * std::log(classes)) {
     set("loss.chance_level", true,
-        "loss " + show_number(*after) + " is ln(" + show_number(classes) + "), that of guessing",
+        "loss " + core::show_number(*after) + " is ln(" + core::show_number(classes) +
+            "), that of guessing",
         {"loss.last"});
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

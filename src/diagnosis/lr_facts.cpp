@@ -8,7 +8,7 @@
 
 #include "diagnosis/fact_deriver.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// Whether an adapter trains in the place of the weights. A trainer whose option of the method says
 /// `full` may state the rank of the adapter that it does not use.
@@ -52,9 +52,9 @@ std::optional<double> FactDeriver::weights() const {
 /// The learning rate summed over the steps. Adam moves no weight by more than about that
 /// (arXiv:1412.6980, section 2.1), so it says how far training could get at all.
 void FactDeriver::lr_path(double peak) {
-  const Series* lr = run_.primary(Role::lr);
+  const record::Series* lr = run_.primary(record::Role::lr);
   const auto last_step = number("run.last_step");
-  if (lr == nullptr || lr->size() < 3 || lr->step_kind != StepKind::explicit_) {
+  if (lr == nullptr || lr->size() < 3 || lr->step_kind != record::StepKind::explicit_) {
     if (last_step) {
       set("lr.path", peak * *last_step, "peak learning rate times steps", {"optim.lr", "lr.max"});
     }
@@ -66,7 +66,8 @@ void FactDeriver::lr_path(double peak) {
     if (steps > 0 && std::isfinite(lr->value[i])) sum += steps * lr->value[i];
   }
   set("lr.path", sum,
-      "learning rate summed over the steps: " + show_number(sum) + ", Adam moves no weight by more",
+      "learning rate summed over the steps: " + core::show_number(sum) +
+          ", Adam moves no weight by more",
       {"lr.max"});
 }
 
@@ -80,12 +81,12 @@ void FactDeriver::learning_rate() {
     const double ratio = *acting / *asked;
     set("lr.replaced", ratio >= k_far || ratio <= 1 / k_far,
         fmt::format("the schedule's own peak of {} takes the place of the learning rate of {}",
-                    show_number(*acting), show_number(*asked)),
+                    core::show_number(*acting), core::show_number(*asked)),
         {"schedule.acting_lr", "optim.lr"});
   }
   if (acting && !known("lr.max")) peak = acting;
   if (!peak) return;
-  set("lr.peak", *peak, "peak learning rate " + show_number(*peak), {"optim.lr", "lr.max"});
+  set("lr.peak", *peak, "peak learning rate " + core::show_number(*peak), {"optim.lr", "lr.max"});
   lr_path(*peak);
   struct Usual {
     std::string_view method;
@@ -117,19 +118,19 @@ void FactDeriver::learning_rate() {
   if (method == "pretrain" && size && *size > 0 && *size < k_table_weights)
     high *= std::pow(k_table_weights / *size, k_table_exponent);
   set("lr.method", method, "learning rates of kind " + method);
-  set("lr.usual_low", usual->low, "usual from " + show_number(usual->low));
-  set("lr.usual_high", high, "usual up to " + show_number(high, 2));
+  set("lr.usual_low", usual->low, "usual from " + core::show_number(usual->low));
+  set("lr.usual_high", high, "usual up to " + core::show_number(high, 2));
   set("lr.over_usual", *peak / high,
-      "learning rate " + show_number(*peak) + ", usual up to " + show_number(high, 2),
+      "learning rate " + core::show_number(*peak) + ", usual up to " + core::show_number(high, 2),
       {"optim.lr", "lr.max"});
   set("lr.under_usual", *peak > 0 ? usual->low / *peak : 1e9,
-      "learning rate " + show_number(*peak) + ", usual from " + show_number(usual->low),
+      "learning rate " + core::show_number(*peak) + ", usual from " + core::show_number(usual->low),
       {"optim.lr", "lr.max"});
 }
 
 /// The learning rate that was in force at a step.
 std::optional<double> FactDeriver::lr_at(double step) const {
-  const Series* lr = run_.primary(Role::lr);
+  const record::Series* lr = run_.primary(record::Role::lr);
   std::optional<double> found;
   if (lr == nullptr) return found;
   for (std::size_t i = 0; i < lr->size(); ++i) {
@@ -150,7 +151,7 @@ void FactDeriver::onset() {
   if (!step) return;
   if (const auto at_onset = lr_at(*step)) {
     set("lr.at_onset", *at_onset,
-        "learning rate " + show_number(*at_onset) + " at the first non-finite value",
+        "learning rate " + core::show_number(*at_onset) + " at the first non-finite value",
         {"loss.nonfinite", "grad_norm.nonfinite"});
   }
 }
@@ -160,22 +161,24 @@ void FactDeriver::schedule() {
   const auto steps = number("train.max_steps");
   if (warmup && steps && *steps > 0) {
     set("schedule.warmup_covers_run", *warmup >= *steps,
-        "warm-up of " + show_number(*warmup) + " steps in a run of " + show_number(*steps),
+        "warm-up of " + core::show_number(*warmup) + " steps in a run of " +
+            core::show_number(*steps),
         {"schedule.warmup_steps", "train.max_steps"});
   }
   const auto turned = number("loss.divergence.best_step");
   if (truth("loss.divergence") && turned) {
     if (const auto rate = lr_at(*turned + 1)) {
       set("lr.at_divergence", *rate,
-          "learning rate " + show_number(*rate) + " where the loss turned", {"loss.divergence"});
+          "learning rate " + core::show_number(*rate) + " where the loss turned",
+          {"loss.divergence"});
     }
   }
   const auto last_step = number("run.last_step");
   const auto epochs = number("epoch.max");
   if (last_step && epochs && *epochs > 0.01) {
     set("run.steps_per_epoch", *last_step / *epochs,
-        show_number(*last_step / *epochs, 3) + " steps a pass over the data", {"epoch.max"});
+        core::show_number(*last_step / *epochs, 3) + " steps a pass over the data", {"epoch.max"});
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "diagnosis/incident_facts.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 /// From here on one tensor is a large part of the card: in public reports where a single tensor was
@@ -25,17 +25,17 @@ constexpr double k_full = 0.10;  ///< free share below which the card counts as 
 constexpr double k_notable_slack = 0.10;  ///< of the card, reserved but not allocated
 constexpr double k_foreign = 0.15;        ///< of the card, held by other processes
 
-std::optional<double> caught(const Event& event, const char* name) {
+std::optional<double> caught(const record::Event& event, const char* name) {
   const auto found = event.caught.find(name);
   if (found == event.caught.end()) return std::nullopt;
-  const double* value = as_number(found->second);
+  const double* value = core::as_number(found->second);
   return value == nullptr ? std::nullopt : std::optional<double>(*value);
 }
 
 /// The event with the most numbers; the first of equals.
-const Event* fullest(const Run& run, std::string_view kind) {
-  const Event* best = nullptr;
-  for (const Event& event : run.events) {
+const record::Event* fullest(const record::Run& run, std::string_view kind) {
+  const record::Event* best = nullptr;
+  for (const record::Event& event : run.events) {
     if (event.kind != kind) continue;
     if (best == nullptr || event.caught.size() > best->caught.size()) best = &event;
   }
@@ -44,7 +44,7 @@ const Event* fullest(const Run& run, std::string_view kind) {
 
 class MemoryMessage {
  public:
-  MemoryMessage(const Event& event, FactTable& facts) : event_(event), facts_(facts) {
+  MemoryMessage(const record::Event& event, FactTable& facts) : event_(event), facts_(facts) {
     requested_ = caught(event, "requested");
     total_ = caught(event, "total");
     free_ = caught(event, "free");
@@ -70,24 +70,24 @@ class MemoryMessage {
   }
 
  private:
-  void set(const char* name, Value value, std::string because) {
+  void set(const char* name, core::Value value, std::string because) {
     facts_.set({name, std::move(value), std::move(because), {event_.origin}});
   }
   void bytes(const char* name, std::optional<double> value) {
-    if (value) set(name, *value, std::string(name + 4) + " " + show_bytes(*value));
+    if (value) set(name, *value, std::string(name + 4) + " " + core::show_bytes(*value));
   }
 
   void say_request() {
     if (!requested_) return;
     const double share = *requested_ / *total_;
     const std::string asked =
-        fmt::format("{} asked for, {:.1f} % of the card's {}", show_bytes(*requested_), 100 * share,
-                    show_bytes(*total_));
+        fmt::format("{} asked for, {:.1f} % of the card's {}", core::show_bytes(*requested_),
+                    100 * share, core::show_bytes(*total_));
     set("oom.request_share", share, asked);
     set("oom.impossible_request", share > 1, asked);
     if (!free_) return;
     const double free_share = *free_ / *total_;
-    const std::string left = fmt::format("{}, {} free", asked, show_bytes(*free_));
+    const std::string left = fmt::format("{}, {} free", asked, core::show_bytes(*free_));
     set("oom.free_share", free_share, left);
     const bool giant =
         share >= k_giant_share || (free_share >= k_half_empty && *requested_ > *free_);
@@ -101,8 +101,9 @@ class MemoryMessage {
   void say_slack() {
     if (!allocated_ || !reserved_) return;
     const double slack = std::max(0.0, *reserved_ - *allocated_);
-    const std::string text = fmt::format("{} reserved by PyTorch, {} of it allocated",
-                                         show_bytes(*reserved_), show_bytes(*allocated_));
+    const std::string text =
+        fmt::format("{} reserved by PyTorch, {} of it allocated", core::show_bytes(*reserved_),
+                    core::show_bytes(*allocated_));
     set("oom.fragmentation", slack / *total_, text);
     set("oom.fragmented", requested_ && slack > *requested_ && slack / *total_ > k_notable_slack,
         text);
@@ -118,16 +119,16 @@ class MemoryMessage {
         fmt::format("{:.0f} % of the card is held by others", 100 * foreign));
   }
 
-  const Event& event_;
+  const record::Event& event_;
   FactTable& facts_;
   std::optional<double> requested_, total_, free_, allocated_, reserved_, in_use_;
 };
 
-void say_places(const Run& run, std::string_view kind, FactTable& facts) {
+void say_places(const record::Run& run, std::string_view kind, FactTable& facts) {
   constexpr std::array<std::string_view, 9> k_places = {
       "in_backward", "in_optimizer_step", "in_eval",      "at_save", "in_load",
       "in_generate", "in_logits",         "in_attention", "in_init"};
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (event.kind != kind) continue;
     for (const std::string_view place : k_places) {
       if (event.caught.count(std::string(place)) == 0) continue;
@@ -140,16 +141,18 @@ void say_places(const Run& run, std::string_view kind, FactTable& facts) {
 }
 
 /// Where training had ended when the error came: a closing line of the trainer stands before it.
-void say_time(const Run& run, const Event& event, FactTable& facts) {
-  const bool ended = std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
-    return other.kind == "training-ended" && other.origin.source == event.origin.source &&
-           other.origin.offset <= event.origin.offset;
-  });
-  const bool closed = std::any_of(run.series.begin(), run.series.end(), [&](const Series& series) {
-    return series.raw_name.find("train_runtime") != std::string::npos &&
-           series.source == event.origin.source && !series.empty() &&
-           series.offset.front() <= event.origin.offset;
-  });
+void say_time(const record::Run& run, const record::Event& event, FactTable& facts) {
+  const bool ended =
+      std::any_of(run.events.begin(), run.events.end(), [&](const record::Event& other) {
+        return other.kind == "training-ended" && other.origin.source == event.origin.source &&
+               other.origin.offset <= event.origin.offset;
+      });
+  const bool closed =
+      std::any_of(run.series.begin(), run.series.end(), [&](const record::Series& series) {
+        return series.raw_name.find("train_runtime") != std::string::npos &&
+               series.source == event.origin.source && !series.empty() &&
+               series.offset.front() <= event.origin.offset;
+      });
   if (ended || closed)
     facts.set({"oom.after_training_end",
                true,
@@ -161,7 +164,7 @@ void say_time(const Run& run, const Event& event, FactTable& facts) {
                fmt::format("after step {}", *event.step),
                {event.origin}});
   }
-  const Series* loss = run.primary(Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   const bool logged = loss != nullptr && loss->source == event.origin.source &&
                       loss->offset.front() < event.origin.offset;
   if (event.step || logged)
@@ -185,7 +188,7 @@ bool is_near(double value, double product) {
 /// from a shape that the message or a person gives.
 class RequestedTensor {
  public:
-  RequestedTensor(const Run& run, FactTable& facts) : run_(run), facts_(facts) {}
+  RequestedTensor(const record::Run& run, FactTable& facts) : run_(run), facts_(facts) {}
 
   void say() {
     const auto asked = held("oom.requested_bytes");
@@ -197,7 +200,7 @@ class RequestedTensor {
       if (const auto heads = held("model.heads"))
         compare("oom.request_is_scores", *asked, micro * *heads * *length * *length);
     }
-    for (const Event& event : run_.events) {
+    for (const record::Event& event : run_.events) {
       const auto b = caught(event, "b");
       const auto c = caught(event, "c");
       if (event.kind != "tensor-product" || !b || !c) continue;
@@ -209,31 +212,31 @@ class RequestedTensor {
 
  private:
   std::optional<double> held(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    const double* value = fact == nullptr ? nullptr : as_number(fact->value);
+    const record::Fact* fact = facts_.find(name);
+    const double* value = fact == nullptr ? nullptr : core::as_number(fact->value);
     return value == nullptr ? std::nullopt : std::optional<double>(*value);
   }
   void compare(const char* name, double asked, double numbers) {
     for (const double bytes : {2.0, 4.0}) {
       if (!is_near(asked, numbers * bytes)) continue;
-      const Fact* request = facts_.find("oom.requested_bytes");
+      const record::Fact* request = facts_.find("oom.requested_bytes");
       set(name,
-          fmt::format("{} asked for: {:.0f} numbers of {:.0f} bytes", show_bytes(asked), numbers,
-                      bytes),
-          request->evidence.empty() ? Origin{} : request->evidence.front());
+          fmt::format("{} asked for: {:.0f} numbers of {:.0f} bytes", core::show_bytes(asked),
+                      numbers, bytes),
+          request->evidence.empty() ? record::Origin{} : request->evidence.front());
     }
   }
-  void set(const char* name, std::string because, const Origin& origin) {
+  void set(const char* name, std::string because, const record::Origin& origin) {
     facts_.set({name, true, std::move(because), {origin}});
   }
 
-  const Run& run_;
+  const record::Run& run_;
   FactTable& facts_;
 };
 
 /// (reserved - allocated) / reserved, from the message or from what a person or a summary says.
-void say_slack_share(const Run& run, FactTable& facts) {
-  for (const Event& event : run.events) {
+void say_slack_share(const record::Run& run, FactTable& facts) {
+  for (const record::Event& event : run.events) {
     if (event.kind != "cuda-oom" && event.kind != "memory-pools") continue;
     auto reserved = caught(event, "reserved");
     auto allocated = caught(event, "allocated");
@@ -244,33 +247,33 @@ void say_slack_share(const Run& run, FactTable& facts) {
     if (!reserved || !allocated || !(*reserved > *allocated)) continue;
     facts.set({"oom.slack_share",
                (*reserved - *allocated) / *reserved,
-               fmt::format("{} held by PyTorch, {} of it in use", show_bytes(*reserved),
-                           show_bytes(*allocated)),
+               fmt::format("{} held by PyTorch, {} of it in use", core::show_bytes(*reserved),
+                           core::show_bytes(*allocated)),
                {event.origin}});
   }
 }
 
 }  // namespace
 
-void add_memory_facts(const Run& run, FactTable& facts) {
+void add_memory_facts(const record::Run& run, FactTable& facts) {
   say_slack_share(run, facts);
-  const Event* device = fullest(run, "cuda-oom");
+  const record::Event* device = fullest(run, "cuda-oom");
   if (device != nullptr) {
     MemoryMessage(*device, facts).say();
     say_places(run, "cuda-oom", facts);
     say_time(run, *device, facts);
-    facts.set({"oom.device", true, shorten(device->text, 160), {device->origin}});
+    facts.set({"oom.device", true, core::shorten(device->text, 160), {device->origin}});
   }
   RequestedTensor(run, facts).say();
   for (const std::string_view kind : {"host-oom", "process-killed", "loader-worker-killed"}) {
-    const Event* host = fullest(run, kind);
+    const record::Event* host = fullest(run, kind);
     if (host == nullptr) continue;
     if (device == nullptr) {
       say_places(run, kind, facts);
       say_time(run, *host, facts);
     }
-    facts.set({"oom.host", true, shorten(host->text, 160), {host->origin}});
+    facts.set({"oom.host", true, core::shorten(host->text, 160), {host->origin}});
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

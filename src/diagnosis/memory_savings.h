@@ -7,8 +7,8 @@
 
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 void add_saving_facts(FactTable& facts);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

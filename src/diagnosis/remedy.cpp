@@ -5,7 +5,7 @@
 #include "core/text.h"
 #include "diagnosis/weigh.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 struct Formula {
@@ -14,39 +14,39 @@ struct Formula {
 };
 
 /// `= NAME [* NUMBER | / NUMBER]`
-std::optional<Formula> formula_of(const Value& written) {
-  const std::string* text = as_text(written);
+std::optional<Formula> formula_of(const core::Value& written) {
+  const std::string* text = core::as_text(written);
   if (text == nullptr || text->empty() || text->front() != '=') return std::nullopt;
-  const std::string_view body = trim(std::string_view(*text).substr(1));
+  const std::string_view body = core::trim(std::string_view(*text).substr(1));
   const std::size_t at = body.find_first_of("*/");
   // Names hold `/` only inside (`loss/cls`), never with a blank before it.
   if (at == std::string_view::npos || at == 0 || body[at - 1] != ' ') return Formula{body, 1};
-  const std::optional<double> number = parse_number(trim(body.substr(at + 1)));
+  const std::optional<double> number = core::parse_number(core::trim(body.substr(at + 1)));
   if (!number || *number == 0) return std::nullopt;
-  return Formula{trim(body.substr(0, at)), body[at] == '/' ? 1 / *number : *number};
+  return Formula{core::trim(body.substr(0, at)), body[at] == '/' ? 1 / *number : *number};
 }
 
 double readable(double value) {
   if (value >= 1) return std::floor(value + 1e-9);
-  return *parse_number(show_number(value, 2));
+  return *core::parse_number(core::show_number(value, 2));
 }
 
 }  // namespace
 
-std::string_view fact_of_formula(const Value& written) {
+std::string_view fact_of_formula(const core::Value& written) {
   const std::optional<Formula> formula = formula_of(written);
   return formula ? formula->name : std::string_view();
 }
 
-std::optional<Value> value_for(const Value& written, const FactTable& facts) {
+std::optional<core::Value> value_for(const core::Value& written, const FactTable& facts) {
   const std::optional<Formula> formula = formula_of(written);
   if (!formula) return written;
-  const Fact* fact = facts.find(formula->name);
-  const double* number = fact == nullptr ? nullptr : as_number(fact->value);
+  const record::Fact* fact = facts.find(formula->name);
+  const double* number = fact == nullptr ? nullptr : core::as_number(fact->value);
   if (number == nullptr || !std::isfinite(*number) || *number <= 0) return std::nullopt;
   const double value = *number * formula->factor;
   // Half of one sample is one sample.
-  return Value(*number >= 1 && value < 1 ? 1.0 : readable(value));
+  return core::Value(*number >= 1 && value < 1 ? 1.0 : readable(value));
 }
 
 std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTable& facts) {
@@ -63,4 +63,4 @@ std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTab
   return remedies;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -16,7 +16,7 @@
 #include "diagnosis/condition.h"
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 struct RemedyRule {
   std::vector<Condition> when;  ///< at most one; without it the rule always applies
@@ -27,9 +27,9 @@ struct RemedyRule {
 std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTable& facts);
 
 /// What a value as written comes to; nothing where it asks for an unknown fact or is no formula.
-std::optional<Value> value_for(const Value& written, const FactTable& facts);
+std::optional<core::Value> value_for(const core::Value& written, const FactTable& facts);
 
 /// The fact that a formula asks for; empty for a plain value (the test of the knowledge asks).
-std::string_view fact_of_formula(const Value& written);
+std::string_view fact_of_formula(const core::Value& written);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -7,24 +7,25 @@
 #include "diagnosis/condition.h"
 #include "knowledge/document.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 struct SaidRule {
   std::string fact;
   Condition when;
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
 };
 
 std::vector<SaidRule> read_rules() {
   std::vector<SaidRule> rules;
   for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
-    Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    core::Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (!when) continue;  // the tests of the knowledge hold this empty
-    SaidRule rule{knowledge::text_of(entry, "fact"), std::move(*when), Severity::note};
+    SaidRule rule{knowledge::text_of(entry, "fact"), std::move(*when), core::Severity::note};
     const std::string severity = knowledge::text_of(entry, "severity");
-    for (const Severity each : {Severity::warning, Severity::unstable, Severity::failed}) {
+    for (const core::Severity each :
+         {core::Severity::warning, core::Severity::unstable, core::Severity::failed}) {
       if (severity == name(each)) rule.severity = each;
     }
     rules.push_back(std::move(rule));
@@ -50,7 +51,7 @@ std::vector<NormalRule> read_normal_rules() {
   std::vector<NormalRule> rules;
   for (const knowledge::Node& entry :
        knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
-    Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    core::Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (when)
       rules.push_back({std::move(*when), knowledge::truth_of(entry, "strong"),
                        knowledge::text_of(entry, "because")});
@@ -76,8 +77,8 @@ bool says_something(const FactTable& facts) {
   constexpr std::string_view k_head = "said.";
   constexpr std::string_view k_topic = "said.about.";
   constexpr std::string_view k_question = "said.asks";
-  const std::vector<Fact>& all = facts.all();
-  return std::any_of(all.begin(), all.end(), [&](const Fact& fact) {
+  const std::vector<record::Fact>& all = facts.all();
+  return std::any_of(all.begin(), all.end(), [&](const record::Fact& fact) {
     return fact.name.starts_with(k_head) && !fact.name.starts_with(k_topic) &&
            !fact.name.starts_with(k_question);
   });
@@ -90,17 +91,17 @@ void add_said_facts(FactTable& facts) {
     facts.set({"said.something", true, "a sentence says how something is", {}});
   for (const SaidRule& rule : rules()) {
     const bool holds = rule.when.holds(facts) == Truth::yes;
-    const Fact* known = facts.find(rule.fact);
+    const record::Fact* known = facts.find(rule.fact);
     const bool is_known = known != nullptr;
-    const bool there = holds || (is_known && is_true(known->value));
+    const bool there = holds || (is_known && core::is_true(known->value));
     // The rules that ask for it stand behind all others.
-    if (there && rule.severity >= Severity::warning)
+    if (there && rule.severity >= core::Severity::warning)
       facts.set({"said.trouble", true, "something is told that is out of order", {}});
     if (is_known || !holds) continue;
-    Fact fact{rule.fact, true, {}, {}};
-    for (const Fact* support : rule.when.support(facts)) {
+    record::Fact fact{rule.fact, true, {}, {}};
+    for (const record::Fact* support : rule.when.support(facts)) {
       if (fact.because.empty()) fact.because = support->because;
-      for (const Origin& origin : support->evidence) {
+      for (const record::Origin& origin : support->evidence) {
         if (fact.evidence.size() < 4) fact.evidence.push_back(origin);
       }
     }
@@ -110,11 +111,11 @@ void add_said_facts(FactTable& facts) {
 
 void add_said_severities(const FactTable& facts, SeverityOf& severities) {
   for (const SaidRule& rule : rules()) {
-    const Fact* fact = facts.find(rule.fact);
+    const record::Fact* fact = facts.find(rule.fact);
     if (fact == nullptr || !fact->because.starts_with(k_said)) continue;
-    Severity& held = severities.try_emplace(rule.fact, rule.severity).first->second;
+    core::Severity& held = severities.try_emplace(rule.fact, rule.severity).first->second;
     held = std::max(held, rule.severity);
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -9,7 +9,7 @@
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/weigh.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// Adds the facts whose rule holds, and `said.trouble` where one of them is more than a note.
 void add_said_facts(FactTable& facts);
@@ -22,4 +22,4 @@ void add_said_severities(const FactTable& facts, SeverityOf& severities);
 /// suspicious thing itself to be in order.
 std::optional<std::string> why_normal(const FactTable& facts, bool suspected = false);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

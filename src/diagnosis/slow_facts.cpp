@@ -9,31 +9,31 @@
 #include "core/text.h"
 #include "diagnosis/incident_facts.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 /// Below this a card waits for something: users of starved runs report 0 to 46 %.
 constexpr double k_idle_percent = 60;
 constexpr double k_busy_percent = 90;
 
-std::optional<double> caught(const Event& event, const char* name) {
+std::optional<double> caught(const record::Event& event, const char* name) {
   const auto found = event.caught.find(name);
   if (found == event.caught.end()) return std::nullopt;
-  const double* value = as_number(found->second);
+  const double* value = core::as_number(found->second);
   return value == nullptr ? std::nullopt : std::optional<double>(*value);
 }
 
 /// DeepSpeed's and Megatron's breakdowns: the shares of forward, backward, optimizer step and
 /// all-reduce.
-void add_breakdown(const Run& run, FactTable& facts) {
+void add_breakdown(const record::Run& run, FactTable& facts) {
   double forward = 0;
   double backward = 0;
   double step = 0;
   double allreduce = 0;
   double data = 0;
-  Origin origin;
+  record::Origin origin;
   bool seen = false;
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (event.kind != "wall-clock") continue;
     if (!seen) origin = event.origin;
     seen = true;
@@ -58,11 +58,11 @@ void add_breakdown(const Run& run, FactTable& facts) {
 
 /// `Time 3.06 (10.06)  Data 2.99 (9.80)`: the mean of both where it is printed, else the mean of
 /// what was caught.
-void add_waits(const Run& run, FactTable& facts) {
+void add_waits(const record::Run& run, FactTable& facts) {
   double time = 0;
   double data = 0;
-  Origin origin;
-  for (const Event& event : run.events) {
+  record::Origin origin;
+  for (const record::Event& event : run.events) {
     if (event.kind != "time-and-data") continue;
     const auto mean = caught(event, "mean");
     const auto data_mean = caught(event, "data_mean");
@@ -78,9 +78,9 @@ void add_waits(const Run& run, FactTable& facts) {
              {origin}});
 }
 
-void add_series_waits(const Run& run, FactTable& facts) {
-  const Series* data = run.primary(Role::data_time_s);
-  const Series* step = run.primary(Role::step_time_s);
+void add_series_waits(const record::Run& run, FactTable& facts) {
+  const record::Series* data = run.primary(record::Role::data_time_s);
+  const record::Series* step = run.primary(record::Role::step_time_s);
   if (data == nullptr || step == nullptr) return;
   double waited = 0;
   double all = 0;
@@ -96,12 +96,12 @@ void add_series_waits(const Run& run, FactTable& facts) {
 
 /// nvidia-smi's own numbers first, then what a sentence says of the card, then any percentage that
 /// stands near it.
-void add_utilisation(const Run& run, FactTable& facts) {
+void add_utilisation(const record::Run& run, FactTable& facts) {
   std::vector<double> percents;
-  Origin origin;
+  record::Origin origin;
   const auto take = [&](const char* name, double scale) {
-    const Fact* fact = facts.find(name);
-    const double* value = fact == nullptr ? nullptr : as_number(fact->value);
+    const record::Fact* fact = facts.find(name);
+    const double* value = fact == nullptr ? nullptr : core::as_number(fact->value);
     if (!percents.empty() || value == nullptr || scale * *value > 100) return;
     percents.push_back(scale * *value);
     if (!fact->evidence.empty()) origin = fact->evidence.front();
@@ -109,7 +109,7 @@ void add_utilisation(const Run& run, FactTable& facts) {
   take("monitor.gpu_percent", 1);
   take("said.gpu_util.value", 100);
   const bool told = !percents.empty();
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (told || event.kind != "gpu-utilisation") continue;
     for (const char* name : {"percent", "percent_b", "percent_c"}) {
       const auto percent = caught(event, name);
@@ -132,24 +132,24 @@ void add_said_idleness(FactTable& facts) {
   for (const char* name : {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle",
                            "said.gpu_util.falls", "said.gpu_util.jumps", "said.gpu_util.oscillates",
                            "said.gpu.idle", "said.about.gpu_waits"}) {
-    const Fact* fact = facts.find(name);
-    if (fact != nullptr && is_true(fact->value))
+    const record::Fact* fact = facts.find(name);
+    if (fact != nullptr && core::is_true(fact->value))
       facts.set({"slow.gpu_idle", true, fact->because, fact->evidence});
   }
 }
 
 }  // namespace
 
-void add_slow_facts(const Run& run, FactTable& facts) {
+void add_slow_facts(const record::Run& run, FactTable& facts) {
   add_breakdown(run, facts);
   add_series_waits(run, facts);
   add_waits(run, facts);
   add_said_idleness(facts);
   add_utilisation(run, facts);
-  for (const Event& event : run.events) {
+  for (const record::Event& event : run.events) {
     if (event.kind == "gpu-idle")
-      facts.set({"slow.gpu_idle", true, shorten(event.text, 160), {event.origin}});
+      facts.set({"slow.gpu_idle", true, core::shorten(event.text, 160), {event.origin}});
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 /// Below this the first cause is a guess among several.
@@ -33,26 +33,26 @@ constexpr std::ptrdiff_t k_survived_samples = 10;
 
 /// Metrics that say how training goes. Times, memory and learning rates alone do not make a run
 /// healthy.
-bool says_how_it_goes(Role role) {
+bool says_how_it_goes(record::Role role) {
   switch (role) {
-    case Role::loss:
-    case Role::loss_component:
-    case Role::eval_loss:
-    case Role::reward:
-    case Role::reward_component:
-    case Role::perplexity:
-    case Role::accuracy:
-    case Role::eval_accuracy:
-    case Role::eval_metric:
+    case record::Role::loss:
+    case record::Role::loss_component:
+    case record::Role::eval_loss:
+    case record::Role::reward:
+    case record::Role::reward_component:
+    case record::Role::perplexity:
+    case record::Role::accuracy:
+    case record::Role::eval_accuracy:
+    case record::Role::eval_metric:
       return true;
     default:
       return false;
   }
 }
 
-std::uint64_t telling_samples(const Run& run) {
+std::uint64_t telling_samples(const record::Run& run) {
   std::uint64_t most = 0;
-  for (const Series& series : run.series) {
+  for (const record::Series& series : run.series) {
     const bool always_zero =
         series.min == 0 && series.max == 0;  // says nothing good of an accuracy or a reward
     if (says_how_it_goes(series.role) && !always_zero) most = std::max(most, series.count);
@@ -60,14 +60,14 @@ std::uint64_t telling_samples(const Run& run) {
   return most;
 }
 
-bool has_trace(const Run& run) {
+bool has_trace(const record::Run& run) {
   return std::any_of(run.facts.begin(), run.facts.end(),
-                     [](const Fact& fact) { return fact.name == "trace.steps"; });
+                     [](const record::Fact& fact) { return fact.name == "trace.steps"; });
 }
 
 /// Training went on after the event: it did not end the run (it was killed and resumed, say).
-bool was_survived(const Run& run, const Event& event) {
-  for (const Series& series : run.series) {
+bool was_survived(const record::Run& run, const record::Event& event) {
+  for (const record::Series& series : run.series) {
     if (!says_how_it_goes(series.role) || series.source != event.origin.source) continue;
     const auto after =
         std::upper_bound(series.offset.begin(), series.offset.end(), event.origin.offset);
@@ -76,8 +76,8 @@ bool was_survived(const Run& run, const Event& event) {
   return false;
 }
 
-bool was_resumed_after(const Run& run, const Event& event) {
-  return std::any_of(run.events.begin(), run.events.end(), [&](const Event& other) {
+bool was_resumed_after(const record::Run& run, const record::Event& event) {
+  return std::any_of(run.events.begin(), run.events.end(), [&](const record::Event& other) {
     return other.kind == "resuming" && other.origin.source == event.origin.source &&
            other.origin.offset > event.origin.offset;
   });
@@ -85,17 +85,17 @@ bool was_resumed_after(const Run& run, const Event& event) {
 
 }  // namespace
 
-Severity severity_of(const Run& run, const Event& event) {
-  if (event.severity <= Severity::note || !was_survived(run, event)) return event.severity;
+core::Severity severity_of(const record::Run& run, const record::Event& event) {
+  if (event.severity <= core::Severity::note || !was_survived(run, event)) return event.severity;
   // Whoever resumed the run knows that it was stopped.
-  return was_resumed_after(run, event) ? Severity::note
-                                       : std::min(event.severity, Severity::warning);
+  return was_resumed_after(run, event) ? core::Severity::note
+                                       : std::min(event.severity, core::Severity::warning);
 }
 
-Severity worst_of(const Run& run, const std::vector<Symptom>& symptoms) {
-  Severity worst = Severity::note;
-  for (const Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
-  for (const Event& event : run.events) {
+core::Severity worst_of(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
+  core::Severity worst = core::Severity::note;
+  for (const detectors::Symptom& symptom : symptoms) worst = std::max(worst, symptom.severity);
+  for (const record::Event& event : run.events) {
     if (event.severity <= worst) continue;
     worst = std::max(worst, severity_of(run, event));
   }
@@ -145,11 +145,11 @@ double share_of_first_family(const Ranking& ranking) {
 
 }  // namespace
 
-Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
+Standing judge_standing(const record::Run& run, const std::vector<detectors::Symptom>& symptoms,
                         const Ranking& ranking) {
-  const Severity worst = worst_of(run, symptoms);
+  const core::Severity worst = worst_of(run, symptoms);
   const std::uint64_t samples = telling_samples(run);
-  if (ranking.healthy_probability >= (worst == Severity::note ? k_calm : k_surely_calm))
+  if (ranking.healthy_probability >= (worst == core::Severity::note ? k_calm : k_surely_calm))
     return Standing::healthy;
   // Metrics that show what is wrong are not in order because two causes of it are as likely.
   const bool one_of_a_family = samples > 0 && !ranking.causes.empty() &&
@@ -158,35 +158,36 @@ Standing judge_standing(const Run& run, const std::vector<Symptom>& symptoms,
   const double enough = ranking.heard ? k_likely_by_words : k_likely;
   const bool likely =
       one_of_a_family || (!ranking.causes.empty() && ranking.causes.front().probability >= enough);
-  if (worst == Severity::note && likely) {
+  if (worst == core::Severity::note && likely) {
     const RankedCause& first = ranking.causes.front();
     const bool doubtful = stands_on_words_alone(first) ||
                           (samples >= k_plenty_samples && !explains_what_matters(first));
     if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
   // A profiler's trace shows the whole of a step: no cause in it means that none was found.
-  if (worst == Severity::note) {
+  if (worst == core::Severity::note) {
     return samples > 0 || has_trace(run) ? Standing::healthy : Standing::insufficient;
   }
   // The standing says how the run is, not how sure the cause is: a NaN is a failure even where
   // nobody can say why. Only a mere warning in a scrap of a log says too little of either.
-  if (worst == Severity::failed) return Standing::failed;
-  if (worst == Severity::unstable) return Standing::unstable;
+  if (worst == core::Severity::failed) return Standing::failed;
+  if (worst == core::Severity::unstable) return Standing::unstable;
   return !likely && samples < k_scrap_samples ? Standing::insufficient : Standing::warning;
 }
 
 namespace {
 
 /// What a memory snapshot shows, where it is all that there is.
-const Event* snapshot_of(const Run& run) {
-  const auto found = std::find_if(run.events.begin(), run.events.end(), [](const Event& event) {
-    return event.kind == "memory-snapshot";
-  });
+const record::Event* snapshot_of(const record::Run& run) {
+  const auto found =
+      std::find_if(run.events.begin(), run.events.end(),
+                   [](const record::Event& event) { return event.kind == "memory-snapshot"; });
   return found == run.events.end() ? nullptr : &*found;
 }
 
-std::string undecided_headline(const Run& run, const Ranking& ranking, const std::string& seen) {
-  if (const Event* snapshot = snapshot_of(run)) return snapshot->text + ".";
+std::string undecided_headline(const record::Run& run, const Ranking& ranking,
+                               const std::string& seen) {
+  if (const record::Event* snapshot = snapshot_of(run)) return snapshot->text + ".";
   if (!seen.empty()) return fmt::format("{}; the cause cannot be told from this alone.", seen);
   if (ranking.heard && !ranking.causes.empty())
     return fmt::format("What is told does not decide. Perhaps: {}.", ranking.causes.front().title);
@@ -195,22 +196,22 @@ std::string undecided_headline(const Run& run, const Ranking& ranking, const std
 
 }  // namespace
 
-std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
+std::string write_headline(const record::Run& run, const std::vector<detectors::Symptom>& symptoms,
                            const Ranking& ranking, Standing standing) {
-  const Symptom* worst = nullptr;
-  for (const Symptom& symptom : symptoms) {
+  const detectors::Symptom* worst = nullptr;
+  for (const detectors::Symptom& symptom : symptoms) {
     if (worst == nullptr || symptom.severity > worst->severity) worst = &symptom;
   }
-  const Event* event = nullptr;
-  for (const Event& other : run.events) {
+  const record::Event* event = nullptr;
+  for (const record::Event& other : run.events) {
     if (event == nullptr || other.severity > event->severity) event = &other;
   }
   std::string seen;
-  const bool by_event = event != nullptr && event->severity > Severity::note &&
+  const bool by_event = event != nullptr && event->severity > core::Severity::note &&
                         (worst == nullptr || event->severity > worst->severity);
   if (by_event) {
-    seen = shorten(trim(event->text), 100);
-  } else if (worst != nullptr && worst->severity > Severity::note) {
+    seen = core::shorten(core::trim(event->text), 100);
+  } else if (worst != nullptr && worst->severity > core::Severity::note) {
     seen = worst->summary;
   }
   switch (standing) {
@@ -232,4 +233,4 @@ std::string write_headline(const Run& run, const std::vector<Symptom>& symptoms,
   return fmt::format("{}. {}: {}.", seen, sure, first.title);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 constexpr double k_half = 0.5;
@@ -55,4 +55,4 @@ void temper(Ranking& ranking, const Calibration& calibration) {
   ranking.unknown_probability *= left;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

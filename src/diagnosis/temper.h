@@ -15,10 +15,10 @@
 
 #include "diagnosis/weigh.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// Changes the first cause's probability; the others yield where it grows, and none is told with
 /// more than the first. The order stays.
 void temper(Ranking& ranking, const Calibration& calibration);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -11,7 +11,7 @@
 #include "core/text.h"
 #include "knowledge/word_book.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 using knowledge::WordBook;
@@ -21,21 +21,21 @@ struct Candidate {
   std::vector<std::string> explained;  ///< what it explains and what is there
 };
 
-double gain(const Calibration& calibration, Severity severity) {
+double gain(const Calibration& calibration, core::Severity severity) {
   switch (severity) {
-    case Severity::failed:
+    case core::Severity::failed:
       return calibration.explains_failed;
-    case Severity::unstable:
+    case core::Severity::unstable:
       return calibration.explains_unstable;
-    case Severity::warning:
+    case core::Severity::warning:
       return calibration.explains_warning;
-    case Severity::note:
+    case core::Severity::note:
       return calibration.explains_note;
   }
   return 0;
 }
 
-bool is_yes(const Fact* fact) { return fact != nullptr && is_true(fact->value); }
+bool is_yes(const record::Fact* fact) { return fact != nullptr && core::is_true(fact->value); }
 
 std::string_view slug_of(std::string_view id) { return id.substr(id.find('.') + 1); }
 
@@ -43,14 +43,15 @@ std::string_view slug_of(std::string_view id) { return id.substr(id.find('.') + 
 /// (diagnosis/word_facts.h). What is learnt from reports leads where there is nothing else.
 enum class Artifacts : std::uint8_t { metrics, few_words, words };
 
-double nats_of(const Fact* fact) {
-  const double* nats = fact == nullptr ? nullptr : as_number(fact->value);
+double nats_of(const record::Fact* fact) {
+  const double* nats = fact == nullptr ? nullptr : core::as_number(fact->value);
   return nats == nullptr ? 0 : *nats;
 }
 
 /// What the words of the texts say of a cause. Beside metrics they never outweigh what was
 /// measured.
-double weight_of_words(const Fact* fact, const Calibration& calibration, Artifacts artifacts) {
+double weight_of_words(const record::Fact* fact, const Calibration& calibration,
+                       Artifacts artifacts) {
   if (artifacts == Artifacts::words) return calibration.heard_words * nats_of(fact);
   return std::clamp(calibration.words * nats_of(fact), calibration.words_least,
                     calibration.words_most);
@@ -64,19 +65,19 @@ constexpr double k_words_name = 1.1;
 /// The strongest thing that the cause explains, as a reason; or that all of it is absent.
 void weigh_explained(const Cause& cause, const Calibration& calibration, const FactTable& facts,
                      const SeverityOf& severities, double words, Candidate& candidate) {
-  const Fact* strongest = nullptr;
+  const record::Fact* strongest = nullptr;
   double most = 0;
   // Only symptoms can be absent: that a message was not found says little about a log that was cut.
   // What could not be looked for (no such series) does not count.
   std::size_t absent = 0;
   for (const std::string& name : cause.explains) {
-    const Fact* fact = facts.find(name);
+    const record::Fact* fact = facts.find(name);
     if (fact != nullptr && !is_yes(fact)) ++absent;
     if (!is_yes(fact)) continue;
     candidate.explained.push_back(name);
     const auto severity = severities.find(name);
     const double weight =
-        gain(calibration, severity == severities.end() ? Severity::note : severity->second);
+        gain(calibration, severity == severities.end() ? core::Severity::note : severity->second);
     if (strongest == nullptr || weight > most) {
       strongest = fact;
       most = weight;
@@ -99,11 +100,11 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
 WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
   WeighedReason reason{rule.when.text(), rule.weight, {}, rule.because};
   std::string words;
-  for (const Fact* fact : rule.when.support(facts)) {
+  for (const record::Fact* fact : rule.when.support(facts)) {
     if (!fact->because.empty() && words.find(fact->because) == std::string::npos) {
       words += (words.empty() ? "" : "; ") + fact->because;
     }
-    for (const Origin& origin : fact->evidence) {
+    for (const record::Origin& origin : fact->evidence) {
       if (reason.evidence.size() < 8) reason.evidence.push_back(origin);
     }
   }
@@ -114,8 +115,8 @@ WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
 /// The artifacts hold no metric to speak of: what is known was told.
 bool is_told(const FactTable& facts) {
   constexpr double k_series = 3;  // fewer samples than this make no curve
-  const Fact* points = facts.find("run.points");
-  const double* samples = points == nullptr ? nullptr : as_number(points->value);
+  const record::Fact* points = facts.find("run.points");
+  const double* samples = points == nullptr ? nullptr : core::as_number(points->value);
   return samples == nullptr || *samples < k_series;
 }
 
@@ -170,7 +171,7 @@ std::optional<Candidate> consider(const Cause& cause, const Calibration& calibra
   const bool out_of_question =
       std::any_of(cause.needs.begin(), cause.needs.end(),
                   [&](const Condition& needed) { return needed.holds(facts) == Truth::no; });
-  const Fact* heard = facts.find("words." + cause.id);
+  const record::Fact* heard = facts.find("words." + cause.id);
   const double words = weight_of_words(heard, calibration, artifacts);
   const bool named = leads ? nats_of(heard) >= k_words_name : words >= k_words_speak;
   if (out_of_question && !(leads && named)) return std::nullopt;
@@ -201,7 +202,7 @@ bool compete(const Candidate& a, const Candidate& b) {
 std::vector<std::string_view> failures_of(const SeverityOf& severities) {
   std::vector<std::string_view> failures;
   for (const auto& [name, severity] : severities) {
-    if (severity == Severity::failed && !name.starts_with("error.")) failures.push_back(name);
+    if (severity == core::Severity::failed && !name.starts_with("error.")) failures.push_back(name);
   }
   return failures;
 }
@@ -231,7 +232,7 @@ void weigh_failures_left(const SeverityOf& severities, const Calibration& calibr
 
 bool has_warning(const SeverityOf& severities) {
   return std::any_of(severities.begin(), severities.end(),
-                     [](const auto& each) { return each.second >= Severity::warning; });
+                     [](const auto& each) { return each.second >= core::Severity::warning; });
 }
 
 /// A cause that stands in several families (a learning rate that is too high ends in NaN or in
@@ -329,13 +330,13 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
 namespace {
 
 /// A value as a sentence writes it: 32000 and not 3.2e+04, compute capability 7.0 and not 7.
-std::string show_in_text(const Fact& fact) {
-  const double* number = as_number(fact.value);
-  if (number == nullptr) return show(fact.value);
+std::string show_in_text(const record::Fact& fact) {
+  const double* number = core::as_number(fact.value);
+  if (number == nullptr) return core::show(fact.value);
   if (fact.name.ends_with("compute_capability")) return fmt::format("{:.1f}", *number);
   constexpr double k_written_out = 1e7;  // further digits nobody reads
   const bool whole = std::fabs(*number) < k_written_out && *number == std::round(*number);
-  return whole ? fmt::format("{:.0f}", *number) : show_number(*number);
+  return whole ? fmt::format("{:.0f}", *number) : core::show_number(*number);
 }
 
 }  // namespace
@@ -349,7 +350,7 @@ std::string fill_in(std::string_view text, const FactTable& facts) {
     if (end == std::string_view::npos) {
       out += text[at];
     } else {
-      const Fact* fact = facts.find(text.substr(at + 1, end - at - 1));
+      const record::Fact* fact = facts.find(text.substr(at + 1, end - at - 1));
       missing = missing || fact == nullptr;
       if (fact != nullptr) out += show_in_text(*fact);
       at = end;
@@ -362,7 +363,7 @@ std::string fill_in(std::string_view text, const FactTable& facts) {
     sentence = out.size();
     missing = false;
   }
-  return std::string(trim(out));
+  return std::string(core::trim(out));
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

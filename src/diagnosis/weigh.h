@@ -18,7 +18,7 @@
 #include "diagnosis/cause_book.h"
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 struct Ranking {
   std::vector<RankedCause>
@@ -30,7 +30,7 @@ struct Ranking {
 
 /// Severity of what a fact stands for (a symptom or an event of the run), for the gain of
 /// explaining it.
-using SeverityOf = std::map<std::string, Severity, std::less<>>;
+using SeverityOf = std::map<std::string, core::Severity, std::less<>>;
 
 /// `when` of the reason that stands on the words of the texts (diagnosis/word_facts.h).
 inline constexpr std::string_view k_words_reason = "words of the text";
@@ -46,4 +46,4 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
 /// fact is left out.
 std::string fill_in(std::string_view text, const FactTable& facts);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

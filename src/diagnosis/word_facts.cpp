@@ -8,18 +8,18 @@
 #include "core/text.h"
 #include "knowledge/word_book.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 using knowledge::WordBook;
 
-using Places = std::unordered_map<std::string, std::vector<Origin>>;
+using Places = std::unordered_map<std::string, std::vector<record::Origin>>;
 
 constexpr std::size_t k_longest_word = 24;  // of a value: longer ones are names or sentences
 constexpr std::size_t k_most_lines = 3;     // told for a cause
 
 /// One line of the artifact: its features are those of one line of the fact's value.
-void put_line(std::string_view line, const Origin& origin, Places& places) {
+void put_line(std::string_view line, const record::Origin& origin, Places& places) {
   for (std::size_t at = 0; at < line.size();) {
     const std::size_t end = std::min(line.find(WordBook::k_between, at), line.size());
     places.try_emplace(std::string(line.substr(at, end - at)), 1, origin);
@@ -27,33 +27,33 @@ void put_line(std::string_view line, const Origin& origin, Places& places) {
   }
 }
 
-void put_words(const Fact& fact, Places& places) {
-  const std::string* text = as_text(fact.value);
+void put_words(const record::Fact& fact, Places& places) {
+  const std::string* text = core::as_text(fact.value);
   if (fact.name != WordBook::k_fact || text == nullptr) return;
   std::size_t at = 0;
-  for (const Origin& origin : fact.evidence) {
+  for (const record::Origin& origin : fact.evidence) {
     const std::size_t end = std::min(text->find('\n', at), text->size());
     put_line(std::string_view(*text).substr(at, end - at), origin, places);
     at = std::min(end + 1, text->size());
   }
 }
 
-void put_fact(const Fact& fact, Places& places) {
+void put_fact(const record::Fact& fact, Places& places) {
   std::string feature = WordBook::k_fact_mark + fact.name;
-  const std::string* word = as_text(fact.value);
+  const std::string* word = core::as_text(fact.value);
   if (word != nullptr) {
     if (fact.name == WordBook::k_fact || word->empty() || word->size() > k_longest_word) return;
-    feature.append("=").append(lower(*word));
+    feature.append("=").append(core::lower(*word));
   } else if (const bool* holds = std::get_if<bool>(&fact.value); holds == nullptr || !*holds) {
     return;
   }
   places.try_emplace(std::move(feature), fact.evidence);
 }
 
-Places places_of(const Run& run, const FactTable& facts) {
+Places places_of(const record::Run& run, const FactTable& facts) {
   Places places;
-  for (const Fact& fact : run.facts) put_words(fact, places);
-  for (const Fact& fact : facts.all()) put_fact(fact, places);
+  for (const record::Fact& fact : run.facts) put_words(fact, places);
+  for (const record::Fact& fact : facts.all()) put_fact(fact, places);
   return places;
 }
 
@@ -67,16 +67,16 @@ std::vector<std::string> features_of(const Places& places) {
 
 /// The verdict as a fact. Stems and pairs of them mean nothing to people; the lines that they stand
 /// in do.
-Fact fact_of(const WordBook::Verdict& verdict, const Places& places) {
-  Fact fact{"words." + std::string(verdict.cause), verdict.nats, {}, {}};
+record::Fact fact_of(const WordBook::Verdict& verdict, const Places& places) {
+  record::Fact fact{"words." + std::string(verdict.cause), verdict.nats, {}, {}};
   fact.because = verdict.nats > 0 ? "the report reads like others of this cause"
                                   : "the report reads unlike others of this cause";
   for (const std::string_view word : verdict.words) {
     const auto found = places.find(std::string(word));
     if (found == places.end()) continue;
-    for (const Origin& origin : found->second) {
+    for (const record::Origin& origin : found->second) {
       const bool known =
-          std::any_of(fact.evidence.begin(), fact.evidence.end(), [&](const Origin& held) {
+          std::any_of(fact.evidence.begin(), fact.evidence.end(), [&](const record::Origin& held) {
             return held.source == origin.source && held.offset == origin.offset;
           });
       if (!known && fact.evidence.size() < k_most_lines) fact.evidence.push_back(origin);
@@ -87,14 +87,14 @@ Fact fact_of(const WordBook::Verdict& verdict, const Places& places) {
 
 }  // namespace
 
-std::vector<std::string> report_features(const Run& run, const FactTable& facts) {
+std::vector<std::string> report_features(const record::Run& run, const FactTable& facts) {
   return features_of(places_of(run, facts));
 }
 
-void add_word_facts(const Run& run, FactTable& facts) {
+void add_word_facts(const record::Run& run, FactTable& facts) {
   const Places places = places_of(run, facts);
   for (const auto& verdict : WordBook::instance().weigh(features_of(places)))
     facts.set(fact_of(verdict, places));
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -9,13 +9,13 @@
 
 #include "diagnosis/diagnosis.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 
 /// The words of the texts of a run, and the facts that hold as features (`@said.loss.nonfinite`,
 /// `@precision.compute=fp16`); each once. Whether the book knows them or not: what is learnt from
 /// reports is learnt from these.
-std::vector<std::string> report_features(const Run& run, const FactTable& facts);
+std::vector<std::string> report_features(const record::Run& run, const FactTable& facts);
 
-void add_word_facts(const Run& run, FactTable& facts);
+void add_word_facts(const record::Run& run, FactTable& facts);
 
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -6,7 +6,7 @@
 
 #include "guard/policy.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr PolicySpec k_spec{
@@ -21,7 +21,7 @@ class ClipNorm final : public Policy {
   void judge(const GuardStep&, const Outlook& outlook, Decision& decision) override {
     if (outlook.norm.finite) decision.clip(clip_scale_for(max_norm_, outlook.norm.value), {}, {});
   }
-  void exchange(StateArchive&) override {}
+  void exchange(core::StateArchive&) override {}
 
  private:
   double max_norm_;
@@ -43,4 +43,4 @@ std::unique_ptr<Policy> make_clip_norm_policy(const GuardOptions& options) {
   return options.max_norm > 0 ? std::make_unique<ClipNorm>(options.max_norm) : nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

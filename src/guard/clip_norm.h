@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <span>
 
-namespace aplomb {
+namespace aplomb::guard {
 
 inline double clip_scale_for(double max_norm, double norm) {
   constexpr double k_epsilon = 1e-6;
@@ -22,4 +22,4 @@ inline double gradient_scale(const GuardStep& step) {
 /// One factor a group; true where any of them is below 1.
 bool clip_groups(const GuardStep& step, double max_norm, std::span<double> scales);
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -7,6 +7,8 @@
 
 namespace aplomb {
 
+namespace guard {
+
 #define APLOMB_MEMBER(slug) std::unique_ptr<Policy> make_##slug##_policy(const GuardOptions&);
 #include "guard/roster.def"
 #undef APLOMB_MEMBER
@@ -19,6 +21,8 @@ std::vector<std::unique_ptr<Policy>> make_policies(const GuardOptions& options) 
   std::erase(all, nullptr);
   return all;
 }
+
+}  // namespace guard
 
 std::string_view name(GuardAction action) {
   switch (action) {
@@ -43,7 +47,7 @@ void GuardVerdict::say(std::string_view policy_slug, std::string_view text) {
 }
 
 Guard::Guard(const GuardOptions& options)
-    : core_(std::make_unique<GuardCore>(options, make_policies(options))) {}
+    : core_(std::make_unique<guard::GuardCore>(options, guard::make_policies(options))) {}
 Guard::~Guard() = default;
 Guard::Guard(Guard&&) noexcept = default;
 Guard& Guard::operator=(Guard&&) noexcept = default;
@@ -55,7 +59,8 @@ std::string Guard::save() const { return core_->save(); }
 
 bool Guard::load(std::string_view state) noexcept {
   try {
-    auto fresh = std::make_unique<GuardCore>(core_->options(), make_policies(core_->options()));
+    auto fresh = std::make_unique<guard::GuardCore>(core_->options(),
+                                                    guard::make_policies(core_->options()));
     if (!fresh->load(state)) return false;
     core_ = std::move(fresh);
     return true;

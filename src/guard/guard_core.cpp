@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "guard/clip_norm.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr std::uint32_t k_magic = 0x44475041;  // "APGD"
@@ -151,7 +151,7 @@ void GuardCore::step_aside(GuardVerdict& verdict, std::string_view what) {
 void GuardCore::note_snapshot(std::int64_t step) noexcept {
   if (aside_) return;
   try {
-    StateArchive archive;
+    core::StateArchive archive;
     exchange_watches(archive);
     std::swap(snapshots_[0], snapshots_[1]);
     snapshots_[1] = {true, step, archive.take()};
@@ -164,7 +164,7 @@ void GuardCore::note_snapshot(std::int64_t step) noexcept {
 void GuardCore::restore_watches(std::int64_t step) {
   for (const Snapshot& snapshot : snapshots_) {
     if (!snapshot.taken || snapshot.step != step) continue;
-    StateArchive archive(snapshot.watches);
+    core::StateArchive archive(snapshot.watches);
     exchange_watches(archive);
     if (!archive.ok()) throw std::runtime_error("a kept snapshot of its statistics is damaged");
     climb_.rebase();
@@ -172,13 +172,13 @@ void GuardCore::restore_watches(std::int64_t step) {
   }
 }
 
-void GuardCore::exchange_watches(StateArchive& archive) {
+void GuardCore::exchange_watches(core::StateArchive& archive) {
   loss_.exchange(archive);
   norm_.exchange(archive);
   climb_.exchange(archive);
 }
 
-void GuardCore::exchange(StateArchive& archive) {
+void GuardCore::exchange(core::StateArchive& archive) {
   std::uint32_t magic = k_magic;
   std::uint16_t version = k_version;
   archive.field(magic);
@@ -206,16 +206,16 @@ void GuardCore::exchange(StateArchive& archive) {
 }
 
 std::string GuardCore::save() {
-  StateArchive archive;
+  core::StateArchive archive;
   exchange(archive);
   return archive.take();
 }
 
 bool GuardCore::load(std::string_view state) {
-  StateArchive archive(state);
+  core::StateArchive archive(state);
   exchange(archive);
   if (options_.keeps_loss_scale && !(loss_scale_ > 0 && std::isfinite(loss_scale_))) return false;
   return archive.ok() && archive.at_end();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -12,7 +12,7 @@
 #include "guard/outlook.h"
 #include "guard/policy.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 
 class GuardCore {
  public:
@@ -39,8 +39,8 @@ class GuardCore {
   Outlook look(const GuardStep& step, double norm);
   void restore_watches(std::int64_t step);
   void step_aside(GuardVerdict& verdict, std::string_view what);
-  void exchange(StateArchive& archive);
-  void exchange_watches(StateArchive& archive);
+  void exchange(core::StateArchive& archive);
+  void exchange_watches(core::StateArchive& archive);
 
   GuardOptions options_;
   std::vector<std::unique_ptr<Policy>> policies_;
@@ -54,4 +54,4 @@ class GuardCore {
   std::vector<double> group_scales_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

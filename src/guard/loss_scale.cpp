@@ -10,7 +10,7 @@
 #include "guard/policy.h"
 #include "guard/recent_share.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr std::uint64_t k_calibration = 20;  // steps: 65536 is halved 16 times to reach 1
@@ -40,8 +40,9 @@ class LossScale final : public Policy {
       clean_ = 0;
       decision.raise(GuardAction::skip, k_spec.slug, {});
       if (verdict.action == GuardAction::skip)
-        tell(decision, fmt::format("gradients overflow at loss scale {}: lowered to {}",
-                                   show_number(from, 7), show_number(verdict.loss_scale, 7)));
+        tell(decision,
+             fmt::format("gradients overflow at loss scale {}: lowered to {}",
+                         core::show_number(from, 7), core::show_number(verdict.loss_scale, 7)));
     } else if (!outlook.nonfinite() && ++clean_ >= options_.loss_scale_interval) {
       clean_ = 0;
       if (verdict.loss_scale < k_most) verdict.loss_scale *= options_.loss_scale_growth;
@@ -49,7 +50,7 @@ class LossScale final : public Policy {
     watch(verdict.loss_scale, decision);
   }
 
-  void exchange(StateArchive& archive) override {
+  void exchange(core::StateArchive& archive) override {
     archive.field(clean_);
     archive.field(last_);
     archive.field(peak_);
@@ -71,7 +72,7 @@ class LossScale final : public Policy {
       told_gone_ = true;
       tell(decision, fmt::format("the loss scale has fallen from {} to {}: every step overflows, "
                                  "in the forward pass; use bf16 or fp32 there",
-                                 show_number(peak_, 7), show_number(scale, 7)));
+                                 core::show_number(peak_, 7), core::show_number(scale, 7)));
     }
     if (seen_ <= k_calibration) return;
     const bool rising = late_.add(halved);
@@ -106,4 +107,4 @@ std::unique_ptr<Policy> make_loss_scale_policy(const GuardOptions& options) {
   return std::make_unique<LossScale>(options);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

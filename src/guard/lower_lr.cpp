@@ -11,7 +11,7 @@
 #include "guard/policy.h"
 #include "guard/trouble.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr double k_backoff = 0.5;
@@ -45,8 +45,8 @@ class LowerLr final : public Policy {
                         outlook.loss.ratio, outlook.loss_run));
     } else if (outlook.climbing) {
       lower(lr, decision,
-            fmt::format("the loss has climbed from {} to {}", show_number(outlook.climb_from),
-                        show_number(outlook.climb_to)));
+            fmt::format("the loss has climbed from {} to {}", core::show_number(outlook.climb_from),
+                        core::show_number(outlook.climb_to)));
     }
     double factor = factor_;
     if (ceiling_ > 0 && lr > ceiling_) {
@@ -61,7 +61,7 @@ class LowerLr final : public Policy {
     if (verdict.action == GuardAction::rollback) start(factor_ * k_backoff);
   }
 
-  void exchange(StateArchive& archive) override {
+  void exchange(core::StateArchive& archive) override {
     archive.field(factor_);
     archive.field(lowest_);
     archive.field(age_);
@@ -78,10 +78,11 @@ class LowerLr final : public Policy {
     if (lr <= 0) return;
     if (seen_ > k_known && lr > k_wild_jump * highest_ && ceiling_ == 0) {
       ceiling_ = highest_;
-      decision.alarm(k_spec.slug,
-                     fmt::format("the learning rate jumps to {}, {:.0f} times the highest before: "
-                                 "it is held at {} until the schedule comes down",
-                                 show_number(lr), lr / highest_, show_number(highest_)));
+      decision.alarm(
+          k_spec.slug,
+          fmt::format("the learning rate jumps to {}, {:.0f} times the highest before: "
+                      "it is held at {} until the schedule comes down",
+                      core::show_number(lr), lr / highest_, core::show_number(highest_)));
     }
     if (ceiling_ > 0) return;  // what is held has not been trained with
     ++seen_;
@@ -111,17 +112,18 @@ class LowerLr final : public Policy {
     if (before_jump_ > 0 && jump_age_ < k_jump_memory && ceiling_ == 0) {
       ceiling_ = before_jump_;
       highest_ = before_jump_;
-      decision.alarm(k_spec.slug,
-                     fmt::format("{}, {} steps after the learning rate jumped to {}: it is held at "
-                                 "the {} of before",
-                                 why, jump_age_, show_number(lr), show_number(before_jump_)));
+      decision.alarm(
+          k_spec.slug,
+          fmt::format("{}, {} steps after the learning rate jumped to {}: it is held at "
+                      "the {} of before",
+                      why, jump_age_, core::show_number(lr), core::show_number(before_jump_)));
       return;
     }
     start(factor_ * k_backoff);
     decision.alarm(k_spec.slug,
                    fmt::format("{}: the learning rate is lowered to {} of the schedule's, and "
                                "warmed up again over {} steps",
-                               why, show_number(factor_, 3), k_hold + k_rewarm));
+                               why, core::show_number(factor_, 3), k_hold + k_rewarm));
   }
 
   double factor_ = 1;
@@ -140,4 +142,4 @@ std::unique_ptr<Policy> make_lower_lr_policy(const GuardOptions& options) {
   return options.lower_lr ? std::make_unique<LowerLr>() : nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -6,7 +6,7 @@
 #include "guard/policy.h"
 #include "guard/trouble.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr std::uint64_t k_pause = 500;  // steps between two resets: SPAM's reset interval
@@ -28,7 +28,7 @@ class MomentumReset final : public Policy {
                                             "steps: momentum is reset",
                                             outlook.loss.ratio, outlook.loss_run));
   }
-  void exchange(StateArchive& archive) override { archive.field(pause_); }
+  void exchange(core::StateArchive& archive) override { archive.field(pause_); }
 
  private:
   std::uint64_t pause_ = 0;
@@ -40,4 +40,4 @@ std::unique_ptr<Policy> make_momentum_reset_policy(const GuardOptions& options) 
   return options.reset_momentum ? std::make_unique<MomentumReset>() : nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

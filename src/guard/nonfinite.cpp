@@ -8,7 +8,7 @@
 #include "guard/policy.h"
 #include "guard/recent_share.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr PolicySpec k_spec{
@@ -42,7 +42,7 @@ class Nonfinite final : public Policy {
     decision.raise(GuardAction::skip, k_spec.slug, describe(outlook, rising));
   }
 
-  void exchange(StateArchive& archive) override {
+  void exchange(core::StateArchive& archive) override {
     archive.field(in_a_row_);
     recent_.exchange(archive);
   }
@@ -51,7 +51,7 @@ class Nonfinite final : public Policy {
   std::string describe(const Outlook& outlook, bool rising) const {
     std::string text;
     if (outlook.loss.given && !outlook.loss.finite) {
-      text = fmt::format("loss is {}", show_number(outlook.loss.value));
+      text = fmt::format("loss is {}", core::show_number(outlook.loss.value));
     } else {
       text = fmt::format("{} gradient elements are not finite", outlook.nonfinite_grads);
     }
@@ -72,4 +72,4 @@ std::unique_ptr<Policy> make_nonfinite_policy(const GuardOptions& options) {
   return options.skip_nonfinite ? std::make_unique<Nonfinite>(options) : nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

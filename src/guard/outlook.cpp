@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 /// Beyond this a deviation is simply huge; keeps a constant series (noise 0) finite.
@@ -27,7 +27,7 @@ Standing SeriesWatch::judge(double value) {
   const bool logarithmic = scale_ == Scale::logarithmic;
   if (!standing.finite || (logarithmic && !(value > 0))) return standing;
 
-  const TrendJudgement judgement = trend_.update(logarithmic ? std::log(value) : value);
+  const core::TrendJudgement judgement = trend_.update(logarithmic ? std::log(value) : value);
   if (!judgement.judged) return standing;
   standing.judged = true;
   standing.level = logarithmic ? std::exp(judgement.level) : judgement.level;
@@ -35,10 +35,11 @@ Standing SeriesWatch::judge(double value) {
   if (standing.level > 0) standing.ratio = value / standing.level;
   shifted_ = judgement.shifted;
   // What has begun is over when the series has come down, not when it wavers at the border.
-  const double border = run_ > 0 ? k_stays_up * RobustTrend::k_outlier : RobustTrend::k_outlier;
+  const double border =
+      run_ > 0 ? k_stays_up * core::RobustTrend::k_outlier : core::RobustTrend::k_outlier;
   if (standing.z > border) {
     const bool young = tail_.seen() < k_young && standing.ratio >= k_young_ratio;
-    standing.spike = standing.z > RobustTrend::k_outlier && (young || apart(standing.z));
+    standing.spike = standing.z > core::RobustTrend::k_outlier && (young || apart(standing.z));
     peak_z_ = std::max(peak_z_, standing.z);
     run_ = shifted_ ? 0 : run_ + 1;
     if (shifted_) peak_z_ = 0;  // a new level says nothing about the tail
@@ -56,13 +57,13 @@ Standing SeriesWatch::judge(double value) {
 
 bool SeriesWatch::apart(double z) const {
   if (tail_.largest().size() < k_known_tail) return true;
-  TailWatch probe = tail_;
+  core::TailWatch probe = tail_;
   probe.add(z, 0);
   const std::size_t apart = probe.outliers(k_false_alarm);
   return apart > 0 && z >= probe.largest()[apart - 1].magnitude;
 }
 
-void SeriesWatch::exchange(StateArchive& archive) {
+void SeriesWatch::exchange(core::StateArchive& archive) {
   trend_.exchange(archive);
   tail_.exchange(archive);
   archive.field(run_);
@@ -108,7 +109,7 @@ void ClimbWatch::rebase() {
   block_.clear();
 }
 
-void ClimbWatch::exchange(StateArchive& archive) {
+void ClimbWatch::exchange(core::StateArchive& archive) {
   block_.exchange(archive);
   changes_.exchange(archive);
   for (double& level : recent_) archive.field(level);
@@ -119,4 +120,4 @@ void ClimbWatch::exchange(StateArchive& archive) {
   if (block_.full()) archive.reject();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -8,7 +8,7 @@
 #include "core/robust_trend.h"
 #include "core/tail.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 
 /// One number of this step.
 struct Standing {
@@ -35,7 +35,7 @@ class SeriesWatch {
   std::uint32_t run() const { return run_; }
   /// The last sample completed a step to a new level.
   bool shifted() const { return shifted_; }
-  void exchange(StateArchive& archive);
+  void exchange(core::StateArchive& archive);
 
   /// That noise alone stands so far apart: as the detector loss.spike. A run asks this at each of
   /// its record deviations; on heavy-tailed noise (Student t3) 3000 steps cost 0.04 skips (bench).
@@ -45,8 +45,8 @@ class SeriesWatch {
   bool apart(double z) const;
 
   Scale scale_;
-  RobustTrend trend_;
-  TailWatch tail_;
+  core::RobustTrend trend_;
+  core::TailWatch tail_;
   std::uint32_t run_ = 0;
   double peak_z_ = 0;  // of the open run
   bool shifted_ = false;
@@ -64,7 +64,7 @@ class ClimbWatch {
   double now() const { return recent_[2]; }
   /// Forgets the best level: the present one counts from now on (after a measure was taken).
   void rebase();
-  void exchange(StateArchive& archive);
+  void exchange(core::StateArchive& archive);
 
  private:
   void end_block(double level);
@@ -74,8 +74,8 @@ class ClimbWatch {
   static constexpr double k_sigma = 6.0;   // the customary rule, here of block medians
   static constexpr double k_sudden = 0.6;  // share of the rise in one block: no climb but a jump
 
-  SortedWindow<k_block> block_;
-  SortedWindow<64> changes_;        // of one block's median to the next
+  core::SortedWindow<k_block> block_;
+  core::SortedWindow<64> changes_;  // of one block's median to the next
   std::array<double, 3> recent_{};  // oldest first
   std::uint32_t blocks_ = 0;        // since the start or the last rebase, at most 2^32
   double best_ = 0;
@@ -98,4 +98,4 @@ struct Outlook {
   }
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -20,7 +20,7 @@
 #include "core/state_archive.h"
 #include "guard/outlook.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 
 /// Written once; feeds the documentation.
 struct PolicySpec {
@@ -60,10 +60,10 @@ class Policy {
   /// The caller has kept a snapshot after `step`.
   virtual void note_snapshot(std::int64_t) {}
   /// The statistics go back to those of a snapshot; what was tried since stays known.
-  virtual void exchange(StateArchive& archive) = 0;
+  virtual void exchange(core::StateArchive& archive) = 0;
 };
 
 /// Every policy of the roster that `options` switch on, in its order.
 std::vector<std::unique_ptr<Policy>> make_policies(const GuardOptions& options);
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -9,7 +9,7 @@
 
 #include "core/state_archive.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 
 class RecentShare {
  public:
@@ -34,7 +34,7 @@ class RecentShare {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(steps_, k_window));
   }
 
-  void exchange(StateArchive& archive) {
+  void exchange(core::StateArchive& archive) {
     for (std::uint64_t& word : bits_) archive.field(word);
     archive.field(next_);
     archive.field(steps_);
@@ -53,4 +53,4 @@ class RecentShare {
   std::uint64_t earlier_hits_ = 0;  // of the steps that left the window
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -10,7 +10,7 @@
 #include "guard/policy.h"
 #include "guard/trouble.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr std::uint32_t k_nan_run = 3;      // non-finite losses in a row: not a batch, the weights
@@ -66,7 +66,7 @@ class Rollback final : public Policy {
     nan_run_ = 0;
   }
 
-  void exchange(StateArchive& archive) override {
+  void exchange(core::StateArchive& archive) override {
     for (Kept& kept : snapshots_) {
       archive.field(kept.taken);
       archive.field(kept.step);
@@ -113,8 +113,9 @@ class Rollback final : public Policy {
       return fmt::format("the loss has stood {:.1f}x above its level for {} steps",
                          outlook.loss.ratio, outlook.loss_run);
     if (outlook.climbing && outlook.climb_to >= k_climb * outlook.climb_from)
-      return fmt::format("the loss has climbed from {} to {}", show_number(outlook.climb_from),
-                         show_number(outlook.climb_to));
+      return fmt::format("the loss has climbed from {} to {}",
+                         core::show_number(outlook.climb_from),
+                         core::show_number(outlook.climb_to));
     return {};
   }
 
@@ -140,7 +141,7 @@ class Rollback final : public Policy {
     decision.alarm(k_spec.slug,
                    fmt::format("after the rollback the loss stands at {}, before the trouble at {}"
                                ": {}",
-                               show_number(now), show_number(wanted_level_),
+                               core::show_number(now), core::show_number(wanted_level_),
                                healed ? "it goes on" : "that did not help"));
   }
 
@@ -156,7 +157,7 @@ class Rollback final : public Policy {
   double wanted_level_ = 0;
   std::int64_t left_from_ = -1;  // the snapshot behind which data were left out last
   std::uint64_t left_out_ = 0;   // batches after it
-  SortedWindow<k_probation> losses_;
+  core::SortedWindow<k_probation> losses_;
 };
 
 }  // namespace
@@ -166,4 +167,4 @@ std::unique_ptr<Policy> make_rollback_policy(const GuardOptions& options) {
                                       : nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

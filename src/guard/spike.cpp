@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "guard/policy.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 constexpr double k_loss_ratio = 1.5;  // as the detector loss.spike: guides tell spikes as 2x to
@@ -33,7 +33,7 @@ class Spike final : public Policy {
   void judge(const GuardStep&, const Outlook& outlook, Decision& decision) override {
     const bool large =
         (outlook.norm.spike && outlook.norm.ratio >= k_norm_ratio) ||
-        (outlook.norm.z > RobustTrend::k_outlier && outlook.norm.ratio >= k_norm_plain);
+        (outlook.norm.z > core::RobustTrend::k_outlier && outlook.norm.ratio >= k_norm_plain);
     if (bad_batch(outlook) && in_a_row_ < k_most_skips) {
       decision.raise(GuardAction::skip, k_spec.slug,
                      bad_loss(outlook) ? describe("loss", outlook.loss)
@@ -52,7 +52,7 @@ class Spike final : public Policy {
     }
   }
 
-  void exchange(StateArchive& archive) override { archive.field(in_a_row_); }
+  void exchange(core::StateArchive& archive) override { archive.field(in_a_row_); }
 
  private:
   static bool bad_loss(const Outlook& outlook) {
@@ -63,8 +63,8 @@ class Spike final : public Policy {
   }
   static std::string describe(const char* what, const Standing& standing) {
     return fmt::format("{} {} is {}x its level {} and {:.0f} sigma above it", what,
-                       show_number(standing.value), show_number(standing.ratio, 3),
-                       show_number(standing.level), standing.z);
+                       core::show_number(standing.value), core::show_number(standing.ratio, 3),
+                       core::show_number(standing.level), standing.z);
   }
 
   std::uint32_t in_a_row_ = 0;
@@ -76,4 +76,4 @@ std::unique_ptr<Policy> make_spike_policy(const GuardOptions& options) {
   return options.spikes ? std::make_unique<Spike>() : nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

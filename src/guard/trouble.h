@@ -3,7 +3,7 @@
 
 #include "guard/outlook.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 
 /// Longer than one bad batch (and than the skips that a bad batch may cost): as the detector
 /// loss.spike's `sustained`.
@@ -21,4 +21,4 @@ inline bool just_lasting(const Outlook& outlook) {
   return outlook.loss_run == k_lasting_run && outlook.loss.ratio >= k_trouble_ratio;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -5,10 +5,10 @@
 #include <bit>
 #include <type_traits>
 
-namespace aplomb {
+namespace aplomb::knowledge {
 extern const std::size_t k_knowledge_json_size;
 extern const char k_knowledge_json[];
-}  // namespace aplomb
+}  // namespace aplomb::knowledge
 
 namespace aplomb::knowledge {
 namespace {
@@ -122,7 +122,7 @@ std::vector<std::string> texts_of(const Node& object, std::string_view key) {
   return texts;
 }
 
-Value value_of(const Node& item) {
+core::Value value_of(const Node& item) {
   if (const auto truth = item.truth()) return *truth;
   if (const auto number = item.number()) return *number;
   return std::string(item.text().value_or(""));

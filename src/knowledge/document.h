@@ -72,7 +72,7 @@ bool truth_of(const Node& object, std::string_view key, bool otherwise = false);
 /// A text or a list of texts.
 std::vector<std::string> texts_of(const Node& object, std::string_view key);
 /// A truth, a number or a text; an empty text for anything else.
-Value value_of(const Node& item);
+core::Value value_of(const Node& item);
 /// The member as a list; empty where it is missing.
 std::vector<Node> list_of(const Node& object, std::string_view key);
 

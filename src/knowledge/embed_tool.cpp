@@ -83,7 +83,7 @@ int main(int count, char** arguments) {
   const std::string text = all.dump();
   std::ofstream out(arguments[2], std::ios::binary);
   out << "// Made by aplomb_knowledge_tool from knowledge/*.yaml.\n#include <cstddef>\n\nnamespace "
-         "aplomb {\n"
+         "aplomb::knowledge {\n"
       << "extern const std::size_t k_knowledge_json_size;\nextern const char k_knowledge_json[];\n"
       << "const std::size_t k_knowledge_json_size = " << text.size() << ";\n"
       << "const char k_knowledge_json[] =\n";
@@ -105,6 +105,6 @@ int main(int count, char** arguments) {
   }
   if (text.empty()) out << "\"\"\n";
   // simdjson may read a few bytes past the end: give it blanks.
-  out << "\"" << std::string(64, ' ') << "\";\n}  // namespace aplomb\n";
+  out << "\"" << std::string(64, ' ') << "\";\n}  // namespace aplomb::knowledge\n";
   return out.good() ? 0 : 1;
 }

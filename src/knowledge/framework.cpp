@@ -90,14 +90,14 @@ struct SeriesIndex {
 
   explicit SeriesIndex(const Framework& framework) {
     for (const SeriesAlias& alias : framework.series) {
-      std::string key = lower(alias.key);
+      std::string key = core::lower(alias.key);
       if (key.find('*') == std::string::npos) {
         exact.emplace(std::move(key), &alias);
       } else {
         patterns.emplace_back(std::move(key), &alias);
       }
     }
-    for (const std::string& key : framework.step_keys) steps.emplace(lower(key), true);
+    for (const std::string& key : framework.step_keys) steps.emplace(core::lower(key), true);
   }
 
   std::optional<SeriesMatch> find_exact(const std::string& key, std::string_view slug) const {
@@ -184,7 +184,7 @@ const Framework* framework_of_call(std::string_view call) {
 }
 
 std::optional<SeriesMatch> find_series_alias(std::string_view key, std::string_view framework) {
-  const std::string folded = lower(key);
+  const std::string folded = core::lower(key);
   const auto& all = frameworks();
   std::optional<SeriesMatch> match;
   const bool exact = in_order(framework, true, [&](std::size_t i) {
@@ -198,32 +198,32 @@ std::optional<SeriesMatch> find_series_alias(std::string_view key, std::string_v
 }
 
 bool is_step_key(std::string_view key, std::string_view framework) {
-  const std::string folded = lower(key);
+  const std::string folded = core::lower(key);
   return in_order(framework, framework.empty(),
                   [&](std::size_t i) { return series_indices()[i].steps.contains(folded); });
 }
 
-Role series_role(std::string_view series) {
-  static const std::unordered_map<std::string, Role> the_roles = [] {
-    std::unordered_map<std::string, Role> roles;
+record::Role series_role(std::string_view series) {
+  static const std::unordered_map<std::string, record::Role> the_roles = [] {
+    std::unordered_map<std::string, record::Role> roles;
     for (const Node& entry : file("series.yaml").items()) {
-      if (const auto role = role_of(text_of(entry, "role")))
+      if (const auto role = record::role_of(text_of(entry, "role")))
         roles.emplace(text_of(entry, "name"), *role);
     }
     return roles;
   }();
-  static constexpr std::pair<std::string_view, Role> k_components[] = {
-      {"loss/", Role::loss_component},
-      {"eval_loss/", Role::eval_component},
-      {"reward/", Role::reward_component},
-      {"reward_std/", Role::reward_component_std},
+  static constexpr std::pair<std::string_view, record::Role> k_components[] = {
+      {"loss/", record::Role::loss_component},
+      {"eval_loss/", record::Role::eval_component},
+      {"reward/", record::Role::reward_component},
+      {"reward_std/", record::Role::reward_component_std},
   };
   if (const auto known = the_roles.find(std::string(series)); known != the_roles.end())
     return known->second;
   for (const auto& [prefix, role] : k_components) {
     if (series.size() > prefix.size() && series.substr(0, prefix.size()) == prefix) return role;
   }
-  return Role::other;
+  return record::Role::other;
 }
 
 std::string_view detect_framework(std::string_view text) {

@@ -40,7 +40,7 @@ struct SettingKey {
   double scale = 1;     ///< canonical number = written number * scale
   /// Written value -> canonical value, e.g. `true` -> `bf16`. Compared without regard to case.
   /// Values that are not named are taken as they are, if they fit the setting's type.
-  std::vector<std::pair<std::string, Value>> values;
+  std::vector<std::pair<std::string, core::Value>> values;
   std::string
       call;  ///< where it stands in code, when not in the framework's usual place: `LoraConfig`
   bool read_only = false;  ///< understood when read, never written by a remedy
@@ -101,7 +101,7 @@ bool is_step_key(std::string_view key, std::string_view framework = {});
 
 /// The role of a canonical series by knowledge/series.yaml; `loss/x`, `eval_loss/x`, `reward/x` and
 /// `reward_std/x` are components; Role::other for names that it does not hold.
-Role series_role(std::string_view series);
+record::Role series_role(std::string_view series);
 
 /// The framework whose `detect` pieces stand in `text`: most pieces found wins; empty where none.
 std::string_view detect_framework(std::string_view text);

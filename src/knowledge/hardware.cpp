@@ -12,7 +12,7 @@ namespace {
 Gpu load(const Node& entry) {
   Gpu card;
   card.name = text_of(entry, "name");
-  for (const std::string& word : texts_of(entry, "match")) card.match.push_back(lower(word));
+  for (const std::string& word : texts_of(entry, "match")) card.match.push_back(core::lower(word));
   card.compute_capability = number_of(entry, "compute_capability");
   card.memory_bytes = number_of(entry, "memory_gib") * 1024 * 1024 * 1024;
   card.bf16 = truth_of(entry, "bf16");
@@ -50,22 +50,22 @@ std::size_t find_word(std::string_view text, std::string_view word, std::size_t 
 
 /// `8x`, `8 x`, `4 *`, `2 `, `2× ` in front of the name (and of `nvidia`, `tesla`, `geforce rtx`).
 double count_before(std::string_view text, std::size_t at) {
-  std::string_view head = trim(text.substr(0, at));
+  std::string_view head = core::trim(text.substr(0, at));
   for (bool cut = true; cut;) {
     cut = false;
     for (const std::string_view maker :
          {"nvidia", "tesla", "geforce", "rtx", "gtx", "amd", "instinct", "quadro", "gpu"}) {
       if (head.ends_with(maker)) {
-        head = trim(head.substr(0, head.size() - maker.size()));
+        head = core::trim(head.substr(0, head.size() - maker.size()));
         cut = true;
       }
     }
   }
   const bool marked = head.ends_with("x") || head.ends_with("*") || head.ends_with("\xC3\x97");
-  if (marked) head = trim(head.substr(0, head.size() - (head.ends_with("\xC3\x97") ? 2 : 1)));
+  if (marked) head = core::trim(head.substr(0, head.size() - (head.ends_with("\xC3\x97") ? 2 : 1)));
   std::size_t start = head.size();
   while (start > 0 && is_digit(head[start - 1])) --start;
-  const auto count = parse_number(head.substr(start));
+  const auto count = core::parse_number(head.substr(start));
   const bool plausible =
       count && *count >= 1 && *count <= 4096 && (start == 0 || !is_word(head[start - 1]));
   // Without a sign between them the number must begin the text or follow a blank: `2 V100`, not
@@ -96,7 +96,7 @@ double memory_behind(std::string_view text, std::size_t end) {
 
 /// `32GB V100`, `8 40G A100`: a size right before the name.
 double memory_before(std::string_view text, std::size_t at) {
-  const std::string_view head = trim(text.substr(0, at));
+  const std::string_view head = core::trim(text.substr(0, at));
   const std::size_t start = head.find_last_of(" ,;(") + 1;
   const std::string_view word = head.substr(start == std::string_view::npos + 1 ? 0 : start);
   if (word.size() < 2 || !is_digit(word.front()) || word.find('g') == std::string_view::npos)
@@ -168,7 +168,7 @@ const std::vector<Gpu>& gpus() {
 }
 
 std::optional<GpuSeen> find_gpu(std::string_view text) {
-  const std::string folded = lower(text.substr(0, 512));
+  const std::string folded = core::lower(text.substr(0, 512));
   std::optional<GpuSeen> best;
   std::size_t most_words = 0;
   const bool cards = speaks_of_cards(folded);
@@ -185,7 +185,7 @@ std::optional<GpuSeen> find_gpu(std::string_view text) {
   }
   if (best) {
     // A card that is listed as the lesser form has its own figures.
-    best->is_lesser = is_lesser_form(folded) && !icontains(best->card->name, "laptop");
+    best->is_lesser = is_lesser_form(folded) && !core::icontains(best->card->name, "laptop");
     best->memory_bytes = memory_of(*best, folded);
   }
   return best;

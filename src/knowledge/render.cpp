@@ -26,7 +26,7 @@ Json& member_at(Json& root, std::string_view path) {
       here = &(*here)[part];
       continue;
     }
-    const auto at = static_cast<std::size_t>(parse_number(part).value_or(0));
+    const auto at = static_cast<std::size_t>(core::parse_number(part).value_or(0));
     if (!here->is_array()) *here = Json::array();
     while (here->size() <= at && here->size() < 16) here->push_back(nullptr);
     here = &(*here)[std::min<std::size_t>(at, 15)];

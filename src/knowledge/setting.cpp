@@ -36,9 +36,9 @@ SettingSpec load_spec(const Node& entry) {
   spec.numeric = truth_of(entry, "numeric");
   spec.overruled_by = text_of(entry, "overruled_by");
   for (const auto& [word, synonyms] : entry["words"].members()) {
-    spec.words.emplace_back(lower(word), std::string(word));
+    spec.words.emplace_back(core::lower(word), std::string(word));
     for (const std::string& synonym : texts_of(entry["words"], word)) {
-      spec.words.emplace_back(lower(synonym), std::string(word));
+      spec.words.emplace_back(core::lower(synonym), std::string(word));
     }
   }
   return spec;
@@ -146,44 +146,44 @@ std::size_t table_for(std::string_view framework, const std::string& folded, Key
   return scope == KeyScope::anywhere && telling(folded) ? agreed_table(folded) : all.size();
 }
 
-std::optional<Value> value_by(const SettingKey& key, const SettingSpec& spec,
-                              std::string_view written) {
-  const std::string_view word = unquote(trim(written));
+std::optional<core::Value> value_by(const SettingKey& key, const SettingSpec& spec,
+                                    std::string_view written) {
+  const std::string_view word = unquote(core::trim(written));
   for (const auto& [spelled, canonical] : key.values) {
-    const bool nothing = spelled == "null" && (iequals(word, "none") || word == "~");
-    const bool same = nothing || iequals(spelled, word);
-    if (same || (iequals(spelled, "true") && is_yes(word)) ||
-        (iequals(spelled, "false") && is_no(word))) {
+    const bool nothing = spelled == "null" && (core::iequals(word, "none") || word == "~");
+    const bool same = nothing || core::iequals(spelled, word);
+    if (same || (core::iequals(spelled, "true") && is_yes(word)) ||
+        (core::iequals(spelled, "false") && is_no(word))) {
       return canonical;
     }
   }
-  std::optional<Value> value = parse_value(spec, written);
+  std::optional<core::Value> value = parse_value(spec, written);
   if (value && key.below > 0) {
-    const double* number = as_number(*value);
+    const double* number = core::as_number(*value);
     if (number == nullptr || *number <= 0 || *number >= key.below) return std::nullopt;
   }
   if (value && key.scale != 1) {
-    if (const double* number = as_number(*value)) return Value(*number * key.scale);
+    if (const double* number = core::as_number(*value)) return core::Value(*number * key.scale);
   }
   return value;
 }
 
 /// A named word first: `none` and `no` are words of some settings.
-std::optional<Value> word_value(const SettingSpec& spec, std::string_view written) {
-  const std::string folded = lower(written);
+std::optional<core::Value> word_value(const SettingSpec& spec, std::string_view written) {
+  const std::string folded = core::lower(written);
   for (const auto& [spelled, canonical] : spec.words) {
-    if (spelled == folded) return Value(canonical);
+    if (spelled == folded) return core::Value(canonical);
   }
   const bool plain = !says_nothing(written) && folded.size() <= 64 && !is_yes(written) &&
                      !is_no(written) && folded.find_first_of(" ()[]{}\"'") == std::string::npos;
-  return spec.open && plain ? std::optional<Value>(folded) : std::nullopt;
+  return spec.open && plain ? std::optional<core::Value>(folded) : std::nullopt;
 }
 
 }  // namespace
 
 bool SettingSpec::holds(std::string_view word) const {
   return std::any_of(words.begin(), words.end(),
-                     [word](const auto& known) { return iequals(known.first, word); });
+                     [word](const auto& known) { return core::iequals(known.first, word); });
 }
 
 const std::vector<SettingSpec>& setting_specs() {
@@ -205,16 +205,16 @@ const SettingSpec* find_setting_spec(std::string_view name) {
   return known == the_names.end() ? nullptr : known->second;
 }
 
-std::optional<Value> parse_value(const SettingSpec& spec, std::string_view written) {
-  written = unquote(trim(written));
+std::optional<core::Value> parse_value(const SettingSpec& spec, std::string_view written) {
+  written = unquote(core::trim(written));
   if (spec.type != SettingType::word && says_nothing(written)) return std::nullopt;
-  const auto as_value = [](std::optional<double> number) -> std::optional<Value> {
-    return number && std::isfinite(*number) ? std::optional<Value>(*number) : std::nullopt;
+  const auto as_value = [](std::optional<double> number) -> std::optional<core::Value> {
+    return number && std::isfinite(*number) ? std::optional<core::Value>(*number) : std::nullopt;
   };
   switch (spec.type) {
     case SettingType::truth:
-      if (is_yes(written)) return Value(true);
-      return is_no(written) ? std::optional<Value>(false) : std::nullopt;
+      if (is_yes(written)) return core::Value(true);
+      return is_no(written) ? std::optional<core::Value>(false) : std::nullopt;
     case SettingType::number:
       return as_value(written_number(written));
     case SettingType::count:
@@ -227,16 +227,16 @@ std::optional<Value> parse_value(const SettingSpec& spec, std::string_view writt
       return word_value(spec, written);
     case SettingType::version: {
       const std::string_view head = written_version(written);
-      return head.empty() ? std::nullopt : std::optional<Value>(std::string(head));
+      return head.empty() ? std::nullopt : std::optional<core::Value>(std::string(head));
     }
     case SettingType::text:
     case SettingType::texts: {
       // A progress bar behind a key (`dataset:  47%|####   |`) is no value.
       const bool fits = !written.empty() && written.size() <= 4096 &&
                         (spec.numeric || !is_yes(written)) && (spec.numeric || !is_no(written)) &&
-                        (spec.numeric || !parse_number(written)) &&
+                        (spec.numeric || !core::parse_number(written)) &&
                         written.find("%|") == std::string_view::npos;
-      return fits ? std::optional<Value>(std::string(written)) : std::nullopt;
+      return fits ? std::optional<core::Value>(std::string(written)) : std::nullopt;
     }
   }
   return std::nullopt;
@@ -315,9 +315,9 @@ std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
 }
 
 std::string fold_key(std::string_view key) {
-  key = trim(key);
+  key = core::trim(key);
   while (!key.empty() && key.front() == '-') key.remove_prefix(1);
-  std::string folded = lower(key);
+  std::string folded = core::lower(key);
   std::replace(folded.begin(), folded.end(), '-', '_');
   std::replace(folded.begin(), folded.end(), ' ', '_');
   return folded;

@@ -53,12 +53,12 @@ const SettingSpec* find_setting_spec(std::string_view name);
 
 /// The written value as the setting's type understands it; nothing where it does not fit (`auto`,
 /// `null`, `${lr}`).
-std::optional<Value> parse_value(const SettingSpec& spec, std::string_view written);
+std::optional<core::Value> parse_value(const SettingSpec& spec, std::string_view written);
 
 /// One canonical setting that a written `key = value` makes.
 struct Assignment {
   const SettingSpec* spec = nullptr;
-  Value value;
+  core::Value value;
   const Framework* framework = nullptr;  ///< whose table knew the key
 };
 

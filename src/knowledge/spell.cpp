@@ -15,7 +15,7 @@ std::string in_quotes(std::string_view text) { return nlohmann::json(std::string
 
 /// Whether YAML reads the bare word as text.
 bool plain_in_yaml(std::string_view text) {
-  if (text.empty() || parse_number(text) || is_yes(text) || is_no(text) || says_nothing(text))
+  if (text.empty() || core::parse_number(text) || is_yes(text) || is_no(text) || says_nothing(text))
     return false;
   const bool signs = text.find_first_of(":#{}[],&*!|>'\"%@`?\n") != std::string_view::npos;
   return !signs && text.front() != '-' && text.front() != ' ' && text.back() != ' ';
@@ -25,7 +25,7 @@ std::string list_text(std::string_view joined, std::string_view syntax) {
   std::string out = "[";
   while (!joined.empty()) {
     const std::size_t comma = std::min(joined.find(','), joined.size());
-    const std::string_view item = trim(joined.substr(0, comma));
+    const std::string_view item = core::trim(joined.substr(0, comma));
     const bool bare = syntax == "hydra" || (syntax == "yaml" && plain_in_yaml(item));
     if (out.size() > 1) out += syntax == "hydra" ? "," : ", ";
     out += bare ? std::string(item) : in_quotes(item);
@@ -69,8 +69,8 @@ std::string spell(const WrittenKey& key, std::string_view syntax) {
         syntax == "python" || syntax == "assignments" || syntax == "flags" || syntax == "hydra";
     return python ? (*truth ? "True" : "False") : (*truth ? "true" : "false");
   }
-  if (const double* number = as_number(key.value)) return digits(*number);
-  const std::string& text = *as_text(key.value);
+  if (const double* number = core::as_number(key.value)) return digits(*number);
+  const std::string& text = *core::as_text(key.value);
   if (text == "null") {
     const bool python = syntax == "python" || syntax == "assignments" || syntax == "flags";
     return python ? "None" : "null";

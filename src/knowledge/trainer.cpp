@@ -14,10 +14,10 @@ struct Votes {
   int all() const { return sources + settings; }
 };
 
-std::map<std::string, Votes> votes_of(const Run& run) {
+std::map<std::string, Votes> votes_of(const record::Run& run) {
   std::map<std::string, Votes> votes;
-  for (const Source& source : run.sources) ++votes[source.framework].sources;
-  for (const Setting& setting : run.settings) ++votes[setting.framework].settings;
+  for (const record::Source& source : run.sources) ++votes[source.framework].sources;
+  for (const record::Setting& setting : run.settings) ++votes[setting.framework].settings;
   std::erase_if(votes, [](const auto& each) {
     const Framework* framework = find_framework(each.first);
     return framework == nullptr || framework->part;
@@ -35,16 +35,16 @@ bool stands_on(const std::string& upper, const std::string& lower) {
 
 /// A trainer that knows no rewards, in a run that has them, is the one built on it that prints
 /// alike (`with_rewards` of its table).
-std::string rewarded_form(const std::string& slug, const Run& run) {
+std::string rewarded_form(const std::string& slug, const record::Run& run) {
   const Framework* framework = find_framework(slug);
   const bool other = framework != nullptr && !framework->with_rewards.empty() &&
-                     run.primary(Role::reward) != nullptr;
+                     run.primary(record::Role::reward) != nullptr;
   return other ? framework->with_rewards : slug;
 }
 
 }  // namespace
 
-std::string trainer_of(const Run& run) {
+std::string trainer_of(const record::Run& run) {
   std::map<std::string, Votes> votes = votes_of(run);
   int most = 0;
   for (const auto& [slug, count] : votes) most = std::max(most, count.all());

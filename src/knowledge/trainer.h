@@ -9,6 +9,6 @@ namespace aplomb::knowledge {
 /// settings vote; tables that are only parts of a trainer (`fsdp`, `hf-model`) do not count, and of
 /// two that stand on each other (`trl` on `hf-trainer`) the upper one wins. Empty where nothing
 /// tells.
-std::string trainer_of(const Run& run);
+std::string trainer_of(const record::Run& run);
 
 }  // namespace aplomb::knowledge

@@ -134,7 +134,7 @@ std::string without_addresses(std::string_view sentence) {
 }  // namespace
 
 std::vector<std::string> word_features(std::string_view text) {
-  const std::string folded = lower(text.substr(0, WordBook::k_largest_text));
+  const std::string folded = core::lower(text.substr(0, WordBook::k_largest_text));
   std::vector<std::string> features;
   std::unordered_set<std::string> seen;
   const auto add = [&](std::string feature) {

@@ -12,21 +12,21 @@ namespace {
 /// A key that is switched on to name one value of its setting: `bf16: true`.
 bool is_switch(const SettingKey& key) {
   return std::any_of(key.values.begin(), key.values.end(),
-                     [](const auto& named) { return iequals(named.first, "true"); });
+                     [](const auto& named) { return core::iequals(named.first, "true"); });
 }
 
-Value unquoted_value(std::string_view spelled) {
-  if (iequals(spelled, "true")) return true;
-  if (iequals(spelled, "false")) return false;
-  if (const auto number = parse_number(spelled)) return *number;
+core::Value unquoted_value(std::string_view spelled) {
+  if (core::iequals(spelled, "true")) return true;
+  if (core::iequals(spelled, "false")) return false;
+  if (const auto number = core::parse_number(spelled)) return *number;
   return std::string(spelled);
 }
 
 /// Leading numbers of two versions compared: whether `version` is at least `least`.
 bool at_least(std::string_view version, std::string_view least) {
   while (true) {
-    const NumberPrefix have = parse_number_prefix(version.substr(0, version.find('.')));
-    const NumberPrefix want = parse_number_prefix(least.substr(0, least.find('.')));
+    const core::NumberPrefix have = core::parse_number_prefix(version.substr(0, version.find('.')));
+    const core::NumberPrefix want = core::parse_number_prefix(least.substr(0, least.find('.')));
     if (want.size == 0) return true;
     if (have.size == 0 || have.value < want.value) return false;
     if (have.value > want.value) return true;
@@ -86,8 +86,8 @@ KeysFound keys_for(const Framework& framework, std::string_view setting, const V
 }
 
 /// Values that a setting has where none of its switches is on.
-bool is_the_rest(const Value& value) {
-  const std::string* word = as_text(value);
+bool is_the_rest(const core::Value& value) {
+  const std::string* word = core::as_text(value);
   return word != nullptr && (*word == "fp32" || *word == "none");
 }
 
@@ -112,7 +112,7 @@ bool write_one(const Framework& framework, const SettingValue& setting, const Ve
   bool any = said != nullptr;
   for (const auto& [where, key] : keys) {
     if (!spread || key == said || !is_switch(*key)) continue;
-    out.push_back({where, key, Value(false), false});
+    out.push_back({where, key, core::Value(false), false});
     any = true;
   }
   return any;
@@ -126,7 +126,7 @@ bool exists_in(const SettingKey& key, const Versions& versions) {
                      [&](const auto& since) { return versions.contains(since.first); });
 }
 
-std::optional<Value> written_value_for(const SettingKey& key, const Value& value) {
+std::optional<core::Value> written_value_for(const SettingKey& key, const core::Value& value) {
   for (const auto& [spelled, canonical] : key.values) {
     if (canonical == value) return unquoted_value(spelled);
   }
@@ -134,18 +134,18 @@ std::optional<Value> written_value_for(const SettingKey& key, const Value& value
   if (spec == nullptr || is_switch(key)) return std::nullopt;
   // A table that names the words of a key names all that it takes.
   if (spec->type == SettingType::word && !key.values.empty()) return std::nullopt;
-  if (const double* number = as_number(value)) {
+  if (const double* number = core::as_number(value)) {
     const bool numeric = spec->type == SettingType::number || spec->type == SettingType::count ||
                          spec->type == SettingType::bytes || spec->type == SettingType::seconds;
     const bool fits = key.below == 0 || (*number > 0 && *number < key.below);
-    if (numeric) return fits ? std::optional<Value>(*number / key.scale) : std::nullopt;
-    return spec->numeric ? std::optional<Value>(digits(*number)) : std::nullopt;
+    if (numeric) return fits ? std::optional<core::Value>(*number / key.scale) : std::nullopt;
+    return spec->numeric ? std::optional<core::Value>(digits(*number)) : std::nullopt;
   }
   if (std::holds_alternative<bool>(value))
-    return spec->type == SettingType::truth ? std::optional<Value>(value) : std::nullopt;
+    return spec->type == SettingType::truth ? std::optional<core::Value>(value) : std::nullopt;
   const bool wordy = spec->type == SettingType::word || spec->type == SettingType::text ||
                      spec->type == SettingType::texts || spec->type == SettingType::version;
-  return wordy ? std::optional<Value>(value) : std::nullopt;
+  return wordy ? std::optional<core::Value>(value) : std::nullopt;
 }
 
 WrittenSettings write_settings(std::string_view framework,

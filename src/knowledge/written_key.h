@@ -15,7 +15,7 @@
 
 namespace aplomb::knowledge {
 
-using SettingValue = std::pair<std::string, Value>;
+using SettingValue = std::pair<std::string, core::Value>;
 
 /// What is installed where the run runs, as far as it is known: `transformers` -> `5.2.0`. Keys
 /// that came or went with a version are chosen by it; without it a key that serves every version,
@@ -30,7 +30,7 @@ struct WrittenKey {
   const Framework* framework =
       nullptr;  ///< where the key is written: the asked one, or one of its `also`
   const SettingKey* key = nullptr;
-  Value value;           ///< a truth, a number, or a text
+  core::Value value;     ///< a truth, a number, or a text
   bool is_list = false;  ///< a text of items joined by `,`
 };
 
@@ -47,6 +47,6 @@ WrittenSettings write_settings(std::string_view framework,
                                const Versions& versions = {});
 
 /// How `value` of `key.setting` is written under this key; nothing where the key cannot say it.
-std::optional<Value> written_value_for(const SettingKey& key, const Value& value);
+std::optional<core::Value> written_value_for(const SettingKey& key, const core::Value& value);
 
 }  // namespace aplomb::knowledge

@@ -11,7 +11,7 @@ namespace {
 
 bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
-    if (iequals(text, word)) return true;
+    if (core::iequals(text, word)) return true;
   }
   return false;
 }
@@ -21,11 +21,11 @@ bool one_of(std::string_view text, std::initializer_list<std::string_view> words
 template <std::size_t N>
 std::optional<double> with_unit(std::string_view text,
                                 const std::pair<std::string_view, double> (&units)[N]) {
-  const NumberPrefix head = parse_number_prefix(text);
+  const core::NumberPrefix head = core::parse_number_prefix(text);
   if (head.size == 0) return std::nullopt;
-  const std::string_view unit = trim(text.substr(head.size));
+  const std::string_view unit = core::trim(text.substr(head.size));
   for (const auto& [name, factor] : units) {
-    if (iequals(unit, name)) return head.value * factor;
+    if (core::iequals(unit, name)) return head.value * factor;
   }
   return std::nullopt;
 }
@@ -44,7 +44,7 @@ std::optional<double> clock_seconds(std::string_view text) {
   int fields = 0;
   while (true) {
     const std::size_t colon = text.find(':');
-    const auto field = parse_number(text.substr(0, colon));
+    const auto field = core::parse_number(text.substr(0, colon));
     if (!field || *field < 0 || ++fields > 3) return std::nullopt;
     seconds = seconds * 60 + *field;
     if (colon == std::string_view::npos) break;
@@ -71,26 +71,26 @@ bool says_nothing(std::string_view text) {
 }
 
 std::optional<double> written_number(std::string_view text) {
-  if (const auto plain = parse_number(text)) return plain;
+  if (const auto plain = core::parse_number(text)) return plain;
   if (!text.empty() && text.back() == '%') {
-    const auto share = parse_number(trim(text.substr(0, text.size() - 1)));
+    const auto share = core::parse_number(core::trim(text.substr(0, text.size() - 1)));
     return share ? std::optional(*share / 100) : std::nullopt;
   }
-  NumberPrefix head = parse_number_prefix(text);
+  core::NumberPrefix head = core::parse_number_prefix(text);
   if (head.size == 0) return std::nullopt;
   double value = head.value;
-  text = trim(text.substr(head.size));
+  text = core::trim(text.substr(head.size));
   while (!text.empty()) {
     const bool power = text.substr(0, 2) == "**";
     const char sign = text.front();
     if (sign != '*' && sign != '/') return std::nullopt;
-    text = trim(text.substr(power ? 2 : 1));
-    head = parse_number_prefix(text);
+    text = core::trim(text.substr(power ? 2 : 1));
+    head = core::parse_number_prefix(text);
     if (head.size == 0) return std::nullopt;
     value = power         ? std::pow(value, head.value)
             : sign == '*' ? value * head.value
                           : value / head.value;
-    text = trim(text.substr(head.size));
+    text = core::trim(text.substr(head.size));
   }
   return value;
 }
@@ -129,10 +129,10 @@ std::optional<double> written_seconds(std::string_view text) {
   const std::string_view inside = text.substr(open + 10, text.size() - open - 11);
   const std::size_t equals = inside.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
-  const auto amount = written_number(trim(inside.substr(equals + 1)));
+  const auto amount = written_number(core::trim(inside.substr(equals + 1)));
   if (!amount) return std::nullopt;
   for (const auto& [name, factor] : k_time_units) {
-    if (iequals(trim(inside.substr(0, equals)), name)) return *amount * factor;
+    if (core::iequals(core::trim(inside.substr(0, equals)), name)) return *amount * factor;
   }
   return std::nullopt;
 }

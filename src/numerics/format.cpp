@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace aplomb {
+namespace aplomb::numerics {
 namespace {
 
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
@@ -205,4 +205,4 @@ std::optional<std::uint64_t> ulps_between(Format format, std::uint64_t a, std::u
                       : static_cast<std::uint64_t>(right) - static_cast<std::uint64_t>(left);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::numerics

@@ -16,7 +16,7 @@
 #include <optional>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::numerics {
 
 enum class Format : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8_e4m3, fp8_e5m2 };
 
@@ -59,4 +59,4 @@ std::uint64_t encode(Format format, double value);
 /// as the same). Nothing where one of them is NaN.
 std::optional<std::uint64_t> ulps_between(Format format, std::uint64_t a, std::uint64_t b);
 
-}  // namespace aplomb
+}  // namespace aplomb::numerics

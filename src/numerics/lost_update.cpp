@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::numerics {
 
 double adam_update(const AdamHyper& hyper, double exp_avg, double exp_avg_sq) {
   const double correction1 = 1 - std::pow(hyper.beta1, hyper.step);
@@ -65,4 +65,4 @@ LostUpdates lost_updates(Format format, const AdamHyper& hyper, std::span<const 
   return all;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::numerics

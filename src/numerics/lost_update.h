@@ -15,7 +15,7 @@
 
 #include "numerics/format.h"
 
-namespace aplomb {
+namespace aplomb::numerics {
 
 struct AdamHyper {
   double lr = 1e-3;
@@ -73,4 +73,4 @@ struct LostUpdates {
 LostUpdates lost_updates(Format format, const AdamHyper& hyper, std::span<const float> weight,
                          std::span<const float> exp_avg, std::span<const float> exp_avg_sq);
 
-}  // namespace aplomb
+}  // namespace aplomb::numerics

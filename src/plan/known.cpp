@@ -4,7 +4,7 @@
 
 namespace aplomb::plan {
 
-const Setting* Known::find(std::string_view name) const {
+const record::Setting* Known::find(std::string_view name) const {
   for (std::size_t i = settings_.size(); i-- > 0;) {
     if (settings_[i].name == name) return &settings_[i];
   }
@@ -12,8 +12,8 @@ const Setting* Known::find(std::string_view name) const {
 }
 
 std::optional<double> Known::number(std::string_view name) const {
-  const Setting* found = find(name);
-  const double* value = found == nullptr ? nullptr : as_number(found->value);
+  const record::Setting* found = find(name);
+  const double* value = found == nullptr ? nullptr : core::as_number(found->value);
   return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
@@ -27,13 +27,13 @@ double Known::size(std::string_view name, double otherwise) const {
 }
 
 std::string Known::word(std::string_view name, std::string_view otherwise) const {
-  const Setting* found = find(name);
-  const std::string* text = found == nullptr ? nullptr : as_text(found->value);
+  const record::Setting* found = find(name);
+  const std::string* text = found == nullptr ? nullptr : core::as_text(found->value);
   return std::string(text == nullptr ? otherwise : std::string_view(*text));
 }
 
 bool Known::truth(std::string_view name, bool otherwise) const {
-  const Setting* found = find(name);
+  const record::Setting* found = find(name);
   const bool* truth = found == nullptr ? nullptr : std::get_if<bool>(&found->value);
   return truth == nullptr ? otherwise : *truth;
 }
@@ -43,14 +43,14 @@ std::vector<std::string> Known::words(std::string_view name) const {
   const std::string text = word(name);
   for (std::size_t at = 0; at <= text.size() && !text.empty();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string_view piece = trim(std::string_view(text).substr(at, end - at));
+    const std::string_view piece = core::trim(std::string_view(text).substr(at, end - at));
     if (!piece.empty()) all.emplace_back(piece);
     at = end + 1;
   }
   return all;
 }
 
-void Known::put(std::string name, Value value, std::string from) {
+void Known::put(std::string name, core::Value value, std::string from) {
   settings_.push_back({std::move(name), std::move(value), {}, std::move(from), {}});
 }
 

@@ -13,9 +13,9 @@ namespace aplomb::plan {
 
 class Known {
  public:
-  explicit Known(std::vector<Setting> settings) : settings_(std::move(settings)) {}
+  explicit Known(std::vector<record::Setting> settings) : settings_(std::move(settings)) {}
 
-  const Setting* find(std::string_view name) const;
+  const record::Setting* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::optional<double> number(std::string_view name) const;
   double number(std::string_view name, double otherwise) const;
@@ -25,10 +25,10 @@ class Known {
   bool truth(std::string_view name, bool otherwise = false) const;
   std::vector<std::string> words(std::string_view name) const;  ///< of `a,b,c`
 
-  void put(std::string name, Value value, std::string from);
+  void put(std::string name, core::Value value, std::string from);
 
  private:
-  std::vector<Setting> settings_;
+  std::vector<record::Setting> settings_;
 };
 
 }  // namespace aplomb::plan

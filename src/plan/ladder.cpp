@@ -8,7 +8,7 @@
 namespace aplomb::plan {
 namespace {
 
-using Changes = std::vector<std::pair<std::string, Value>>;
+using Changes = std::vector<std::pair<std::string, core::Value>>;
 
 /// A rung knows when it changes anything, and what it sets.
 struct RungKind {

@@ -149,7 +149,7 @@ std::string ModelShape::matrix(const std::string& role) const {
 }
 
 bool take_named_model(Known& known) {
-  std::string name = lower(known.word("model.name"));
+  std::string name = core::lower(known.word("model.name"));
   std::replace(name.begin(), name.end(), '_', '-');
   std::string longest;
   Node found;
@@ -160,7 +160,7 @@ bool take_named_model(Known& known) {
     found = entry;
   }
   if (longest.empty()) return false;
-  const auto put = [&](const char* setting, Value value) {
+  const auto put = [&](const char* setting, core::Value value) {
     if (!known.has(setting)) known.put(setting, std::move(value), "known model");
   };
   put("model.type", knowledge::text_of(found, "type"));
@@ -183,10 +183,10 @@ bool take_named_model(Known& known) {
   return true;
 }
 
-Result<ModelShape> model_shape(const Known& known) {
+core::Result<ModelShape> model_shape(const Known& known) {
   ModelShape shape;
   shape.name = known.word("model.name");
-  shape.type = lower(known.word("model.type"));
+  shape.type = core::lower(known.word("model.type"));
   shape.error = k_generic_error;
   if (const auto family = family_of(shape.type)) take_family(shape, *family);
   take_sizes(shape, known);
@@ -194,10 +194,11 @@ Result<ModelShape> model_shape(const Known& known) {
   if (shape.positions > 0) shape.positions = known.size("model.max_positions", 1024);
   const std::string missing = missing_sizes(shape);
   if (missing.empty()) return shape;
-  return fail(ErrorCode::bad_usage,
-              fmt::format("[plan] the model's {} are not in what was given{}; give the config.json "
-                          "of the model as well",
-                          missing, shape.name.empty() ? "" : " (it names " + shape.name + ")"));
+  return core::fail(
+      core::ErrorCode::bad_usage,
+      fmt::format("[plan] the model's {} are not in what was given{}; give the config.json "
+                  "of the model as well",
+                  missing, shape.name.empty() ? "" : " (it names " + shape.name + ")"));
 }
 
 std::vector<Weight> layer_weights(const ModelShape& shape) {

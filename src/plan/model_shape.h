@@ -51,7 +51,7 @@ struct ModelShape {
 bool take_named_model(Known& known);
 
 /// What is missing is said in the error: the sizes that no family has a default for.
-Result<ModelShape> model_shape(const Known& known);
+core::Result<ModelShape> model_shape(const Known& known);
 
 /// One matrix (or vector) of the model.
 struct Weight {

@@ -35,8 +35,8 @@ void tell_speed(Plan& plan, const SeenMachine& seen, const Known& known,
 
 }  // namespace
 
-Result<Plan> make_plan(const Known& stated, std::string_view framework,
-                       const PlanRequest& request) {
+core::Result<Plan> make_plan(const Known& stated, std::string_view framework,
+                             const PlanRequest& request) {
   Known known = stated;
   const double named = gpus_named(request.gpu);
   if (named > 0 && !known.has("dist.world_size")) known.put("dist.world_size", named, "gpu");

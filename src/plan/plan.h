@@ -28,11 +28,11 @@ struct PlanRequest {
 
 /// One rung of the ladder of changes against an out-of-memory error, from least to most disruptive.
 struct Rung {
-  std::string id;                                  ///< `half-micro`
-  std::string text;                                ///< what to change, for people
-  std::vector<std::pair<std::string, Value>> set;  ///< canonical settings
-  double needed_bytes = 0;                         ///< with this rung and all before it
-  double saved_bytes = 0;                          ///< by this rung after those before it
+  std::string id;                                        ///< `half-micro`
+  std::string text;                                      ///< what to change, for people
+  std::vector<std::pair<std::string, core::Value>> set;  ///< canonical settings
+  double needed_bytes = 0;                               ///< with this rung and all before it
+  double saved_bytes = 0;                                ///< by this rung after those before it
   double slowdown = 1;  ///< time per token, to that before it; 0: unknown
   bool fits = false;
 };
@@ -56,7 +56,8 @@ struct Plan {
   std::vector<Assumption> assumed;
 };
 
-Result<Plan> make_plan(const Known& known, std::string_view framework, const PlanRequest& request);
+core::Result<Plan> make_plan(const Known& known, std::string_view framework,
+                             const PlanRequest& request);
 
 /// The ladder for a plan: each rung applied on top of those before it, those that change nothing
 /// left out.

@@ -111,7 +111,7 @@ class Planned {
   }
 
  private:
-  void tell(const char* rung, const char* setting, Value value) {
+  void tell(const char* rung, const char* setting, core::Value value) {
     Known changed = known_;
     changed.put(setting, std::move(value), "plan");
     const auto after = make_plan(changed, framework_, {});

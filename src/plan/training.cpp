@@ -27,7 +27,7 @@ bool trains_adapter(const Known& known) {
 
 /// Bits of a base that is published quantised, as its name says; 0 where it says nothing.
 double bits_named(const Known& known) {
-  const std::string name = lower(known.word("model.name"));
+  const std::string name = core::lower(known.word("model.name"));
   for (const char* each : {"gptq", "awq", "4bit", "int4"}) {
     if (name.find(each) != std::string::npos) return 4;
   }
@@ -51,9 +51,9 @@ class Defaults {
  private:
   void put(std::string name, const Node& written, std::string_view framework) {
     if (known_.has(name)) return;
-    Value value;
+    core::Value value;
     if (const auto text = written.text(); text && text->starts_with("= ")) {
-      const Setting* other = known_.find(text->substr(2));
+      const record::Setting* other = known_.find(text->substr(2));
       if (other == nullptr) return;
       value = other->value;
     } else if (written.is_scalar()) {
@@ -62,7 +62,7 @@ class Defaults {
     if (is_told(name)) {
       assumed_.push_back(
           {name,
-           fmt::format("{} = {}{}", name, show(value),
+           fmt::format("{} = {}{}", name, core::show(value),
                        framework == "any" ? "" : fmt::format(" (default of {})", framework))});
     }
     known_.put(std::move(name), std::move(value), std::string(framework));

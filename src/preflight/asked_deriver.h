@@ -13,14 +13,14 @@
 #include "diagnosis/diagnosis.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// Reads and writes one table; every fact inherits the places of those that it follows from.
 class Asked {
  public:
   using Names = std::initializer_list<std::string_view>;
 
-  Asked(const Run& run, FactTable& facts) : run_(run), facts_(facts) {}
+  Asked(const record::Run& run, diagnosis::FactTable& facts) : run_(run), facts_(facts) {}
 
   void all() {
     trainer();
@@ -44,8 +44,8 @@ class Asked {
 
  private:
   std::optional<double> number(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    const double* held = fact == nullptr ? nullptr : as_number(fact->value);
+    const record::Fact* fact = facts_.find(name);
+    const double* held = fact == nullptr ? nullptr : core::as_number(fact->value);
     if (held == nullptr || !std::isfinite(*held)) return std::nullopt;
     return *held;
   }
@@ -54,18 +54,18 @@ class Asked {
     return held && *held > 0 ? held : std::nullopt;
   }
   std::string text(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    const std::string* held = fact == nullptr ? nullptr : as_text(fact->value);
+    const record::Fact* fact = facts_.find(name);
+    const std::string* held = fact == nullptr ? nullptr : core::as_text(fact->value);
     return held == nullptr ? std::string() : *held;
   }
   bool truth(std::string_view name) const {
-    const Fact* fact = facts_.find(name);
-    return fact != nullptr && is_true(fact->value);
+    const record::Fact* fact = facts_.find(name);
+    return fact != nullptr && core::is_true(fact->value);
   }
-  void set(std::string name, Value value, std::string because, Names from = {}) {
-    std::vector<Origin> evidence;
+  void set(std::string name, core::Value value, std::string because, Names from = {}) {
+    std::vector<record::Origin> evidence;
     for (const std::string_view source : from) {
-      const Fact* fact = facts_.find(source);
+      const record::Fact* fact = facts_.find(source);
       if (fact == nullptr) continue;
       evidence.insert(evidence.end(), fact->evidence.begin(), fact->evidence.end());
     }
@@ -94,8 +94,8 @@ class Asked {
   void driver();
   std::optional<double> ranks() const;
 
-  const Run& run_;
-  FactTable& facts_;
+  const record::Run& run_;
+  diagnosis::FactTable& facts_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

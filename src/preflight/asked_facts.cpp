@@ -10,7 +10,7 @@
 #include "knowledge/trainer.h"
 #include "preflight/asked_deriver.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 void Asked::trainer() {
   const std::string slug = knowledge::trainer_of(run_);
   if (slug.empty()) return;
@@ -45,7 +45,7 @@ void Asked::size() {
     weights = 12 * *layers * *hidden * *hidden + *hidden * positive("model.vocab_size").value_or(0);
   }
   if (weights > 0)
-    set("asked.toy", weights < k_toy, "about " + show_number(weights, 2) + " weights",
+    set("asked.toy", weights < k_toy, "about " + core::show_number(weights, 2) + " weights",
         {"model.params", "model.hidden", "model.layers"});
 }
 
@@ -66,9 +66,9 @@ void Asked::batch() {
   const auto world = ranks();
   const std::string strategy = text("dist.strategy");
   if (world) {
-    set("asked.ranks", *world, show_number(*world) + " data-parallel ranks",
+    set("asked.ranks", *world, core::show_number(*world) + " data-parallel ranks",
         {"batch.world", "dist.world_size", "dist.procs_per_node"});
-    set("asked.distributed", *world > 1, show_number(*world) + " ranks", {"dist.world_size"});
+    set("asked.distributed", *world > 1, core::show_number(*world) + " ranks", {"dist.world_size"});
   } else if (strategy == "ddp" || strategy == "fsdp" || strategy == "fsdp2") {
     set("asked.distributed", true, strategy, {"dist.strategy"});
   }
@@ -76,27 +76,28 @@ void Asked::batch() {
   const double stated =
       run_.setting("batch.global") == nullptr ? 0 : positive("batch.global").value_or(0);
   if (!micro) {
-    if (stated > 0) set("asked.batch", stated, "a global batch of " + show_number(stated), from);
+    if (stated > 0)
+      set("asked.batch", stated, "a global batch of " + core::show_number(stated), from);
     return;
   }
   const auto accumulation = positive("batch.accumulation");
   const double product = *micro * accumulation.value_or(1) * world.value_or(1);
-  std::string told = fmt::format("{} a device x {} accumulated", show_number(*micro),
-                                 show_number(accumulation.value_or(1)));
-  told += world ? fmt::format(" x {} ranks", show_number(*world)) : " on each rank";
+  std::string told = fmt::format("{} a device x {} accumulated", core::show_number(*micro),
+                                 core::show_number(accumulation.value_or(1)));
+  told += world ? fmt::format(" x {} ranks", core::show_number(*world)) : " on each rank";
   set("asked.batch", stated > 0 ? stated : product, told, from);
   set("asked.batch_told", told, told, from);
   if (stated <= 0) return;
   if (accumulation && world) {
     set("asked.batch_product", product, told, from);
     set("asked.batch_off", std::fabs(product - stated) > 0.5,
-        fmt::format("{} = {}, and {} is asked for", told, show_number(product),
-                    show_number(stated)),
+        fmt::format("{} = {}, and {} is asked for", told, core::show_number(product),
+                    core::show_number(stated)),
         {"batch.global", "batch.micro", "batch.accumulation"});
   }
   const double part = *micro * accumulation.value_or(1) * world.value_or(1);
   set("asked.batch_indivisible", std::fmod(stated, part) > 0.5,
-      fmt::format("{} is no multiple of {}", show_number(stated), show_number(part)),
+      fmt::format("{} is no multiple of {}", core::show_number(stated), core::show_number(part)),
       {"batch.global", "batch.micro"});
 }
 
@@ -111,20 +112,20 @@ void Asked::length() {
     const double per_epoch =
         truth("data.drop_last") ? std::floor(*samples / *batch) : std::ceil(*samples / *batch);
     set("asked.steps_per_epoch", per_epoch,
-        fmt::format("{} samples / {} = {} steps a pass", show_number(*samples, 9),
-                    show_number(*batch), show_number(per_epoch, 9)),
+        fmt::format("{} samples / {} = {} steps a pass", core::show_number(*samples, 9),
+                    core::show_number(*batch), core::show_number(per_epoch, 9)),
         {"data.samples", "batch.micro"});
     if (!steps && epochs) steps = std::ceil(*epochs * per_epoch);
     if (max_steps && per_epoch > 0) {
       set("asked.epochs", *max_steps / per_epoch,
-          show_number(*max_steps / per_epoch, 3) + " passes over the data",
+          core::show_number(*max_steps / per_epoch, 3) + " passes over the data",
           {"train.max_steps", "data.samples"});
     }
   }
   if (!max_steps && epochs)
-    set("asked.epochs", *epochs, show_number(*epochs) + " passes", {"train.epochs"});
+    set("asked.epochs", *epochs, core::show_number(*epochs) + " passes", {"train.epochs"});
   if (steps) {
-    set("asked.steps", *steps, show_number(*steps, 9) + " optimizer steps",
+    set("asked.steps", *steps, core::show_number(*steps, 9) + " optimizer steps",
         {"train.max_steps", "train.epochs", "data.samples"});
   }
 }
@@ -137,12 +138,13 @@ void Asked::schedule() {
     set("asked.warmup", true, "warm-up", {"schedule.warmup_steps"});
     if (steps) {
       set("asked.warmup_share", *warmup / *steps,
-          fmt::format("{} of {} steps warm up", show_number(*warmup, 9), show_number(*steps, 9)),
+          fmt::format("{} of {} steps warm up", core::show_number(*warmup, 9),
+                      core::show_number(*steps, 9)),
           {"schedule.warmup_steps", "train.max_steps"});
     }
   } else if (share) {
     set("asked.warmup", *share > 0, "warm-up", {"schedule.warmup_frac"});
-    set("asked.warmup_share", *share, show_number(*share * 100) + " % of the run warms up",
+    set("asked.warmup_share", *share, core::show_number(*share * 100) + " % of the run warms up",
         {"schedule.warmup_frac"});
   } else if (warmup) {
     set("asked.warmup",
@@ -152,8 +154,8 @@ void Asked::schedule() {
   }
   if (const auto decay = positive("schedule.decay_steps"); decay && steps) {
     set("asked.decay_share", *decay / *steps,
-        fmt::format("the schedule ends at step {} of {}", show_number(*decay, 9),
-                    show_number(*steps, 9)),
+        fmt::format("the schedule ends at step {} of {}", core::show_number(*decay, 9),
+                    core::show_number(*steps, 9)),
         {"schedule.decay_steps", "train.max_steps"});
   }
 }
@@ -161,10 +163,10 @@ void Asked::schedule() {
 /// Off everywhere: a loader for evaluation or a PPO mini-batch that is not shuffled says nothing of
 /// the training data.
 void Asked::order() {
-  std::vector<Origin> places;
-  for (const Setting& setting : run_.settings) {
+  std::vector<record::Origin> places;
+  for (const record::Setting& setting : run_.settings) {
     if (setting.name != "data.shuffle") continue;
-    if (is_true(setting.value)) return;
+    if (core::is_true(setting.value)) return;
     places.push_back(setting.origin);
   }
   if (!places.empty()) facts_.set({"asked.unshuffled", true, "shuffle is off", std::move(places)});
@@ -178,7 +180,8 @@ void Asked::cadence() {
     if (!every) return;
     const double count = *every < 1 ? 1 / *every : steps ? std::floor(*steps / *every) : -1;
     if (count < 0) return;
-    set(fact, count, fmt::format("{} {}", show_number(count), what), {setting, "train.max_steps"});
+    set(fact, count, fmt::format("{} {}", core::show_number(count), what),
+        {setting, "train.max_steps"});
   };
   const std::string saved = text("save.strategy");
   const std::string evaluated = text("eval.strategy");
@@ -201,12 +204,14 @@ void Asked::best_checkpoint() {
   const auto evaluate = positive("eval.steps");
   if (!off && saved == "steps" && save && evaluate && *save >= 1 && *evaluate >= 1) {
     off = std::fmod(*save, *evaluate) > 0.5;
-    told = fmt::format("saved every {} steps, evaluated every {}", show_number(*save, 9),
-                       show_number(*evaluate, 9));
+    told = fmt::format("saved every {} steps, evaluated every {}", core::show_number(*save, 9),
+                       core::show_number(*evaluate, 9));
   }
   set("asked.best_off", off, told, {"save.best_at_end", "save.steps", "eval.steps"});
 }
 
-void add_asked_facts(const Run& run, FactTable& facts) { Asked(run, facts).all(); }
+void add_asked_facts(const record::Run& run, diagnosis::FactTable& facts) {
+  Asked(run, facts).all();
+}
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -9,23 +9,23 @@
 #include "diagnosis/diagnosis.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// `run` with what its trainer does by default put before what it says (which wins). Defaults have
 /// an Origin of no source. A run that configures no training is given back as it is.
-Run with_defaults(const Run& run);
+record::Run with_defaults(const record::Run& run);
 
 /// `run` without settings that speak of evaluation (`eval_loader.dataset.shuffle`) where the same
 /// one is stated for training as well.
-Run without_evaluation(Run run);
+record::Run without_evaluation(record::Run run);
 
 /// Whether `slug` is `base` or stands on it (LLaMA-Factory on the Hugging Face Trainer).
 bool is_kind_of(std::string_view slug, std::string_view base);
 
 /// Whether an Origin is that of a default.
-bool is_default(const Origin& origin);
+bool is_default(const record::Origin& origin);
 
 /// Adds the facts that follow. `facts` are those of gather_facts() on the same run.
-void add_asked_facts(const Run& run, FactTable& facts);
+void add_asked_facts(const record::Run& run, diagnosis::FactTable& facts);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -7,13 +7,13 @@
 #include "preflight/asked_facts.h"
 #include "preflight/rule_book.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
-constexpr SourceId k_no_source = std::numeric_limits<SourceId>::max();
+constexpr record::SourceId k_no_source = std::numeric_limits<record::SourceId>::max();
 
-bool configures_training(const Run& run) {
-  return std::any_of(run.settings.begin(), run.settings.end(), [](const Setting& setting) {
+bool configures_training(const record::Run& run) {
+  return std::any_of(run.settings.begin(), run.settings.end(), [](const record::Setting& setting) {
     return setting.name == "optim.lr" || setting.name == "batch.micro" ||
            setting.name == "train.epochs" || setting.name == "train.max_steps";
   });
@@ -32,22 +32,22 @@ bool is_kind_of(std::string_view slug, std::string_view base) {
   return false;
 }
 
-bool is_default(const Origin& origin) { return origin.source == k_no_source; }
+bool is_default(const record::Origin& origin) { return origin.source == k_no_source; }
 
-Run without_evaluation(Run run) {
-  const auto evaluates = [](const Setting& setting) {
+record::Run without_evaluation(record::Run run) {
+  const auto evaluates = [](const record::Setting& setting) {
     if (setting.name.starts_with("eval.") || setting.name.starts_with("batch.eval") ||
         setting.name.starts_with("data.eval"))
       return false;
-    const std::string key = "." + lower(setting.raw_key);
+    const std::string key = "." + core::lower(setting.raw_key);
     return key.find(".eval") != std::string::npos || key.find(".val") != std::string::npos ||
            key.find(".test") != std::string::npos;
   };
-  std::vector<Setting> kept;
-  for (const Setting& setting : run.settings) {
+  std::vector<record::Setting> kept;
+  for (const record::Setting& setting : run.settings) {
     const bool stated_otherwise =
         evaluates(setting) &&
-        std::any_of(run.settings.begin(), run.settings.end(), [&](const Setting& other) {
+        std::any_of(run.settings.begin(), run.settings.end(), [&](const record::Setting& other) {
           return other.name == setting.name && !evaluates(other);
         });
     if (!stated_otherwise) kept.push_back(setting);
@@ -56,11 +56,11 @@ Run without_evaluation(Run run) {
   return run;
 }
 
-Run with_defaults(const Run& run) {
-  Run out = run;
+record::Run with_defaults(const record::Run& run) {
+  record::Run out = run;
   if (!configures_training(run)) return out;
   const std::string trainer = knowledge::trainer_of(run);
-  std::vector<Setting> first;
+  std::vector<record::Setting> first;
   for (const TrainerDefaults& defaults : rule_book().defaults) {
     if (!is_kind_of(trainer, defaults.framework)) continue;
     for (const auto& [name, value] : defaults.settings)
@@ -70,4 +70,4 @@ Run with_defaults(const Run& run) {
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

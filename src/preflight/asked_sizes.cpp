@@ -9,14 +9,14 @@
 #include "preflight/asked_deriver.h"
 #include "preflight/asked_facts.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 namespace {
 
-bool same(const Value& a, const Value& b) {
-  const double* first = as_number(a);
-  const double* second = as_number(b);
-  if (first == nullptr || second == nullptr) return show(a) == show(b);
+bool same(const core::Value& a, const core::Value& b) {
+  const double* first = core::as_number(a);
+  const double* second = core::as_number(b);
+  if (first == nullptr || second == nullptr) return core::show(a) == core::show(b);
   return std::fabs(*first - *second) <= 1e-9 * std::max(std::fabs(*first), std::fabs(*second));
 }
 
@@ -29,20 +29,21 @@ void Asked::generation() {
   const auto accumulation = positive("batch.accumulation");
   const auto world = ranks();
   auto batch = positive("rl.generation_batch");
-  std::string told = batch ? "generation batch of " + show_number(*batch) : std::string();
+  std::string told = batch ? "generation batch of " + core::show_number(*batch) : std::string();
   if (!batch && micro && (world || std::fmod(*micro, *generations) < 0.5)) {
     const double rounds = positive("rl.steps_per_generation").value_or(accumulation.value_or(1));
     batch = *micro * rounds * world.value_or(1);
-    told = fmt::format("{} a device x {} x {} ranks = {} completions at once", show_number(*micro),
-                       show_number(rounds), show_number(world.value_or(1)), show_number(*batch));
+    told = fmt::format("{} a device x {} x {} ranks = {} completions at once",
+                       core::show_number(*micro), core::show_number(rounds),
+                       core::show_number(world.value_or(1)), core::show_number(*batch));
   }
   if (!batch && micro && accumulation) {
     const double each = *micro * positive("rl.steps_per_generation").value_or(*accumulation);
     double needed = 1;  // ends at num_generations: every number times that is a multiple of it
     while (needed < *generations && std::fmod(each * needed, *generations) > 0.5) ++needed;
     set("asked.generation_ranks", needed,
-        fmt::format("{} completions a rank, {} of each prompt", show_number(each),
-                    show_number(*generations)),
+        fmt::format("{} completions a rank, {} of each prompt", core::show_number(each),
+                    core::show_number(*generations)),
         {"rl.num_generations", "batch.micro", "batch.accumulation"});
   }
   if (!batch) return;
@@ -50,9 +51,9 @@ void Asked::generation() {
                              "batch.accumulation"};
   set("asked.generation_batch", *batch, told, from);
   set("asked.prompts_at_once", *batch / *generations,
-      fmt::format("{}, {} of each prompt", told, show_number(*generations)), from);
+      fmt::format("{}, {} of each prompt", told, core::show_number(*generations)), from);
   set("asked.generation_off", std::fmod(*batch, *generations) > 0.5,
-      fmt::format("{}, no multiple of {}", told, show_number(*generations)), from);
+      fmt::format("{}, no multiple of {}", told, core::show_number(*generations)), from);
 }
 
 void Asked::lengths() {
@@ -61,8 +62,8 @@ void Asked::lengths() {
     const auto length = positive(setting);
     if (!length || !limit) return;
     set(fact, *length > *limit && text("model.rope_scaling").empty(),
-        fmt::format("{} tokens, the model was made for {}", show_number(*length, 9),
-                    show_number(*limit, 9)),
+        fmt::format("{} tokens, the model was made for {}", core::show_number(*length, 9),
+                    core::show_number(*limit, 9)),
         {setting, "model.max_positions"});
   };
   over("data.max_length", "asked.length_over_model");
@@ -70,15 +71,16 @@ void Asked::lengths() {
   const auto completion = positive("rl.max_completion_length");
   if (prompt && completion && limit) {
     set("asked.completion_over_model", *prompt + *completion > *limit,
-        fmt::format("{} + {} tokens, the model was made for {}", show_number(*prompt, 9),
-                    show_number(*completion, 9), show_number(*limit, 9)),
+        fmt::format("{} + {} tokens, the model was made for {}", core::show_number(*prompt, 9),
+                    core::show_number(*completion, 9), core::show_number(*limit, 9)),
         {"rl.max_completion_length", "rl.max_prompt_length", "model.max_positions"});
   }
   const auto micro = positive("batch.micro");
   const auto length = positive("data.max_length");
   if (micro && length) {
     set("asked.micro_tokens", *micro * *length,
-        fmt::format("{} x {} tokens a pass", show_number(*micro), show_number(*length, 9)),
+        fmt::format("{} x {} tokens a pass", core::show_number(*micro),
+                    core::show_number(*length, 9)),
         {"batch.micro", "data.max_length"});
   }
 }
@@ -89,8 +91,8 @@ void Asked::adapter() {
   if (!rank || !alpha) return;
   const double scale = *alpha / (truth("peft.rslora") ? std::sqrt(*rank) : *rank);
   set("asked.adapter_scale", scale,
-      fmt::format("alpha {} at rank {}: updates times {}", show_number(*alpha), show_number(*rank),
-                  show_number(scale)),
+      fmt::format("alpha {} at rank {}: updates times {}", core::show_number(*alpha),
+                  core::show_number(*rank), core::show_number(scale)),
       {"peft.alpha", "peft.rank"});
 }
 
@@ -104,7 +106,8 @@ void Asked::tokens() {
     set("asked.pad_is_eos", pad_token == eos_token, "padding and end token are " + pad_token,
         {"tokenizer.pad_token", "tokenizer.eos_token"});
   } else if (pad && eos) {
-    set("asked.pad_is_eos", *pad == *eos, "padding and end token have id " + show_number(*pad, 9),
+    set("asked.pad_is_eos", *pad == *eos,
+        "padding and end token have id " + core::show_number(*pad, 9),
         {"tokenizer.pad_id", "tokenizer.eos_id"});
   } else if (text("tokenizer.pad_alias") == "eos") {
     set("asked.pad_is_eos", true, "padding is the end token", {"tokenizer.pad_alias"});
@@ -113,8 +116,8 @@ void Asked::tokens() {
     const auto id = number(setting);
     if (!id || !vocabulary) return;
     set(fact, *id >= *vocabulary,
-        fmt::format("id {} in a vocabulary of {}", show_number(*id, 9),
-                    show_number(*vocabulary, 9)),
+        fmt::format("id {} in a vocabulary of {}", core::show_number(*id, 9),
+                    core::show_number(*vocabulary, 9)),
         {setting, "model.vocab_size"});
   };
   outside("tokenizer.pad_id", "asked.pad_outside_vocab");
@@ -127,8 +130,8 @@ void Asked::evaluation() {
   const auto evaluated = positive("batch.eval_micro");
   if (!micro || !evaluated) return;
   set("asked.eval_ratio", *evaluated / *micro,
-      fmt::format("{} samples in evaluation, {} in training", show_number(*evaluated),
-                  show_number(*micro)),
+      fmt::format("{} samples in evaluation, {} in training", core::show_number(*evaluated),
+                  core::show_number(*micro)),
       {"batch.eval_micro", "batch.micro"});
 }
 
@@ -143,24 +146,24 @@ void Asked::logits() {
   if (!micro || !vocabulary || !length || truth("memory.fused_loss")) return;
   constexpr double k_bytes = 4;
   const double bytes = *micro * *length * *vocabulary * k_bytes;
-  const std::string told =
-      fmt::format("{} x {} x {} x 4 bytes = {}", show_number(*micro), show_number(*length, 9),
-                  show_number(*vocabulary, 9), show_bytes(bytes));
+  const std::string told = fmt::format("{} x {} x {} x 4 bytes = {}", core::show_number(*micro),
+                                       core::show_number(*length, 9),
+                                       core::show_number(*vocabulary, 9), core::show_bytes(bytes));
   const Asked::Names from = {"batch.micro", "data.max_length", "rl.max_completion_length",
                              "model.vocab_size"};
   set("asked.logits_bytes", bytes, told, from);
   set("asked.logits_told", told, told, from);
   if (const auto memory = positive("hardware.memory_bytes"))
-    set("asked.logits_share", bytes / *memory, told + " of " + show_bytes(*memory), from);
+    set("asked.logits_share", bytes / *memory, told + " of " + core::show_bytes(*memory), from);
 }
 
 /// `bf16: true` and `fp16: true` in one file.
 void Asked::precision() {
-  for (const Setting& first : run_.settings) {
-    const std::string* one = as_text(first.value);
+  for (const record::Setting& first : run_.settings) {
+    const std::string* one = core::as_text(first.value);
     if (first.name != "precision.compute" || one == nullptr || *one != "bf16") continue;
-    for (const Setting& second : run_.settings) {
-      const std::string* other = as_text(second.value);
+    for (const record::Setting& second : run_.settings) {
+      const std::string* other = core::as_text(second.value);
       if (second.name != first.name || other == nullptr || *other != "fp16") continue;
       if (second.origin.source != first.origin.source || second.raw_key == first.raw_key) continue;
       facts_.set({"asked.both_halves",
@@ -179,16 +182,16 @@ void Asked::disagreement() {
       "batch.micro",       "batch.accumulation",   "optim.lr",    "optim.weight_decay",
       "optim.grad_clip",   "optim.beta1",          "optim.beta2", "optim.eps",
       "precision.compute", "schedule.warmup_steps"};
-  for (const Setting& mine : run_.settings) {
+  for (const record::Setting& mine : run_.settings) {
     if (mine.framework != "deepspeed" || is_default(mine.origin)) continue;
     if (std::find(k_shared.begin(), k_shared.end(), mine.name) == k_shared.end()) continue;
-    for (const Setting& other : run_.settings) {
+    for (const record::Setting& other : run_.settings) {
       if (other.name != mine.name || other.framework == "deepspeed" || is_default(other.origin))
         continue;
       if (other.origin.source == mine.origin.source || same(mine.value, other.value)) continue;
       const std::string told =
           fmt::format("{} = {} for DeepSpeed, {} = {} for the trainer", mine.raw_key,
-                      show(mine.value), other.raw_key, show(other.value));
+                      core::show(mine.value), other.raw_key, core::show(other.value));
       facts_.set({"asked.deepspeed_disagrees", true, told, {mine.origin, other.origin}});
       facts_.set({"asked.disagreement", told, told, {mine.origin, other.origin}});
       return;
@@ -205,7 +208,7 @@ void Asked::driver() {
   if (built.empty() && tag != std::string::npos && torch.size() >= tag + 5)
     built = torch.substr(tag + 3, 2);  // +cu124: the first two digits are the major version
   const auto major = [](const std::string& version) {
-    return parse_number(version.substr(0, version.find('.')));
+    return core::parse_number(version.substr(0, version.find('.')));
   };
   const auto needed = major(built);
   const auto known = major(text("env.cuda_driver"));
@@ -215,4 +218,4 @@ void Asked::driver() {
       {"env.cuda", "env.torch", "env.cuda_driver"});
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 struct AuditFile {
   const char* name;  ///< of the module: `__init__`, `rules`
@@ -13,4 +13,4 @@ struct AuditFile {
 extern const AuditFile k_audit_files[];  // NOLINT(modernize-avoid-c-arrays): made by CMake
 extern const std::size_t k_audit_file_count;
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -11,11 +11,12 @@
 #include "report/evidence.h"
 #include "report/remedy_text.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
-constexpr std::array<Severity, 4> k_severities = {Severity::failed, Severity::unstable,
-                                                  Severity::warning, Severity::note};
+constexpr std::array<core::Severity, 4> k_severities = {
+    core::Severity::failed, core::Severity::unstable, core::Severity::warning,
+    core::Severity::note};
 
 /// 3 for `failed`, 0 for `note`.
 std::size_t rank_of(std::string_view severity) {
@@ -34,21 +35,22 @@ Verdict verdict_of(const std::vector<ReportFinding>& findings, bool anything) {
   return anything ? Verdict::healthy : Verdict::insufficient_evidence;
 }
 
-ReportFinding report_finding(const Finding& finding, const Run& run, const EvidenceFinder& finder) {
+ReportFinding report_finding(const Finding& finding, const record::Run& run,
+                             const report::EvidenceFinder& finder) {
   ReportFinding out;
   out.id = finding.id;
   out.severity = name(finding.severity);
-  out.title = sanitize(finding.title);
-  out.because = sanitize(finding.because);
+  out.title = core::sanitize(finding.title);
+  out.because = core::sanitize(finding.because);
   out.evidence = finder.find(finding.evidence);
   // What a default does stands nowhere: the finding belongs to the file that could say otherwise.
   if (out.evidence.empty() && !run.sources.empty())
-    out.evidence.push_back({sanitize(run.sources.front().path), 0, std::nullopt, {}});
-  for (const Remedy& remedy : finding.remedies) {
+    out.evidence.push_back({core::sanitize(run.sources.front().path), 0, std::nullopt, {}});
+  for (const diagnosis::Remedy& remedy : finding.remedies) {
     ReportRemedy step;
-    step.text = sanitize(remedy.text);
+    step.text = core::sanitize(remedy.text);
     for (const auto& [setting, value] : remedy.set) step.set.emplace(setting, value);
-    step.rendered = render_remedy(remedy, run);
+    step.rendered = report::render_remedy(remedy, run);
     out.remedies.push_back(std::move(step));
   }
   out.leads_to = finding.leads_to;
@@ -56,18 +58,18 @@ ReportFinding report_finding(const Finding& finding, const Run& run, const Evide
   return out;
 }
 
-Severity worst_of(const CheckedRun& checked) {
-  return checked.findings.empty() ? Severity::note : checked.findings.front().severity;
+core::Severity worst_of(const CheckedRun& checked) {
+  return checked.findings.empty() ? core::Severity::note : checked.findings.front().severity;
 }
 
-void add_inputs(const Run& run, Report& report) {
+void add_inputs(const record::Run& run, Report& report) {
   const std::size_t base = report.inputs.size();
-  for (const Source& source : run.sources)
-    report.inputs.push_back({sanitize(source.path), source.kind, 0, {}});
-  for (const Defect& defect : run.defects) {
+  for (const record::Source& source : run.sources)
+    report.inputs.push_back({core::sanitize(source.path), source.kind, 0, {}});
+  for (const record::Defect& defect : run.defects) {
     if (defect.source >= run.sources.size()) continue;
     const std::string text = defect.text.empty() ? defect.kind : defect.text;
-    report.inputs[base + defect.source].warnings.push_back(tidy_line(text, 300));
+    report.inputs[base + defect.source].warnings.push_back(report::tidy_line(text, 300));
   }
 }
 
@@ -106,17 +108,17 @@ void add_summary(const CheckedRun* lead, bool anything, Report& report) {
                             : anything ? std::string("Start it; watch the first ten steps.")
                                        : std::string("Give the configuration that starts the run.");
   if (lead == nullptr) return;
-  summary["run"] = sanitize(lead->run.name);
+  summary["run"] = core::sanitize(lead->run.name);
   if (const std::string framework = knowledge::trainer_of(lead->run); !framework.empty())
     summary["framework"] = framework;
-  if (const Setting* card = lead->run.setting("env.gpu"); card != nullptr)
-    summary["card"] = sanitize(show(card->value));
+  if (const record::Setting* card = lead->run.setting("env.gpu"); card != nullptr)
+    summary["card"] = core::sanitize(core::show(card->value));
 }
 
 }  // namespace
 
 Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
-                    bool read_others, const LineReader& line_at) {
+                    bool read_others, const report::LineReader& line_at) {
   Report report;
   const CheckedRun* lead = nullptr;
   bool anything = read_others;
@@ -124,7 +126,7 @@ Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFindi
     add_inputs(each.run, report);
     anything = anything || !each.run.settings.empty();
     if (lead == nullptr || worst_of(each) > worst_of(*lead)) lead = &each;
-    const EvidenceFinder finder(each.run, line_at);
+    const report::EvidenceFinder finder(each.run, line_at);
     for (const Finding& finding : each.findings)
       report.findings.push_back(report_finding(finding, each.run, finder));
   }
@@ -135,9 +137,9 @@ Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFindi
                    });
   report.verdict = verdict_of(report.findings, anything);
   if (lead != nullptr) {
-    for (const Setting& setting : lead->run.settings) {
-      Value value = setting.value;
-      if (auto* text = std::get_if<std::string>(&value)) *text = tidy_line(*text, 400);
+    for (const record::Setting& setting : lead->run.settings) {
+      core::Value value = setting.value;
+      if (auto* text = std::get_if<std::string>(&value)) *text = report::tidy_line(*text, 400);
       report.settings[setting.name] = std::move(value);
     }
   }
@@ -145,4 +147,4 @@ Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFindi
   return report;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -9,10 +9,10 @@
 #include "preflight/judge.h"
 #include "report/build.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 struct CheckedRun {
-  Run run;
+  record::Run run;
   std::vector<Finding> findings;
 };
 
@@ -20,6 +20,6 @@ struct CheckedRun {
 /// the worst finding leads: its settings and framework are the report's.
 /// `read_others`: data or programs were looked at, whatever was found in them.
 Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
-                    bool read_others, const LineReader& line_at = {});
+                    bool read_others, const report::LineReader& line_at = {});
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

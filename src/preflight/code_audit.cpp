@@ -11,7 +11,7 @@
 #include "preflight/run_python.h"
 #include "report/evidence.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using knowledge::Node;
@@ -22,12 +22,12 @@ ReportFinding finding_of(const Node& entry) {
   ReportFinding out;
   out.id = knowledge::text_of(entry, "rule");
   out.severity = knowledge::text_of(entry, "severity");
-  out.title = sanitize(knowledge::text_of(entry, "title"));
-  out.because = sanitize(knowledge::text_of(entry, "because"));
-  out.evidence.push_back({sanitize(knowledge::text_of(entry, "path")),
+  out.title = core::sanitize(knowledge::text_of(entry, "title"));
+  out.because = core::sanitize(knowledge::text_of(entry, "because"));
+  out.evidence.push_back({core::sanitize(knowledge::text_of(entry, "path")),
                           static_cast<std::uint64_t>(knowledge::number_of(entry, "line")),
-                          std::nullopt, tidy_line(knowledge::text_of(entry, "text"), 200)});
-  const std::string corrected = sanitize_lines(knowledge::text_of(entry, "corrected"));
+                          std::nullopt, report::tidy_line(knowledge::text_of(entry, "text"), 200)});
+  const std::string corrected = core::sanitize_lines(knowledge::text_of(entry, "corrected"));
   out.remedies.push_back({"Write instead:", {}, {{"python", corrected}}});
   out.leads_to = knowledge::texts_of(entry, "leads_to");
   return out;
@@ -42,10 +42,10 @@ CodeAudit audit_programs(const std::vector<std::string>& paths, const std::strin
     for (const std::string& path : paths) audit.troubles.push_back({path, why});
     return audit;
   };
-  const Result<std::string> answer =
+  const core::Result<std::string> answer =
       run_python(python, embedded_program(), embedded_request("__main__", paths), k_limit);
   if (!answer)
-    return all_fail(answer.error().code == ErrorCode::not_found
+    return all_fail(answer.error().code == core::ErrorCode::not_found
                         ? "the code was not audited: there is no " + python + " on this machine"
                         : "the code was not audited: " + answer.error().text);
   simdjson::dom::parser parser;
@@ -58,8 +58,8 @@ CodeAudit audit_programs(const std::vector<std::string>& paths, const std::strin
     audit.findings.push_back(finding_of(entry));
   for (const Node& entry : knowledge::list_of(root, "errors"))
     audit.troubles.push_back(
-        {knowledge::text_of(entry, "path"), sanitize(knowledge::text_of(entry, "text"))});
+        {knowledge::text_of(entry, "path"), core::sanitize(knowledge::text_of(entry, "text"))});
   return audit;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

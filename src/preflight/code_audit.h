@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 struct CodeAudit {
   struct Trouble {
@@ -27,4 +27,4 @@ struct CodeAudit {
 CodeAudit audit_programs(const std::vector<std::string>& paths,
                          const std::string& python = "python3");
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -9,7 +9,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using knowledge::Node;
@@ -48,8 +48,8 @@ bool is_sound(const Column& column, std::uint64_t rows) {
          fits(column.parts[3], turns, column.parts[4].text().size());
 }
 
-tl::unexpected<Error> torn(const std::string& what) {
-  return fail(ErrorCode::internal, "[data] pyarrow's process ended or sent " + what);
+tl::unexpected<core::Error> torn(const std::string& what) {
+  return core::fail(core::ErrorCode::internal, "[data] pyarrow's process ended or sent " + what);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::string_view text_at(const Part& offsets, const Part& bytes, std::uint64_t r
   return bytes.text().substr(begin, static_cast<std::size_t>(places[row + 1]) - begin);
 }
 
-Result<bool> BatchReader::next(Batch& batch) {
+core::Result<bool> BatchReader::next(Batch& batch) {
   auto header = line();
   if (!header) return tl::unexpected(header.error());
   simdjson::dom::parser json;
@@ -68,8 +68,9 @@ Result<bool> BatchReader::next(Batch& batch) {
   if (json.parse(*header).get(parsed) != simdjson::SUCCESS) return torn("no header");
   const Node root(parsed);
   if (const std::string error = knowledge::text_of(root, "error"); !error.empty())
-    return error == "no pyarrow" ? fail(ErrorCode::not_found, "no pyarrow")
-                                 : fail(ErrorCode::bad_format, "[data] " + sanitize(error));
+    return error == "no pyarrow"
+               ? core::fail(core::ErrorCode::not_found, "no pyarrow")
+               : core::fail(core::ErrorCode::bad_format, "[data] " + core::sanitize(error));
   batch.rows = static_cast<std::uint64_t>(knowledge::number_of(root, "rows"));
   if (batch.rows == 0) return false;
   const auto listed = knowledge::list_of(root, "columns");
@@ -82,7 +83,7 @@ Result<bool> BatchReader::next(Batch& batch) {
   return true;
 }
 
-Result<void> BatchReader::column(const Node& entry, Column& into, std::uint64_t rows) {
+core::Result<void> BatchReader::column(const Node& entry, Column& into, std::uint64_t rows) {
   into.name = knowledge::text_of(entry, "name");
   into.use = column_use(into.name);
   const std::string kind = knowledge::text_of(entry, "kind");
@@ -103,7 +104,7 @@ Result<void> BatchReader::column(const Node& entry, Column& into, std::uint64_t 
   return {};
 }
 
-Result<std::string> BatchReader::line() {
+core::Result<std::string> BatchReader::line() {
   std::string text;
   for (;;) {
     const char* begin = buffer_.data() + at_;
@@ -137,4 +138,4 @@ bool BatchReader::exactly(char* into, std::size_t bytes) {
   return true;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

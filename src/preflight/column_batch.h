@@ -13,7 +13,7 @@
 #include "preflight/data_row.h"
 #include "preflight/python_process.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// The bytes of one part of a column, aligned for numbers.
 class Part {
@@ -82,11 +82,11 @@ class BatchReader {
 
   /// False at the end of a file. Errors: not_found (there is no pyarrow), bad_format (why pyarrow
   /// does not read the file), internal (the process ended, or wrote something else).
-  Result<bool> next(Batch& batch);
+  core::Result<bool> next(Batch& batch);
 
  private:
-  Result<void> column(const knowledge::Node& entry, Column& into, std::uint64_t rows);
-  Result<std::string> line();
+  core::Result<void> column(const knowledge::Node& entry, Column& into, std::uint64_t rows);
+  core::Result<std::string> line();
   bool refill();
   bool exactly(char* into, std::size_t bytes);
 
@@ -96,4 +96,4 @@ class BatchReader {
   std::size_t size_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

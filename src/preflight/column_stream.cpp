@@ -10,7 +10,7 @@
 #include "preflight/embedded_python.h"
 #include "preflight/row_walk.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using simdjson::dom::element;
@@ -173,14 +173,15 @@ nlohmann::json request_of(const std::vector<std::string>& paths) {
 
 }  // namespace
 
-Result<void> read_columns(const std::vector<std::string>& paths, const std::string& python,
-                          const DataLimits& limits, std::uint64_t most, const RowSink& sink) {
+core::Result<void> read_columns(const std::vector<std::string>& paths, const std::string& python,
+                                const DataLimits& limits, std::uint64_t most, const RowSink& sink) {
   PythonProcess process;
   const auto absent = [&](const std::string& what) {
-    return fail(ErrorCode::not_found,
-                what +
-                    ", which reads Parquet and Arrow: `pip install pyarrow`, or run aplomb inside "
-                    "the environment that trains");
+    return core::fail(
+        core::ErrorCode::not_found,
+        what +
+            ", which reads Parquet and Arrow: `pip install pyarrow`, or run aplomb inside "
+            "the environment that trains");
   };
   auto started = process.start(python, embedded_program());
   if (!started || !process.send(embedded_request("columns", request_of(paths))))
@@ -190,8 +191,8 @@ Result<void> read_columns(const std::vector<std::string>& paths, const std::stri
   Batch batch;
   std::uint64_t index = 0;
   for (std::size_t file = 0; file < paths.size() && index < most;) {
-    const Result<bool> more = batches.next(batch);
-    if (!more && more.error().code == ErrorCode::not_found)
+    const core::Result<bool> more = batches.next(batch);
+    if (!more && more.error().code == core::ErrorCode::not_found)
       return absent(python + " has no pyarrow");
     if (!more) return tl::unexpected(more.error());
     if (!*more) ++file;
@@ -201,4 +202,4 @@ Result<void> read_columns(const std::vector<std::string>& paths, const std::stri
   return {};
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

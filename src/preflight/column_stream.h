@@ -10,13 +10,13 @@
 #include "preflight/data_row.h"
 #include "preflight/data_stream.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// Feeds every row of the files, in their order, to `sink` until it has given `most`. Lines are 0;
 /// the quote numbers the rows from 0 over all files, as `dataset[i]` does. Memory: one batch, 8 MiB
 /// or one row. Errors: not_found (no interpreter, or none with pyarrow: the text says what to
 /// install), bad_format (why pyarrow does not read the file), internal (it ended before its end).
-Result<void> read_columns(const std::vector<std::string>& paths, const std::string& python,
-                          const DataLimits& limits, std::uint64_t most, const RowSink& sink);
+core::Result<void> read_columns(const std::vector<std::string>& paths, const std::string& python,
+                                const DataLimits& limits, std::uint64_t most, const RowSink& sink);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

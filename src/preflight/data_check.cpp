@@ -13,7 +13,7 @@
 #include "preflight/data_tally.h"
 #include "preflight/token_files.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 constexpr std::uint64_t k_sniffed_rows = 3;
@@ -39,7 +39,7 @@ class Checker {
     SeenRows own;
     DataTally tally(options_.limits, micro, set.held_out ? own : trained_,
                     set.held_out && some_trained_ ? &trained_ : nullptr);
-    const Result<void> done = read(set, tally);
+    const core::Result<void> done = read(set, tally);
     tally.finish();
     if (!done) input.warnings.push_back(done.error().text);
     if (!done && tally.rows == 0) input.kind = "unknown";
@@ -58,22 +58,22 @@ class Checker {
   DataCheck take() { return std::move(out_); }
 
  private:
-  Result<void> read(const DataSet& set, DataTally& tally) {
+  core::Result<void> read(const DataSet& set, DataTally& tally) {
     constexpr std::uint64_t k_rows_a_tell = 4096;
     std::uint64_t told = 0;
-    ByteStream* stream = nullptr;
+    input::ByteStream* stream = nullptr;
     const RowSink sink = [&](const Row& row, std::uint64_t line, const RowQuote& quote) {
       tally.add(row, line, quote);
       if (options_.progress && ++told % k_rows_a_tell == 0)
         options_.progress(before_ + (stream == nullptr ? 0 : stream->consumed()));
     };
     constexpr auto k_all = ~std::uint64_t{0};
-    Result<void> done;
+    core::Result<void> done;
     if (set.syntax == DataSyntax::columns) {
       done = read_columns(set.files, options_.python, options_.limits, k_all, sink);
     } else if (set.syntax == DataSyntax::tokens) {
       done = read_tokens(set.files.front(), options_.limits, k_all, sink);
-    } else if (auto bytes = open_bytes(set.files.front())) {
+    } else if (auto bytes = input::open_bytes(set.files.front())) {
       stream = bytes->get();
       done = read_rows(**bytes, set.syntax, options_.limits, k_all, sink);
     } else {
@@ -96,20 +96,20 @@ bool is_data(const std::string& path) {
   const std::optional<DataSyntax> syntax = data_syntax(path);
   if (!syntax) return false;
   if (syntax == DataSyntax::tokens) return is_token_file(path);
-  auto bytes = open_bytes(path);
+  auto bytes = input::open_bytes(path);
   if (!bytes) return false;
   bool cut = false;
-  const std::string head = read_at_most(**bytes, k_sniffed_bytes, cut);
+  const std::string head = input::read_at_most(**bytes, k_sniffed_bytes, cut);
   if (syntax == DataSyntax::columns) return is_column_file(head);
   if (syntax == DataSyntax::json_array) {
-    if (!trim(std::string_view(head).substr(0, 4096)).starts_with('[')) return false;
+    if (!core::trim(std::string_view(head).substr(0, 4096)).starts_with('[')) return false;
     JsonRowReader reader({});
     const std::string_view row = object_at(head, 0);
     return !row.empty() && reader.read(row, 0).form != RowForm::unknown;
   }
   std::array<std::uint64_t, 6> forms{};
   std::uint64_t rows = 0;
-  const auto stream = bytes_of(head);
+  const auto stream = input::bytes_of(head);
   (void)read_rows(*stream, *syntax, {}, k_sniffed_rows,
                   [&](const Row& row, std::uint64_t, const RowQuote&) {
                     ++rows;
@@ -124,4 +124,4 @@ DataCheck check_data(const std::vector<std::string>& paths, const DataOptions& o
   return checker.take();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -15,7 +15,7 @@
 
 #include "preflight/data_row.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 constexpr std::uint64_t k_most_array_bytes = 2ULL << 30U;
 
@@ -40,4 +40,4 @@ struct DataOptions {
 /// Files whose names say that they are held out are compared with the others.
 DataCheck check_data(const std::vector<std::string>& paths, const DataOptions& options);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

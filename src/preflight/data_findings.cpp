@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 /// What a fault of single rows is called, and what becomes of a run that trains on them.
@@ -110,7 +110,7 @@ class Findings {
 
   std::string counted(std::uint64_t rows) const {
     const double share = 100.0 * static_cast<double>(rows) / static_cast<double>(tally_.rows);
-    return fmt::format("{} of {} rows ({} %)", rows, tally_.rows, show_number(share, 2));
+    return fmt::format("{} of {} rows ({} %)", rows, tally_.rows, core::show_number(share, 2));
   }
 
   void fault(const FaultText& text) {
@@ -164,7 +164,7 @@ class Findings {
     if (static_cast<double>(count.rows) > k_many * static_cast<double>(tally_.rows)) {
       add("data.too-long", "warning",
           counted(count.rows) +
-              fmt::format(" are longer than {} tokens", show_number(limits_.max_length, 9)),
+              fmt::format(" are longer than {} tokens", core::show_number(limits_.max_length, 9)),
           tally_.is_tokens() ? "They are cut, and what is cut is mostly the answer."
                              : "At 8 bytes a token, which few tokenizers reach, they are too long "
                                "still. They are cut, and what is cut is mostly the answer.",
@@ -182,7 +182,7 @@ class Findings {
     constexpr double k_little = 0.02;
     if (share < k_little && tally_.trained > 0) {
       add("data.little-trains", "warning",
-          fmt::format("{} % of the data trains", show_number(100 * share, 2)),
+          fmt::format("{} % of the data trains", core::show_number(100 * share, 2)),
           "The rest is prompt or masked: most of the time of a step is spent on what nothing is "
           "learnt from.",
           "Look at the mask; or pack samples, or shorten prompts.", {}, {"stall.wrong-label-mask"});
@@ -198,7 +198,7 @@ class Findings {
     constexpr double k_much = 0.5;
     if (micro_ < 2 || waste() < k_much || tally_.rows < 10 * micro_) return;
     add("data.padding", "note",
-        fmt::format("{} % of each batch would be padding", show_number(100 * waste(), 2)),
+        fmt::format("{} % of each batch would be padding", core::show_number(100 * waste(), 2)),
         fmt::format("Batches of {} in the order of the file, padded to their longest.", micro_),
         "Batch samples of like length (group_by_length), or pack them.", {},
         {"slow.padding-waste"});
@@ -212,7 +212,7 @@ class Findings {
                            static_cast<double>(tally_.rows);
       if (share < 1) continue;
       text += fmt::format("{}{}-{}: {} %", text.empty() ? "" : ", ", std::uint64_t{1} << octave,
-                          (std::uint64_t{2} << octave) - 1, show_number(share, 2));
+                          (std::uint64_t{2} << octave) - 1, core::show_number(share, 2));
     }
     return text;
   }
@@ -228,10 +228,11 @@ class Findings {
     // The histogram comes last: a terminal cuts a note after some lines.
     std::string told =
         fmt::format("{} % trains. Lengths: half up to {}, 95 % up to {}, all up to {}.",
-                    show_number(trained, 3), below(0.5), below(0.95), tally_.longest);
+                    core::show_number(trained, 3), below(0.5), below(0.95), tally_.longest);
     if (micro_ > 1 && tally_.padded > 0)
       told += fmt::format(" {} % padding in batches of {}; packed, {} times fewer.",
-                          show_number(100 * waste(), 2), micro_, show_number(1 / (1 - waste()), 2));
+                          core::show_number(100 * waste(), 2), micro_,
+                          core::show_number(1 / (1 - waste()), 2));
     told += " By length: " + histogram() + ".";
     if (!tally_.all_compared)
       told += fmt::format(" Repeated rows were looked for among the first {}.", SeenRows::k_most);
@@ -253,4 +254,4 @@ std::vector<ReportFinding> data_findings(const DataTally& tally, const std::stri
   return Findings(tally, path, limits, micro).all();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

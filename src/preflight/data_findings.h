@@ -8,9 +8,9 @@
 
 #include "preflight/data_tally.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 std::vector<ReportFinding> data_findings(const DataTally& tally, const std::string& path,
                                          const DataLimits& limits, std::uint64_t micro);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

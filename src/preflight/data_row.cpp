@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "preflight/row_walk.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 struct Column {
@@ -62,7 +62,7 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t seed) {
 
 ColumnUse column_use(std::string_view name) {
   for (const Column& column : k_columns) {
-    if (iequals(column.name, name)) return column.use;
+    if (core::iequals(column.name, name)) return column.use;
   }
   return ColumnUse::other;
 }
@@ -119,4 +119,4 @@ Row JsonRowReader::read(std::string_view text, std::size_t capacity) {
   return row;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// What of the run's settings a row is held against; 0 where it is not known.
 struct DataLimits {
@@ -105,4 +105,4 @@ class JsonRowReader {
 /// Whether a text of JSON holds NaN or Infinity outside its strings, as Python writes them.
 bool holds_nonfinite(std::string_view json);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 std::string_view file_part(std::string_view path) {
@@ -47,7 +47,7 @@ bool names_held_out(std::string_view name) {
   for (std::size_t at = 0; at < name.size();) {
     std::size_t end = at;
     while (end < name.size() && is_letter(name[end])) ++end;
-    const std::string word = lower(name.substr(at, end - at));
+    const std::string word = core::lower(name.substr(at, end - at));
     if (std::find(k_words.begin(), k_words.end(), word) != k_words.end()) return true;
     at = end + 1;
   }
@@ -112,4 +112,4 @@ std::vector<DataSet> data_sets(const std::vector<std::string>& paths) {
   return sets;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

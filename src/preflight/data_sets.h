@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 enum class DataSyntax : std::uint8_t {
   json_lines,
@@ -34,4 +34,4 @@ struct DataSet {
 /// datasets has written are one set. Sets that train come first.
 std::vector<DataSet> data_sets(const std::vector<std::string>& paths);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "preflight/data_check.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 /// A line that is longer is no row: a file without line ends, or not text.
@@ -21,7 +21,7 @@ std::string_view without_return(std::string_view line) {
 /// Lines of a stream, out of its own buffer where they lie in one part.
 class Lines {
  public:
-  explicit Lines(ByteStream& bytes) : bytes_(bytes) {}
+  explicit Lines(input::ByteStream& bytes) : bytes_(bytes) {}
 
   /// False at the end. `line` is valid until the next call; `capacity()` bytes from its beginning
   /// may be read.
@@ -56,14 +56,14 @@ class Lines {
   std::size_t capacity() const { return capacity_; }
 
  private:
-  ByteStream& bytes_;
+  input::ByteStream& bytes_;
   std::string_view part_;
   std::size_t at_ = 0;
   std::string joined_;
   std::size_t capacity_ = 0;
 };
 
-void read_json_lines(ByteStream& bytes, const DataLimits& limits, std::uint64_t most,
+void read_json_lines(input::ByteStream& bytes, const DataLimits& limits, std::uint64_t most,
                      const RowSink& sink) {
   Lines lines(bytes);
   JsonRowReader reader(limits);
@@ -72,23 +72,23 @@ void read_json_lines(ByteStream& bytes, const DataLimits& limits, std::uint64_t 
   for (std::string_view line; rows < most && lines.next(line);) {
     ++number;
     line = without_return(line);
-    if (trim(line).empty()) continue;
+    if (core::trim(line).empty()) continue;
     ++rows;
     sink(reader.read(line, lines.capacity()), number, PlainQuote(line));
   }
 }
 
-Result<void> read_json_array(ByteStream& bytes, const DataLimits& limits, std::uint64_t most,
-                             const RowSink& sink) {
+core::Result<void> read_json_array(input::ByteStream& bytes, const DataLimits& limits,
+                                   std::uint64_t most, const RowSink& sink) {
   bool cut = false;
-  const std::string text = read_at_most(bytes, k_most_array_bytes, cut);
+  const std::string text = input::read_at_most(bytes, k_most_array_bytes, cut);
   if (cut)
-    return fail(ErrorCode::too_large,
-                "[data] the array is larger than " + show_bytes(k_most_array_bytes) +
-                    "; write one object a line (.jsonl), which is read in parts");
+    return core::fail(core::ErrorCode::too_large,
+                      "[data] the array is larger than " + core::show_bytes(k_most_array_bytes) +
+                          "; write one object a line (.jsonl), which is read in parts");
   const std::string_view all = text;
-  if (!trim(all.substr(0, 4096)).starts_with('['))
-    return fail(ErrorCode::bad_format, "[data] no array of JSON objects");
+  if (!core::trim(all.substr(0, 4096)).starts_with('['))
+    return core::fail(core::ErrorCode::bad_format, "[data] no array of JSON objects");
   JsonRowReader reader(limits);
   std::uint64_t line = 1;
   std::size_t counted = 0;
@@ -101,9 +101,9 @@ Result<void> read_json_array(ByteStream& bytes, const DataLimits& limits, std::u
     sink(reader.read(row, all.size() - begin), line, PlainQuote(row));
     at = begin + row.size();
   }
-  if (rows < most && !trim(all).ends_with(']'))
-    return fail(
-        ErrorCode::bad_format,
+  if (rows < most && !core::trim(all).ends_with(']'))
+    return core::fail(
+        core::ErrorCode::bad_format,
         "[data] the array does not end: the file is torn behind row " + std::to_string(rows));
   return {};
 }
@@ -147,14 +147,15 @@ class Record {
 };
 
 bool is_nonfinite(std::string_view cell) {
-  cell = trim(cell);
+  cell = core::trim(cell);
   if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
-  return iequals(cell, "nan") || iequals(cell, "inf") || iequals(cell, "infinity");
+  return core::iequals(cell, "nan") || core::iequals(cell, "inf") ||
+         core::iequals(cell, "infinity");
 }
 
 std::uint32_t label_faults(std::string_view cell, const DataLimits& limits) {
   if (cell.empty()) return k_row_empty;
-  const auto label = parse_number(cell);
+  const auto label = core::parse_number(cell);
   const bool outside = label && limits.classes > 0 && (*label < 0 || *label >= limits.classes);
   return outside ? k_row_out_of_range : 0U;
 }
@@ -165,7 +166,7 @@ Row row_of(const std::vector<std::string_view>& fields, const std::vector<Column
   bool target = false;
   bool target_blank = true;
   for (std::size_t i = 0; i < fields.size() && i < columns.size(); ++i) {
-    const std::string_view cell = trim(fields[i]);
+    const std::string_view cell = core::trim(fields[i]);
     if (is_nonfinite(cell)) row.faults |= k_row_nonfinite;
     if (columns[i] == ColumnUse::other) continue;
     if (columns[i] == ColumnUse::labels) {
@@ -186,8 +187,8 @@ Row row_of(const std::vector<std::string_view>& fields, const std::vector<Column
   return row;
 }
 
-void read_csv(ByteStream& bytes, char separator, const DataLimits& limits, std::uint64_t most,
-              const RowSink& sink) {
+void read_csv(input::ByteStream& bytes, char separator, const DataLimits& limits,
+              std::uint64_t most, const RowSink& sink) {
   Lines lines(bytes);
   Record record(separator);
   std::vector<ColumnUse> columns;
@@ -199,7 +200,7 @@ void read_csv(ByteStream& bytes, char separator, const DataLimits& limits, std::
     ++number;
     if (joined.empty()) begin = number;
     std::string_view text = without_return(line);
-    if (joined.empty() && trim(text).empty()) continue;
+    if (joined.empty() && core::trim(text).empty()) continue;
     if (!joined.empty()) text = joined += text;
     if (!record.split(text)) {
       const bool whole = joined.empty();
@@ -210,7 +211,7 @@ void read_csv(ByteStream& bytes, char separator, const DataLimits& limits, std::
     }
     if (columns.empty()) {
       for (const std::string_view field : record.fields())
-        columns.push_back(column_use(trim(field)));
+        columns.push_back(column_use(core::trim(field)));
     } else {
       ++rows;
       sink(row_of(record.fields(), columns, limits), begin, PlainQuote(text));
@@ -240,16 +241,16 @@ std::string_view object_at(std::string_view text, std::size_t from) {
   return {};
 }
 
-Result<void> read_rows(ByteStream& bytes, DataSyntax syntax, const DataLimits& limits,
-                       std::uint64_t most, const RowSink& sink) {
+core::Result<void> read_rows(input::ByteStream& bytes, DataSyntax syntax, const DataLimits& limits,
+                             std::uint64_t most, const RowSink& sink) {
   if (syntax == DataSyntax::json_array) return read_json_array(bytes, limits, most, sink);
   if (syntax == DataSyntax::json_lines) {
     read_json_lines(bytes, limits, most, sink);
   } else {
     read_csv(bytes, syntax == DataSyntax::csv ? ',' : '\t', limits, most, sink);
   }
-  if (!bytes.broken().empty()) return fail(ErrorCode::not_readable, bytes.broken());
+  if (!bytes.broken().empty()) return core::fail(core::ErrorCode::not_readable, bytes.broken());
   return {};
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

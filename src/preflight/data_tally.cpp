@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 constexpr std::size_t k_shown = 160;  ///< columns of a row that are quoted
@@ -87,7 +87,7 @@ void FaultCount::note(std::uint64_t line, const RowQuote& quote) {
   ++rows;
   if (lines.size() >= k_lines) return;
   lines.push_back(line);
-  texts.push_back(shorten(sanitize(quote.text()), k_shown));
+  texts.push_back(core::shorten(core::sanitize(quote.text()), k_shown));
 }
 
 void DataTally::pad(std::uint64_t row_length) {
@@ -138,4 +138,4 @@ void DataTally::add(const Row& row, std::uint64_t line, const RowQuote& quote) {
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -9,7 +9,7 @@
 
 #include "preflight/data_row.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// Hashes of rows that were seen: at most k_most, then it says that it is full.
 class SeenRows {
@@ -84,4 +84,4 @@ class DataTally {
   std::uint64_t batch_longest_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -6,7 +6,7 @@
 
 #include "preflight/audit_files.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 std::string embedded_program() {
   return R"(
@@ -36,4 +36,4 @@ std::string embedded_request(const std::string& module, nlohmann::json request) 
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// Imports the package from what it is handed, never from the disk, and calls a module's main().
 std::string embedded_program();
@@ -12,4 +12,4 @@ std::string embedded_program();
 /// What embedded_program() reads from its input: `main(request)` of this module is called.
 std::string embedded_request(const std::string& module, nlohmann::json request);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -9,20 +9,20 @@
 #include "diagnosis/diagnosis.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 struct Finding {
   std::string id;
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
   std::string title;
   std::string because;
-  std::vector<Origin> evidence;  ///< places in the run's sources
-  std::vector<Remedy> remedies;  ///< the first first
+  std::vector<record::Origin> evidence;     ///< places in the run's sources
+  std::vector<diagnosis::Remedy> remedies;  ///< the first first
   std::vector<std::string> leads_to;
   std::vector<std::string> references;
 };
 
 /// Most severe first, then in the book's order.
-std::vector<Finding> judge_settings(const Run& run);
+std::vector<Finding> judge_settings(const record::Run& run);
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -14,7 +14,7 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not every libc declares it
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 struct SpawnActions {
@@ -34,10 +34,11 @@ void close_once(int& descriptor) {
 
 PythonProcess::~PythonProcess() { (void)end_missing(true); }
 
-Result<void> PythonProcess::start(const std::string& python, const std::string& program) {
+core::Result<void> PythonProcess::start(const std::string& python, const std::string& program) {
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return fail(ErrorCode::internal, std::string("[python] no socket: ") + std::strerror(errno));
+    return core::fail(core::ErrorCode::internal,
+                      std::string("[python] no socket: ") + std::strerror(errno));
   socket_ = ends[0];
   SpawnActions spawn;
   ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDIN_FILENO);
@@ -54,8 +55,8 @@ Result<void> PythonProcess::start(const std::string& python, const std::string& 
       ::posix_spawnp(&child, python.c_str(), &spawn.actions, nullptr, arguments.data(), environ);
   close_once(ends[1]);
   if (failed != 0)
-    return fail(ErrorCode::not_found,
-                "[python] cannot start " + python + ": " + std::strerror(failed));
+    return core::fail(core::ErrorCode::not_found,
+                      "[python] cannot start " + python + ": " + std::strerror(failed));
   child_ = child;
   return {};
 }
@@ -98,4 +99,4 @@ bool PythonProcess::end_missing(bool kill) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 127;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -5,7 +5,7 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// `python -I -c program`, with a socket on its standard input and output. In isolated mode neither
 /// the environment nor the folder it runs in decides what is imported. Ended with the object.
@@ -22,7 +22,7 @@ class PythonProcess {
   PythonProcess& operator=(const PythonProcess&) = delete;
 
   /// Errors: not_found (no such interpreter), internal (no socket).
-  Result<void> start(const std::string& python, const std::string& program);
+  core::Result<void> start(const std::string& python, const std::string& program);
   /// All of its input; false where the other end is gone.
   bool send(const std::string& input);
   /// 1 to `most` bytes of its output; 0 at the end, or where none came within `limit`: timed_out()
@@ -39,4 +39,4 @@ class PythonProcess {
   bool timed_out_ = false;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

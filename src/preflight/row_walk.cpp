@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using simdjson::dom::element;
@@ -233,4 +233,4 @@ void RowWalk::judge_text() {
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -12,7 +12,7 @@ class element;  // NOLINT(readability-identifier-naming): not ours
 class object;   // NOLINT(readability-identifier-naming): not ours
 }  // namespace simdjson::dom
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 class RowWalk {
  public:
@@ -69,4 +69,4 @@ class RowWalk {
   Seen seen_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -9,13 +9,13 @@
 #include "core/text.h"
 #include "knowledge/document.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using knowledge::Node;
 
-std::vector<std::pair<std::string, Value>> values_of(const Node& object) {
-  std::vector<std::pair<std::string, Value>> values;
+std::vector<std::pair<std::string, core::Value>> values_of(const Node& object) {
+  std::vector<std::pair<std::string, core::Value>> values;
   for (const auto& [name, value] : object.members())
     values.emplace_back(name, knowledge::value_of(value));
   return values;
@@ -65,20 +65,20 @@ class BookReader {
  private:
   void mistake(const std::string& text) { book_.mistakes.push_back(where_ + ": " + text); }
 
-  std::vector<Condition> condition(const std::string& text) {
-    Result<Condition> parsed = Condition::parse(text);
+  std::vector<diagnosis::Condition> condition(const std::string& text) {
+    core::Result<diagnosis::Condition> parsed = diagnosis::Condition::parse(text);
     if (parsed) return {std::move(*parsed)};
     mistake(parsed.error().text);
     return {};
   }
 
-  Severity severity(const std::string& text) {
-    for (const Severity each :
-         {Severity::note, Severity::warning, Severity::unstable, Severity::failed}) {
+  core::Severity severity(const std::string& text) {
+    for (const core::Severity each : {core::Severity::note, core::Severity::warning,
+                                      core::Severity::unstable, core::Severity::failed}) {
       if (text == name(each)) return each;
     }
     mistake("no severity '" + text + "'");
-    return Severity::note;
+    return core::Severity::note;
   }
 
   VersionRange range(std::string_view package, std::string_view text) {
@@ -103,8 +103,8 @@ class BookReader {
     return range;
   }
 
-  RemedyRule remedy(const Node& entry) {
-    RemedyRule rule;
+  diagnosis::RemedyRule remedy(const Node& entry) {
+    diagnosis::RemedyRule rule;
     const std::string when = knowledge::text_of(entry, "when");
     if (!when.empty()) rule.when = condition(when);
     rule.remedy.text = knowledge::text_of(entry, "note");
@@ -180,4 +180,4 @@ const RuleBook& rule_book() {
   return book;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

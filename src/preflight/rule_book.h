@@ -27,7 +27,7 @@
 #include "diagnosis/condition.h"
 #include "diagnosis/remedy.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
 /// Bounds on one package: `>=4.30 <4.46`. `? <5` holds as well where the version is not known.
 struct VersionRange {
@@ -46,17 +46,17 @@ struct VersionRange {
 /// digits (`+cu118`, `rc1`) does not count.
 int compare_versions(std::string_view a, std::string_view b);
 
-using ExampleSettings = std::vector<std::pair<std::string, Value>>;
+using ExampleSettings = std::vector<std::pair<std::string, core::Value>>;
 
 struct CheckRule {
   std::string id;
   std::string topic;
   std::string title;
-  std::vector<Condition> when;  ///< exactly one
+  std::vector<diagnosis::Condition> when;  ///< exactly one
   std::vector<VersionRange> versions;
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
   std::string because;
-  std::vector<RemedyRule> remedies;
+  std::vector<diagnosis::RemedyRule> remedies;
   std::vector<std::string> leads_to;
   std::vector<std::string> references;
   std::vector<ExampleSettings> fires;
@@ -66,7 +66,7 @@ struct CheckRule {
 /// What a trainer does where its configuration says nothing, with the place that says so.
 struct TrainerDefaults {
   std::string framework;  ///< slug; frameworks that extend it have them too
-  std::vector<std::pair<std::string, Value>> settings;
+  std::vector<std::pair<std::string, core::Value>> settings;
   std::string source;
 };
 
@@ -80,4 +80,4 @@ struct RuleBook {
 /// The book that was embedded at build. Thread-safe after the first call.
 const RuleBook& rule_book();
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

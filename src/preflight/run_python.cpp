@@ -4,10 +4,10 @@
 
 #include "preflight/python_process.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 
-Result<std::string> run_python(const std::string& python, const std::string& program,
-                               const std::string& input, std::chrono::seconds limit) {
+core::Result<std::string> run_python(const std::string& python, const std::string& program,
+                                     const std::string& input, std::chrono::seconds limit) {
   PythonProcess process;
   if (auto started = process.start(python, program); !started)
     return tl::unexpected(started.error());
@@ -25,10 +25,10 @@ Result<std::string> run_python(const std::string& python, const std::string& pro
   }
   const bool missing = process.end_missing(!whole);
   if (missing && output.empty())
-    return fail(ErrorCode::not_found, "[python] " + python + " was not found");
+    return core::fail(core::ErrorCode::not_found, "[python] " + python + " was not found");
   if (!whole || output.empty())
-    return fail(ErrorCode::internal, "[python] " + python + " gave no answer");
+    return core::fail(core::ErrorCode::internal, "[python] " + python + " gave no answer");
   return output;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -8,10 +8,10 @@
 #include <optional>
 #include <span>
 
-#include "checkpoint/mapped_file.h"
 #include "preflight/row_walk.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 constexpr std::string_view k_megatron_magic("MMIDIDX\0\0", 9);  // indexed_dataset.py
@@ -36,7 +36,7 @@ std::string index_path(const std::string& path) {
 }
 
 bool is_megatron(const std::string& path) {
-  const auto index = MappedFile::open(index_path(path));
+  const auto index = tensors::MappedFile::open(index_path(path));
   return index && (*index)->text().starts_with(k_megatron_magic);
 }
 
@@ -117,8 +117,9 @@ struct MegatronIndex {
 };
 
 template <class T>
-Result<void> megatron_rows(const MegatronIndex& index, std::string_view bytes,
-                           const DataLimits& limits, std::uint64_t most, const RowSink& sink) {
+core::Result<void> megatron_rows(const MegatronIndex& index, std::string_view bytes,
+                                 const DataLimits& limits, std::uint64_t most,
+                                 const RowSink& sink) {
   std::vector<T> room;
   for (std::uint64_t i = 0; i < std::min(index.sequences, most); ++i) {
     const auto size = load<std::int32_t>(index.sizes, i * 4);
@@ -126,10 +127,11 @@ Result<void> megatron_rows(const MegatronIndex& index, std::string_view bytes,
     if (size < 0 || place < 0 || static_cast<std::uint64_t>(place) > bytes.size() ||
         static_cast<std::uint64_t>(size) >
             (bytes.size() - static_cast<std::uint64_t>(place)) / sizeof(T))
-      return fail(ErrorCode::bad_format,
-                  fmt::format("[data] sequence {} lies outside of the file: index and tokens are "
-                              "not of one run, or the file is torn",
-                              i));
+      return core::fail(
+          core::ErrorCode::bad_format,
+          fmt::format("[data] sequence {} lies outside of the file: index and tokens are "
+                      "not of one run, or the file is torn",
+                      i));
     const auto ids =
         ids_at(bytes, static_cast<std::size_t>(place), static_cast<std::size_t>(size), room);
     sink(row_of(ids, limits), 0, TokenQuote<T>("sequence", i, ids));
@@ -137,12 +139,13 @@ Result<void> megatron_rows(const MegatronIndex& index, std::string_view bytes,
   return {};
 }
 
-Result<void> read_megatron(const std::string& path, std::string_view bytes,
-                           const DataLimits& limits, std::uint64_t most, const RowSink& sink) {
-  auto file = MappedFile::open(index_path(path));
+core::Result<void> read_megatron(const std::string& path, std::string_view bytes,
+                                 const DataLimits& limits, std::uint64_t most,
+                                 const RowSink& sink) {
+  auto file = tensors::MappedFile::open(index_path(path));
   if (!file) return tl::unexpected(file.error());
   const auto index = MegatronIndex::of((*file)->text());
-  if (!index) return fail(ErrorCode::bad_format, "[data] the .idx file is torn");
+  if (!index) return core::fail(core::ErrorCode::bad_format, "[data] the .idx file is torn");
   switch (index->type) {  // the codes of indexed_dataset.py
     case 4:
       return megatron_rows<std::int32_t>(*index, bytes, limits, most, sink);
@@ -151,8 +154,9 @@ Result<void> read_megatron(const std::string& path, std::string_view bytes,
     case 8:
       return megatron_rows<std::uint16_t>(*index, bytes, limits, most, sink);
     default:
-      return fail(ErrorCode::bad_format,
-                  fmt::format("[data] type {} in the .idx file holds no token ids", index->type));
+      return core::fail(
+          core::ErrorCode::bad_format,
+          fmt::format("[data] type {} in the .idx file holds no token ids", index->type));
   }
 }
 
@@ -199,7 +203,7 @@ class Stream {
   void drop(std::size_t read) {
     if (read < dropped_ + k_dropped_bytes) return;
     const auto part = bytes_.substr(dropped_, k_dropped_bytes);
-    drop_pages(std::as_bytes(std::span<const char>(part.data(), part.size())));
+    tensors::drop_pages(std::as_bytes(std::span<const char>(part.data(), part.size())));
     dropped_ += k_dropped_bytes;
   }
 
@@ -218,13 +222,13 @@ class Stream {
 bool is_token_file(const std::string& path) {
   if (!path.ends_with(".bin")) return false;
   if (is_megatron(path)) return true;
-  const auto file = MappedFile::open(path);
+  const auto file = tensors::MappedFile::open(path);
   return file && (llmc_magic((*file)->text()) != 0 || is_plain_stream(path, (*file)->text()));
 }
 
-Result<void> read_tokens(const std::string& path, const DataLimits& limits, std::uint64_t most,
-                         const RowSink& sink) {
-  auto file = MappedFile::open(path);
+core::Result<void> read_tokens(const std::string& path, const DataLimits& limits,
+                               std::uint64_t most, const RowSink& sink) {
+  auto file = tensors::MappedFile::open(path);
   if (!file) return tl::unexpected(file.error());
   const std::string_view text = (*file)->text();
   if (is_megatron(path)) return read_megatron(path, text, limits, most, sink);
@@ -242,4 +246,4 @@ Result<void> read_tokens(const std::string& path, const DataLimits& limits, std:
   return {};
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::preflight

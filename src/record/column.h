@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::record {
 
 template <class Number>
 class SpreadAllocator {
@@ -312,4 +312,4 @@ class RunColumn : public ReadableColumn<RunColumn<Number>, Number> {
   Number last_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace aplomb {
+namespace aplomb::record {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Role::count_)> k_names = {
@@ -63,4 +63,4 @@ std::optional<Role> role_of(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::record

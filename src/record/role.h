@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::record {
 
 enum class Role : std::uint8_t {
   other,
@@ -61,4 +61,4 @@ enum class Role : std::uint8_t {
 std::string_view name(Role role);
 std::optional<Role> role_of(std::string_view name);
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <tuple>
 
-namespace aplomb {
+namespace aplomb::record {
 namespace {
 
 /// Greater is better: what makes one of several series of a role the one to judge.
@@ -79,4 +79,4 @@ std::string Run::framework() const {
   return best;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -18,12 +18,12 @@
 #include "record/role.h"
 #include "record/series.h"
 
-namespace aplomb {
+namespace aplomb::record {
 
 /// One normalised configuration value: `optim.lr = 0.0002`, whatever framework spelled it.
 struct Setting {
   std::string name;  ///< canonical: declared in knowledge/settings.yaml
-  Value value;
+  core::Value value;
   std::string raw_key;    ///< `learning_rate`, `--lr`, `bf16.enabled`
   std::string framework;  ///< slug of knowledge/frameworks, empty where unknown
   Origin origin;
@@ -34,11 +34,11 @@ struct Setting {
 /// `truncated`.
 struct Event {
   std::string kind;
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
   int rank = -1;
   std::optional<std::int64_t> step;  ///< the optimizer step last seen before it
   std::string text;                  ///< the line, sanitized, at most 400 characters
-  std::map<std::string, Value>
+  std::map<std::string, core::Value>
       caught;  ///< numbers and words parsed from it: `requested_bytes`, `op`
   Origin origin;
 };
@@ -47,7 +47,7 @@ struct Event {
 /// Names are declared with their types in knowledge/facts.yaml; a fact that is not set is unknown.
 struct Fact {
   std::string name;
-  Value value;
+  core::Value value;
   std::string because;  ///< one phrase for people: `grad_norm 8.1 -> nan at step 312`
   std::vector<Origin> evidence;
 };
@@ -59,7 +59,7 @@ struct Defect {
   std::uint64_t offset = 0;
   std::string
       kind;  ///< `truncated`, `bad-crc`, `not-utf8`, `too-long-line`, `bad-number`, `unreadable`
-  Severity severity = Severity::warning;
+  core::Severity severity = core::Severity::warning;
   std::string text;         ///< `[who] what, with the numbers; likely reason; what to do`
   std::uint64_t times = 1;  ///< equal defects of one source are counted, not repeated
 };
@@ -96,4 +96,4 @@ struct Run {
   std::string framework() const;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace aplomb {
+namespace aplomb::record {
 
 SourceId RunBuilder::open(std::string path, std::string kind, std::uint64_t bytes) {
   run_.sources.push_back({std::move(path), std::move(kind), bytes, {}});
@@ -20,7 +20,7 @@ SeriesId RunBuilder::series(SourceId source, std::string_view name, std::string_
   if (run_.series.size() >= k_max_series) {
     if (!series_dropped_) {
       series_dropped_ = true;
-      defect({source, 0, "too-many-series", Severity::warning,
+      defect({source, 0, "too-many-series", core::Severity::warning,
               fmt::format("[record] more than {} different metric names; likely numbers in the "
                           "names; the others are "
                           "left out",
@@ -83,4 +83,4 @@ std::optional<std::int64_t> RunBuilder::last_step(SourceId source) const {
   return state.last_step;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -18,7 +18,7 @@
 
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::record {
 
 using SeriesId = std::uint32_t;
 
@@ -102,4 +102,4 @@ class RunBuilder {
   bool series_dropped_ = false;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::record {
 namespace {
 
 /// Of two neighbours the one to keep: the non-finite, else the one further from the sample before
@@ -71,4 +71,4 @@ void Series::thin() {
   thinned *= 2;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::record

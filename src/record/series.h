@@ -10,7 +10,7 @@
 #include "record/column.h"
 #include "record/role.h"
 
-namespace aplomb {
+namespace aplomb::record {
 
 using SourceId = std::uint32_t;
 
@@ -114,4 +114,4 @@ struct Series {
   std::uint64_t skip_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -6,7 +6,7 @@
 
 #include "core/crc32c.h"
 
-namespace aplomb::record_file {
+namespace aplomb::recorder {
 namespace {
 
 std::string_view bytes_of(const void* data, std::size_t size) {
@@ -18,14 +18,14 @@ constexpr std::size_t k_body_begin = offsetof(RecordSlot, step);
 }  // namespace
 
 std::uint32_t checksum_of(const RecordHead& head) {
-  return crc32c(bytes_of(&head, offsetof(RecordHead, checksum)));
+  return core::crc32c(bytes_of(&head, offsetof(RecordHead, checksum)));
 }
 
 std::uint32_t checksum_of(std::string_view body, std::uint32_t counts, std::uint64_t sequence) {
   // Numbers come in by products with odd constants, which map no two of them to one: a record never
   // reads as another that has the same body.
   const std::uint64_t mixed = sequence * 0x9E3779B97F4A7C15U ^ counts * 0xC2B2AE3D27D4EB4FU;
-  return crc32c(body) ^ static_cast<std::uint32_t>(mixed >> 32U);
+  return core::crc32c(body) ^ static_cast<std::uint32_t>(mixed >> 32U);
 }
 
 std::uint32_t checksum_of(const RecordSlot& slot) {
@@ -37,7 +37,7 @@ std::uint32_t checksum_of(const RecordSlot& slot) {
 
 std::uint32_t checksum_of(const TextHead& head, std::string_view bytes) {
   const std::uint32_t kinds = std::uint32_t{head.kind} << 16U | head.ordinal;
-  return crc32c(bytes) ^ (kinds * 0x9E3779B1U);
+  return core::crc32c(bytes) ^ (kinds * 0x9E3779B1U);
 }
 
 std::string fault_in(const RecordHead& head) {
@@ -86,4 +86,4 @@ SlotState state_of(const RecordSlot& slot, std::uint32_t index, std::uint32_t sl
   return SlotState::good;
 }
 
-}  // namespace aplomb::record_file
+}  // namespace aplomb::recorder

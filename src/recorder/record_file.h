@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb::record_file {
+namespace aplomb::recorder {
 
 static_assert(std::endian::native == std::endian::little, "the layout is written as it lies");
 
@@ -95,4 +95,4 @@ std::optional<TextEntry> text_at(std::string_view table, std::size_t place);
 enum class SlotState : std::uint8_t { empty, in_flight, damaged, good };
 SlotState state_of(const RecordSlot& slot, std::uint32_t index, std::uint32_t slots);
 
-}  // namespace aplomb::record_file
+}  // namespace aplomb::recorder

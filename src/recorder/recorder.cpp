@@ -19,7 +19,8 @@
 
 namespace aplomb {
 
-using namespace record_file;
+using namespace recorder;  // NOLINT(google-build-using-namespace): the layout of the file that this
+                           // one writes
 
 namespace {
 

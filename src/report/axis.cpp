@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr double k_room = 0.06;  // of the range, above and below the line
@@ -70,15 +70,15 @@ std::vector<double> ticks(const Axis& axis, int least) {
 
 std::string step_label(double step) {
   const double size = std::fabs(step);
-  if (size >= 1e9) return show_number(step / 1e9, 4) + "G";
-  if (size >= 1e6) return show_number(step / 1e6, 4) + "M";
-  if (size >= 1e4) return show_number(step / 1e3, 4) + "k";
+  if (size >= 1e9) return core::show_number(step / 1e9, 4) + "G";
+  if (size >= 1e6) return core::show_number(step / 1e6, 4) + "M";
+  if (size >= 1e4) return core::show_number(step / 1e3, 4) + "k";
   return size == 0 ? "0" : fmt::format("{:.6g}", step);  // never -0
 }
 
 std::string value_label(double value) {
   if (std::fabs(value) < 1e-300) return "0";
-  std::string text = show_number(value, 4);
+  std::string text = core::show_number(value, 4);
   const std::size_t e = text.find('e');
   if (e == std::string::npos) return text;
   std::string exponent = text.substr(e + 1);
@@ -87,4 +87,4 @@ std::string value_label(double value) {
   return text.substr(0, e) + (negative ? "e-" : "e") + exponent;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::report {
 
 struct Axis {
   double low = 0;
@@ -28,4 +28,4 @@ std::string step_label(double step);
 /// Up to four digits, exponents without needless zeros: `0.002`, `1e-5`, `2.5e7`.
 std::string value_label(double value);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

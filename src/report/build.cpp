@@ -10,22 +10,22 @@
 #include "report/remedy_text.h"
 #include "report/summary.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr std::size_t k_most_charts = 64;  ///< further series keep their numbers, without a chart
 
-Verdict verdict_of(Standing standing) {
+Verdict verdict_of(diagnosis::Standing standing) {
   switch (standing) {
-    case Standing::healthy:
+    case diagnosis::Standing::healthy:
       return Verdict::healthy;
-    case Standing::warning:
+    case diagnosis::Standing::warning:
       return Verdict::warning;
-    case Standing::unstable:
+    case diagnosis::Standing::unstable:
       return Verdict::unstable;
-    case Standing::failed:
+    case diagnosis::Standing::failed:
       return Verdict::failed;
-    case Standing::insufficient:
+    case diagnosis::Standing::insufficient:
       break;
   }
   return Verdict::insufficient_evidence;
@@ -33,25 +33,26 @@ Verdict verdict_of(Standing standing) {
 
 /// Which run leads: what failed before what is doubtful, and a run that could be judged healthy
 /// before files that hold too little to judge.
-int badness(Standing standing) {
+int badness(diagnosis::Standing standing) {
   switch (standing) {
-    case Standing::failed:
+    case diagnosis::Standing::failed:
       return 4;
-    case Standing::unstable:
+    case diagnosis::Standing::unstable:
       return 3;
-    case Standing::warning:
+    case diagnosis::Standing::warning:
       return 2;
-    case Standing::healthy:
+    case diagnosis::Standing::healthy:
       return 1;
-    case Standing::insufficient:
+    case diagnosis::Standing::insufficient:
       break;
   }
   return 0;
 }
 
-std::uint64_t samples_of(const Run& run) {
-  return std::accumulate(run.series.begin(), run.series.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, const Series& each) { return sum + each.count; });
+std::uint64_t samples_of(const record::Run& run) {
+  return std::accumulate(
+      run.series.begin(), run.series.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const record::Series& each) { return sum + each.count; });
 }
 
 std::vector<const DiagnosedRun*> worst_first(const std::vector<DiagnosedRun>& runs) {
@@ -66,56 +67,56 @@ std::vector<const DiagnosedRun*> worst_first(const std::vector<DiagnosedRun>& ru
   return order;
 }
 
-std::string defect_line(const Defect& defect) {
+std::string defect_line(const record::Defect& defect) {
   std::string line = tidy_line(defect.text.empty() ? defect.kind : defect.text, 300);
   if (defect.offset > 0) line += " (at byte " + std::to_string(defect.offset) + ")";
   if (defect.times > 1) line += " (" + std::to_string(defect.times) + " times)";
   return line;
 }
 
-void add_inputs(const Run& run, Report& report) {
+void add_inputs(const record::Run& run, Report& report) {
   const std::size_t base = report.inputs.size();
-  for (const Source& source : run.sources) {
-    report.inputs.push_back({sanitize(source.path), source.kind, 0, {}});
+  for (const record::Source& source : run.sources) {
+    report.inputs.push_back({core::sanitize(source.path), source.kind, 0, {}});
   }
-  for (const Series& series : run.series) {
+  for (const record::Series& series : run.series) {
     if (series.source >= run.sources.size()) continue;
     std::uint64_t& steps = report.inputs[base + series.source].steps;
     steps = std::max(steps, series.count);
   }
-  for (const Defect& defect : run.defects) {
+  for (const record::Defect& defect : run.defects) {
     if (defect.source >= run.sources.size()) continue;
     report.inputs[base + defect.source].warnings.push_back(defect_line(defect));
   }
 }
 
 /// Charts go to what a person looks at first: known roles before the rest.
-int chart_rank(Role role) {
+int chart_rank(record::Role role) {
   switch (role) {
-    case Role::loss:
+    case record::Role::loss:
       return 0;
-    case Role::eval_loss:
+    case record::Role::eval_loss:
       return 1;
-    case Role::grad_norm:
+    case record::Role::grad_norm:
       return 2;
-    case Role::lr:
+    case record::Role::lr:
       return 3;
-    case Role::reward:
+    case record::Role::reward:
       return 4;
-    case Role::other:
+    case record::Role::other:
       return 7;
-    case Role::loss_component:
-    case Role::eval_component:
-    case Role::reward_component:
+    case record::Role::loss_component:
+    case record::Role::eval_component:
+    case record::Role::reward_component:
       return 6;
     default:
       return 5;
   }
 }
 
-ReportSeries report_series(const Series& series, const Run& run, bool with_chart) {
+ReportSeries report_series(const record::Series& series, const record::Run& run, bool with_chart) {
   ReportSeries out;
-  out.name = sanitize(series.name);
+  out.name = core::sanitize(series.name);
   out.role = name(series.role);
   out.points = series.count;
   const auto [low, high] = std::minmax_element(series.step.begin(), series.step.end());
@@ -126,37 +127,39 @@ ReportSeries report_series(const Series& series, const Run& run, bool with_chart
   out.first = series.value.front();
   out.last = series.value.back();
   out.nonfinite = series.nonfinite_count;
-  if (series.source < run.sources.size()) out.path = sanitize(run.sources[series.source].path);
+  if (series.source < run.sources.size())
+    out.path = core::sanitize(run.sources[series.source].path);
   if (with_chart) out.chart = chart_points(series);
   return out;
 }
 
-void add_series(const Run& run, Report& report) {
-  std::map<std::string_view, const Series*> by_name;
-  for (const Series& series : run.series) {
+void add_series(const record::Run& run, Report& report) {
+  std::map<std::string_view, const record::Series*> by_name;
+  for (const record::Series& series : run.series) {
     if (!series.empty()) by_name.emplace(series.name, nullptr);
   }
-  std::vector<const Series*> chosen;
+  std::vector<const record::Series*> chosen;
   for (auto& [series_name, best] : by_name) {
-    for (const Series& series : run.series) {
+    for (const record::Series& series : run.series) {
       if (series.name != series_name || series.empty()) continue;
       if (best == nullptr || series.count > best->count) best = &series;
     }
     chosen.push_back(best);
   }
-  std::stable_sort(chosen.begin(), chosen.end(), [](const Series* a, const Series* b) {
-    return chart_rank(a->role) < chart_rank(b->role);
-  });
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [](const record::Series* a, const record::Series* b) {
+                     return chart_rank(a->role) < chart_rank(b->role);
+                   });
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     report.series.push_back(report_series(*chosen[i], run, i < k_most_charts));
   }
 }
 
 void add_symptoms(const DiagnosedRun& lead, const EvidenceFinder& finder, Report& report) {
-  for (const Symptom& symptom : lead.symptoms) {
+  for (const detectors::Symptom& symptom : lead.symptoms) {
     report.symptoms.push_back({symptom.id, std::string(name(symptom.severity)), symptom.first_step,
-                               symptom.last_step, sanitize(symptom.series),
-                               sanitize(symptom.summary), finder.find(symptom.evidence)});
+                               symptom.last_step, core::sanitize(symptom.series),
+                               core::sanitize(symptom.summary), finder.find(symptom.evidence)});
   }
 }
 
@@ -164,7 +167,7 @@ void add_symptoms(const DiagnosedRun& lead, const EvidenceFinder& finder, Report
 /// `torch.compile`); a leading "or" is the list's to say.
 std::string sentence(std::string_view text) {
   if (text.starts_with("or ")) text.remove_prefix(3);
-  std::string out = sanitize(text);
+  std::string out = core::sanitize(text);
   const std::string_view word = std::string_view(out).substr(0, out.find(' '));
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || c == '-' || c == ',';
@@ -173,31 +176,31 @@ std::string sentence(std::string_view text) {
   return out;
 }
 
-ReportCause report_cause(const RankedCause& cause, const DiagnosedRun& lead,
+ReportCause report_cause(const diagnosis::RankedCause& cause, const DiagnosedRun& lead,
                          const EvidenceFinder& finder) {
   ReportCause out;
   out.id = cause.id;
   out.family = cause.family;
   out.title = cause.title;
   out.probability = cause.probability;
-  out.because = sanitize(cause.because);
-  out.verify = sanitize(cause.verify);
+  out.because = core::sanitize(cause.because);
+  out.verify = core::sanitize(cause.verify);
   out.references = cause.references;
   // The strongest reasons' lines come first: they are what a reader should look at.
-  std::vector<const WeighedReason*> reasons;
-  for (const WeighedReason& reason : cause.reasons) reasons.push_back(&reason);
+  std::vector<const diagnosis::WeighedReason*> reasons;
+  for (const diagnosis::WeighedReason& reason : cause.reasons) reasons.push_back(&reason);
   std::stable_sort(reasons.begin(), reasons.end(),
                    [](const auto* a, const auto* b) { return a->weight > b->weight; });
-  std::vector<Origin> origins;
-  for (const WeighedReason* reason : reasons) {
-    out.weights.push_back(
-        {reason->when, reason->weight, sanitize(reason->because), finder.find(reason->evidence)});
+  std::vector<record::Origin> origins;
+  for (const diagnosis::WeighedReason* reason : reasons) {
+    out.weights.push_back({reason->when, reason->weight, core::sanitize(reason->because),
+                           finder.find(reason->evidence)});
     if (reason->weight > 0) {
       origins.insert(origins.end(), reason->evidence.begin(), reason->evidence.end());
     }
   }
   out.evidence = finder.find(origins);
-  for (const Remedy& remedy : cause.remedies) {
+  for (const diagnosis::Remedy& remedy : cause.remedies) {
     ReportRemedy step;
     step.text = sentence(remedy.text);
     for (const auto& [setting, value] : remedy.set) step.set.emplace(setting, value);
@@ -207,9 +210,9 @@ ReportCause report_cause(const RankedCause& cause, const DiagnosedRun& lead,
   return out;
 }
 
-void add_settings(const Run& run, Report& report) {
-  for (const Setting& setting : run.settings) {  // a later one of the same name wins
-    Value value = setting.value;
+void add_settings(const record::Run& run, Report& report) {
+  for (const record::Setting& setting : run.settings) {  // a later one of the same name wins
+    core::Value value = setting.value;
     if (auto* text = std::get_if<std::string>(&value)) *text = tidy_line(*text, 400);
     report.settings[setting.name] = std::move(value);
   }
@@ -222,17 +225,35 @@ void add_lead(const DiagnosedRun& lead, std::size_t most_causes, const LineReade
   report.unknown_probability = lead.diagnosis.unknown_probability;
   add_series(lead.run, report);
   add_symptoms(lead, finder, report);
-  for (const RankedCause& cause : lead.diagnosis.causes) {
+  for (const diagnosis::RankedCause& cause : lead.diagnosis.causes) {
     if (report.causes.size() >= most_causes) break;
     report.causes.push_back(report_cause(cause, lead, finder));
   }
-  for (const Experiment& each : lead.diagnosis.experiments) {
-    report.experiments.push_back({sanitize(each.text), each.separates, sanitize(each.reads)});
+  for (const diagnosis::Experiment& each : lead.diagnosis.experiments) {
+    report.experiments.push_back(
+        {core::sanitize(each.text), each.separates, core::sanitize(each.reads)});
   }
   add_settings(lead.run, report);
 }
 
 }  // namespace
+
+Report build_report(const std::vector<DiagnosedRun>& runs, std::size_t most_causes,
+                    const LineReader& line_at) {
+  Report report;
+  const std::vector<const DiagnosedRun*> order = worst_first(runs);
+  for (const DiagnosedRun* each : order) {
+    add_inputs(each->run, report);
+    report.runs.push_back(report_run(*each, verdict_of(each->diagnosis.standing)));
+  }
+  if (!order.empty()) add_lead(*order.front(), most_causes, line_at, report);
+  add_summary(order, report);
+  return report;
+}
+
+}  // namespace aplomb::report
+
+namespace aplomb {
 
 std::string_view name(Verdict verdict) {
   switch (verdict) {
@@ -248,19 +269,6 @@ std::string_view name(Verdict verdict) {
       break;
   }
   return "insufficient-evidence";
-}
-
-Report build_report(const std::vector<DiagnosedRun>& runs, std::size_t most_causes,
-                    const LineReader& line_at) {
-  Report report;
-  const std::vector<const DiagnosedRun*> order = worst_first(runs);
-  for (const DiagnosedRun* each : order) {
-    add_inputs(each->run, report);
-    report.runs.push_back(report_run(*each, verdict_of(each->diagnosis.standing)));
-  }
-  if (!order.empty()) add_lead(*order.front(), most_causes, line_at, report);
-  add_summary(order, report);
-  return report;
 }
 
 }  // namespace aplomb

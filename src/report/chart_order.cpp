@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::report {
 
 std::vector<const ReportSeries*> chart_order(const Report& report) {
   constexpr std::size_t k_least_points = 4;
@@ -36,4 +36,4 @@ std::optional<std::int64_t> mark_of(const Report& report, const ReportSeries& se
   return worst->first_step;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <optional>
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 /// Indices of one part that must stay: its extremes and its first non-finite sample.
 struct Kept {
   std::optional<std::size_t> least, most, nonfinite;
 
-  void see(const Series& series, std::size_t index) {
+  void see(const record::Series& series, std::size_t index) {
     const double value = series.value[index];
     if (!std::isfinite(value)) {
       if (!nonfinite) nonfinite = index;
@@ -31,7 +31,7 @@ struct Kept {
   }
 };
 
-std::vector<std::size_t> kept_indices(const Series& series, std::size_t most) {
+std::vector<std::size_t> kept_indices(const record::Series& series, std::size_t most) {
   std::vector<std::size_t> out;
   const std::size_t parts = std::max<std::size_t>(1, (most - 2) / 3);
   out.reserve(most);
@@ -48,7 +48,7 @@ std::vector<std::size_t> kept_indices(const Series& series, std::size_t most) {
 
 }  // namespace
 
-std::vector<ChartPoint> chart_points(const Series& series, std::size_t most) {
+std::vector<ChartPoint> chart_points(const record::Series& series, std::size_t most) {
   std::vector<ChartPoint> points;
   if (series.size() <= most) {
     points.reserve(series.size());
@@ -63,4 +63,4 @@ std::vector<ChartPoint> chart_points(const Series& series, std::size_t most) {
   return points;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -12,7 +12,7 @@
 #include "report/page_assets.h"
 #include "report/view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using compare::Comparison;
@@ -42,14 +42,14 @@ struct Drawn {
 
 ReportSeries drawn_series(const char* name, const Metric& metric,
                           const std::vector<double>& values) {
-  Series series;
+  record::Series series;
   series.name = name;
   series.value = values;
   for (const double at : metric.pairs.at)
     series.step.push_back(static_cast<std::int64_t>(std::llround(at)));
   ReportSeries out;
   out.name = name;
-  out.role = aplomb::name(metric.role);
+  out.role = record::name(metric.role);
   out.points = values.size();
   out.first_step = series.step.front();
   out.last_step = series.step.back();
@@ -71,9 +71,9 @@ class ComparisonPage {
  public:
   explicit ComparisonPage(const Comparison& comparison) : comparison_(comparison) {
     for (const Metric& metric : comparison.metrics) {
-      if (metric.role == Role::other || metric.pairs.size() < 2) continue;
+      if (metric.role == record::Role::other || metric.pairs.size() < 2) continue;
       if (drawn_.size() == k_most_charts) break;
-      drawn_.push_back({sanitize(metric.name), drawn_series("A", metric, metric.pairs.a),
+      drawn_.push_back({core::sanitize(metric.name), drawn_series("A", metric, metric.pairs.a),
                         drawn_series("B", metric, metric.pairs.b)});
     }
     for (const Drawn& each : drawn_) specs_.push_back({each.title, {&each.a, &each.b}});
@@ -85,7 +85,7 @@ class ComparisonPage {
            "type=\"button\" id=\"theme\" hidden aria-label=\"light or "
            "dark\">auto</button></div>\n" +
            hero() + runs() + metrics() + charts() + settings() + levels() + remarks() +
-           "<footer>aplomb " + escape(version()) +
+           "<footer>aplomb " + escape(core::version()) +
            " \xC2\xB7 this page loads nothing and sends nothing</footer>\n</main>\n"
            "<script type=\"application/json\" id=\"samples\">" +
            chart_data(specs_, no_report_) + "</script>\n<script>" + k_page_script +
@@ -129,7 +129,7 @@ class ComparisonPage {
     return fmt::format(
         "<tr><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{} to {}</td>"
         "<td class=\"n\">{}</td></tr>",
-        label, escape(sanitize(brief.name)), brief.samples,
+        label, escape(core::sanitize(brief.name)), brief.samples,
         escape(show_place(comparison_.axis, brief.first)),
         escape(show_place(comparison_.axis, brief.last)), brief.settings);
   }
@@ -150,9 +150,10 @@ class ComparisonPage {
     return fmt::format(
         "<tr{}><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td>"
         "<td class=\"n\">{}</td><td>{}</td></tr>",
-        metric.beyond ? " class=\"far\"" : "", escape(sanitize(metric.name)), show_number(end.a),
-        show_number(end.b), end.difference() > 0 ? "+" : "", show_number(end.difference(), 3),
-        end.basis == compare::Basis::none ? "?" : show_number(end.noise, 2),
+        metric.beyond ? " class=\"far\"" : "", escape(core::sanitize(metric.name)),
+        core::show_number(end.a), core::show_number(end.b), end.difference() > 0 ? "+" : "",
+        core::show_number(end.difference(), 3),
+        end.basis == compare::Basis::none ? "?" : core::show_number(end.noise, 2),
         apart ? escape(show_place(comparison_.axis, metric.pairs.at[*apart])) : "-");
   }
 
@@ -163,7 +164,7 @@ class ComparisonPage {
     std::string known;
     std::string rest;
     for (const Metric& each : comparison_.metrics)
-      (each.role == Role::other ? rest : known) += metric(each);
+      (each.role == record::Role::other ? rest : known) += metric(each);
     std::string out = "<section><h2>Metrics</h2><div class=\"wide\">" + header + known +
                       "</table></div><p class=\"soft small\">Bold: more than noise.</p>";
     if (!rest.empty())
@@ -189,9 +190,9 @@ class ComparisonPage {
   static std::string side(const std::optional<compare::SettingSide>& side,
                           const std::string& folder) {
     if (!side) return "<span class=\"soft\">not stated</span>";
-    std::string out = "<code>" + escape(sanitize(show(side->value))) + "</code>";
+    std::string out = "<code>" + escape(core::sanitize(core::show(side->value))) + "</code>";
     if (side->path.empty()) return out;
-    out += "<small>" + escape(sanitize(short_path(side->path, folder)));
+    out += "<small>" + escape(core::sanitize(short_path(side->path, folder)));
     if (side->line > 0) out += fmt::format(":{}", side->line);
     return out + "</small>";
   }
@@ -230,7 +231,7 @@ class ComparisonPage {
           "<tr{}><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">x {}"
           "</td></tr>",
           each.clear() ? " class=\"far\"" : "", escape(each.name), show_level(each, each.a),
-          show_level(each, each.b), show_number(each.ratio(), 3));
+          show_level(each, each.b), core::show_number(each.ratio(), 3));
     return out +
            "</table></div><p class=\"soft small\">Median (quartiles), of memory the most. Bold: "
            "quartiles apart. Machines differ from hour to hour: this does not enter the verdict."
@@ -241,9 +242,9 @@ class ComparisonPage {
     std::vector<std::string> all;
     if (const std::string noise = compare_noise(comparison_); !noise.empty())
       all.push_back("Noise: " + noise);
-    for (const std::string& note : comparison_.notes) all.push_back(sanitize(note));
+    for (const std::string& note : comparison_.notes) all.push_back(core::sanitize(note));
     for (const compare::Refused& each : comparison_.refused)
-      all.push_back("Left out: " + sanitize(each.name + ": " + each.why));
+      all.push_back("Left out: " + core::sanitize(each.name + ": " + each.why));
     if (all.empty()) return {};
     std::string out = "<section><h2>How this was judged</h2>";
     for (const std::string& each : all) out += "<p class=\"soft\">" + prose(each) + "</p>";
@@ -260,4 +261,4 @@ class ComparisonPage {
 
 std::string compare_html(const Comparison& comparison) { return ComparisonPage(comparison).html(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

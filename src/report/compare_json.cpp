@@ -3,7 +3,7 @@
 #include "core/text.h"
 #include "report/compare_view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using compare::Comparison;
@@ -17,7 +17,7 @@ ordered_json place_json(const Metric& metric, const std::optional<std::size_t>& 
 }
 
 ordered_json brief_json(const compare::RunBrief& brief) {
-  return {{"name", sanitize(brief.name)},
+  return {{"name", core::sanitize(brief.name)},
           {"samples", brief.samples},
           {"first", brief.first},
           {"last", brief.last},
@@ -29,7 +29,7 @@ ordered_json equal_json(const compare::EqualTo& equal) {
   if (equal.last) out["last"] = *equal.last;
   if (equal.difference) {
     out["first_difference"] = *equal.difference;
-    out["metric"] = sanitize(equal.metric);
+    out["metric"] = core::sanitize(equal.metric);
   }
   return out;
 }
@@ -50,8 +50,8 @@ const char* name_of(compare::Basis basis) {
 
 ordered_json metric_json(const Metric& metric) {
   const compare::Ending& end = metric.ending;
-  return {{"name", sanitize(metric.name)},
-          {"role", aplomb::name(metric.role)},
+  return {{"name", core::sanitize(metric.name)},
+          {"role", record::name(metric.role)},
           {"outcome", metric.outcome},
           {"pairs", metric.pairs.size()},
           {"interpolated", metric.pairs.between},
@@ -74,8 +74,8 @@ ordered_json metric_json(const Metric& metric) {
 ordered_json side_json(const std::optional<compare::SettingSide>& side) {
   if (!side) return nullptr;
   ordered_json value = std::visit([](const auto& each) { return ordered_json(each); }, side->value);
-  if (value.is_string()) value = sanitize(value.get<std::string>());
-  return {{"value", value}, {"path", sanitize(side->path)}, {"line", side->line}};
+  if (value.is_string()) value = core::sanitize(value.get<std::string>());
+  return {{"value", value}, {"path", core::sanitize(side->path)}, {"line", side->line}};
 }
 
 ordered_json side_json(const compare::Level::Side& side) {
@@ -91,7 +91,7 @@ std::string compare_json(const Comparison& comparison) {
                       {"advice", compare_advice(comparison)},
                       {"noise", compare_noise(comparison)},
                       {"by", comparison.axis == compare::Axis::step ? "steps" : "tokens"},
-                      {"leading_metric", sanitize(comparison.leading().name)},
+                      {"leading_metric", core::sanitize(comparison.leading().name)},
                       {"runs", {{"a", brief_json(comparison.a)}, {"b", brief_json(comparison.b)}}},
                       {"equal",
                        {{"to_the_last_bit", equal_json(comparison.bits)},
@@ -116,10 +116,11 @@ std::string compare_json(const Comparison& comparison) {
                              {"quartiles_apart", each.clear()}});
   out["left_out"] = ordered_json::array();
   for (const compare::Refused& each : comparison.refused)
-    out["left_out"].push_back({{"name", sanitize(each.name)}, {"why", sanitize(each.why)}});
+    out["left_out"].push_back(
+        {{"name", core::sanitize(each.name)}, {"why", core::sanitize(each.why)}});
   out["notes"] = ordered_json::array();
-  for (const std::string& each : comparison.notes) out["notes"].push_back(sanitize(each));
+  for (const std::string& each : comparison.notes) out["notes"].push_back(core::sanitize(each));
   return out.dump(2) + "\n";
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -9,7 +9,7 @@
 #include "report/text_chart.h"
 #include "report/view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using compare::Comparison;
@@ -61,7 +61,7 @@ class ComparePage : private TerminalPage {
 
   void run(std::string_view label, const compare::RunBrief& brief) {
     row(Style::accent, label, Style::plain,
-        fmt::format("{}: {} samples, {} to {}", sanitize(brief.name), brief.samples,
+        fmt::format("{}: {} samples, {} to {}", core::sanitize(brief.name), brief.samples,
                     show_place(comparison_.axis, brief.first),
                     show_place(comparison_.axis, brief.last)));
   }
@@ -83,11 +83,12 @@ class ComparePage : private TerminalPage {
       if (!equal.difference)
         return "up to " + show_place(comparison_.axis, *equal.last) + ", the last";
       return (equal.last ? "up to " + show_place(comparison_.axis, *equal.last) : "nowhere") +
-             fmt::format(" ({} differs at {})", sanitize(equal.metric),
+             fmt::format(" ({} differs at {})", core::sanitize(equal.metric),
                          show_place(comparison_.axis, *equal.difference));
     };
     if (!comparison_.bits.last && !comparison_.digits.last)
-      return "nowhere: " + sanitize(comparison_.digits.metric) + " differs from the first sample";
+      return "nowhere: " + core::sanitize(comparison_.digits.metric) +
+             " differs from the first sample";
     const std::string bits = upto(comparison_.bits);
     const std::string digits = upto(comparison_.digits);
     if (bits == digits) return "to the last bit " + bits;
@@ -100,7 +101,7 @@ class ComparePage : private TerminalPage {
                                         "B", "B - A", "noise", "apart from")));
     std::size_t shown = 0;
     for (const Metric& each : comparison_.metrics) {
-      const bool worth = each.role != Role::other && shown < k_most_rows;
+      const bool worth = each.role != record::Role::other && shown < k_most_rows;
       if (!worth && !options_.verbose) continue;
       metric(each);
       ++shown;
@@ -116,12 +117,13 @@ class ComparePage : private TerminalPage {
   void metric(const Metric& metric) {
     const compare::Ending& end = metric.ending;
     const auto apart = metric.apart();
-    const std::string noise = end.basis == compare::Basis::none ? "?" : show_number(end.noise, 2);
-    const std::string text =
-        fmt::format("{} {:<22}{:>11}{:>11}{:>11}{:>9}  {}", metric.beyond ? "*" : " ",
-                    fit(sanitize(metric.name), 21), show_number(end.a), show_number(end.b),
-                    (end.difference() > 0 ? "+" : "") + show_number(end.difference(), 3), noise,
-                    apart ? show_place(comparison_.axis, metric.pairs.at[*apart]) : "-");
+    const std::string noise =
+        end.basis == compare::Basis::none ? "?" : core::show_number(end.noise, 2);
+    const std::string text = fmt::format(
+        "{} {:<22}{:>11}{:>11}{:>11}{:>9}  {}", metric.beyond ? "*" : " ",
+        fit(core::sanitize(metric.name), 21), core::show_number(end.a), core::show_number(end.b),
+        (end.difference() > 0 ? "+" : "") + core::show_number(end.difference(), 3), noise,
+        apart ? show_place(comparison_.axis, metric.pairs.at[*apart]) : "-");
     line(paint_(metric.beyond ? Style::bold : Style::plain, fit(text, width_)));
   }
 
@@ -155,19 +157,20 @@ class ComparePage : private TerminalPage {
     const std::vector<std::string> lines = text_chart(points, how, paint_);
     if (lines.empty()) return;
     gap();
-    line(paint_(Style::accent, fit(sanitize(lead.name) + ", B - A", width_)));
+    line(paint_(Style::accent, fit(core::sanitize(lead.name) + ", B - A", width_)));
     for (const std::string& each : lines) line(each);
   }
 
   void setting(const SettingDifference& difference) {
     const std::size_t cell = (width_ - 30) / 2;
     const auto value = [&](const auto& side) {
-      return side ? fit(sanitize(show(side->value)), cell - 2) : std::string("not stated");
+      return side ? fit(core::sanitize(core::show(side->value)), cell - 2)
+                  : std::string("not stated");
     };
     const auto origin = [&](const auto& side, const std::string& folder) -> std::string {
       if (!side || side->path.empty()) return {};
       const std::string at = side->line > 0 ? fmt::format(":{}", side->line) : "";
-      return fit_tail(sanitize(short_path(side->path, folder)) + at, cell - 2);
+      return fit_tail(core::sanitize(short_path(side->path, folder)) + at, cell - 2);
     };
     const auto padded = [](const std::string& text, std::size_t to) {
       return text + std::string(to - std::min(to, columns(text)), ' ');
@@ -215,7 +218,7 @@ class ComparePage : private TerminalPage {
 
   void level(const Level& level) {
     line(fit(fmt::format("  {:<17}{:<26}{:<26}x {}{}", level.name, show_level(level, level.a),
-                         show_level(level, level.b), show_number(level.ratio(), 3),
+                         show_level(level, level.b), core::show_number(level.ratio(), 3),
                          level.clear() ? " *" : ""),
              width_));
   }
@@ -233,10 +236,10 @@ class ComparePage : private TerminalPage {
     const std::string noise = compare_noise(comparison_);
     if (!noise.empty()) row(Style::accent, "Noise", Style::dim, noise);
     for (const std::string& each : comparison_.notes)
-      row(Style::accent, "Note", Style::dim, sanitize(each));
+      row(Style::accent, "Note", Style::dim, core::sanitize(each));
     for (const compare::Refused& each : comparison_.refused)
-      if (each.role != Role::other || options_.verbose)
-        row(Style::accent, "Left out", Style::warn, sanitize(each.name + ": " + each.why));
+      if (each.role != record::Role::other || options_.verbose)
+        row(Style::accent, "Left out", Style::warn, core::sanitize(each.name + ": " + each.why));
     while (out_.ends_with("\n\n")) out_.pop_back();
   }
 
@@ -250,4 +253,4 @@ std::string compare_text(const Comparison& comparison, const RenderOptions& opti
   return ComparePage(comparison, options).text();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

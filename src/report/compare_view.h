@@ -6,7 +6,7 @@
 #include "compare/compare.h"
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 std::string compare_text(const compare::Comparison& comparison, const RenderOptions& options);
 std::string compare_json(const compare::Comparison& comparison);
@@ -23,4 +23,4 @@ std::string show_place(compare::Axis axis, double at);
 /// `0.5 (0.4 to 0.6)`; of memory `12 GiB at most`.
 std::string show_level(const compare::Level& level, const compare::Level::Side& side);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -7,7 +7,7 @@
 #include "report/compare_view.h"
 #include "report/plan_view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using compare::Basis;
@@ -19,11 +19,13 @@ using compare::SettingDifference;
 
 std::string show_p(double p) { return p < 1e-4 ? "p < 0.0001" : fmt::format("p = {:.2g}", p); }
 
-std::string signed_number(double value) { return (value > 0 ? "+" : "") + show_number(value, 3); }
+std::string signed_number(double value) {
+  return (value > 0 ? "+" : "") + core::show_number(value, 3);
+}
 
 std::string both_at_the_end(const Metric& metric) {
-  return fmt::format("{} {} against {}", sanitize(metric.name), show_number(metric.ending.b),
-                     show_number(metric.ending.a));
+  return fmt::format("{} {} against {}", core::sanitize(metric.name),
+                     core::show_number(metric.ending.b), core::show_number(metric.ending.a));
 }
 
 /// Where the metric parts; where it has too few samples to say: where the next outcome that differs
@@ -35,7 +37,7 @@ std::string apart_from(const Comparison& comparison, const Metric& metric) {
   if (metric.apart()) return "; apart from " + place(metric);
   for (const Metric& each : comparison.metrics) {
     if (each.outcome && each.beyond && each.apart())
-      return fmt::format("; {} apart from {}", sanitize(each.name), place(each));
+      return fmt::format("; {} apart from {}", core::sanitize(each.name), place(each));
   }
   return {};
 }
@@ -44,7 +46,7 @@ std::string identical_text(const Comparison& comparison) {
   std::size_t samples = 0;
   std::size_t metrics = 0;
   for (const Metric& each : comparison.metrics) {
-    if (each.role == Role::other || each.pairs.between) continue;
+    if (each.role == record::Role::other || each.pairs.between) continue;
     samples += each.pairs.size();
     ++metrics;
   }
@@ -53,7 +55,7 @@ std::string identical_text(const Comparison& comparison) {
                                        samples, metrics, metrics == 1 ? "" : "s");
   if (!comparison.bits.difference) return "equal to the last bit " + what;
   return fmt::format("equal but for rounding {}; the first differing digits are those of {} at {}",
-                     what, sanitize(comparison.bits.metric),
+                     what, core::sanitize(comparison.bits.metric),
                      show_place(comparison.axis, *comparison.bits.difference));
 }
 
@@ -77,14 +79,14 @@ std::string differ_text(const Comparison& comparison) {
   if (std::isnan(end.a) != std::isnan(end.b)) {
     const bool b_broke = std::isnan(end.b);
     return fmt::format("{} breaks: {} ends in NaN or Inf, where {} ends at {}{}",
-                       b_broke ? "B" : "A", sanitize(lead.name), b_broke ? "A" : "B",
-                       show_number(b_broke ? end.a : end.b), apart_from(comparison, lead));
+                       b_broke ? "B" : "A", core::sanitize(lead.name), b_broke ? "A" : "B",
+                       core::show_number(b_broke ? end.a : end.b), apart_from(comparison, lead));
   }
   if ((end.a == 0) != (end.b == 0) && lead.better < 0) {
     const bool b_is_zero = end.b == 0;
     return fmt::format("{} trains nothing: its {} is exactly 0 at the end, where {} ends at {}{}",
-                       b_is_zero ? "B" : "A", sanitize(lead.name), b_is_zero ? "A" : "B",
-                       show_number(b_is_zero ? end.a : end.b), apart_from(comparison, lead));
+                       b_is_zero ? "B" : "A", core::sanitize(lead.name), b_is_zero ? "A" : "B",
+                       core::show_number(b_is_zero ? end.a : end.b), apart_from(comparison, lead));
   }
   const bool better = (end.difference() > 0) == (lead.better > 0);
   const double times = std::fabs(end.difference()) / end.noise;
@@ -98,7 +100,8 @@ std::string differ_text(const Comparison& comparison) {
 /// `optim.lr (0.003 in A, 10 in B)`
 std::string sides_of(const SettingDifference& difference) {
   const auto value = [](const auto& side) {
-    return side ? shorten(sanitize(show(side->value)), 40) : std::string("not stated");
+    return side ? core::shorten(core::sanitize(core::show(side->value)), 40)
+                : std::string("not stated");
   };
   return fmt::format("{} ({} in A, {} in B)", difference.name, value(difference.a),
                      value(difference.b));
@@ -164,8 +167,10 @@ std::string differ_advice(const Comparison& comparison) {
 std::string signals_beyond(const Comparison& comparison) {
   std::string names;
   for (const Metric& each : comparison.metrics) {
-    if (each.outcome || !each.beyond || each.role == Role::other || each.role == Role::lr) continue;
-    names += (names.empty() ? "" : ", ") + sanitize(each.name);
+    if (each.outcome || !each.beyond || each.role == record::Role::other ||
+        each.role == record::Role::lr)
+      continue;
+    names += (names.empty() ? "" : ", ") + core::sanitize(each.name);
   }
   return names;
 }
@@ -188,7 +193,7 @@ std::string groups_noise(const Comparison& comparison) {
                                           : "Welch's t on the means of both sides";
   return fmt::format(
       "{} run{} of A against {} of B ({}, {} degrees of freedom, {:.0f} % error over {} outcome{})",
-      end.runs_a, end.runs_a == 1 ? "" : "s", end.runs_b, how, show_number(end.freedom, 2),
+      end.runs_a, end.runs_a == 1 ? "" : "s", end.runs_b, how, core::show_number(end.freedom, 2),
       100 * compare::k_level_seeds, comparison.outcomes, comparison.outcomes == 1 ? "" : "s");
 }
 
@@ -199,10 +204,10 @@ std::string show_place(compare::Axis axis, double at) {
 }
 
 std::string show_level(const compare::Level& level, const compare::Level::Side& side) {
-  if (level.role == Role::memory_bytes || level.role == Role::host_memory_bytes)
-    return show_bytes(side.most) + " at most";
-  return fmt::format("{} ({} to {})", show_number(side.median, 3), show_number(side.low, 3),
-                     show_number(side.high, 3));
+  if (level.role == record::Role::memory_bytes || level.role == record::Role::host_memory_bytes)
+    return core::show_bytes(side.most) + " at most";
+  return fmt::format("{} ({} to {})", core::show_number(side.median, 3),
+                     core::show_number(side.low, 3), core::show_number(side.high, 3));
 }
 
 std::string compare_headline(const Comparison& comparison) {
@@ -268,4 +273,4 @@ std::string compare_noise(const Comparison& comparison) {
   return {};
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 /// The text without ANSI escape sequences: CSI (`ESC [ ... letter`) and OSC (`ESC ] ... BEL`).
@@ -28,7 +28,7 @@ std::string without_ansi(std::string_view text) {
   return out;
 }
 
-bool same_place(const Origin& a, const Origin& b) {
+bool same_place(const record::Origin& a, const record::Origin& b) {
   return a.source == b.source && a.line == b.line && (a.line != 0 || a.offset == b.offset);
 }
 
@@ -47,14 +47,14 @@ bool holds(const std::vector<Evidence>& found, const Evidence& wanted) {
 }  // namespace
 
 std::string tidy_line(std::string_view text, std::size_t width) {
-  std::string clean = sanitize(without_ansi(text));
+  std::string clean = core::sanitize(without_ansi(text));
   std::replace(clean.begin(), clean.end(), '\t', ' ');
-  return shorten(trim(clean), width);
+  return core::shorten(core::trim(clean), width);
 }
 
-std::vector<Evidence> EvidenceFinder::find(const std::vector<Origin>& origins) const {
+std::vector<Evidence> EvidenceFinder::find(const std::vector<record::Origin>& origins) const {
   std::vector<Evidence> found;
-  for (const Origin& origin : origins) {
+  for (const record::Origin& origin : origins) {
     if (found.size() >= k_most_lines) break;
     if (origin.source >= run_.sources.size()) continue;
     Evidence evidence = evidence_of(readable(origin));
@@ -65,8 +65,9 @@ std::vector<Evidence> EvidenceFinder::find(const std::vector<Origin>& origins) c
 
 /// By its step; or by its place, where the other artifact holds as many samples (a progress bar is
 /// often one step behind). The values must agree.
-std::optional<std::size_t> EvidenceFinder::same_sample(const Series& other, const Sample& sample) {
-  const Series& mine = *sample.series;
+std::optional<std::size_t> EvidenceFinder::same_sample(const record::Series& other,
+                                                       const Sample& sample) {
+  const record::Series& mine = *sample.series;
   const double value = mine.value[sample.index];
   const auto at = std::find(other.step.begin(), other.step.end(), mine.step[sample.index]);
   const auto by_step = static_cast<std::size_t>(at - other.step.begin());
@@ -76,31 +77,32 @@ std::optional<std::size_t> EvidenceFinder::same_sample(const Series& other, cons
   return by_place ? std::optional(sample.index) : std::nullopt;
 }
 
-Origin EvidenceFinder::readable(const Origin& origin) const {
+record::Origin EvidenceFinder::readable(const record::Origin& origin) const {
   if (origin.line != 0) return origin;
   const auto sample = sample_at(origin);
   if (!sample) return origin;
-  for (const Series& other : run_.series) {
+  for (const record::Series& other : run_.series) {
     if (other.name != sample->series->name || other.empty() || other.line.front() == 0) continue;
     if (const auto index = same_sample(other, *sample)) return other.origin(*index);
   }
   return origin;
 }
 
-Evidence EvidenceFinder::evidence_of(const Origin& origin) const {
-  const Source& source = run_.sources[origin.source];
+Evidence EvidenceFinder::evidence_of(const record::Origin& origin) const {
+  const record::Source& source = run_.sources[origin.source];
   Evidence evidence;
-  evidence.path = sanitize(source.path);
+  evidence.path = core::sanitize(source.path);
   evidence.line = origin.line;
   std::string said;  // what was read there, in our words, where the line itself cannot be had
-  if (const Event* event = event_at(origin)) {
+  if (const record::Event* event = event_at(origin)) {
     evidence.step = event->step;
     said = event->text;
   } else if (const auto sample = sample_at(origin)) {
     evidence.step = sample->series->step[sample->index];
-    said = sample->series->name + " = " + show_number(sample->series->value[sample->index], 6);
-  } else if (const Setting* setting = setting_at(origin)) {
-    said = setting->raw_key + " = " + show(setting->value);
+    said =
+        sample->series->name + " = " + core::show_number(sample->series->value[sample->index], 6);
+  } else if (const record::Setting* setting = setting_at(origin)) {
+    said = setting->raw_key + " = " + core::show(setting->value);
   }
   if (line_at_ && origin.line != 0) {
     evidence.text = tidy_line(line_at_(source, origin), k_most_columns);
@@ -109,8 +111,9 @@ Evidence EvidenceFinder::evidence_of(const Origin& origin) const {
   return evidence;
 }
 
-std::optional<EvidenceFinder::Sample> EvidenceFinder::sample_at(const Origin& origin) const {
-  for (const Series& series : run_.series) {
+std::optional<EvidenceFinder::Sample> EvidenceFinder::sample_at(
+    const record::Origin& origin) const {
+  for (const record::Series& series : run_.series) {
     if (series.source != origin.source) continue;
     // A reader goes through its artifact once, so the bytes of a series rise.
     const auto at = std::lower_bound(series.offset.begin(), series.offset.end(), origin.offset);
@@ -122,18 +125,18 @@ std::optional<EvidenceFinder::Sample> EvidenceFinder::sample_at(const Origin& or
   return std::nullopt;
 }
 
-const Event* EvidenceFinder::event_at(const Origin& origin) const {
-  for (const Event& event : run_.events) {
+const record::Event* EvidenceFinder::event_at(const record::Origin& origin) const {
+  for (const record::Event& event : run_.events) {
     if (same_place(event.origin, origin)) return &event;
   }
   return nullptr;
 }
 
-const Setting* EvidenceFinder::setting_at(const Origin& origin) const {
-  for (const Setting& setting : run_.settings) {
+const record::Setting* EvidenceFinder::setting_at(const record::Origin& origin) const {
+  for (const record::Setting& setting : run_.settings) {
     if (same_place(setting.origin, origin) && !setting.raw_key.empty()) return &setting;
   }
   return nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -10,7 +10,7 @@
 #include "record/run.h"
 #include "report/build.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// For one run; reads each line once. Not thread-safe; `run` and `line_at` must outlive it.
 class EvidenceFinder {
@@ -18,26 +18,27 @@ class EvidenceFinder {
   static constexpr std::size_t k_most_lines = 8;      ///< of one statement
   static constexpr std::size_t k_most_columns = 200;  ///< of one line's text
 
-  EvidenceFinder(const Run& run, const LineReader& line_at) : run_(run), line_at_(line_at) {}
+  EvidenceFinder(const record::Run& run, const LineReader& line_at)
+      : run_(run), line_at_(line_at) {}
 
   /// Equal places are named once; at most k_most_lines.
-  std::vector<Evidence> find(const std::vector<Origin>& origins) const;
+  std::vector<Evidence> find(const std::vector<record::Origin>& origins) const;
 
  private:
   struct Sample {
-    const Series* series = nullptr;
+    const record::Series* series = nullptr;
     std::size_t index = 0;
   };
-  static std::optional<std::size_t> same_sample(const Series& other, const Sample& sample);
+  static std::optional<std::size_t> same_sample(const record::Series& other, const Sample& sample);
   /// A place in a binary artifact -> the line of a text artifact that says the same, where there is
   /// one: people can look that up.
-  Origin readable(const Origin& origin) const;
-  Evidence evidence_of(const Origin& origin) const;
-  std::optional<Sample> sample_at(const Origin& origin) const;
-  const Event* event_at(const Origin& origin) const;
-  const Setting* setting_at(const Origin& origin) const;
+  record::Origin readable(const record::Origin& origin) const;
+  Evidence evidence_of(const record::Origin& origin) const;
+  std::optional<Sample> sample_at(const record::Origin& origin) const;
+  const record::Event* event_at(const record::Origin& origin) const;
+  const record::Setting* setting_at(const record::Origin& origin) const;
 
-  const Run& run_;
+  const record::Run& run_;
   const LineReader& line_at_;
 };
 
@@ -45,4 +46,4 @@ class EvidenceFinder {
 /// line, at most `width` characters.
 std::string tidy_line(std::string_view text, std::size_t width);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -15,7 +15,7 @@
 #include "report/terminal_text.h"
 #include "report/view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr std::size_t k_gutter = 10;
@@ -193,4 +193,4 @@ class FindingsRenderer : public Renderer {
 
 std::unique_ptr<Renderer> make_findings_renderer() { return std::make_unique<FindingsRenderer>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -10,7 +10,7 @@
 #include "report/renderer.h"
 #include "report/view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 /// The page may run its one script and style itself; it may load nothing, send nothing, and be
@@ -30,7 +30,7 @@ std::string head(const Report& report) {
       "<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"generator\" content=\"aplomb "
       "{}\">\n"
       "<title>{}: {}</title>\n<style>{}</style>\n</head>\n",
-      policy(), version(), name(report.verdict), escape(summary_text(report, "headline")),
+      policy(), core::version(), name(report.verdict), escape(summary_text(report, "headline")),
       k_page_style);
 }
 
@@ -81,7 +81,7 @@ std::string charts(const ChartPlan& plan, const Report& report) {
 }
 
 std::string footer(const Report& report) {
-  std::string out = "<footer>aplomb " + escape(version());
+  std::string out = "<footer>aplomb " + escape(core::version());
   const auto seconds = report.summary.find("seconds");
   if (seconds != report.summary.end()) {
     if (const auto* taken = std::get_if<double>(&seconds->second)) {
@@ -99,11 +99,11 @@ class HtmlRenderer : public Renderer {
     const ChartPlan plan = plan_charts(report);
     std::vector<ChartSpec> specs = plan.main;
     specs.insert(specs.end(), plan.more.begin(), plan.more.end());
-    const std::string details = page::inputs(report) + page::settings(report);
-    return head(report) + "<body>\n<main class=\"page\">\n" + top_bar(report) + page::hero(report) +
-           page::action(report) + page::findings(report) + charts(plan, report) +
-           page::why(report) + page::symptoms(report) + page::other_causes(report) +
-           page::experiments(report) + page::runs(report) +
+    const std::string details = report::inputs(report) + report::settings(report);
+    return head(report) + "<body>\n<main class=\"page\">\n" + top_bar(report) +
+           report::hero(report) + report::action(report) + report::findings(report) +
+           charts(plan, report) + report::why(report) + report::symptoms(report) +
+           report::other_causes(report) + report::experiments(report) + report::runs(report) +
            (details.empty() ? "" : "<section><h2>Read</h2>" + details + "</section>\n") +
            footer(report) + "</main>\n<script type=\"application/json\" id=\"samples\">" +
            chart_data(specs, report) + "</script>\n<script>" + k_page_script +
@@ -115,4 +115,4 @@ class HtmlRenderer : public Renderer {
 
 std::unique_ptr<Renderer> make_html_renderer() { return std::make_unique<HtmlRenderer>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -12,7 +12,7 @@
 #include "report/html_text.h"
 #include "report/text_chart.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr double k_width = 2000;  // of the drawing's own coordinates; the page stretches them
@@ -148,7 +148,7 @@ std::string scale_group(const ChartSpec& spec, const Steps& steps, const Axis& a
 }
 
 std::string tick_text(const ReportSeries& series, double value) {
-  return series.role.ends_with("memory_bytes") ? show_bytes(value) : value_label(value);
+  return series.role.ends_with("memory_bytes") ? core::show_bytes(value) : value_label(value);
 }
 
 std::string y_labels(const ChartSpec& spec, const Axis& axis) {
@@ -315,7 +315,7 @@ namespace {
 
 /// Six digits are more than a chart shows, and a third of the bytes.
 nlohmann::ordered_json rounded(double value) {
-  return parse_number(show_number(value, 6)).value_or(value);
+  return core::parse_number(core::show_number(value, 6)).value_or(value);
 }
 
 }  // namespace
@@ -332,7 +332,7 @@ std::string chart_data(const std::vector<ChartSpec>& specs, const Report& report
       for (const ChartPoint& point : line->chart) {
         at.push_back(point.step);
         values.push_back(std::isfinite(point.value) ? rounded(point.value)
-                                                    : Json(show_number(point.value)));
+                                                    : Json(core::show_number(point.value)));
       }
       lines.push_back({{"name", line->name},
                        {"unit", line->role.ends_with("memory_bytes") ? "bytes" : ""},
@@ -344,4 +344,4 @@ std::string chart_data(const std::vector<ChartSpec>& specs, const Report& report
   return escape_json(all.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

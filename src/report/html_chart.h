@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// Lines that share their axes: the training and the evaluation loss.
 struct ChartSpec {
@@ -30,4 +30,4 @@ std::string html_chart(const ChartSpec& spec, const Report& report, std::size_t 
 /// The samples of every chart, in the order of their ids, as JSON for the page's script.
 std::string chart_data(const std::vector<ChartSpec>& specs, const Report& report);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

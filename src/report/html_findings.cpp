@@ -5,7 +5,7 @@
 #include "report/html_text.h"
 #include "report/view.h"
 
-namespace aplomb::page {
+namespace aplomb::report {
 namespace {
 
 std::string place_of(const Evidence& place, const std::string& shared) {
@@ -39,4 +39,4 @@ std::string findings(const Report& report) {
   return out + "</section>\n";
 }
 
-}  // namespace aplomb::page
+}  // namespace aplomb::report

@@ -5,7 +5,7 @@
 #include "knowledge/framework.h"
 #include "report/html_text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using Way = std::pair<std::string, std::string>;  // framework, text
@@ -57,4 +57,4 @@ std::string remedies_html(const std::vector<ReportRemedy>& remedies, const std::
   return out + "</ol>";
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

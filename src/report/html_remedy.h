@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// Remedies in their order, each with its change of settings in every framework that it was
 /// rendered for: the user's first, `generic` last, one tab each.
 std::string remedies_html(const std::vector<ReportRemedy>& remedies, const std::string& framework);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -11,7 +11,7 @@
 #include "report/html_text.h"
 #include "report/view.h"
 
-namespace aplomb::page {
+namespace aplomb::report {
 namespace {
 
 std::string_view verdict_word(Verdict verdict) {
@@ -270,7 +270,7 @@ std::string settings(const Report& report) {
   std::string rows;
   for (const auto& [key, value] : report.settings) {
     rows += "<tr><td class=\"mono\">" + escape(key) + "</td><td class=\"mono\">" +
-            escape(show(value)) + "</td></tr>";
+            escape(core::show(value)) + "</td></tr>";
   }
   return fmt::format(
       "<details><summary>Settings ({})</summary><div class=\"inner\"><table><tbody>{}</tbody>"
@@ -278,4 +278,4 @@ std::string settings(const Report& report) {
       report.settings.size(), rows);
 }
 
-}  // namespace aplomb::page
+}  // namespace aplomb::report

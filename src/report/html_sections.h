@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace aplomb::page {
+namespace aplomb::report {
 
 /// Verdict, the first cause, what happened, and how sure that is.
 std::string hero(const Report& report);
@@ -23,4 +23,4 @@ std::string runs(const Report& report);
 std::string inputs(const Report& report);
 std::string settings(const Report& report);
 
-}  // namespace aplomb::page
+}  // namespace aplomb::report

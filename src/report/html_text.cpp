@@ -4,12 +4,12 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 std::string escape(std::string_view text) {
   std::string out;
   out.reserve(text.size() + text.size() / 8);
-  for (const char c : sanitize_lines(text)) {
+  for (const char c : core::sanitize_lines(text)) {
     switch (c) {
       case '&':
         out += "&amp;";
@@ -62,4 +62,4 @@ std::string prose(std::string_view text) {
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// For element content and quoted attributes: `& < > " '` as references, control characters as
 /// blanks, bytes that are no UTF-8 as U+FFFD. Line ends and tabs stay.
@@ -18,4 +18,4 @@ std::string escape_json(std::string_view json);
 /// Paragraph text of the knowledge base: escaped, with `code` between backquotes as <code>.
 std::string prose(std::string_view text);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

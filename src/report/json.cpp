@@ -1,7 +1,7 @@
 #include "report/renderer.h"
 #include "report/report_json.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 class JsonRenderer : public Renderer {
@@ -17,4 +17,4 @@ class JsonRenderer : public Renderer {
 
 std::unique_ptr<Renderer> make_json_renderer() { return std::make_unique<JsonRenderer>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

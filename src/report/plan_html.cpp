@@ -9,7 +9,7 @@
 #include "report/page_assets.h"
 #include "report/plan_view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr double k_gib = 1024.0 * 1024 * 1024;
@@ -70,9 +70,9 @@ class Bar {
   Bar(double whole, double capacity) : whole_(whole), capacity_(capacity) {}
 
   void add(std::string_view name, std::string_view meaning, double bytes) {
-    segments_ +=
-        fmt::format("<i style=\"width:{:.3f}%;background:{}\" title=\"{}: {}\"></i>",
-                    100 * bytes / whole_, colour_of(name), escape(meaning), show_bytes(bytes));
+    segments_ += fmt::format("<i style=\"width:{:.3f}%;background:{}\" title=\"{}: {}\"></i>",
+                             100 * bytes / whole_, colour_of(name), escape(meaning),
+                             core::show_bytes(bytes));
   }
   std::string html() const {
     std::string out = "<div class=\"stack\">" + segments_;
@@ -135,7 +135,7 @@ std::string moments(const PlanView& view) {
       if (moment.peak[part] >= 1) bar.add(name(part), meaning(part), moment.peak[part]);
     }
     out += fmt::format("<p class=\"small\">{}: {} of tensors</p>", escape(moment.name),
-                       show_bytes(moment.peak.total())) +
+                       core::show_bytes(moment.peak.total())) +
            bar.html();
   }
   return out + "</section>\n";
@@ -176,13 +176,13 @@ std::string ladder(const PlanView& view) {
     marked = marked || rung.fits;
     std::string set;
     for (const auto& [name, value] : rung.set)
-      set +=
-          (set.empty() ? "" : "<br>") + ("<code>" + escape(name + " = " + show(value)) + "</code>");
+      set += (set.empty() ? "" : "<br>") +
+             ("<code>" + escape(name + " = " + core::show(value)) + "</code>");
     out += fmt::format(
         "<tr{}><td>{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td>{}</td></tr>",
         first ? " class=\"fits\"" : "", escape(rung.text), first ? " (fits)" : "",
-        show_bytes(rung.saved_bytes), show_bytes(rung.needed_bytes),
+        core::show_bytes(rung.saved_bytes), core::show_bytes(rung.needed_bytes),
         rung.slowdown > 0 ? fmt::format("x {:.2f}", rung.slowdown) : "", set);
   }
   return out + "</table></div></section>\n";
@@ -202,9 +202,9 @@ std::string plan_html(const PlanView& view) {
          "<body>\n<main class=\"page\">\n<div class=\"top\"><b>aplomb</b><span class=\"run\">plan"
          "</span></div>\n" +
          hero(view) + memory(view) + moments(view) + speed(view) + ladder(view) + assumed(view) +
-         "<footer>aplomb " + escape(version()) +
+         "<footer>aplomb " + escape(core::version()) +
          " \xC2\xB7 this page loads nothing and sends "
          "nothing</footer>\n</main>\n</body>\n</html>\n";
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -2,7 +2,7 @@
 
 #include "report/plan_view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -92,7 +92,7 @@ ordered_json speed_json(const plan::Plan& plan) {
           {"figures_verified", plan.rates_verified}};
 }
 
-ordered_json value_json(const Value& value) {
+ordered_json value_json(const core::Value& value) {
   return std::visit([](const auto& each) { return ordered_json(each); }, value);
 }
 
@@ -128,4 +128,4 @@ std::string plan_json(const PlanView& view) {
   return out.dump(2) + "\n";
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

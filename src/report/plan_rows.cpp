@@ -5,7 +5,7 @@
 
 #include "report/plan_view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using plan::Part;
@@ -73,4 +73,4 @@ std::vector<PlanRow> plan_rows(const plan::Plan& plan) {
   return rows;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

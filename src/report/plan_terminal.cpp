@@ -7,7 +7,7 @@
 #include "report/plan_view.h"
 #include "report/terminal_page.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr double k_gib = 1024.0 * 1024 * 1024;
@@ -76,16 +76,16 @@ class PlanPage : private TerminalPage {
       text += fmt::format(" ({} active)", show_count(plan::active_parameters_of(shape)));
     text +=
         fmt::format("; {}, {} trained", plan::describe(training), show_count(plan_.step.trained));
-    row(Style::accent, "Model", Style::plain, sanitize(text));
+    row(Style::accent, "Model", Style::plain, core::sanitize(text));
     if (!shape.known_family) {
-      more(Style::warn,
-           fmt::format("`{}` is no family that is known here: taken as Llama-like, "
-                       "within {:.0f} %",
-                       shape.type.empty() ? "its type" : sanitize(shape.type), 100 * shape.error));
+      more(Style::warn, fmt::format("`{}` is no family that is known here: taken as Llama-like, "
+                                    "within {:.0f} %",
+                                    shape.type.empty() ? "its type" : core::sanitize(shape.type),
+                                    100 * shape.error));
     }
     if (shape.known_family && shape.error > 0.05) {
       more(Style::warn, fmt::format("memory of `{}` models is planned within {:.0f} %",
-                                    sanitize(shape.type), 100 * shape.error));
+                                    core::sanitize(shape.type), 100 * shape.error));
     }
     std::string batch = fmt::format("{:.0f} x {:.0f} tokens", training.micro, training.length);
     if (training.accumulation > 1) batch += fmt::format(" x {:.0f} passes", training.accumulation);
@@ -145,12 +145,12 @@ class PlanPage : private TerminalPage {
   void table() {
     for (const PlanRow& each : rows_) {
       const std::string head = fmt::format("{}  {:<33} {:>9}  ", letter_of(each.name),
-                                           fit(each.meaning, 33), show_bytes(each.bytes));
+                                           fit(each.meaning, 33), core::show_bytes(each.bytes));
       line(head + paint_(Style::dim, fit(each.detail, width_ - std::min(width_, columns(head)))));
     }
     if (plan_.step.host_bytes > 0) {
       line(fmt::format("   {:<33} {:>9}  on the host, for each GPU", "offloaded",
-                       show_bytes(plan_.step.host_bytes)));
+                       core::show_bytes(plan_.step.host_bytes)));
     }
   }
 
@@ -199,11 +199,11 @@ class PlanPage : private TerminalPage {
           rung.slowdown > 0 ? fmt::format(", time x {:.2f}", rung.slowdown) : "";
       row(first ? Style::good : Style::plain, fmt::format("{:>2} {}", i + 1, first ? "FITS" : ""),
           Style::plain,
-          fmt::format("{}: saves {}, leaves {}{}", rung.text, show_bytes(rung.saved_bytes),
-                      show_bytes(rung.needed_bytes), slow));
+          fmt::format("{}: saves {}, leaves {}{}", rung.text, core::show_bytes(rung.saved_bytes),
+                      core::show_bytes(rung.needed_bytes), slow));
       std::string set;
       for (const auto& [name, value] : rung.set)
-        set += (set.empty() ? "" : ", ") + name + " = " + show(value);
+        set += (set.empty() ? "" : ", ") + name + " = " + core::show(value);
       more(Style::dim, set);
     }
     if (!marked && plan_.capacity_bytes > 0)
@@ -230,4 +230,4 @@ std::string plan_text(const PlanView& view, const RenderOptions& options) {
   return PlanPage(view, options).text();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

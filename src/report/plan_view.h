@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 struct PlanView {
   plan::Plan plan;
@@ -34,4 +34,4 @@ std::vector<PlanRow> plan_rows(const plan::Plan& plan);
 /// `8.03 B`, `151 M`
 std::string show_count(double count);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

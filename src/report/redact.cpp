@@ -6,7 +6,7 @@
 #include <array>
 #include <memory>
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 struct Rule {
@@ -133,4 +133,4 @@ std::map<std::string, std::size_t> Redactor::counts() const {
   return all;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

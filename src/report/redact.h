@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::report {
 
 struct RedactNames {
   std::vector<std::string> users;  ///< names known to be people's: those of this machine, say
@@ -38,4 +38,4 @@ class Redactor {
   std::map<std::string, std::map<std::string, std::size_t, std::less<>>, std::less<>> seen_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::report

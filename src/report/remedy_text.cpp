@@ -5,25 +5,25 @@
 #include "knowledge/render.h"
 #include "knowledge/trainer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 /// The frameworks in whose words the change is told: the run's own, or what most people use where
 /// it is not known.
-std::vector<std::string> frameworks_of(const Run& run) {
+std::vector<std::string> frameworks_of(const record::Run& run) {
   const std::string own = knowledge::trainer_of(run);
   if (!own.empty()) return {own};
   const bool rewarded =
-      run.primary(Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
+      run.primary(record::Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
   const knowledge::Framework* usual = knowledge::find_framework("hf-trainer");
   return {rewarded && usual != nullptr ? usual->with_rewards : "hf-trainer"};
 }
 
 /// `env.transformers` and its like.
-knowledge::Versions versions_of(const Run& run) {
+knowledge::Versions versions_of(const record::Run& run) {
   knowledge::Versions versions;
-  for (const Setting& setting : run.settings) {
-    const std::string* version = as_text(setting.value);
+  for (const record::Setting& setting : run.settings) {
+    const std::string* version = core::as_text(setting.value);
     if (setting.name.starts_with("env.") && version != nullptr)
       versions[setting.name.substr(4)] = *version;
   }
@@ -32,10 +32,12 @@ knowledge::Versions versions_of(const Run& run) {
 
 }  // namespace
 
-std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run& run) {
+std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy,
+                                                 const record::Run& run) {
   if (remedy.set.empty()) return {};
   std::string lines;
-  for (const auto& [setting, value] : remedy.set) lines += setting + ": " + show(value) + "\n";
+  for (const auto& [setting, value] : remedy.set)
+    lines += setting + ": " + core::show(value) + "\n";
   lines.pop_back();
   std::map<std::string, std::string> rendered = {{"generic", lines}};
   const knowledge::Versions versions = versions_of(run);
@@ -50,4 +52,4 @@ std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run
   return rendered;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

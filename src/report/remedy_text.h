@@ -7,10 +7,11 @@
 #include "diagnosis/diagnosis.h"
 #include "record/run.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// Framework slug -> the change in its own keys. `generic` (canonical names, one `name: value` a
 /// line) is always there; empty where the remedy changes no setting.
-std::map<std::string, std::string> render_remedy(const Remedy& remedy, const Run& run);
+std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy,
+                                                 const record::Run& run);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::report {
 
 struct RenderOptions {
   int width = 80;       ///< columns of the terminal
@@ -28,4 +28,4 @@ class Renderer {
 const std::vector<std::unique_ptr<Renderer>>& renderers();
 const Renderer* find_renderer(std::string_view slug);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -1,6 +1,6 @@
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 #define APLOMB_MEMBER(slug) std::unique_ptr<Renderer> make_##slug##_renderer();
 #include "report/roster.def"
@@ -24,4 +24,4 @@ const Renderer* find_renderer(std::string_view slug) {
   return nullptr;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

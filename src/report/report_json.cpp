@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -20,7 +20,7 @@ Json plain(const ReportValue& value) {
   if (std::isfinite(held) && held == std::floor(held) && std::fabs(held) < 9007199254740992.0) {
     return static_cast<std::int64_t>(held);
   }
-  return std::isfinite(held) ? Json(held) : Json(show_number(held));
+  return std::isfinite(held) ? Json(held) : Json(core::show_number(held));
 }
 
 Json plain(const std::map<std::string, ReportValue>& values) {
@@ -79,14 +79,14 @@ Json json_of(const ReportSeries& series) {
               {"max", number(series.max)},
               {"first", number(series.first)},
               {"last", number(series.last)}};
-  if (!std::isfinite(series.last)) out["last_text"] = show_number(series.last);
+  if (!std::isfinite(series.last)) out["last_text"] = core::show_number(series.last);
   out["nonfinite"] = series.nonfinite;
   out["role"] = series.role;
   out["path"] = series.path;
   Json chart = Json::array();
   for (const ChartPoint& point : series.chart) {
     Json pair = Json::array({point.step, number(point.value)});
-    if (!std::isfinite(point.value)) pair.push_back(show_number(point.value));
+    if (!std::isfinite(point.value)) pair.push_back(core::show_number(point.value));
     chart.push_back(std::move(pair));
   }
   out["chart"] = std::move(chart);
@@ -203,4 +203,4 @@ std::string json_text(const nlohmann::ordered_json& value) {
   return out;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// Members in the contract's order. A number that is not finite becomes null, and where that would
 /// lose something a member beside it says what it was: `last_text`, the third item of a chart
@@ -17,4 +17,4 @@ nlohmann::ordered_json report_json(const Report& report);
 /// valid UTF-8: bytes that are not become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

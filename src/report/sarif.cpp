@@ -10,7 +10,7 @@
 #include "report/renderer.h"
 #include "report/report_json.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -86,7 +86,8 @@ class SarifRenderer : public Renderer {
       }
       results.push_back(std::move(result));
     }
-    const Json driver = {{"name", "aplomb"}, {"version", version()}, {"rules", std::move(rules)}};
+    const Json driver = {
+        {"name", "aplomb"}, {"version", core::version()}, {"rules", std::move(rules)}};
     return json_text({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                       {"version", "2.1.0"},
                       {"runs", Json::array({{{"tool", {{"driver", driver}}},
@@ -99,4 +100,4 @@ class SarifRenderer : public Renderer {
 
 std::unique_ptr<Renderer> make_sarif_renderer() { return std::make_unique<SarifRenderer>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

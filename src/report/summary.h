@@ -7,11 +7,11 @@
 
 #include "report/build.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 ReportRun report_run(const DiagnosedRun& run, Verdict verdict);
 
 /// Fills `summary` from the runs (worst first) and from what stands in the report already.
 void add_summary(const std::vector<const DiagnosedRun*>& runs, Report& report);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -10,7 +10,7 @@
 #include "report/text_chart.h"
 #include "report/view.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr std::size_t k_gutter = 10;  // columns of the labels at the left
@@ -251,8 +251,8 @@ class Page {
     }
     if (series.min == series.max && series.nonfinite == 0) {
       gap();
-      line(paint_(Style::bold, fit(series.name, width_ - 32)) + "  " + show_number(series.min) +
-           fmt::format(" in all {} samples", series.points));
+      line(paint_(Style::bold, fit(series.name, width_ - 32)) + "  " +
+           core::show_number(series.min) + fmt::format(" in all {} samples", series.points));
       return;
     }
     const auto lines = text_chart(series.chart, how, paint_);
@@ -396,4 +396,4 @@ class TerminalRenderer : public Renderer {
 
 std::unique_ptr<Renderer> make_terminal_renderer() { return std::make_unique<TerminalRenderer>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

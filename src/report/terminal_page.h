@@ -10,7 +10,7 @@
 #include "report/renderer.h"
 #include "report/terminal_text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 class TerminalPage {
  protected:
@@ -41,4 +41,4 @@ class TerminalPage {
   std::string out_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 struct Character {
@@ -147,4 +147,4 @@ std::string PaintedLine::text() {
   return done_;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

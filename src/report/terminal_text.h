@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// Columns that UTF-8 text takes: wide East Asian characters and emoji two, combining marks none.
 std::size_t columns(std::string_view text);
@@ -47,4 +47,4 @@ class PaintedLine {
   std::string done_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::report

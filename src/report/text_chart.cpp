@@ -5,7 +5,7 @@
 
 #include "report/axis.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 constexpr std::size_t k_label = 10;  // columns of the scale's labels, blank included
@@ -207,4 +207,4 @@ std::vector<std::string> text_chart(const std::vector<ChartPoint>& points,
   return lines;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -9,7 +9,7 @@
 
 #include "report/terminal_text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 
 struct TextChartOptions {
   std::size_t width = 70;  ///< columns of a line, labels included
@@ -29,4 +29,4 @@ std::vector<std::string> text_chart(const std::vector<ChartPoint>& points,
 /// least two decades.
 bool wants_log_scale(const std::vector<ChartPoint>& points);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

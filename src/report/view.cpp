@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 // The words of the headline, src/diagnosis/standing.cpp
@@ -104,4 +104,4 @@ std::string short_path(std::string_view path, std::string_view shared) {
   return std::string(path.starts_with(shared) ? path.substr(shared.size()) : path);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::report {
 
 /// Whether the first cause is put forward as the answer.
 bool is_answered(const Report& report);
@@ -44,4 +44,4 @@ std::string shared_folder(const Report& report);
 /// The path without the shared folder.
 std::string short_path(std::string_view path, std::string_view shared);
 
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -8,7 +8,7 @@
 #include "scan/element.h"
 #include "scan/kernels.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 /// IEEE bits as an integer that grows with the value: neighbours differ by 1, both zeros are 0.
@@ -31,8 +31,8 @@ template <class Bits, class Widen>
 Difference compare_floats(const void* before, const void* after, std::uint64_t count, Widen widen) {
   Difference sums;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const auto x = scan_detail::load<Bits>(before, i);
-    const auto y = scan_detail::load<Bits>(after, i);
+    const auto x = scan::load<Bits>(before, i);
+    const auto y = scan::load<Bits>(after, i);
     const std::int64_t apart = std::abs(ordered(y) - ordered(x));
     sums.changed += apart != 0 ? 1U : 0U;
     const double was = widen(x);
@@ -55,9 +55,9 @@ Difference compare_any(TensorView before, TensorView after) {
   std::array<double, k_part> was{};
   for (std::uint64_t from = 0; from < before.count; from += k_part) {
     const std::uint64_t to = std::min(from + k_part, before.count);
-    scan_detail::for_each_element(before, from, to,
-                                  [&](std::uint64_t i, double value) { was[i - from] = value; });
-    scan_detail::for_each_element(after, from, to, [&](std::uint64_t i, double is) {
+    scan::for_each_element(before, from, to,
+                           [&](std::uint64_t i, double value) { was[i - from] = value; });
+    scan::for_each_element(after, from, to, [&](std::uint64_t i, double is) {
       const double old = was[i - from];
       const bool both_nan = std::isnan(old) && std::isnan(is);
       sums.changed += old != is && !both_nan ? 1U : 0U;
@@ -98,7 +98,7 @@ Difference difference_reference(TensorView before, TensorView after) {
     case ScalarType::f16:
       return compare_floats<std::uint16_t>(
           before.data, after.data, before.count,
-          [](std::uint16_t bits) { return decode(Format::fp16, bits); });
+          [](std::uint16_t bits) { return numerics::decode(numerics::Format::fp16, bits); });
     default:
       return compare_any(before, after);
   }
@@ -109,10 +109,10 @@ Difference difference(TensorView before, TensorView after) {
     case ScalarType::f32:
     case ScalarType::bf16:
     case ScalarType::f16:
-      return scan_detail::difference_simd(before, after);
+      return scan::difference_simd(before, after);
     default:
       return difference_reference(before, after);
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::scan

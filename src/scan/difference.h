@@ -14,7 +14,7 @@
 
 #include "scan/scan.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 
 struct Difference {
   std::uint64_t changed = 0;    ///< elements with another value (float bits other than -0 and +0)
@@ -34,4 +34,4 @@ Difference difference(TensorView before, TensorView after);
 /// One pair after the other, in plain C++: the definition that the SIMD kernels are tested against.
 Difference difference_reference(TensorView before, TensorView after);
 
-}  // namespace aplomb
+}  // namespace aplomb::scan

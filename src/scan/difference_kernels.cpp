@@ -18,7 +18,7 @@
 #include "scan/simd_read-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
@@ -198,11 +198,11 @@ Difference difference_any(TensorView before, TensorView after) {
 #endif  // HWY_TARGET == HWY_SCALAR
 
 }  // namespace HWY_NAMESPACE
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 
 HWY_EXPORT(difference_any);
 
@@ -211,5 +211,5 @@ Difference difference_simd(TensorView before, TensorView after) {
   return HWY_DYNAMIC_DISPATCH(difference_any)(before, after);
 }
 
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 #endif

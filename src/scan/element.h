@@ -8,7 +8,7 @@
 
 #include "scan/scan.h"
 
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 
 template <class T>
 T load(const void* data, std::uint64_t index) {
@@ -31,19 +31,22 @@ void for_each_element(TensorView tensor, std::uint64_t from, std::uint64_t to, V
     case ScalarType::f32:
       return all([&](std::uint64_t i) { return static_cast<double>(load<float>(data, i)); });
     case ScalarType::f16:
-      return all(
-          [&](std::uint64_t i) { return decode(Format::fp16, load<std::uint16_t>(data, i)); });
+      return all([&](std::uint64_t i) {
+        return numerics::decode(numerics::Format::fp16, load<std::uint16_t>(data, i));
+      });
     case ScalarType::bf16:
       return all([&](std::uint64_t i) {
         return static_cast<double>(
             std::bit_cast<float>(static_cast<std::uint32_t>(load<std::uint16_t>(data, i)) << 16U));
       });
     case ScalarType::f8_e4m3:
-      return all(
-          [&](std::uint64_t i) { return decode(Format::fp8_e4m3, load<std::uint8_t>(data, i)); });
+      return all([&](std::uint64_t i) {
+        return numerics::decode(numerics::Format::fp8_e4m3, load<std::uint8_t>(data, i));
+      });
     case ScalarType::f8_e5m2:
-      return all(
-          [&](std::uint64_t i) { return decode(Format::fp8_e5m2, load<std::uint8_t>(data, i)); });
+      return all([&](std::uint64_t i) {
+        return numerics::decode(numerics::Format::fp8_e5m2, load<std::uint8_t>(data, i));
+      });
     case ScalarType::i64:
       return all([&](std::uint64_t i) { return static_cast<double>(load<std::int64_t>(data, i)); });
     case ScalarType::i32:
@@ -92,4 +95,4 @@ inline void add_elements(TensorStats& stats, TensorView tensor, std::uint64_t fr
                    [&](std::uint64_t index, double value) { add_element(stats, index, value); });
 }
 
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan

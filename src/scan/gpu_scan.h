@@ -23,7 +23,7 @@
 #include "core/result.h"
 #include "scan/scan.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 
 class GpuScan {
  public:
@@ -36,8 +36,8 @@ class GpuScan {
   /// Errors: unsupported (built without nvcc, no device, a type that is not read), bad_usage (no
   /// tensors, no slots, or more chunks of 65,536 elements than 32 bits count), internal (the device
   /// refused, with its reason).
-  static Result<std::unique_ptr<GpuScan>> create(std::span<const TensorView> tensors,
-                                                 const Options& options);
+  static core::Result<std::unique_ptr<GpuScan>> create(std::span<const TensorView> tensors,
+                                                       const Options& options);
   static bool is_built();
   /// Whether a device answers.
   static bool is_present();
@@ -58,4 +58,4 @@ class GpuScan {
   virtual bool poll(std::uint64_t ticket, std::span<TensorStats> stats) = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::scan

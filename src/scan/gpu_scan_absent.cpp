@@ -4,16 +4,17 @@
 
 #ifndef APLOMB_HAS_CUDA
 
-namespace aplomb {
+namespace aplomb::scan {
 
-Result<std::unique_ptr<GpuScan>> GpuScan::create(std::span<const TensorView>, const Options&) {
-  return fail(ErrorCode::unsupported,
-              "[gpu scan] this build has no CUDA kernels; configure with nvcc in PATH and "
-              "-DAPLOMB_CUDA=ON");
+core::Result<std::unique_ptr<GpuScan>> GpuScan::create(std::span<const TensorView>,
+                                                       const Options&) {
+  return core::fail(core::ErrorCode::unsupported,
+                    "[gpu scan] this build has no CUDA kernels; configure with nvcc in PATH and "
+                    "-DAPLOMB_CUDA=ON");
 }
 bool GpuScan::is_built() { return false; }
 bool GpuScan::is_present() { return false; }
 
-}  // namespace aplomb
+}  // namespace aplomb::scan
 
 #endif

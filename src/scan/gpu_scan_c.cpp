@@ -9,22 +9,22 @@
 #include "scan/scan_c.h"
 
 struct aplomb_gpu_scan {
-  std::unique_ptr<aplomb::GpuScan> scan;
-  std::vector<aplomb::TensorStats> stats;
+  std::unique_ptr<aplomb::scan::GpuScan> scan;
+  std::vector<aplomb::scan::TensorStats> stats;
 };
 
 namespace {
 
 /// Nothing where a tensor is not described as it should be; `status` says why.
-std::optional<std::vector<aplomb::TensorView>> views_of(const aplomb_tensor* tensors, size_t count,
-                                                        int& status) {
+std::optional<std::vector<aplomb::scan::TensorView>> views_of(const aplomb_tensor* tensors,
+                                                              size_t count, int& status) {
   status = tensors == nullptr || count == 0 ? APLOMB_SCAN_BAD_ARGUMENT : APLOMB_SCAN_OK;
-  std::vector<aplomb::TensorView> views;
+  std::vector<aplomb::scan::TensorView> views;
   for (size_t i = 0; status == APLOMB_SCAN_OK && i < count; ++i) {
-    status = aplomb::scan_detail::check(tensors[i]);
+    status = aplomb::scan::check(tensors[i]);
     if (status == APLOMB_SCAN_OK) {
-      views.push_back(
-          {tensors[i].data, tensors[i].count, static_cast<aplomb::ScalarType>(tensors[i].dtype)});
+      views.push_back({tensors[i].data, tensors[i].count,
+                       static_cast<aplomb::scan::ScalarType>(tensors[i].dtype)});
     }
   }
   return status == APLOMB_SCAN_OK ? std::optional(views) : std::nullopt;
@@ -39,7 +39,7 @@ int aplomb_gpu_scan_create(const aplomb_tensor* tensors, size_t tensor_count, in
     int status = APLOMB_SCAN_OK;
     const auto views = views_of(tensors, tensor_count, status);
     if (!views) return status;
-    auto made = aplomb::GpuScan::create(*views, {device, stream, 4});
+    auto made = aplomb::scan::GpuScan::create(*views, {device, stream, 4});
     if (!made) return APLOMB_SCAN_NO_DEVICE;
     auto kept = std::make_unique<aplomb_gpu_scan>();
     kept->scan = std::move(*made);
@@ -78,7 +78,7 @@ int aplomb_gpu_scan_poll(aplomb_gpu_scan* scan, uint64_t ticket, aplomb_tensor_s
     return APLOMB_SCAN_BAD_ARGUMENT;
   }
   if (!scan->scan->poll(ticket, scan->stats)) return APLOMB_SCAN_NOT_YET;
-  std::transform(scan->stats.begin(), scan->stats.end(), stats, aplomb::scan_detail::as_c);
+  std::transform(scan->stats.begin(), scan->stats.end(), stats, aplomb::scan::as_c);
   return APLOMB_SCAN_OK;
 }
 

@@ -10,7 +10,7 @@
 #include "scan/cuda/gpu_layout.h"
 #include "scan/scan.h"
 
-namespace aplomb::gpu {
+namespace aplomb::scan::gpu {
 
 inline std::optional<Kind> kind_of(ScalarType type) {
   switch (type) {
@@ -70,4 +70,4 @@ inline TensorStats stats_of(const Stats& from, std::uint64_t count) {
   return to;
 }
 
-}  // namespace aplomb::gpu
+}  // namespace aplomb::scan::gpu

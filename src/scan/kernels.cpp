@@ -28,7 +28,7 @@
 #include "scan/simd_read-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR
@@ -293,11 +293,11 @@ TensorStats scan_any(TensorView tensor) {
 std::string_view target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 
 HWY_EXPORT(scan_any);
 HWY_EXPORT(target_name);
@@ -322,5 +322,5 @@ std::string_view simd_target() {
   return HWY_DYNAMIC_DISPATCH(target_name)();
 }
 
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 #endif

@@ -7,7 +7,7 @@
 #include "scan/difference.h"
 #include "scan/scan.h"
 
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 
 TensorStats scan_simd(TensorView tensor);
 Difference difference_simd(TensorView before, TensorView after);
@@ -17,4 +17,4 @@ Difference difference_simd(TensorView before, TensorView after);
 void settle_targets();
 std::string_view simd_target();
 
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan

@@ -9,7 +9,7 @@
 #include "scan/element.h"
 #include "scan/kernels.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 constexpr double k_infinity = std::numeric_limits<double>::infinity();
@@ -76,20 +76,20 @@ std::size_t helpers_for(std::span<const TensorView> tensors, int threads) {
 std::size_t size_of(ScalarType type) { return k_types[static_cast<std::size_t>(type)].bytes; }
 std::string_view name(ScalarType type) { return k_types[static_cast<std::size_t>(type)].name; }
 
-std::optional<Format> format_of(ScalarType type) {
+std::optional<numerics::Format> format_of(ScalarType type) {
   switch (type) {
     case ScalarType::f64:
-      return Format::fp64;
+      return numerics::Format::fp64;
     case ScalarType::f32:
-      return Format::fp32;
+      return numerics::Format::fp32;
     case ScalarType::f16:
-      return Format::fp16;
+      return numerics::Format::fp16;
     case ScalarType::bf16:
-      return Format::bf16;
+      return numerics::Format::bf16;
     case ScalarType::f8_e4m3:
-      return Format::fp8_e4m3;
+      return numerics::Format::fp8_e4m3;
     case ScalarType::f8_e5m2:
-      return Format::fp8_e5m2;
+      return numerics::Format::fp8_e5m2;
     default:
       return std::nullopt;
   }
@@ -105,20 +105,19 @@ double TensorStats::mean() const {
   return sum / static_cast<double>(count);
 }
 
-std::uint64_t TensorStats::below_normal(Format format) const {
-  const double smallest = spec_of(format).smallest_normal;
+std::uint64_t TensorStats::below_normal(numerics::Format format) const {
+  const double smallest = numerics::spec_of(format).smallest_normal;
   if (smallest < 0x1p-126) return 0;  // float64: the histogram does not reach so far down
   std::uint64_t below = exponents[0] - zeros;
-  for (std::size_t bin = 1; bin < scan_detail::exponent_bin(smallest); ++bin)
-    below += exponents[bin];
+  for (std::size_t bin = 1; bin < scan::exponent_bin(smallest); ++bin) below += exponents[bin];
   return below;
 }
 
-std::uint64_t TensorStats::beyond_range(Format format) const {
-  const double largest = spec_of(format).max_finite;
+std::uint64_t TensorStats::beyond_range(numerics::Format format) const {
+  const double largest = numerics::spec_of(format).max_finite;
   if (largest > 0x1p128) return 0;
   std::uint64_t beyond = 0;
-  for (std::size_t bin = scan_detail::exponent_bin(largest) + 1; bin < 256; ++bin)
+  for (std::size_t bin = scan::exponent_bin(largest) + 1; bin < 256; ++bin)
     beyond += exponents[bin];
   return beyond;
 }
@@ -140,7 +139,7 @@ void TensorStats::add(const TensorStats& next) {
 
 TensorStats scan_reference(TensorView tensor) {
   TensorStats stats;
-  scan_detail::add_elements(stats, tensor, 0, tensor.count);
+  scan::add_elements(stats, tensor, 0, tensor.count);
   return stats;
 }
 
@@ -152,7 +151,7 @@ TensorStats scan(TensorView tensor) {
     case ScalarType::f16:
     case ScalarType::f8_e4m3:
     case ScalarType::f8_e5m2:
-      return scan_detail::scan_simd(tensor);
+      return scan::scan_simd(tensor);
     default:
       return scan_reference(tensor);
   }
@@ -185,6 +184,6 @@ void scan_many(std::span<const TensorView> tensors, std::span<TensorStats> stats
   }
 }
 
-std::string_view scan_target() { return scan_detail::simd_target(); }
+std::string_view scan_target() { return scan::simd_target(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::scan

@@ -24,7 +24,7 @@
 
 #include "numerics/format.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 
 enum class ScalarType : std::uint8_t {
   f64,
@@ -46,7 +46,7 @@ std::size_t size_of(ScalarType type);
 /// `F32`, `BF16`, `I64`, `BOOL` (safetensors' names).
 std::string_view name(ScalarType type);
 /// The number format of a floating type; nothing for integers.
-std::optional<Format> format_of(ScalarType type);
+std::optional<numerics::Format> format_of(ScalarType type);
 
 struct TensorView {
   const void* data = nullptr;
@@ -74,10 +74,10 @@ struct TensorStats {
   double mean() const;  ///< likewise
   /// Non-zero finite elements whose magnitude lies below the smallest normal number of the format:
   /// they would be subnormal or vanish there.
-  std::uint64_t below_normal(Format format) const;
+  std::uint64_t below_normal(numerics::Format format) const;
   /// Finite elements beyond the format's largest finite value, by whole binades (an element in the
   /// format's top binade counts as inside).
-  std::uint64_t beyond_range(Format format) const;
+  std::uint64_t beyond_range(numerics::Format format) const;
 
   /// Joins the statistics of the elements that follow.
   void add(const TensorStats& next);
@@ -98,4 +98,4 @@ void scan_many(std::span<const TensorView> tensors, std::span<TensorStats> stats
 /// The SIMD target in use, e.g. `AVX3_ZEN4`: for benchmarks and bug reports.
 std::string_view scan_target();
 
-}  // namespace aplomb
+}  // namespace aplomb::scan

@@ -11,29 +11,29 @@
 
 namespace {
 
-using aplomb::scan_detail::as_c;
-using aplomb::scan_detail::check;
-using aplomb::scan_detail::k_types;
+using aplomb::scan::as_c;
+using aplomb::scan::check;
+using aplomb::scan::k_types;
 
-static_assert(static_cast<int>(aplomb::ScalarType::f64) == APLOMB_F64);
-static_assert(static_cast<int>(aplomb::ScalarType::bf16) == APLOMB_BF16);
-static_assert(static_cast<int>(aplomb::ScalarType::i64) == APLOMB_I64);
-static_assert(static_cast<int>(aplomb::ScalarType::boolean) == APLOMB_BOOL);
+static_assert(static_cast<int>(aplomb::scan::ScalarType::f64) == APLOMB_F64);
+static_assert(static_cast<int>(aplomb::scan::ScalarType::bf16) == APLOMB_BF16);
+static_assert(static_cast<int>(aplomb::scan::ScalarType::i64) == APLOMB_I64);
+static_assert(static_cast<int>(aplomb::scan::ScalarType::boolean) == APLOMB_BOOL);
 static_assert(APLOMB_BOOL + 1 == k_types);
 
 /// Some tensors at a time, so that what lies between the two kinds of statistics stays in the
 /// cache.
 void scan_batches(std::span<const aplomb_tensor> tensors, int threads, aplomb_tensor_stats* stats) {
   constexpr std::size_t k_batch = 128;  // 256 KiB of statistics
-  std::vector<aplomb::TensorView> views;
-  std::vector<aplomb::TensorStats> found(std::min(k_batch, tensors.size()));
+  std::vector<aplomb::scan::TensorView> views;
+  std::vector<aplomb::scan::TensorStats> found(std::min(k_batch, tensors.size()));
   for (std::size_t from = 0; from < tensors.size(); from += k_batch) {
     const auto batch = tensors.subspan(from, std::min(k_batch, tensors.size() - from));
     views.clear();
     for (const aplomb_tensor& each : batch) {
-      views.push_back({each.data, each.count, static_cast<aplomb::ScalarType>(each.dtype)});
+      views.push_back({each.data, each.count, static_cast<aplomb::scan::ScalarType>(each.dtype)});
     }
-    aplomb::scan_many(views, std::span(found).first(views.size()), threads);
+    aplomb::scan::scan_many(views, std::span(found).first(views.size()), threads);
     std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(views.size()),
                    stats + from, as_c);
   }
@@ -59,14 +59,14 @@ int aplomb_scan(const aplomb_tensor* tensors, size_t tensor_count, int threads,
 
 uint64_t aplomb_scan_below_normal(const aplomb_tensor_stats* stats, int32_t dtype) {
   if (stats == nullptr || dtype < 0 || dtype >= k_types) return 0;
-  const auto format = aplomb::format_of(static_cast<aplomb::ScalarType>(dtype));
+  const auto format = aplomb::scan::format_of(static_cast<aplomb::scan::ScalarType>(dtype));
   if (!format) return 0;
-  aplomb::TensorStats counts;
+  aplomb::scan::TensorStats counts;
   counts.zeros = stats->zeros;
   std::copy(std::begin(stats->exponents), std::end(stats->exponents), counts.exponents.begin());
   return counts.below_normal(*format);
 }
 
 const char* aplomb_scan_target(void) {  // NOLINT(modernize-redundant-void-arg): as declared for C
-  return aplomb::scan_target().data();  // a literal of Highway's: ends with 0
+  return aplomb::scan::scan_target().data();  // a literal of Highway's: ends with 0
 }

@@ -8,7 +8,7 @@
 
 #include "scan/scan.h"
 
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 
 constexpr std::int32_t k_types = 12;  ///< aplomb_dtype counts as ScalarType does
 
@@ -34,4 +34,4 @@ inline aplomb_tensor_stats as_c(const TensorStats& from) {
   return to;
 }
 
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan

@@ -18,7 +18,7 @@
 #include "scan/simd_read-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
@@ -118,7 +118,7 @@ TensorStats scan_f64(TensorView tensor) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 }  // namespace HWY_NAMESPACE
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard of each target

@@ -23,7 +23,7 @@
 #include "scan/simd_read-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
@@ -280,7 +280,7 @@ class Histogram {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 }  // namespace HWY_NAMESPACE
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard of each target

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
-namespace aplomb::scan_detail {
+namespace aplomb::scan {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
@@ -153,7 +153,7 @@ HWY_INLINE VB exponents_of(const std::uint32_t* bits) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 }  // namespace HWY_NAMESPACE
-}  // namespace aplomb::scan_detail
+}  // namespace aplomb::scan
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard of each target

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
+#include "config_text/config_support.h"
+#include "config_text/nested_text.h"
 #include "core/text.h"
-#include "sources/config_support.h"
-#include "sources/nested_text.h"
 #include "sources/reader.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 const ReaderSpec& the_spec() {
@@ -38,7 +38,7 @@ bool named_like_config(std::string_view name) {
                                            "zero",           "deepspeed", "special_tokens_map",
                                            "wandb-metadata", "settings",  "arguments"};
   for (const std::string_view piece : k_pieces) {
-    if (icontains(name, piece)) return true;
+    if (core::icontains(name, piece)) return true;
   }
   return false;
 }
@@ -48,33 +48,38 @@ class ConfigJsonReader final : public Reader {
   const ReaderSpec& spec() const override { return the_spec(); }
 
   double sniff(const Sniff& artifact) const override {
-    const std::string_view head = trim(artifact.head);
-    const std::string_view name = file_name(artifact.path);
+    const std::string_view head = core::trim(artifact.head);
+    const std::string_view name = config_text::file_name(artifact.path);
     const bool object = head.size() > 1 && head.front() == '{';
-    if (!object || holds_none(name) || artifact.size > k_largest_config_bytes) return 0;
+    if (!object || holds_none(name) || artifact.size > config_text::k_largest_config_bytes)
+      return 0;
     // A line that is an object, with more below it (another one, a progress bar), is a record of a
     // log; a history of records is a trainer's state.
     const std::size_t first_end = head.find('\n');
     const bool records =
-        first_end != std::string_view::npos && trim(head.substr(0, first_end)).ends_with('}');
+        first_end != std::string_view::npos && core::trim(head.substr(0, first_end)).ends_with('}');
     if (records || head.find("\"log_history\"") != std::string_view::npos) return 0;
     const bool json_name =
         name.ends_with(".json") || name.ends_with(".jsonc") || name.ends_with(".json5");
     if (named_like_config(name) && json_name) return 0.85;
-    const auto entries = parse_nested(artifact.head);
-    const std::size_t known = known_keys(entries, framework_of(entries, artifact.path, "json"));
+    const auto entries = config_text::parse_nested(artifact.head);
+    const std::size_t known =
+        config_text::known_keys(entries, config_text::framework_of(entries, artifact.path, "json"));
     if (known >= 3 && 4 * known >= entries.size()) return 0.6;
     return known >= 1 && json_name ? 0.15 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
-    const std::string text = read_config_text(bytes, build, source);
-    const auto entries = parse_nested(text);
-    put_entries(entries, framework_of(entries, build.source(source).path, "json"), build, source);
-    const int open = open_brackets(text);
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
+    const std::string text = config_text::read_config_text(bytes, build, source);
+    const auto entries = config_text::parse_nested(text);
+    config_text::put_entries(entries,
+                             config_text::framework_of(entries, build.source(source).path, "json"),
+                             build, source);
+    const int open = config_text::open_brackets(text);
     if (open <= 0) return;
     build.defect(
-        {source, text.size(), "truncated", Severity::note,
+        {source, text.size(), "truncated", core::Severity::note,
          fmt::format(
              "[config-json] {} brackets are open at the end; likely the file was cut; what stands "
              "before it was read",
@@ -86,4 +91,4 @@ class ConfigJsonReader final : public Reader {
 
 std::unique_ptr<Reader> make_config_json_reader() { return std::make_unique<ConfigJsonReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

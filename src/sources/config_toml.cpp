@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
+#include "config_text/config_support.h"
+#include "config_text/toml_text.h"
 #include "core/text.h"
-#include "sources/config_support.h"
 #include "sources/reader.h"
-#include "sources/toml_text.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 const ReaderSpec& the_spec() {
@@ -22,21 +22,22 @@ class ConfigTomlReader final : public Reader {
   const ReaderSpec& spec() const override { return the_spec(); }
 
   double sniff(const Sniff& artifact) const override {
-    const std::string_view name = file_name(artifact.path);
+    const std::string_view name = config_text::file_name(artifact.path);
     const bool text = artifact.head.find('\0') == std::string_view::npos &&
-                      artifact.size <= k_largest_config_bytes;
+                      artifact.size <= config_text::k_largest_config_bytes;
     return text && name.ends_with(".toml") ? 0.9 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
-    const std::string text = read_config_text(bytes, build, source);
-    TomlText toml = parse_toml(text);
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
+    const std::string text = config_text::read_config_text(bytes, build, source);
+    config_text::TomlText toml = config_text::parse_toml(text);
     const std::string_view framework =
-        framework_of(toml.entries, build.source(source).path, "toml");
-    put_entries(std::move(toml.entries), framework, build, source);
+        config_text::framework_of(toml.entries, build.source(source).path, "toml");
+    config_text::put_entries(std::move(toml.entries), framework, build, source);
     if (toml.error.empty()) return;
     build.defect(
-        {source, 0, "bad-toml", Severity::warning,
+        {source, 0, "bad-toml", core::Severity::warning,
          fmt::format("[config-toml] line {}: {}; mend that line", toml.error_line, toml.error)});
   }
 };
@@ -45,4 +46,4 @@ class ConfigTomlReader final : public Reader {
 
 std::unique_ptr<Reader> make_config_toml_reader() { return std::make_unique<ConfigTomlReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

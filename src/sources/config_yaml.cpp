@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
+#include "config_text/config_support.h"
+#include "config_text/yaml_text.h"
 #include "core/text.h"
-#include "sources/config_support.h"
+#include "log_text/settings_scan.h"
 #include "sources/reader.h"
-#include "sources/settings_scan.h"
-#include "sources/yaml_text.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 const ReaderSpec& the_spec() {
@@ -28,7 +28,7 @@ double yaml_share(std::string_view head) {
   std::size_t fitting = 0;
   for (std::size_t at = 0; at < head.size() && lines < 200;) {
     const std::size_t end = std::min(head.find('\n', at), head.size());
-    const std::string_view line = trim(head.substr(at, end - at));
+    const std::string_view line = core::trim(head.substr(at, end - at));
     at = end + 1;
     if (line.empty() || line.front() == '#') continue;
     ++lines;
@@ -45,8 +45,8 @@ class ConfigYamlReader final : public Reader {
   const ReaderSpec& spec() const override { return the_spec(); }
 
   double sniff(const Sniff& artifact) const override {
-    const std::string_view name = file_name(artifact.path);
-    if (artifact.size > k_largest_config_bytes ||
+    const std::string_view name = config_text::file_name(artifact.path);
+    if (artifact.size > config_text::k_largest_config_bytes ||
         artifact.head.find('\0') != std::string_view::npos)
       return 0;
     const double share = yaml_share(artifact.head);
@@ -54,17 +54,18 @@ class ConfigYamlReader final : public Reader {
     return 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
-    const std::string text = read_config_text(bytes, build, source);
-    YamlText yaml = parse_yaml(text);
-    unwrap_values(yaml.entries);
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
+    const std::string text = config_text::read_config_text(bytes, build, source);
+    config_text::YamlText yaml = config_text::parse_yaml(text);
+    config_text::unwrap_values(yaml.entries);
     const std::string_view framework =
-        framework_of(yaml.entries, build.source(source).path, "yaml");
+        config_text::framework_of(yaml.entries, build.source(source).path, "yaml");
     // What the parser had not finished when it stopped is read again.
     const std::uint64_t next = yaml.entries.empty() ? 1 : yaml.entries.back().line + 1;
-    put_entries(std::move(yaml.entries), framework, build, source);
+    config_text::put_entries(std::move(yaml.entries), framework, build, source);
     if (yaml.error.empty()) return;
-    build.defect({source, 0, "bad-yaml", Severity::warning,
+    build.defect({source, 0, "bad-yaml", core::Severity::warning,
                   fmt::format("[config-yaml] line {}: {}; what stands before it was read as YAML, "
                               "the rest line by line",
                               yaml.error_line, yaml.error)});
@@ -72,9 +73,9 @@ class ConfigYamlReader final : public Reader {
   }
 
  private:
-  static void read_lines(std::string_view text, std::uint64_t from, RunBuilder& build,
-                         SourceId source) {
-    SettingScanner scanner(TextKind::declared);
+  static void read_lines(std::string_view text, std::uint64_t from, record::RunBuilder& build,
+                         record::SourceId source) {
+    log_text::SettingScanner scanner(log_text::TextKind::declared);
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -89,4 +90,4 @@ class ConfigYamlReader final : public Reader {
 
 std::unique_ptr<Reader> make_config_yaml_reader() { return std::make_unique<ConfigYamlReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

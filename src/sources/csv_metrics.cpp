@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/text.h"
-#include "sources/json_cursor.h"
-#include "sources/line_reader.h"
+#include "input/json_cursor.h"
+#include "input/line_reader.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
 #include "sources/record_sink.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 constexpr std::size_t k_most_cells = 8192;  // of one row
@@ -59,32 +59,32 @@ void split(std::string_view row, char delimiter, std::vector<std::string_view>& 
 }
 
 std::string_view bare(std::string_view cell) {
-  cell = trim(cell);
+  cell = core::trim(cell);
   if (cell.size() >= 2 && (cell.front() == '"' || cell.front() == '\'') &&
       cell.back() == cell.front()) {
-    cell = trim(cell.substr(1, cell.size() - 2));
+    cell = core::trim(cell.substr(1, cell.size() - 2));
   }
   return cell;
 }
 
 std::optional<double> cell_number(std::string_view cell, char delimiter) {
   double value = 0;
-  if (!cell.empty() && read_decimal(cell, value) == cell.size()) return value;
+  if (!cell.empty() && core::read_decimal(cell, value) == cell.size()) return value;
   cell = bare(cell);
   if (cell.empty()) return std::nullopt;
-  if (read_decimal(cell, value) == cell.size()) return value;
+  if (core::read_decimal(cell, value) == cell.size()) return value;
   if (delimiter == ';') {
     if (const std::size_t comma = cell.find(','); comma != std::string_view::npos) {
       std::string point(cell);
       point[comma] = '.';
-      return parse_number(point);
+      return core::parse_number(point);
     }
   }
-  if (const auto number = parse_number(cell)) return number;
+  if (const auto number = core::parse_number(cell)) return number;
   for (const std::string_view wrap : {"tensor(", "array(", "np.float64(", "np.float32(", "["}) {
     if (cell.substr(0, wrap.size()) != wrap) continue;
     cell.remove_prefix(wrap.size());
-    const NumberPrefix number = parse_number_prefix(trim(cell));
+    const core::NumberPrefix number = core::parse_number_prefix(core::trim(cell));
     if (number.size > 0) return number.value;
   }
   return std::nullopt;
@@ -139,12 +139,12 @@ bool is_header(const Tally& count) { return count.words > 0 && count.numbers == 
 
 class Table {
  public:
-  Table(RunBuilder& build, SourceId source)
+  Table(record::RunBuilder& build, record::SourceId source)
       : build_(build), source_(source), sink_(build, source) {}
 
-  void line(const LineReader::Line& line) {
+  void line(const input::LineReader::Line& line) {
     const std::string_view text = line.text;
-    if (trim(text).empty() || text.front() == '#') return;
+    if (core::trim(text).empty() || text.front() == '#') return;
     if (const Marker marker = conflict_marker(text); marker != Marker::none) {
       conflict(marker, line);
       return;
@@ -187,7 +187,7 @@ class Table {
 
   /// A row of nothing but bare numbers and empty cells, read as it is split; false, and nothing
   /// kept, where it is another.
-  bool plain_row(const LineReader::Line& line) {
+  bool plain_row(const input::LineReader::Line& line) {
     const char* const first = line.text.data();
     const char* const end = first + line.text.size();
     const auto skip_blanks = [end](const char* p) {
@@ -201,7 +201,7 @@ class Table {
       const bool negative = p < end && *p == '-';
       const char* const digits = p + (negative ? 1 : 0);
       double value = 0;
-      const char* const after = read_unsigned(first, digits, end, value);
+      const char* const after = core::read_unsigned(first, digits, end, value);
       const bool number = after != digits;
       if (i == 0 && !number) return false;
       if (number && i < columns_.size()) sink_.put(columns_[i], negative ? -value : value);
@@ -213,7 +213,7 @@ class Table {
     return true;
   }
 
-  void row(const LineReader::Line& line) {
+  void row(const input::LineReader::Line& line) {
     sink_.begin(line.number, line.offset);
     const std::size_t count = std::min(cells_.size(), columns_.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -224,10 +224,10 @@ class Table {
     sink_.end();
   }
 
-  void conflict(Marker marker, const LineReader::Line& line) {
+  void conflict(Marker marker, const input::LineReader::Line& line) {
     if (marker == Marker::middle) sink_.restart();
     if (marker == Marker::begin) {
-      build_.defect({source_, line.offset, "merge-conflict", Severity::note,
+      build_.defect({source_, line.offset, "merge-conflict", core::Severity::note,
                      fmt::format("[csv-metrics] line {}: an unresolved merge conflict of git; both "
                                  "sides were read, one "
                                  "after the other",
@@ -235,8 +235,8 @@ class Table {
     }
   }
 
-  RunBuilder& build_;
-  SourceId source_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   RecordSink sink_;
   char delimiter_ = '\0';
   std::vector<RecordSink::Column> columns_;
@@ -277,7 +277,7 @@ class CsvMetricsReader final : public Reader {
     bool known = false;
     for (const std::string_view cell : cells) {
       const std::string_view column = bare(cell);
-      known = known || step_rank(column) > 0 || name_metric(column).role != Role::other;
+      known = known || step_rank(column) > 0 || name_metric(column).role != record::Role::other;
     }
     split(second, delimiter, cells);
     const Tally row = tally(cells, delimiter);
@@ -290,24 +290,26 @@ class CsvMetricsReader final : public Reader {
     return named && head.numbers > 1 && head.words == 0 ? 0.5 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     Table table(build, source);
-    LineReader lines(bytes);
-    LineReader::Line line;
+    input::LineReader lines(bytes);
+    input::LineReader::Line line;
     while (lines.next(line)) {
       if (line.cut) {
-        build.defect({source, line.offset, "too-long-line", Severity::warning,
+        build.defect({source, line.offset, "too-long-line", core::Severity::warning,
                       fmt::format("[csv-metrics] line {} is longer than {} bytes and was left out",
-                                  line.number, LineReader::k_most_bytes)});
+                                  line.number, input::LineReader::k_most_bytes)});
         continue;
       }
       table.line(line);
     }
     table.finish();
     if (!bytes.broken().empty()) {
-      build.defect({source, bytes.consumed(), "truncated", Severity::warning, bytes.broken()});
+      build.defect(
+          {source, bytes.consumed(), "truncated", core::Severity::warning, bytes.broken()});
     } else if (table.records() == 0) {
-      build.defect({source, 0, "no-records", Severity::note,
+      build.defect({source, 0, "no-records", core::Severity::note,
                     "[csv-metrics] a header without rows, or rows without numbers"});
     }
   }
@@ -317,7 +319,7 @@ class CsvMetricsReader final : public Reader {
   static std::string_view next_row(std::string_view& rest) {
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
-      const std::string_view line = trim(rest.substr(0, end));
+      const std::string_view line = core::trim(rest.substr(0, end));
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
       if (!line.empty() && line.front() != '#' && conflict_marker(line) == Marker::none)
         return line;
@@ -326,7 +328,8 @@ class CsvMetricsReader final : public Reader {
   }
 
   static bool is_table_of_one(std::string_view first, std::string_view second) {
-    return name_metric(bare(first)).role != Role::other && cell_number(second, ',').has_value();
+    return name_metric(bare(first)).role != record::Role::other &&
+           cell_number(second, ',').has_value();
   }
 };
 
@@ -334,4 +337,4 @@ class CsvMetricsReader final : public Reader {
 
 std::unique_ptr<Reader> make_csv_metrics_reader() { return std::make_unique<CsvMetricsReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

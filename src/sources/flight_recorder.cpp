@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/pickle.h"
 #include "core/text.h"
+#include "pickle/pickle.h"
 #include "sources/reader.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 constexpr std::uint64_t k_most_bytes = 256U << 20U;  // 2000 entries with stacks take some MB
@@ -91,7 +91,7 @@ std::optional<int> rank_in(std::string_view path) {
   if (last == std::string_view::npos) return std::nullopt;
   const std::size_t before = name.find_last_not_of("0123456789", last);
   const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
-  const auto number = parse_number(name.substr(begin, last + 1 - begin));
+  const auto number = core::parse_number(name.substr(begin, last + 1 - begin));
   if (!number || *number > 1e6) return std::nullopt;
   return static_cast<int>(*number);
 }
@@ -100,43 +100,46 @@ std::optional<int> rank_in(std::string_view path) {
 
 class PickledDump {
  public:
-  explicit PickledDump(const PickleDocument& document) : document_(document) {}
+  explicit PickledDump(const pickle::PickleDocument& document) : document_(document) {}
 
   Dump read() const {
     Dump dump;
-    const PickleNode& root = document_.at(document_.root);
+    const pickle::PickleNode& root = document_.at(document_.root);
     if (const auto rank = document_.number(document_.find(root, "rank")))
       dump.rank = static_cast<int>(*rank);
-    if (const PickleNode* groups = document_.find(root, "pg_config")) read_groups(*groups, dump);
-    if (const PickleNode* entries = document_.find(root, "entries")) {
-      for (const NodeId id : entries->items) dump.take(entry_of(document_.at(id)));
+    if (const pickle::PickleNode* groups = document_.find(root, "pg_config"))
+      read_groups(*groups, dump);
+    if (const pickle::PickleNode* entries = document_.find(root, "entries")) {
+      for (const pickle::NodeId id : entries->items) dump.take(entry_of(document_.at(id)));
     }
     return dump;
   }
 
  private:
-  std::string text(const PickleNode& node, std::string_view key) const {
-    const PickleNode* found = document_.find(node, key);
-    return found != nullptr && found->kind == PickleKind::text ? std::string(found->text) : "";
+  std::string text(const pickle::PickleNode& node, std::string_view key) const {
+    const pickle::PickleNode* found = document_.find(node, key);
+    return found != nullptr && found->kind == pickle::PickleKind::text ? std::string(found->text)
+                                                                       : "";
   }
 
-  void read_groups(const PickleNode& groups, Dump& dump) const {
+  void read_groups(const pickle::PickleNode& groups, Dump& dump) const {
     for (std::size_t i = 1; i < groups.items.size(); i += 2) {
-      const PickleNode& each = document_.at(groups.items[i]);
+      const pickle::PickleNode& each = document_.at(groups.items[i]);
       Group group{text(each, "name"), text(each, "desc"), members_of(text(each, "ranks")), {}};
-      if (const PickleNode* ranks = document_.find(each, "ranks");
-          ranks != nullptr && ranks->kind != PickleKind::text) {
+      if (const pickle::PickleNode* ranks = document_.find(each, "ranks");
+          ranks != nullptr && ranks->kind != pickle::PickleKind::text) {
         std::string joined;
-        for (const NodeId id : ranks->items) joined += fmt::format("{} ", document_.at(id).number);
+        for (const pickle::NodeId id : ranks->items)
+          joined += fmt::format("{} ", document_.at(id).number);
         group.members = members_of(joined);
       }
       if (!group.name.empty()) dump.groups.insert_or_assign(group.name, group);
     }
   }
 
-  Entry entry_of(const PickleNode& node) const {
+  Entry entry_of(const pickle::PickleNode& node) const {
     Entry entry;
-    if (const PickleNode* group = document_.find(node, "process_group");
+    if (const pickle::PickleNode* group = document_.find(node, "process_group");
         group != nullptr && !group->items.empty()) {
       entry.group = std::string(document_.at(group->items.front()).text);
     }
@@ -144,7 +147,7 @@ class PickledDump {
       return static_cast<std::int64_t>(document_.number(document_.find(node, key)).value_or(-1));
     };
     const auto truth = [&](std::string_view key) {
-      const PickleNode* found = document_.find(node, key);
+      const pickle::PickleNode* found = document_.find(node, key);
       return found != nullptr && found->number != 0;
     };
     entry.seq = whole("collective_seq_id");
@@ -152,16 +155,16 @@ class PickledDump {
     entry.retired = truth("retired");
     entry.op = text(node, "profiling_name");
     entry.state = text(node, "state");
-    if (const PickleNode* sizes = document_.find(node, "input_sizes");
+    if (const pickle::PickleNode* sizes = document_.find(node, "input_sizes");
         sizes != nullptr && !sizes->items.empty()) {
       entry.numel = 1;
-      for (const NodeId id : document_.at(sizes->items.front()).items)
+      for (const pickle::NodeId id : document_.at(sizes->items.front()).items)
         entry.numel *= static_cast<double>(document_.at(id).number);
     }
     return entry;
   }
 
-  const PickleDocument& document_;
+  const pickle::PickleDocument& document_;
 };
 
 // --- the JSON
@@ -220,11 +223,11 @@ Dump json_dump(element root) {
 }
 
 /// Places in a dump are counted in groups: neither a pickle nor minified JSON has lines to show.
-void tell(const Dump& dump, int rank, RunBuilder& build, SourceId source) {
+void tell(const Dump& dump, int rank, record::RunBuilder& build, record::SourceId source) {
   std::uint64_t place = 0;
-  Event dumped;
+  record::Event dumped;
   dumped.kind = "flight-recorder";
-  dumped.severity = Severity::warning;
+  dumped.severity = core::Severity::warning;
   dumped.rank = rank;
   dumped.origin = {source, 0, 0};
   dumped.text = fmt::format("rank {} dumped its flight recorder", rank);
@@ -232,9 +235,9 @@ void tell(const Dump& dump, int rank, RunBuilder& build, SourceId source) {
   for (const auto& [name, group] : dump.groups) {
     // A group of one waits for nobody.
     if (group.members.find(',') == std::string::npos) continue;
-    Event event;
+    record::Event event;
     event.kind = "flight-group";
-    event.severity = Severity::note;
+    event.severity = core::Severity::note;
     event.rank = rank;
     ++place;
     event.origin = {source, place, place};
@@ -281,15 +284,16 @@ class FlightRecorderReader final : public Reader {
     return pickled || json ? 0.97 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     bool cut = false;
-    const std::string text = read_at_most(bytes, k_most_bytes, cut);
+    const std::string text = input::read_at_most(bytes, k_most_bytes, cut);
     const std::string path = build.source(source).path;
     build.source(source).framework = "pytorch";
     std::optional<Dump> dump;
     std::string fault;
     if (text.starts_with('\x80')) {
-      const PickleDocument document = read_pickle(text, path);
+      const pickle::PickleDocument document = pickle::read_pickle(text, path);
       if (document.fault) fault = document.fault->text;
       if (!document.nodes.empty()) dump = PickledDump(document).read();
     } else {
@@ -301,7 +305,7 @@ class FlightRecorderReader final : public Reader {
     }
     if (!fault.empty() || cut) {
       build.defect(
-          {source, 0, "truncated", Severity::warning,
+          {source, 0, "truncated", core::Severity::warning,
            fmt::format("[flight-recorder] {}: {}", path, cut ? "larger than is read" : fault)});
     }
     if (!dump) return;
@@ -317,4 +321,4 @@ std::unique_ptr<Reader> make_flight_recorder_reader() {
   return std::make_unique<FlightRecorderReader>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

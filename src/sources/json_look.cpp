@@ -6,22 +6,23 @@
 #include "core/text.h"
 #include "sources/metric_names.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
-using Kind = JsonCursor::Kind;
+using Kind = input::JsonCursor::Kind;
 
 constexpr std::size_t k_sniffed_lines = 8;
 
 /// Roles that only a result has: a configuration may hold a learning rate, but no loss.
 bool is_result(std::string_view key) {
-  const Role role = name_metric(key).role;
-  return role != Role::other && role != Role::lr && role != Role::epoch &&
-         role != Role::loss_scale && role != Role::memory_bytes && role != Role::count_;
+  const record::Role role = name_metric(key).role;
+  return role != record::Role::other && role != record::Role::lr && role != record::Role::epoch &&
+         role != record::Role::loss_scale && role != record::Role::memory_bytes &&
+         role != record::Role::count_;
 }
 
 /// Lists under a key: of numbers, or of records.
-void look_at_list(JsonCursor& json, std::string_view key, JsonLook& look) {
+void look_at_list(input::JsonCursor& json, std::string_view key, JsonLook& look) {
   json.enter_array();
   if (!json.next_element()) return;
   look.columns = look.columns || (json.peek() == Kind::number && is_result(key));
@@ -31,8 +32,8 @@ void look_at_list(JsonCursor& json, std::string_view key, JsonLook& look) {
 }
 
 /// An object under a key: values by step, or metrics one level below.
-void look_inside(JsonCursor& json, std::string_view key, JsonLook& look, int depth) {
-  JsonCursor inside = json;
+void look_inside(input::JsonCursor& json, std::string_view key, JsonLook& look, int depth) {
+  input::JsonCursor inside = json;
   std::string_view first;
   inside.enter_object();
   const bool member = inside.next_member(first);
@@ -52,10 +53,10 @@ double sniff_lines(std::string_view head) {
   double most = 0;
   for (std::size_t i = 0; i < k_sniffed_lines && !head.empty(); ++i) {
     const std::size_t end = head.find('\n');
-    const std::string_view line = trim(head.substr(0, end));
+    const std::string_view line = core::trim(head.substr(0, end));
     head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
     if (line.empty()) continue;
-    JsonCursor json(line);
+    input::JsonCursor json(line);
     if (line.front() != '{') return most;
     JsonLook look;
     look_at(json, look, 1);
@@ -66,7 +67,7 @@ double sniff_lines(std::string_view head) {
 }
 
 double sniff_document(std::string_view head) {
-  JsonCursor json(head);
+  input::JsonCursor json(head);
   JsonLook look;
   if (json.peek() == Kind::array) {
     json.enter_array();
@@ -85,14 +86,14 @@ bool is_step_number(std::string_view key) {
          std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-void look_at(JsonCursor& json, JsonLook& look, int depth) {
+void look_at(input::JsonCursor& json, JsonLook& look, int depth) {
   if (!json.enter_object()) return;
   for (std::string_view key; json.next_member(key);) {
     const std::string name(key);
     switch (json.peek()) {
       case Kind::number:
         look.step = look.step || (step_rank(name) > 0 && step_rank(name) < 4);
-        look.metric = look.metric || name_metric(name).role != Role::other;
+        look.metric = look.metric || name_metric(name).role != record::Role::other;
         look.result = look.result || is_result(name);
         json.skip();
         break;
@@ -116,4 +117,4 @@ double sniff_json_metrics(std::string_view head) {
   return std::max(sniff_lines(head), sniff_document(head));
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-#include "sources/json_cursor.h"
+#include "input/json_cursor.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 struct JsonLook {
   bool step = false;
@@ -19,9 +19,9 @@ struct JsonLook {
 bool is_step_number(std::string_view key);
 
 /// Adds what the members of the object that comes next look like, as far as the text goes.
-void look_at(JsonCursor& json, JsonLook& look, int depth);
+void look_at(input::JsonCursor& json, JsonLook& look, int depth);
 
 /// How sure it is, 0 to 1, that `head`, which begins with a bracket, begins metrics as JSON.
 double sniff_json_metrics(std::string_view head);
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

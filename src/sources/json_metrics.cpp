@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "core/text.h"
-#include "sources/json_cursor.h"
+#include "input/json_cursor.h"
+#include "input/line_reader.h"
 #include "sources/json_look.h"
 #include "sources/json_record.h"
-#include "sources/line_reader.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
 #include "sources/record_sink.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
-using Kind = JsonCursor::Kind;
+using Kind = input::JsonCursor::Kind;
 
 constexpr std::uint64_t k_most_bytes = 256U << 20U;  // of a document that is no list of lines
 constexpr std::size_t k_most_values = 16U << 20U;    // in lists: 128 MiB
@@ -42,7 +42,7 @@ const ReaderSpec& the_spec() {
 /// Numbers under names, gathered from a document that is no list of records.
 class Columns {
  public:
-  Columns(RunBuilder& build, SourceId source) : build_(build), source_(source) {}
+  Columns(record::RunBuilder& build, record::SourceId source) : build_(build), source_(source) {}
 
   void list(std::string name, std::vector<double> values) {
     if (!values.empty()) by_length_[values.size()].emplace_back(std::move(name), std::move(values));
@@ -53,8 +53,8 @@ class Columns {
     std::stable_sort(samples.begin(), samples.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     const MetricName known = name_metric(name);
-    const SeriesId series =
-        build_.series(source_, known.series, name, known.role, StepKind::explicit_);
+    const record::SeriesId series =
+        build_.series(source_, known.series, name, known.role, record::StepKind::explicit_);
     for (const auto& [step, value] : samples)
       build_.append(series, step, value * known.scale, 0, 0);
   }
@@ -75,8 +75,8 @@ class Columns {
   }
 
  private:
-  RunBuilder& build_;
-  SourceId source_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   std::map<std::size_t, std::vector<std::pair<std::string, std::vector<double>>>> by_length_;
 };
 
@@ -84,11 +84,11 @@ class Columns {
 /// lie.
 class DocumentReader {
  public:
-  DocumentReader(RunBuilder& build, SourceId source)
+  DocumentReader(record::RunBuilder& build, record::SourceId source)
       : build_(build), source_(source), columns_(build, source) {}
 
   void read(std::string_view text, bool cut, const std::string& broken) {
-    JsonCursor json(text);
+    input::JsonCursor json(text);
     while (json.peek() != Kind::end && !json.bad()) {
       if (json.peek() == Kind::bad) break;
       any(json, "", 0);
@@ -96,11 +96,11 @@ class DocumentReader {
     columns_.finish();
     if (top_) finish_records(*top_);
     if (!broken.empty()) {
-      build_.defect({source_, json.at(), "truncated", Severity::warning, broken});
+      build_.defect({source_, json.at(), "truncated", core::Severity::warning, broken});
     } else if (json.peek() != Kind::end) {
       const bool torn = cut || json.torn();
       build_.defect(
-          {source_, json.at(), torn ? "truncated" : "bad-json", Severity::warning,
+          {source_, json.at(), torn ? "truncated" : "bad-json", core::Severity::warning,
            fmt::format("[json-metrics] {} at byte {} of {}; what stands before it was read",
                        torn ? "the file ends" : "not JSON", json.at(), text.size())});
     }
@@ -108,7 +108,7 @@ class DocumentReader {
 
  private:
   struct Records {
-    Records(RunBuilder& build, SourceId source)
+    Records(record::RunBuilder& build, record::SourceId source)
         : sink(build, source), reader(sink, build, source) {}
     RecordSink sink;
     JsonRecordReader reader;
@@ -123,7 +123,7 @@ class DocumentReader {
     return prefix.empty() ? std::string(key) : prefix + "/" + std::string(key);
   }
 
-  void any(JsonCursor& json, const std::string& name, int depth) {
+  void any(input::JsonCursor& json, const std::string& name, int depth) {
     if (depth > k_most_depth) return json.skip();
     switch (json.peek()) {
       case Kind::array:
@@ -135,7 +135,7 @@ class DocumentReader {
     }
   }
 
-  void array(JsonCursor& json, const std::string& name, int depth) {
+  void array(input::JsonCursor& json, const std::string& name, int depth) {
     json.enter_array();
     std::vector<double> numbers;
     std::optional<Records> records;
@@ -165,7 +165,7 @@ class DocumentReader {
   static void finish_records(Records& records) { records.sink.finish(); }
 
   /// An object is values by step, or holds such, or is itself one record.
-  void object(JsonCursor& json, const std::string& name, int depth) {
+  void object(input::JsonCursor& json, const std::string& name, int depth) {
     if (by_step(json, name)) return;
     if (depth == 0 && is_record(json)) {
       if (!top_) top_.emplace(build_, source_);
@@ -180,15 +180,15 @@ class DocumentReader {
   }
 
   /// Whether the object's metrics are its own numbers, rather than lists below it.
-  static bool is_record(const JsonCursor& json) {
-    JsonCursor inside = json;
+  static bool is_record(const input::JsonCursor& json) {
+    input::JsonCursor inside = json;
     JsonLook look;
     look_at(inside, look, 0);
     return !look.columns && !look.records && (look.metric || look.step);
   }
 
-  bool by_step(JsonCursor& json, const std::string& name) {
-    JsonCursor inside = json;
+  bool by_step(input::JsonCursor& json, const std::string& name) {
+    input::JsonCursor inside = json;
     std::vector<std::pair<std::int64_t, double>> samples;
     double start = 0;
     double interval = 1;
@@ -225,14 +225,15 @@ class DocumentReader {
   }
 
   /// `{"1": 10.8, "2": "nan"}`; false where a key is no step.
-  static bool steps(JsonCursor& json, std::vector<std::pair<std::int64_t, double>>& samples) {
+  static bool steps(input::JsonCursor& json,
+                    std::vector<std::pair<std::int64_t, double>>& samples) {
     json.enter_object();
     for (std::string_view key; json.next_member(key);) {
-      const auto step = parse_number(key);
+      const auto step = core::parse_number(key);
       if (!step || !is_step_number(key) || *step > 1e15) return false;
       std::optional<double> value = json.number();
       if (!value && json.peek() == Kind::text) {
-        value = parse_number(trim(json.text().value_or("")));
+        value = core::parse_number(core::trim(json.text().value_or("")));
       } else if (!value) {
         json.skip();
       }
@@ -241,8 +242,8 @@ class DocumentReader {
     return !json.bad();
   }
 
-  RunBuilder& build_;
-  SourceId source_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   Columns columns_;
   std::optional<Records> top_;
   std::size_t values_left_ = k_most_values;
@@ -259,12 +260,13 @@ class JsonMetricsReader final : public Reader {
     return sniff_json_metrics(head.substr(start));
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     // Lines or a document: the first line that is not blank tells.
     Replay replay(bytes);
     if (!replay.lines_of_records()) {
       bool cut = false;
-      const std::string text = read_at_most(replay, k_most_bytes, cut);
+      const std::string text = input::read_at_most(replay, k_most_bytes, cut);
       DocumentReader(build, source).read(without_mark(text), cut, bytes.broken());
       return;
     }
@@ -277,9 +279,9 @@ class JsonMetricsReader final : public Reader {
   }
 
   /// The stream again from its beginning, after its head has been looked at.
-  class Replay final : public ByteStream {
+  class Replay final : public input::ByteStream {
    public:
-    explicit Replay(ByteStream& inner) : inner_(inner) {
+    explicit Replay(input::ByteStream& inner) : inner_(inner) {
       while (head_.size() < Sniff::k_head_bytes) {
         const std::string_view part = inner_.next();
         if (part.empty()) break;
@@ -291,7 +293,7 @@ class JsonMetricsReader final : public Reader {
       const std::size_t start = head.find_first_not_of(" \t\r\n");
       if (start == std::string_view::npos || head[start] != '{') return false;
       const std::size_t end = head.find('\n', start);
-      JsonCursor json(head.substr(start, end == std::string_view::npos ? end : end - start));
+      input::JsonCursor json(head.substr(start, end == std::string_view::npos ? end : end - start));
       json.skip();
       const bool one_line = end == std::string_view::npos ||
                             head.find_first_not_of(" \t\r\n", end) == std::string_view::npos;
@@ -305,21 +307,22 @@ class JsonMetricsReader final : public Reader {
     std::uint64_t consumed() const override { return inner_.consumed(); }
 
    private:
-    ByteStream& inner_;
+    input::ByteStream& inner_;
     std::string head_;
     bool fresh_ = true;
   };
 
-  static void read_lines(ByteStream& bytes, RunBuilder& build, SourceId source) {
+  static void read_lines(input::ByteStream& bytes, record::RunBuilder& build,
+                         record::SourceId source) {
     RecordSink sink(build, source);
     JsonRecordReader reader(sink, build, source);
-    LineReader lines(bytes);
-    LineReader::Line line;
+    input::LineReader lines(bytes);
+    input::LineReader::Line line;
     while (lines.next(line)) {
       const std::size_t start = line.text.find_first_not_of(" \t");
       if (start == std::string_view::npos) continue;
       if (line.text[start] == '{') {
-        JsonCursor json(line.text, start);
+        input::JsonCursor json(line.text, start);
         if (reader.read(json, line.number, line.offset) && !line.cut) continue;
       }
       const bool torn = !line.ended;
@@ -327,13 +330,14 @@ class JsonMetricsReader final : public Reader {
                     torn       ? "truncated"
                     : line.cut ? "too-long-line"
                                : "bad-json",
-                    torn ? Severity::note : Severity::warning,
+                    torn ? core::Severity::note : core::Severity::warning,
                     fmt::format("[json-metrics] line {} {}", line.number,
                                 torn ? "is cut: the writer was stopped" : "is no JSON record")});
     }
     sink.finish();
     if (!bytes.broken().empty()) {
-      build.defect({source, bytes.consumed(), "truncated", Severity::warning, bytes.broken()});
+      build.defect(
+          {source, bytes.consumed(), "truncated", core::Severity::warning, bytes.broken()});
     }
   }
 };
@@ -342,4 +346,4 @@ class JsonMetricsReader final : public Reader {
 
 std::unique_ptr<Reader> make_json_metrics_reader() { return std::make_unique<JsonMetricsReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 template <std::size_t N>
@@ -22,12 +22,12 @@ bool says_phase(std::string_view key) {
 bool says_held_out(std::string_view text) {
   static constexpr std::array<std::string_view, 7> k_words = {"val",  "valid", "validation", "eval",
                                                               "test", "dev",   "evaluation"};
-  return among(lower(text), k_words);
+  return among(core::lower(text), k_words);
 }
 
 }  // namespace
 
-bool JsonRecordReader::read(JsonCursor& json, std::uint64_t line, std::uint64_t offset) {
+bool JsonRecordReader::read(input::JsonCursor& json, std::uint64_t line, std::uint64_t offset) {
   at_ = 0;
   offset_ = offset;
   sink_.begin(line, offset);
@@ -36,7 +36,7 @@ bool JsonRecordReader::read(JsonCursor& json, std::uint64_t line, std::uint64_t 
   return !json.bad();
 }
 
-void JsonRecordReader::members(JsonCursor& json, std::int32_t parent, int depth) {
+void JsonRecordReader::members(input::JsonCursor& json, std::int32_t parent, int depth) {
   if (!json.enter_object()) return;
   for (;;) {
     const bool expected =
@@ -73,14 +73,14 @@ void JsonRecordReader::learn(std::string_view key, std::int32_t parent) {
   shape_[at_] = std::move(member);
 }
 
-void JsonRecordReader::value(JsonCursor& json, std::size_t index, int depth) {
+void JsonRecordReader::value(input::JsonCursor& json, std::size_t index, int depth) {
   double quick = 0;
   if (shape_[index].use == Use::metric && json.try_number(quick)) {
     sink_.put(shape_[index].column, quick);
     return;
   }
   switch (json.peek()) {
-    case JsonCursor::Kind::number:
+    case input::JsonCursor::Kind::number:
       if (const auto number = json.number()) {
         if (shape_[index].use == Use::planned_steps) {
           if (!planned_ && *number > 0) {
@@ -93,13 +93,13 @@ void JsonRecordReader::value(JsonCursor& json, std::size_t index, int depth) {
         sink_.put(shape_[index].column, *number);
       }
       return;
-    case JsonCursor::Kind::object:
+    case input::JsonCursor::Kind::object:
       if (depth < k_most_depth) {
         members(json, static_cast<std::int32_t>(index), depth + 1);
         return;
       }
       break;
-    case JsonCursor::Kind::text:
+    case input::JsonCursor::Kind::text:
       text(json, index);
       return;
     default:
@@ -108,15 +108,16 @@ void JsonRecordReader::value(JsonCursor& json, std::size_t index, int depth) {
   json.skip();
 }
 
-void JsonRecordReader::text(JsonCursor& json, std::size_t index) {
+void JsonRecordReader::text(input::JsonCursor& json, std::size_t index) {
   constexpr std::size_t k_longest_number = 40;
   const auto words = json.text();
   if (!words) return;
   if (shape_[index].use == Use::phase) {
     if (says_held_out(*words)) sink_.held_out();
   } else if (words->size() <= k_longest_number) {
-    if (const auto number = parse_number(trim(*words))) sink_.put(shape_[index].column, *number);
+    if (const auto number = core::parse_number(core::trim(*words)))
+      sink_.put(shape_[index].column, *number);
   }
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -10,19 +10,19 @@
 #include <string_view>
 #include <vector>
 
+#include "input/json_cursor.h"
 #include "record/run_builder.h"
-#include "sources/json_cursor.h"
 #include "sources/record_sink.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 class JsonRecordReader {
  public:
-  JsonRecordReader(RecordSink& sink, RunBuilder& build, SourceId source)
+  JsonRecordReader(RecordSink& sink, record::RunBuilder& build, record::SourceId source)
       : sink_(sink), build_(build), source_(source) {}
 
   /// Takes the object that comes next; false where the text is bad (what stood before it is kept).
-  bool read(JsonCursor& json, std::uint64_t line, std::uint64_t offset);
+  bool read(input::JsonCursor& json, std::uint64_t line, std::uint64_t offset);
 
  private:
   enum class Use : std::uint8_t { metric, phase, planned_steps };
@@ -36,18 +36,18 @@ class JsonRecordReader {
   static constexpr int k_most_depth = 6;
   static constexpr std::size_t k_most_members = 1U << 16U;
 
-  void members(JsonCursor& json, std::int32_t parent, int depth);
-  void value(JsonCursor& json, std::size_t index, int depth);
-  void text(JsonCursor& json, std::size_t index);
+  void members(input::JsonCursor& json, std::int32_t parent, int depth);
+  void value(input::JsonCursor& json, std::size_t index, int depth);
+  void text(input::JsonCursor& json, std::size_t index);
   void learn(std::string_view key, std::int32_t parent);
 
   RecordSink& sink_;
-  RunBuilder& build_;
-  SourceId source_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   std::vector<Member> shape_;  ///< the members of the record before, in order
   std::size_t at_ = 0;         ///< which of them is expected next
   std::uint64_t offset_ = 0;
   bool planned_ = false;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

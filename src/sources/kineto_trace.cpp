@@ -8,11 +8,11 @@
 #include <string>
 
 #include "core/text.h"
-#include "sources/json_cursor.h"
+#include "input/json_cursor.h"
 #include "sources/reader.h"
 #include "sources/trace_summary.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 /// Cuts the elements of the `traceEvents` array out of parts of any size. An element that is longer
@@ -54,7 +54,7 @@ class EventSplitter {
     constexpr std::string_view k_key = "\"traceEvents\"";
     const std::size_t old = head_.size();
     head_ += part;
-    const std::string_view all = trim(head_);
+    const std::string_view all = core::trim(head_);
     std::size_t found = head_.find(k_key);
     const bool bare = !all.empty() && all.front() == '[';
     if (bare) {
@@ -133,7 +133,7 @@ class EventSplitter {
 /// A complete event of the object; nothing for other phases and for what is not an event.
 bool read_event(std::string_view object, std::string& category, std::string& name,
                 TraceEvent& event) {
-  JsonCursor json(object);
+  input::JsonCursor json(object);
   if (!json.enter_object()) return false;
   bool complete = false;
   bool timed = false;
@@ -185,7 +185,7 @@ class KinetoTraceReader final : public Reader {
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view head = artifact.head;
-    const std::string_view body = trim(head.substr(0, 256));
+    const std::string_view body = core::trim(head.substr(0, 256));
     if (body.empty() || (body.front() != '{' && body.front() != '[')) return 0;
     const bool events = head.find("\"ph\"") != std::string_view::npos &&
                         head.find("\"ts\"") != std::string_view::npos;
@@ -195,7 +195,8 @@ class KinetoTraceReader final : public Reader {
     return named && head.find("\"schemaVersion\"") != std::string_view::npos ? 0.9 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     EventSplitter splitter;
     TraceSummary summary;
     std::string category;
@@ -219,9 +220,10 @@ class KinetoTraceReader final : public Reader {
 
  private:
   static void note_defects(const EventSplitter& splitter, std::uint64_t objects,
-                           const ByteStream& bytes, RunBuilder& build, SourceId source) {
+                           const input::ByteStream& bytes, record::RunBuilder& build,
+                           record::SourceId source) {
     if (splitter.too_long() > 0) {
-      build.defect({source, 0, "too-long-event", Severity::warning,
+      build.defect({source, 0, "too-long-event", core::Severity::warning,
                     fmt::format("[kineto-trace] {} events of more than {} bytes were left out",
                                 splitter.too_long(), EventSplitter::k_longest),
                     splitter.too_long()});
@@ -233,7 +235,7 @@ class KinetoTraceReader final : public Reader {
                                       "the profiler was interrupted")
                                 : bytes.broken();
     build.defect(
-        {source, bytes.consumed(), "truncated", Severity::warning,
+        {source, bytes.consumed(), "truncated", core::Severity::warning,
          fmt::format("[kineto-trace] {}; the {} events before it were read", why, objects)});
   }
 };
@@ -242,4 +244,4 @@ class KinetoTraceReader final : public Reader {
 
 std::unique_ptr<Reader> make_kineto_trace_reader() { return std::make_unique<KinetoTraceReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

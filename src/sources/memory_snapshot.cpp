@@ -20,11 +20,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "checkpoint/pickle.h"
 #include "core/text.h"
+#include "pickle/pickle.h"
 #include "sources/reader.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 constexpr std::uint64_t k_most_bytes = 512U << 20U;
@@ -44,7 +44,7 @@ struct Held {
 
 struct Alive {
   double bytes = 0;
-  const PickleNode* frames = nullptr;
+  const pickle::PickleNode* frames = nullptr;
 };
 
 struct Peak {
@@ -59,22 +59,22 @@ struct Peak {
 
 class Snapshot {
  public:
-  explicit Snapshot(const PickleDocument& document) : document_(document) {}
+  explicit Snapshot(const pickle::PickleDocument& document) : document_(document) {}
 
   std::map<int, Held> held() const {
     std::map<int, Held> devices;
-    const PickleNode* segments = document_.find(document_.at(document_.root), "segments");
+    const pickle::PickleNode* segments = document_.find(document_.at(document_.root), "segments");
     if (segments == nullptr) return devices;
-    for (const NodeId id : segments->items) {
-      const PickleNode& segment = document_.at(id);
+    for (const pickle::NodeId id : segments->items) {
+      const pickle::PickleNode& segment = document_.at(id);
       const int device = static_cast<int>(number(segment, "device"));
       if (device < 0 || device >= static_cast<int>(k_most_devices)) continue;
       Held& held = devices[device];
       held.reserved += number(segment, "total_size");
       held.allocated += number(segment, "allocated_size");
-      const PickleNode* blocks = document_.find(segment, "blocks");
+      const pickle::PickleNode* blocks = document_.find(segment, "blocks");
       if (blocks == nullptr) continue;
-      for (const NodeId block : blocks->items) {
+      for (const pickle::NodeId block : blocks->items) {
         if (text(document_.at(block), "state") == "inactive")
           held.largest_gap = std::max(held.largest_gap, number(document_.at(block), "size"));
       }
@@ -82,16 +82,17 @@ class Snapshot {
     return devices;
   }
 
-  const PickleNode* trace(int device) const {
-    const PickleNode* traces = document_.find(document_.at(document_.root), "device_traces");
+  const pickle::PickleNode* trace(int device) const {
+    const pickle::PickleNode* traces =
+        document_.find(document_.at(document_.root), "device_traces");
     const auto at = static_cast<std::size_t>(device);
     if (traces == nullptr || at >= traces->items.size()) return nullptr;
-    const PickleNode& trace = document_.at(traces->items[at]);
+    const pickle::PickleNode& trace = document_.at(traces->items[at]);
     return trace.items.empty() ? nullptr : &trace;
   }
 
   /// What was alive where the trace stood highest; `at_end` is allocated behind its last entry.
-  Peak peak(const PickleNode& trace, double at_end) const {
+  Peak peak(const pickle::PickleNode& trace, double at_end) const {
     double running = 0;
     double highest = 0;
     std::size_t highest_at = 0;
@@ -122,9 +123,9 @@ class Snapshot {
   }
 
   /// The last `oom` of the trace: bytes asked for and free.
-  std::optional<std::pair<double, double>> out_of_memory(const PickleNode& trace) const {
+  std::optional<std::pair<double, double>> out_of_memory(const pickle::PickleNode& trace) const {
     for (std::size_t i = trace.items.size(); i-- > 0;) {
-      const PickleNode& entry = document_.at(trace.items[i]);
+      const pickle::PickleNode& entry = document_.at(trace.items[i]);
       if (text(entry, "action") == "oom")
         return std::pair{number(entry, "size"), number(entry, "device_free")};
     }
@@ -132,29 +133,31 @@ class Snapshot {
   }
 
  private:
-  double number(const PickleNode& node, std::string_view key) const {
+  double number(const pickle::PickleNode& node, std::string_view key) const {
     return document_.number(document_.find(node, key)).value_or(0);
   }
 
-  std::string_view text(const PickleNode& node, std::string_view key) const {
-    const PickleNode* found = document_.find(node, key);
-    return found != nullptr && found->kind == PickleKind::text ? found->text : std::string_view();
+  std::string_view text(const pickle::PickleNode& node, std::string_view key) const {
+    const pickle::PickleNode* found = document_.find(node, key);
+    return found != nullptr && found->kind == pickle::PickleKind::text ? found->text
+                                                                       : std::string_view();
   }
 
-  double change(const PickleNode& entry) const {
+  double change(const pickle::PickleNode& entry) const {
     const std::string_view action = text(entry, "action");
     if (action == "alloc") return number(entry, "size");
     return action == "free_completed" ? -number(entry, "size") : 0;
   }
 
-  std::unordered_map<std::int64_t, Alive> alive_at(const PickleNode& trace, std::size_t end) const {
+  std::unordered_map<std::int64_t, Alive> alive_at(const pickle::PickleNode& trace,
+                                                   std::size_t end) const {
     std::unordered_map<std::int64_t, Alive> alive;
     for (std::size_t i = 0; i < end; ++i) {
-      const PickleNode& entry = document_.at(trace.items[i]);
+      const pickle::PickleNode& entry = document_.at(trace.items[i]);
       const double bytes = change(entry);
       if (bytes == 0) continue;
-      const PickleNode* address = document_.find(entry, "addr");
-      if (address == nullptr || address->kind != PickleKind::integer) continue;
+      const pickle::PickleNode* address = document_.find(entry, "addr");
+      if (address == nullptr || address->kind != pickle::PickleKind::integer) continue;
       if (bytes < 0) {
         alive.erase(address->number);
       } else {
@@ -165,61 +168,65 @@ class Snapshot {
   }
 
   template <typename Each>
-  void each_frame(const PickleNode* frames, Each each) const {
+  void each_frame(const pickle::PickleNode* frames, Each each) const {
     if (frames == nullptr) return;
     const std::size_t most = std::min(frames->items.size(), k_most_frames);
     for (std::size_t i = 0; i < most; ++i) {
-      const PickleNode& frame = document_.at(frames->items[i]);
+      const pickle::PickleNode& frame = document_.at(frames->items[i]);
       if (each(frame, text(frame, "name"), text(frame, "filename"))) return;
     }
   }
 
   /// The innermost of these in the stack decides: optimizer code, the autograd engine, a forward.
-  Use use_of(const PickleNode* frames) const {
+  Use use_of(const pickle::PickleNode* frames) const {
     Use use = Use::other;
-    each_frame(frames, [&](const PickleNode&, std::string_view name, std::string_view file) {
-      if (file.find("torch/optim/") != std::string_view::npos) use = Use::optimizer;
-      if (name.find("autograd::Engine") != std::string_view::npos || name == "backward")
-        use = Use::gradient;
-      if (name == "forward" || name == "_call_impl") use = Use::forward;
-      return use != Use::other;
-    });
+    each_frame(frames,
+               [&](const pickle::PickleNode&, std::string_view name, std::string_view file) {
+                 if (file.find("torch/optim/") != std::string_view::npos) use = Use::optimizer;
+                 if (name.find("autograd::Engine") != std::string_view::npos || name == "backward")
+                   use = Use::gradient;
+                 if (name == "forward" || name == "_call_impl") use = Use::forward;
+                 return use != Use::other;
+               });
     return use;
   }
 
   /// The innermost line of Python that is neither PyTorch's nor another package's.
-  std::string place_of(const PickleNode* frames) const {
+  std::string place_of(const pickle::PickleNode* frames) const {
     std::string place;
-    each_frame(frames, [&](const PickleNode& frame, std::string_view name, std::string_view file) {
-      const auto inside = [&](std::string_view folder) {
-        return file.find(folder) != std::string_view::npos;
-      };
-      if (!file.ends_with(".py") || inside("/torch/") || inside("-packages/")) return false;
-      place = fmt::format("{}:{:.0f} {}", file.substr(file.rfind('/') + 1), number(frame, "line"),
-                          name);
-      return true;
-    });
+    each_frame(frames,
+               [&](const pickle::PickleNode& frame, std::string_view name, std::string_view file) {
+                 const auto inside = [&](std::string_view folder) {
+                   return file.find(folder) != std::string_view::npos;
+                 };
+                 if (!file.ends_with(".py") || inside("/torch/") || inside("-packages/"))
+                   return false;
+                 place = fmt::format("{}:{:.0f} {}", file.substr(file.rfind('/') + 1),
+                                     number(frame, "line"), name);
+                 return true;
+               });
     return place;
   }
 
-  const PickleDocument& document_;
+  const pickle::PickleDocument& document_;
 };
 
 class Teller {
  public:
-  Teller(RunBuilder& build, SourceId source) : build_(build), source_(source) {}
+  Teller(record::RunBuilder& build, record::SourceId source) : build_(build), source_(source) {}
 
   void tell(const Snapshot& snapshot, int device, const Held& held) {
-    const PickleNode* trace = snapshot.trace(device);
+    const pickle::PickleNode* trace = snapshot.trace(device);
     const Peak peak = trace != nullptr ? snapshot.peak(*trace, held.allocated) : Peak{};
-    Event event;
+    record::Event event;
     event.kind = "memory-snapshot";
-    event.severity = Severity::note;
+    event.severity = core::Severity::note;
     event.rank = -1;
     event.origin = {source_, 0, static_cast<std::uint64_t>(device)};
     event.caught["device"] = static_cast<double>(device);
-    event.text = fmt::format("device {}: {} held by PyTorch, {} of it in tensors at the end",
-                             device, show_bytes(held.reserved), show_bytes(held.allocated));
+    event.text =
+        fmt::format("device {}: {} held by PyTorch, {} of it in tensors at the end", device,
+                    core::show_bytes(held.reserved), core::show_bytes(held.allocated));
     if (trace != nullptr) event.text += "; " + words_of(peak);
     if (const bool first = !told_; first && held.reserved > 0) {
       told_ = true;
@@ -232,15 +239,17 @@ class Teller {
 
  private:
   static std::string words_of(const Peak& peak) {
-    std::string words = fmt::format("peak {} in tensors", show_bytes(peak.bytes));
-    if (peak.before > 0) words += fmt::format(", {} from before", show_bytes(peak.before));
+    std::string words = fmt::format("peak {} in tensors", core::show_bytes(peak.bytes));
+    if (peak.before > 0) words += fmt::format(", {} from before", core::show_bytes(peak.before));
     for (std::size_t use = 0; use < k_use_names.size() && peak.has_stacks; ++use) {
       if (peak.by_use[use] > k_worth_telling * peak.bytes)
-        words += fmt::format(", {} {}", k_use_names[use], show_bytes(peak.by_use[use]));
+        words += fmt::format(", {} {}", k_use_names[use], core::show_bytes(peak.by_use[use]));
     }
-    if (peak.largest > 0) words += fmt::format(", largest tensor {}", show_bytes(peak.largest));
+    if (peak.largest > 0)
+      words += fmt::format(", largest tensor {}", core::show_bytes(peak.largest));
     if (!peak.place.empty())
-      words += fmt::format(", most at {} ({})", sanitize(peak.place), show_bytes(peak.place_bytes));
+      words += fmt::format(", most at {} ({})", core::sanitize(peak.place),
+                           core::show_bytes(peak.place_bytes));
     return words;
   }
 
@@ -262,9 +271,9 @@ class Teller {
   }
 
   void tell_oom(int device, const Held& held, const std::pair<double, double>& failed) {
-    Event event;
+    record::Event event;
     event.kind = "cuda-oom";
-    event.severity = Severity::failed;
+    event.severity = core::Severity::failed;
     event.rank = -1;
     event.origin = {source_, 0, static_cast<std::uint64_t>(device) + 1};
     event.caught["requested"] = failed.first;
@@ -272,12 +281,12 @@ class Teller {
     event.caught["allocated"] = held.allocated;
     event.caught["reserved"] = held.reserved;
     event.text = fmt::format("device {}: out of memory, {} asked for and {} free", device,
-                             show_bytes(failed.first), show_bytes(failed.second));
+                             core::show_bytes(failed.first), core::show_bytes(failed.second));
     build_.event(std::move(event));
   }
 
-  RunBuilder& build_;
-  SourceId source_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   bool told_ = false;  ///< facts are those of the first device that holds memory
 };
 
@@ -301,14 +310,15 @@ class MemorySnapshotReader final : public Reader {
     return pickled && has("segments") && has("total_size") && has("allocated_size") ? 0.97 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     bool cut = false;
-    const std::string content = read_at_most(bytes, k_most_bytes, cut);
+    const std::string content = input::read_at_most(bytes, k_most_bytes, cut);
     const std::string path = build.source(source).path;
     build.source(source).framework = "pytorch";
-    const PickleDocument document = read_pickle(content, path);
+    const pickle::PickleDocument document = pickle::read_pickle(content, path);
     if (cut || document.fault) {
-      build.defect({source, 0, "truncated", Severity::warning,
+      build.defect({source, 0, "truncated", core::Severity::warning,
                     fmt::format("[memory-snapshot] {}: {}", path,
                                 cut ? "larger than is read" : document.fault->text)});
     }
@@ -325,4 +335,4 @@ std::unique_ptr<Reader> make_memory_snapshot_reader() {
   return std::make_unique<MemorySnapshotReader>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

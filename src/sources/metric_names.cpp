@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "knowledge/framework.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 template <std::size_t N>
@@ -72,7 +72,7 @@ std::string joined(const std::vector<std::string_view>& words) {
 }
 
 std::optional<MetricName> by_words(std::string_view key) {
-  const std::string folded = lower(key);
+  const std::string folded = core::lower(key);
   const Reading reading = read_words(words_of(folded));
   const std::string rest = joined(reading.rest);
   MetricName name;
@@ -84,7 +84,7 @@ std::optional<MetricName> by_words(std::string_view key) {
   } else if (rest == "ppl" || rest == "perplexity") {
     name.series = reading.held_out ? "eval_perplexity" : "perplexity";
     if (reading.held_out) {
-      name.role = Role::eval_metric;
+      name.role = record::Role::eval_metric;
       return name;
     }
   } else {
@@ -101,13 +101,13 @@ std::string_view without_phase(std::string_view key) {
                                                               "train.", "train-", "training_"};
   static constexpr std::array<std::string_view, 2> k_tails = {"_step", "_epoch"};
   for (const std::string_view head : k_heads) {
-    if (key.size() > head.size() && iequals(key.substr(0, head.size()), head)) {
+    if (key.size() > head.size() && core::iequals(key.substr(0, head.size()), head)) {
       key.remove_prefix(head.size());
       break;
     }
   }
   for (const std::string_view tail : k_tails) {
-    if (key.size() > tail.size() && iequals(key.substr(key.size() - tail.size()), tail)) {
+    if (key.size() > tail.size() && core::iequals(key.substr(key.size() - tail.size()), tail)) {
       key.remove_suffix(tail.size());
       break;
     }
@@ -118,7 +118,7 @@ std::string_view without_phase(std::string_view key) {
 std::optional<MetricName> by_tables(std::string_view key, std::string_view framework) {
   auto match = knowledge::find_series_alias(key, framework);
   if (!match) return std::nullopt;
-  const Role role = knowledge::series_role(match->series);
+  const record::Role role = knowledge::series_role(match->series);
   return MetricName{std::move(match->series), match->scale, role};
 }
 
@@ -131,11 +131,11 @@ MetricName name_metric(std::string_view key, std::string_view framework) {
     if (auto name = by_tables(plain, framework)) return *std::move(name);
   }
   if (auto name = by_words(key)) return *std::move(name);
-  return {std::string(key), 1, Role::other};
+  return {std::string(key), 1, record::Role::other};
 }
 
 int step_rank(std::string_view key) {
-  const std::string folded = lower(trim(key));
+  const std::string folded = core::lower(core::trim(key));
   static constexpr std::array<std::string_view, 3> k_surest = {"global_step", "globalstep",
                                                                "global_steps"};
   const std::size_t slash = folded.rfind('/');
@@ -155,7 +155,7 @@ bool is_bookkeeping(std::string_view key) {
   static constexpr std::array<std::string_view, 12> k_names = {
       "_timestamp", "_runtime",    "timestamp",  "created_at", "elapsed_time", "remaining_time",
       "wall_time",  "total_steps", "percentage", "_wandb",     "date",         "relative time"};
-  return among(lower(trim(key)), k_names);
+  return among(core::lower(core::trim(key)), k_names);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -6,12 +6,12 @@
 
 #include "record/role.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 struct MetricName {
   std::string series;  ///< canonical where known; else the key as it was
   double scale = 1;    ///< sample = printed * scale
-  Role role = Role::other;
+  record::Role role = record::Role::other;
 };
 
 /// `train/loss` -> loss; `val_loss_epoch` -> eval_loss; `train/box_loss` -> loss/box (by its words:
@@ -27,4 +27,4 @@ int step_rank(std::string_view key);
 /// Keys that say when or how long, not how the training goes: `_timestamp`, `eval_runtime`, `time`.
 bool is_bookkeeping(std::string_view key);
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

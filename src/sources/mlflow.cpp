@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "config_text/config_support.h"
+#include "config_text/setting_sink.h"
 #include "core/text.h"
-#include "sources/config_support.h"
-#include "sources/json_cursor.h"
-#include "sources/line_reader.h"
+#include "input/json_cursor.h"
+#include "input/line_reader.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
-#include "sources/setting_sink.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 const ReaderSpec& the_spec() {
@@ -40,9 +40,9 @@ struct Sample {
 bool parse(std::string_view line, Sample& sample) {
   double* const fields[] = {&sample.time_ms, &sample.value, &sample.step};
   std::size_t count = 0;
-  for (std::string_view rest = trim(line); !rest.empty(); rest = trim(rest)) {
+  for (std::string_view rest = core::trim(line); !rest.empty(); rest = core::trim(rest)) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
-    const auto number = parse_number(rest.substr(0, end));
+    const auto number = core::parse_number(rest.substr(0, end));
     if (!number || count == 3) return false;
     *fields[count++] = *number;
     rest.remove_prefix(end);
@@ -82,18 +82,19 @@ bool is_generation_default(std::string_view name, std::string_view value) {
   return (name == "max_length" && value == "20") || (name == "temperature" && value == "1.0");
 }
 
-void read_param(ByteStream& bytes, std::string_view path, RunBuilder& build, SourceId source) {
-  const std::string text = read_config_text(bytes, build, source);
-  const std::string_view value = trim(text);
+void read_param(input::ByteStream& bytes, std::string_view path, record::RunBuilder& build,
+                record::SourceId source) {
+  const std::string text = config_text::read_config_text(bytes, build, source);
+  const std::string_view value = core::trim(text);
   std::string name(param_in(path));
   // MLflow's own tags (`mlflow.user`) say who and where.
   if (value.empty() || name.starts_with("mlflow.") || is_generation_default(name, value)) return;
   std::replace(name.begin(), name.end(), '/', '.');
-  ConfigEntry entry;
+  config_text::ConfigEntry entry;
   entry.path = std::move(name);
   entry.text = std::string(value);
   entry.line = 1;
-  SettingSink(build, source).put(entry);
+  config_text::SettingSink(build, source).put(entry);
 }
 
 class MlflowReader final : public Reader {
@@ -114,7 +115,8 @@ class MlflowReader final : public Reader {
     return artifact.path.find("metrics/") != std::string_view::npos ? 0.9 : 0.3;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     const std::string path = build.source(source).path;
     if (!param_in(path).empty()) {
       read_param(bytes, path, build, source);
@@ -124,26 +126,28 @@ class MlflowReader final : public Reader {
   }
 
  private:
-  static void read_metric(ByteStream& bytes, RunBuilder& build, SourceId source) {
+  static void read_metric(input::ByteStream& bytes, record::RunBuilder& build,
+                          record::SourceId source) {
     const std::string raw(metric_in(build.source(source).path));
     const MetricName name = name_metric(raw);
-    LineReader lines(bytes);
-    LineReader::Line line;
-    SeriesId series = 0;
+    input::LineReader lines(bytes);
+    input::LineReader::Line line;
+    record::SeriesId series = 0;
     bool open = false;
     std::int64_t ordinal = 0;
     while (lines.next(line)) {
-      if (trim(line.text).empty()) continue;
+      if (core::trim(line.text).empty()) continue;
       Sample sample;
       const bool good = parse(line.text, sample) && std::fabs(sample.step) < 9e15;
       if (!good || (!line.ended && !sample.has_step)) {
         build.defect({source, line.offset, line.ended ? "bad-number" : "truncated",
-                      line.ended ? Severity::warning : Severity::note,
+                      line.ended ? core::Severity::warning : core::Severity::note,
                       fmt::format("[mlflow] line {} is no `timestamp value step`", line.number)});
         continue;
       }
       if (!open) {
-        const StepKind kind = sample.has_step ? StepKind::explicit_ : StepKind::ordinal;
+        const record::StepKind kind =
+            sample.has_step ? record::StepKind::explicit_ : record::StepKind::ordinal;
         series = build.series(source, name.series, raw, name.role, kind);
         open = true;
       }
@@ -153,7 +157,8 @@ class MlflowReader final : public Reader {
       ++ordinal;
     }
     if (!bytes.broken().empty()) {
-      build.defect({source, bytes.consumed(), "truncated", Severity::warning, bytes.broken()});
+      build.defect(
+          {source, bytes.consumed(), "truncated", core::Severity::warning, bytes.broken()});
     }
   }
 };
@@ -162,4 +167,4 @@ class MlflowReader final : public Reader {
 
 std::unique_ptr<Reader> make_mlflow_reader() { return std::make_unique<MlflowReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -1,16 +1,16 @@
 #include <fmt/format.h>
 
+#include "config_text/config_support.h"
+#include "config_text/nested_text.h"
+#include "config_text/setting_sink.h"
+#include "config_text/unpacked_names.h"
 #include "core/text.h"
-#include "sources/code_facts.h"
-#include "sources/config_support.h"
-#include "sources/heard_words.h"
-#include "sources/nested_text.h"
+#include "program/code_facts.h"
+#include "prose/heard_words.h"
+#include "prose/statements.h"
 #include "sources/reader.h"
-#include "sources/setting_sink.h"
-#include "sources/statements.h"
-#include "sources/unpacked_names.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 const ReaderSpec& the_spec() {
@@ -24,11 +24,12 @@ const ReaderSpec& the_spec() {
   return spec;
 }
 
-void add_unpacked(std::string_view text, std::vector<ConfigEntry>& entries) {
+void add_unpacked(std::string_view text, std::vector<config_text::ConfigEntry>& entries) {
   std::uint64_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    for (ConfigEntry& each : unpacked_names(text.substr(at, end - at), ++number, at))
+    for (config_text::ConfigEntry& each :
+         config_text::unpacked_names(text.substr(at, end - at), ++number, at))
       entries.push_back(std::move(each));
     at = end + 1;
   }
@@ -40,27 +41,29 @@ class PythonConfigReader final : public Reader {
 
   double sniff(const Sniff& artifact) const override {
     const bool text = artifact.head.find('\0') == std::string_view::npos &&
-                      artifact.size <= k_largest_config_bytes;
-    return text && file_name(artifact.path).ends_with(".py") ? 0.9 : 0;
+                      artifact.size <= config_text::k_largest_config_bytes;
+    return text && config_text::file_name(artifact.path).ends_with(".py") ? 0.9 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
-    const std::string text = read_config_text(bytes, build, source);
-    auto entries = parse_nested(text);
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
+    const std::string text = config_text::read_config_text(bytes, build, source);
+    auto entries = config_text::parse_nested(text);
     add_unpacked(text, entries);
-    const std::string framework(framework_of_script(entries, build.source(source).path, text));
-    put_entries(std::move(entries), framework, build, source, true);
-    SettingSink sink(build, source, framework);
-    CodeReader code;
-    HeardWords words;
+    const std::string framework(
+        config_text::framework_of_script(entries, build.source(source).path, text));
+    config_text::put_entries(std::move(entries), framework, build, source, true);
+    config_text::SettingSink sink(build, source, framework);
+    program::CodeReader code;
+    prose::HeardWords words;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view line = std::string_view(text).substr(at, end - at);
-      const LiteralHits hits = find_literals(line);
+      const prose::LiteralHits hits = prose::find_literals(line);
       ++number;
-      if (!trim(line).starts_with('#'))
-        apply_statements(hits.statements, line, true, number, at, sink);
+      if (!core::trim(line).starts_with('#'))
+        prose::apply_statements(hits.statements, line, true, number, at, sink);
       code.line(line, number, at);
       words.line(line, number, at);
       at = end + 1;
@@ -76,4 +79,4 @@ std::unique_ptr<Reader> make_python_config_reader() {
   return std::make_unique<PythonConfigReader>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

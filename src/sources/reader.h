@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#include "input/byte_stream.h"
 #include "record/run_builder.h"
-#include "sources/byte_stream.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 /// Written once; feeds `aplomb list`, `aplomb explain SLUG` and the docs.
 struct ReaderSpec {
@@ -46,10 +46,11 @@ class Reader {
   virtual double sniff(const Sniff& artifact) const = 0;
   /// Reads the artifact to its end or to where it cannot go on. `source` has been opened by the
   /// caller.
-  virtual void read(ByteStream& bytes, RunBuilder& build, SourceId source) const = 0;
+  virtual void read(input::ByteStream& bytes, record::RunBuilder& build,
+                    record::SourceId source) const = 0;
 };
 
 /// Every reader of the roster, in its order.
 const std::vector<std::unique_ptr<Reader>>& readers();
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -1,6 +1,6 @@
 #include "sources/reader.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 #define APLOMB_MEMBER(slug) std::unique_ptr<Reader> make_##slug##_reader();
 #include "sources/roster.def"
@@ -17,4 +17,4 @@ const std::vector<std::unique_ptr<Reader>>& readers() {
   return the_readers;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

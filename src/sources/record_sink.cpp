@@ -8,7 +8,7 @@
 
 #include "sources/metric_names.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
@@ -151,12 +151,12 @@ void RecordSink::decide() {
     if (step_column_ == k_none || count > 2 * uses[step_column_]) step_column_ = column;
   }
   if (step_column_ != k_none) {
-    kind_ = StepKind::explicit_;
+    kind_ = record::StepKind::explicit_;
     for (Column column = 0; column < columns_.size() && epoch_column_ == k_none; ++column) {
       if (columns_[column].kind == Kind::epoch) epoch_column_ = column;
     }
   } else if (epochs_number_records(epoch_column_)) {
-    kind_ = StepKind::epoch;
+    kind_ = record::StepKind::epoch;
   }
   for (const Record& record : trial_) {
     take_counts(record);
@@ -193,11 +193,11 @@ void RecordSink::take_counts(const Record& record) {
 }
 
 std::int64_t RecordSink::next_step() {
-  if (kind_ == StepKind::ordinal) return ordinal_++;
-  const double at = kind_ == StepKind::epoch ? epoch_value_ : step_value_;
+  if (kind_ == record::StepKind::ordinal) return ordinal_++;
+  const double at = kind_ == record::StepKind::epoch ? epoch_value_ : step_value_;
   if (std::isfinite(at) && std::fabs(at) < k_exact_integers) {
     const auto whole = static_cast<std::int64_t>(std::llround(at));
-    last_step_ = kind_ == StepKind::epoch ? whole : laid_out(whole, epoch_value_);
+    last_step_ = kind_ == record::StepKind::epoch ? whole : laid_out(whole, epoch_value_);
   }
   return last_step_;
 }
@@ -206,9 +206,10 @@ void RecordSink::open(ColumnState& column) {
   const MetricName name = name_metric(column.name, framework_);
   column.series = build_.series(source_, name.series, column.name, name.role, kind_);
   column.scale = name.scale;
-  column.of_training = name.role != Role::other && name.role != Role::eval_loss &&
-                       name.role != Role::eval_component && name.role != Role::eval_accuracy &&
-                       name.role != Role::eval_metric && column.kind == Kind::metric;
+  column.of_training = name.role != record::Role::other && name.role != record::Role::eval_loss &&
+                       name.role != record::Role::eval_component &&
+                       name.role != record::Role::eval_accuracy &&
+                       name.role != record::Role::eval_metric && column.kind == Kind::metric;
   column.open = true;
   ++series_count_;
 }
@@ -226,7 +227,7 @@ void RecordSink::emit(const Record& record) {
     build_.append(column.series, step, sample.value * column.scale, record.line, record.offset);
   }
   // The epoch is kept for the records of training; those of evaluation repeat it.
-  if (epoch != nullptr && of_training && kind_ == StepKind::explicit_) {
+  if (epoch != nullptr && of_training && kind_ == record::StepKind::explicit_) {
     ColumnState& column = columns_[epoch->column];
     if (!column.open) open(column);
     build_.append(column.series, step, epoch->value, record.line, record.offset);
@@ -234,4 +235,4 @@ void RecordSink::emit(const Record& record) {
   ++records_;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

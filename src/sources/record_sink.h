@@ -20,7 +20,7 @@
 
 #include "record/run_builder.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 class RecordSink {
  public:
@@ -28,7 +28,7 @@ class RecordSink {
   static constexpr std::size_t k_trial_records = 64;
   static constexpr std::size_t k_most_columns = 8192;
 
-  RecordSink(RunBuilder& build, SourceId source, std::string framework = {})
+  RecordSink(record::RunBuilder& build, record::SourceId source, std::string framework = {})
       : build_(build), source_(source), framework_(std::move(framework)) {}
 
   /// The same Column for the same name. Beyond k_most_columns all further names share one that is
@@ -72,7 +72,7 @@ class RecordSink {
     Kind kind = Kind::metric;
     bool open = false;         ///< `series` has been made
     bool of_training = false;  ///< a known metric of training, not of evaluation
-    SeriesId series = 0;
+    record::SeriesId series = 0;
     double scale = 1;
     Column held_out = k_none;  ///< the same metric on held-out data
     int step_rank = 0;         ///< how sure it is to state the step; see step_rank()
@@ -97,8 +97,8 @@ class RecordSink {
   std::int64_t next_step();
   std::int64_t laid_out(std::int64_t step, double epoch);
 
-  RunBuilder& build_;
-  SourceId source_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   std::string framework_;
   std::vector<ColumnState> columns_;
   std::unordered_map<std::string, Column> by_name_;
@@ -111,7 +111,7 @@ class RecordSink {
   std::size_t series_count_ = 0;
 
   bool decided_ = false;
-  StepKind kind_ = StepKind::ordinal;
+  record::StepKind kind_ = record::StepKind::ordinal;
   Column step_column_ = k_none;  ///< of kind explicit_
   Column epoch_column_ = k_none;
   double step_value_ = k_not_given;  ///< of the record at hand
@@ -122,4 +122,4 @@ class RecordSink {
   double last_epoch_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

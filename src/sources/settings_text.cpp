@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
+#include "config_text/command_line.h"
+#include "config_text/config_support.h"
+#include "config_text/nested_text.h"
 #include "core/text.h"
 #include "knowledge/framework.h"
-#include "sources/claims.h"
-#include "sources/code_facts.h"
-#include "sources/command_line.h"
-#include "sources/config_support.h"
-#include "sources/heard_words.h"
-#include "sources/nested_text.h"
-#include "sources/pasted_metrics.h"
+#include "log_text/pasted_metrics.h"
+#include "log_text/settings_scan.h"
+#include "log_text/signatures.h"
+#include "program/code_facts.h"
+#include "prose/claims.h"
+#include "prose/heard_words.h"
 #include "sources/reader.h"
-#include "sources/settings_scan.h"
-#include "sources/signatures.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 const ReaderSpec& the_spec() {
@@ -39,7 +39,7 @@ bool named_like_notes(std::string_view name) {
       "system",      "hardware",   "opt",         "options",      "flags"};
   const std::string_view stem = name.substr(0, name.find('.'));
   return std::any_of(std::begin(k_stems), std::end(k_stems),
-                     [&](std::string_view known) { return iequals(stem, known); });
+                     [&](std::string_view known) { return core::iequals(stem, known); });
 }
 
 /// A number printed under a loss.
@@ -65,7 +65,7 @@ bool is_log(std::string_view head) {
     at = end + 1;
     if (is_metric(line)) {
       ++metrics;
-    } else if (reads_like_prose(line, true)) {
+    } else if (prose::reads_like_prose(line, true)) {
       ++sentences;
     }
   }
@@ -79,9 +79,9 @@ class SettingsTextReader final : public Reader {
   double sniff(const Sniff& artifact) const override {
     const bool text = !artifact.head.empty() &&
                       artifact.head.find('\0') == std::string_view::npos &&
-                      artifact.size <= k_largest_config_bytes;
+                      artifact.size <= config_text::k_largest_config_bytes;
     if (!text || is_log(artifact.head)) return 0;
-    const std::string_view name = file_name(artifact.path);
+    const std::string_view name = config_text::file_name(artifact.path);
     if (name.ends_with(".sh") || name.ends_with(".bash") || name.ends_with(".slurm") ||
         name.ends_with(".sbatch"))
       return 0.9;
@@ -90,15 +90,16 @@ class SettingsTextReader final : public Reader {
     return plain && named_like_notes(name) ? 0.5 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
-    const std::string text = read_config_text(bytes, build, source);
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
+    const std::string text = config_text::read_config_text(bytes, build, source);
     if (build.source(source).framework.empty())
       build.source(source).framework = framework_of_text(text);
-    SettingScanner scanner(TextKind::declared);
-    SignatureMatcher matcher;
-    ClaimReader claims(ClaimReader::Text::notes);
-    CodeReader code;
-    HeardWords words;
+    log_text::SettingScanner scanner(log_text::TextKind::declared);
+    log_text::SignatureMatcher matcher;
+    prose::ClaimReader claims(prose::ClaimReader::Text::notes);
+    program::CodeReader code;
+    prose::HeardWords words;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -115,7 +116,7 @@ class SettingsTextReader final : public Reader {
     claims.finish(build, source);
     code.finish(build, source);
     words.finish(build, source);
-    read_pasted_metrics(text, build, source);
+    log_text::read_pasted_metrics(text, build, source);
   }
 
  private:
@@ -123,15 +124,15 @@ class SettingsTextReader final : public Reader {
   static std::string framework_of_text(std::string_view text) {
     if (const std::string_view named = knowledge::detect_framework(text); !named.empty())
       return std::string(named);
-    auto entries = parse_nested(text);
-    const auto flags = parse_command(text);
+    auto entries = config_text::parse_nested(text);
+    const auto flags = config_text::parse_command(text);
     std::string_view syntax = "assignments";
-    const auto is_flag = [](const ConfigEntry& entry) { return entry.is_flag; };
+    const auto is_flag = [](const config_text::ConfigEntry& entry) { return entry.is_flag; };
     if (std::any_of(flags.begin(), flags.end(), is_flag)) {
       entries.assign(flags.begin(), flags.end());
       syntax = "flags";
     }
-    return std::string(framework_of(entries, {}, syntax));
+    return std::string(config_text::framework_of(entries, {}, syntax));
   }
 };
 
@@ -141,4 +142,4 @@ std::unique_ptr<Reader> make_settings_text_reader() {
   return std::make_unique<SettingsTextReader>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

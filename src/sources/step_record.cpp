@@ -9,14 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "sources/byte_window.h"
+#include "input/byte_window.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
 
-namespace aplomb {
-namespace {
+namespace aplomb::sources {
 
-using namespace record_file;
+using namespace recorder;  // NOLINT(google-build-using-namespace): the layout of the file that this
+                           // one reads
+namespace {
 
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
@@ -35,22 +36,22 @@ enum Action : std::uint8_t { k_proceed, k_clip, k_skip, k_rollback, k_halt };
 struct Happening {
   const char* kind;
   const char* verb;
-  Severity severity;
+  core::Severity severity;
 };
 
 /// A guard that skips or clips has done its work: that is no failure of the run.
 Happening happening_of(std::uint8_t action) {
   switch (action) {
     case k_clip:
-      return {"guard-clip", "clipped the gradients", Severity::note};
+      return {"guard-clip", "clipped the gradients", core::Severity::note};
     case k_skip:
-      return {"guard-skip", "skipped the step", Severity::note};
+      return {"guard-skip", "skipped the step", core::Severity::note};
     case k_rollback:
-      return {"guard-rollback", "asked for a rollback", Severity::warning};
+      return {"guard-rollback", "asked for a rollback", core::Severity::warning};
     case k_halt:
-      return {"guard-halt", "halted the run", Severity::failed};
+      return {"guard-halt", "halted the run", core::Severity::failed};
     default:
-      return {"guard-note", "says", Severity::note};
+      return {"guard-note", "says", core::Severity::note};
   }
 }
 
@@ -60,14 +61,14 @@ constexpr std::string_view k_findings[] = {"autopsy", "inspection"};
 
 class RecordFile {
  public:
-  RecordFile(ByteStream& bytes, RunBuilder& build, SourceId source)
+  RecordFile(input::ByteStream& bytes, record::RunBuilder& build, record::SourceId source)
       : bytes_(bytes), window_(bytes), build_(build), source_(source) {}
 
   void read() {
     if (!read_head() || !read_table()) return;
     read_slots();
     give();
-    if (!bytes_.broken().empty()) defect("truncated", Severity::warning, bytes_.broken());
+    if (!bytes_.broken().empty()) defect("truncated", core::Severity::warning, bytes_.broken());
   }
 
  private:
@@ -76,7 +77,7 @@ class RecordFile {
     std::uint64_t offset;
   };
 
-  void defect(std::string kind, Severity severity, std::string text) {
+  void defect(std::string kind, core::Severity severity, std::string text) {
     build_.defect(
         {source_, window_.offset(), std::move(kind), severity, "[step-record] " + std::move(text)});
   }
@@ -84,12 +85,12 @@ class RecordFile {
   bool read_head() {
     const std::string_view bytes = window_.look(sizeof head_);
     if (bytes.size() < sizeof head_) {
-      defect("truncated", Severity::warning, "the head is cut");
+      defect("truncated", core::Severity::warning, "the head is cut");
       return false;
     }
     std::memcpy(&head_, bytes.data(), sizeof head_);
     if (const std::string fault = fault_in(head_); !fault.empty()) {
-      defect("bad-format", Severity::warning, fault);
+      defect("bad-format", core::Severity::warning, fault);
       return false;
     }
     if (head_.rank >= 0) build_.speak_for_rank(source_, head_.rank);
@@ -97,7 +98,7 @@ class RecordFile {
   }
 
   bool cut(const char* where) {
-    defect("truncated", Severity::warning, fmt::format("the file is cut {}", where));
+    defect("truncated", core::Severity::warning, fmt::format("the file is cut {}", where));
     return false;
   }
 
@@ -115,7 +116,7 @@ class RecordFile {
     if (place + sizeof(TextHead) <= table_.size())
       std::memcpy(&size, table_.data() + place, sizeof size);
     if (size != 0)
-      defect("bad-crc", Severity::warning,
+      defect("bad-crc", core::Severity::warning,
              "an entry of the table of names is damaged; those after it are not known");
     return true;
   }
@@ -148,11 +149,11 @@ class RecordFile {
       }
     }
     if (damaged > 0)
-      defect("bad-crc", Severity::warning,
+      defect("bad-crc", core::Severity::warning,
              fmt::format("{} of {} records have a wrong checksum; they were left out", damaged,
                          damaged + kept_.size()));
     if (in_flight > 0)
-      defect("truncated", Severity::note,
+      defect("truncated", core::Severity::note,
              fmt::format("{} record was being written when the process ended", in_flight));
   }
 
@@ -165,7 +166,7 @@ class RecordFile {
         value(kept, kept.slot.name[i], kept.slot.value[i]);
       if (kept.slot.action != k_proceed || kept.slot.reason != 0) event(kept);
     }
-    if (kept_.empty()) defect("empty", Severity::note, "no record was written");
+    if (kept_.empty()) defect("empty", core::Severity::note, "no record was written");
   }
 
   void value(const Kept& kept, std::uint16_t ordinal, double sample) {
@@ -176,8 +177,8 @@ class RecordFile {
     const auto name = names_.find(ordinal);
     const std::string raw = name != names_.end() ? name->second : fmt::format("metric_{}", ordinal);
     const MetricName metric = name_metric(raw);
-    const SeriesId id =
-        build_.series(source_, metric.series, raw, metric.role, StepKind::explicit_);
+    const record::SeriesId id =
+        build_.series(source_, metric.series, raw, metric.role, record::StepKind::explicit_);
     series_.emplace(ordinal, std::pair{id, metric.scale});
     build_.append(id, kept.slot.step, sample * metric.scale, 0, kept.offset);
   }
@@ -192,7 +193,7 @@ class RecordFile {
     // The user's own clipping gives no reason, and is no event.
     if (kept.slot.action == k_clip && kept.slot.reason == 0) return;
     const Happening what = happening_of(kept.slot.action);
-    Event event;
+    record::Event event;
     event.kind = what.kind;
     event.severity = what.severity;
     event.rank = head_.rank;
@@ -210,14 +211,14 @@ class RecordFile {
     build_.event(std::move(event));
   }
 
-  ByteStream& bytes_;
-  ByteWindow window_;
-  RunBuilder& build_;
-  SourceId source_;
+  input::ByteStream& bytes_;
+  input::ByteWindow window_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   RecordHead head_{};
   std::string table_;
   std::map<std::uint16_t, std::string> names_;
-  std::map<std::uint16_t, std::pair<SeriesId, double>> series_;
+  std::map<std::uint16_t, std::pair<record::SeriesId, double>> series_;
   std::vector<Kept> kept_;
 };
 
@@ -227,7 +228,8 @@ class StepRecordReader final : public Reader {
   double sniff(const Sniff& artifact) const override {
     return artifact.head.substr(0, k_magic.size()) == k_magic ? 1 : 0;
   }
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     RecordFile(bytes, build, source).read();
   }
 };
@@ -236,4 +238,4 @@ class StepRecordReader final : public Reader {
 
 std::unique_ptr<Reader> make_step_record_reader() { return std::make_unique<StepRecordReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -9,12 +9,12 @@
 
 #include "core/crc32c.h"
 #include "core/text.h"
-#include "sources/byte_window.h"
+#include "input/byte_window.h"
 #include "sources/metric_names.h"
 #include "sources/reader.h"
 #include "sources/tf_event.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 // A frame: length (8 bytes, little-endian), its checksum (4), the message, its checksum (4).
@@ -55,7 +55,7 @@ std::uint64_t load8(const char* p) {
 
 bool whole_head(std::string_view head) {
   return head.size() == k_head_bytes &&
-         masked_crc32c(head.substr(0, 8)) == load4(head.data() + 8) &&
+         core::masked_crc32c(head.substr(0, 8)) == load4(head.data() + 8) &&
          load8(head.data()) <= k_most_message;
 }
 
@@ -79,7 +79,7 @@ std::string full_tag(std::string_view tag, std::string_view folder) {
       folder[stem.size()] == '_') {
     return std::string(folder.substr(stem.size() + 1)) + "/" + std::string(tag);
   }
-  const std::string word = lower(folder);
+  const std::string word = core::lower(folder);
   if (word == "validation" || word == "val" || word == "valid" || word == "eval" ||
       word == "test") {
     return word + "/" + std::string(tag);
@@ -89,7 +89,7 @@ std::string full_tag(std::string_view tag, std::string_view folder) {
 
 class EventFile {
  public:
-  EventFile(ByteStream& bytes, RunBuilder& build, SourceId source)
+  EventFile(input::ByteStream& bytes, record::RunBuilder& build, record::SourceId source)
       : bytes_(bytes),
         window_(bytes),
         build_(build),
@@ -99,22 +99,22 @@ class EventFile {
   void read() {
     while (frame()) {
     }
-    if (!bytes_.broken().empty()) defect("truncated", Severity::warning, bytes_.broken());
+    if (!bytes_.broken().empty()) defect("truncated", core::Severity::warning, bytes_.broken());
   }
 
  private:
   struct Tag {
     std::string name;
-    SeriesId series = 0;
+    record::SeriesId series = 0;
     double scale = 1;
   };
 
-  void defect(std::string kind, Severity severity, std::string text) {
+  void defect(std::string kind, core::Severity severity, std::string text) {
     build_.defect({source_, window_.offset(), std::move(kind), severity, std::move(text)});
   }
 
   bool torn(std::uint64_t wanted, std::uint64_t had) {
-    defect("truncated", Severity::note,
+    defect("truncated", core::Severity::note,
            fmt::format("[tensorboard] the last frame has {} of {} bytes: the writer was stopped, "
                        "or still writes",
                        had, wanted));
@@ -137,11 +137,11 @@ class EventFile {
     const std::string_view bytes = window_.look(whole);
     if (bytes.size() < whole) return torn(whole, bytes.size());
     const std::string_view message = bytes.substr(k_head_bytes, static_cast<std::size_t>(size));
-    if (masked_crc32c(message) != load4(bytes.data() + whole - k_tail_bytes)) {
-      defect("bad-crc", Severity::warning,
+    if (core::masked_crc32c(message) != load4(bytes.data() + whole - k_tail_bytes)) {
+      defect("bad-crc", core::Severity::warning,
              "[tensorboard] a frame's checksum is wrong: damaged on disk or in copying; left out");
     } else if (!read_tf_event(message, event_)) {
-      defect("bad-message", Severity::warning,
+      defect("bad-message", core::Severity::warning,
              "[tensorboard] a frame holds no Event message; left out");
     } else {
       for (const TfScalar& scalar : event_.scalars) sample(scalar);
@@ -152,7 +152,7 @@ class EventFile {
 
   /// After a damaged length: the next place where a length and its checksum agree.
   bool find_next_frame() {
-    defect("bad-crc", Severity::warning,
+    defect("bad-crc", core::Severity::warning,
            "[tensorboard] a frame's length is damaged; searched for the next whole one");
     for (std::uint64_t searched = 0; searched < k_most_searched; ++searched) {
       window_.drop(1);
@@ -177,23 +177,25 @@ class EventFile {
       last_ = known->second;
       return tags_[last_];
     }
-    if (tags_.size() > RunBuilder::k_max_series) {  // full: the last one is dropped by the builder
+    if (tags_.size() >
+        record::RunBuilder::k_max_series) {  // full: the last one is dropped by the builder
       last_ = tags_.size() - 1;
       return tags_.back();
     }
     const MetricName metric = name_metric(full_tag(name, folder_));
     Tag tag{std::string(name), 0, metric.scale};
-    tag.series = build_.series(source_, metric.series, name, metric.role, StepKind::explicit_);
+    tag.series =
+        build_.series(source_, metric.series, name, metric.role, record::StepKind::explicit_);
     last_ = tags_.size();
     by_name_.emplace(tag.name, last_);
     tags_.push_back(std::move(tag));
     return tags_.back();
   }
 
-  ByteStream& bytes_;
-  ByteWindow window_;
-  RunBuilder& build_;
-  SourceId source_;
+  input::ByteStream& bytes_;
+  input::ByteWindow window_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   std::string folder_;
   TfEvent event_;
   std::vector<Tag> tags_;
@@ -211,7 +213,8 @@ class TensorboardReader final : public Reader {
     return named && artifact.head.find('\0') != std::string_view::npos ? 0.9 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     EventFile(bytes, build, source).read();
   }
 };
@@ -220,4 +223,4 @@ class TensorboardReader final : public Reader {
 
 std::unique_ptr<Reader> make_tensorboard_reader() { return std::make_unique<TensorboardReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

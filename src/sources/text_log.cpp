@@ -1,19 +1,19 @@
 #include <fmt/format.h>
 
+#include "log_text/lines.h"
+#include "log_text/scanner.h"
 #include "sources/reader.h"
-#include "sources/text_log/lines.h"
-#include "sources/text_log/scanner.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 // Control characters among the first bytes. Text has next to none, random bytes 10 %.
 constexpr double k_most_control_frac = 0.05;
 
 /// A stream that gives back the part that was looked at.
-class Replayed : public ByteStream {
+class Replayed : public input::ByteStream {
  public:
-  Replayed(ByteStream& rest, std::string_view first) : rest_(rest), first_(first) {}
+  Replayed(input::ByteStream& rest, std::string_view first) : rest_(rest), first_(first) {}
   std::string_view next() override {
     if (given_) return rest_.next();
     given_ = true;
@@ -23,7 +23,7 @@ class Replayed : public ByteStream {
   std::uint64_t consumed() const override { return rest_.consumed(); }
 
  private:
-  ByteStream& rest_;
+  input::ByteStream& rest_;
   std::string_view first_;
   bool given_ = false;
 };
@@ -59,12 +59,13 @@ class TextLogReader : public Reader {
 
   double sniff(const Sniff& artifact) const override { return is_text(artifact.head) ? 0.1 : 0; }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     const std::string_view first = bytes.next();
     Replayed stream(bytes, first);
-    text_log::LineSplitter lines(stream);
-    text_log::LogScanner scanner(first.substr(0, Sniff::k_head_bytes), build, source);
-    text_log::Line line;
+    log_text::LineSplitter lines(stream);
+    log_text::LogScanner scanner(first.substr(0, Sniff::k_head_bytes), build, source);
+    log_text::Line line;
     bool binary = false;
     while (lines.next(line)) {
       if (lines.control_frac() > k_most_control_frac) {
@@ -78,24 +79,25 @@ class TextLogReader : public Reader {
   }
 
  private:
-  static void report(const ByteStream& bytes, const text_log::LineSplitter& lines, bool binary,
-                     const text_log::Line& last, RunBuilder& build, SourceId source) {
+  static void report(const input::ByteStream& bytes, const log_text::LineSplitter& lines,
+                     bool binary, const log_text::Line& last, record::RunBuilder& build,
+                     record::SourceId source) {
     if (binary) {
-      build.defect({source, 0, "binary", Severity::warning,
+      build.defect({source, 0, "binary", core::Severity::warning,
                     fmt::format("[text-log] {:.0f} % of the first bytes are control characters; "
                                 "this is no text; name the tool that wrote it",
                                 100 * lines.control_frac())});
     }
     if (lines.too_long() > 0) {
-      Defect defect{
-          source, lines.first_too_long_offset(), "too-long-line", Severity::note,
+      record::Defect defect{
+          source, lines.first_too_long_offset(), "too-long-line", core::Severity::note,
           fmt::format("[text-log] {} line(s) longer than {} bytes; only the head of each is read",
-                      lines.too_long(), text_log::LineSplitter::k_max_line_bytes)};
+                      lines.too_long(), log_text::LineSplitter::k_max_line_bytes)};
       defect.times = lines.too_long();
       build.defect(std::move(defect));
     }
     if (!bytes.broken().empty()) {
-      build.defect({source, last.offset, "truncated", Severity::warning,
+      build.defect({source, last.offset, "truncated", core::Severity::warning,
                     fmt::format("[text-log] the bytes end early: {}; what stands before is read",
                                 bytes.broken())});
     }
@@ -106,4 +108,4 @@ class TextLogReader : public Reader {
 
 std::unique_ptr<Reader> make_text_log_reader() { return std::make_unique<TextLogReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -6,7 +6,7 @@
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using protozero::pbf_reader;
@@ -277,4 +277,4 @@ bool read_tf_event(std::string_view message, TfEvent& event) {
   return true;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::sources {
 
 struct TfScalar {
   std::string_view tag;  ///< points into the message
@@ -32,4 +32,4 @@ struct TfEvent {
 /// skipped by its length.
 bool read_tf_event(std::string_view message, TfEvent& event);
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

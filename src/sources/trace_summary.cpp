@@ -6,18 +6,20 @@
 #include <string>
 
 #include "core/text.h"
-#include "sources/work_kind.h"
+#include "log_text/work_kind.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 void TraceSummary::add(const TraceEvent& event) {
   if (event.duration_us < 0) return;
   const double end = event.begin_us + event.duration_us;
-  if (iequals(event.category, "kernel")) {
+  if (core::iequals(event.category, "kernel")) {
     add_kernel(event);
-  } else if (iequals(event.category, "gpu_memcpy") || iequals(event.category, "memcpy")) {
+  } else if (core::iequals(event.category, "gpu_memcpy") ||
+             core::iequals(event.category, "memcpy")) {
     copy_us_ += event.duration_us;
-  } else if (iequals(event.category, "trace") || iequals(event.category, "gpu_user_annotation") ||
-             iequals(event.category, "python_function")) {
+  } else if (core::iequals(event.category, "trace") ||
+             core::iequals(event.category, "gpu_user_annotation") ||
+             core::iequals(event.category, "python_function")) {
     return;
   } else {
     add_host(event);
@@ -30,32 +32,32 @@ void TraceSummary::add(const TraceEvent& event) {
 void TraceSummary::add_kernel(const TraceEvent& event) {
   ++kernel_count_;
   kernel_us_ += event.duration_us;
-  const Work work = device_work(event.name);
-  if (work == Work::fp32_matmul) fp32_matmul_us_ += event.duration_us;
+  const log_text::Work work = log_text::device_work(event.name);
+  if (work == log_text::Work::fp32_matmul) fp32_matmul_us_ += event.duration_us;
   if (kernels_.size() + nccl_.size() >= k_most_kernels) return;
-  (work == Work::collective ? nccl_ : kernels_)
+  (work == log_text::Work::collective ? nccl_ : kernels_)
       .push_back({event.begin_us, event.begin_us + event.duration_us});
 }
 
 void TraceSummary::add_host(const TraceEvent& event) {
   constexpr std::string_view k_step = "ProfilerStep#";
   if (event.name.starts_with(k_step)) {
-    const NumberPrefix number = parse_number_prefix(event.name.substr(k_step.size()));
+    const core::NumberPrefix number = core::parse_number_prefix(event.name.substr(k_step.size()));
     steps_.push_back(
         {static_cast<std::int64_t>(number.value), event.begin_us, event.duration_us, event.offset});
     return;
   }
-  switch (host_work(event.name)) {
-    case Work::loader:
+  switch (log_text::host_work(event.name)) {
+    case log_text::Work::loader:
       loader_us_ += event.duration_us;
       break;
-    case Work::optimizer:
+    case log_text::Work::optimizer:
       optimizer_us_ += event.duration_us;
       break;
-    case Work::sync:
+    case log_text::Work::sync:
       sync_us_ += event.duration_us;
       break;
-    case Work::launch:
+    case log_text::Work::launch:
       launch_us_ += event.duration_us;
       break;
     default:
@@ -78,7 +80,7 @@ double TraceSummary::covered(std::vector<Interval>& intervals, double from, doub
   return sum;
 }
 
-void TraceSummary::finish(RunBuilder& build, SourceId source) {
+void TraceSummary::finish(record::RunBuilder& build, record::SourceId source) {
   if (!any_) return;
   double from = first_us_;
   double to = last_us_;
@@ -87,16 +89,17 @@ void TraceSummary::finish(RunBuilder& build, SourceId source) {
   if (!steps_.empty()) {
     from = steps_.front().begin;
     to = steps_.back().begin + steps_.back().duration;
-    const SeriesId series =
-        build.series(source, "step_time_s", "ProfilerStep", Role::step_time_s, StepKind::explicit_);
+    const record::SeriesId series =
+        build.series(source, "step_time_s", "ProfilerStep", record::Role::step_time_s,
+                     record::StepKind::explicit_);
     for (const Step& step : steps_) {
       build.append(series, step.number, step.duration * 1e-6, 0, step.offset);
     }
   }
   const double wall = to - from;
   if (!(wall > 0)) return;
-  const Origin origin{source, 0, steps_.empty() ? 0 : steps_.front().offset};
-  const auto say = [&](const char* name, Value value, std::string because) {
+  const record::Origin origin{source, 0, steps_.empty() ? 0 : steps_.front().offset};
+  const auto say = [&](const char* name, core::Value value, std::string because) {
     build.fact({name, std::move(value), std::move(because), {origin}});
   };
   const auto share = [&](const char* name, double us, const char* words) {
@@ -129,4 +132,4 @@ void TraceSummary::finish(RunBuilder& build, SourceId source) {
                   100 * fp32_matmul_us_ / kernel_us_));
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -20,7 +20,7 @@
 
 #include "record/run_builder.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 
 /// One complete event ("ph": "X") of a trace.
 struct TraceEvent {
@@ -37,7 +37,7 @@ class TraceSummary {
 
   void add(const TraceEvent& event);
   /// Puts the facts and the step times into the Run. Nothing where no event was seen.
-  void finish(RunBuilder& build, SourceId source);
+  void finish(record::RunBuilder& build, record::SourceId source);
 
  private:
   struct Interval {
@@ -71,4 +71,4 @@ class TraceSummary {
   double optimizer_us_ = 0;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "sources/json_cursor.h"
+#include "input/json_cursor.h"
 #include "sources/reader.h"
 #include "sources/record_sink.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 constexpr std::uint64_t k_most_bytes = 256U << 20U;  // a record a step for 2 million steps
@@ -74,20 +74,21 @@ class TrainerStateReader final : public Reader {
     return named && artifact.head.find("\"global_step\"") != std::string_view::npos ? 0.9 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     bool cut = false;
-    const std::string text = read_at_most(bytes, k_most_bytes, cut);
+    const std::string text = input::read_at_most(bytes, k_most_bytes, cut);
     build.source(source).framework = k_framework;
-    JsonCursor json(text);
+    input::JsonCursor json(text);
     RecordSink sink(build, source, std::string(k_framework));
     if (json.enter_object()) read_state(json, sink, build, source);
     sink.finish();
     if (!bytes.broken().empty()) {
-      build.defect({source, json.at(), "truncated", Severity::warning, bytes.broken()});
+      build.defect({source, json.at(), "truncated", core::Severity::warning, bytes.broken()});
     } else if (json.bad()) {
       const bool torn = cut || json.torn();
       build.defect(
-          {source, json.at(), torn ? "truncated" : "bad-json", Severity::warning,
+          {source, json.at(), torn ? "truncated" : "bad-json", core::Severity::warning,
            fmt::format("[trainer-state] {} at byte {} of {}; {} records before it were read",
                        torn ? "the file ends" : "not JSON", json.at(), text.size(),
                        sink.records())});
@@ -95,9 +96,10 @@ class TrainerStateReader final : public Reader {
   }
 
  private:
-  static void read_state(JsonCursor& json, RecordSink& sink, RunBuilder& build, SourceId source) {
+  static void read_state(input::JsonCursor& json, RecordSink& sink, record::RunBuilder& build,
+                         record::SourceId source) {
     for (std::string_view key; json.next_member(key);) {
-      if (key == "log_history" && json.peek() == JsonCursor::Kind::array) {
+      if (key == "log_history" && json.peek() == input::JsonCursor::Kind::array) {
         json.enter_array();
         ExpectedKeys keys(sink);
         while (json.next_element()) read_record(json, sink, keys);
@@ -120,8 +122,8 @@ class TrainerStateReader final : public Reader {
     }
   }
 
-  static void read_record(JsonCursor& json, RecordSink& sink, ExpectedKeys& keys) {
-    if (json.peek() != JsonCursor::Kind::object) {
+  static void read_record(input::JsonCursor& json, RecordSink& sink, ExpectedKeys& keys) {
+    if (json.peek() != input::JsonCursor::Kind::object) {
       json.skip();
       return;
     }
@@ -154,4 +156,4 @@ std::unique_ptr<Reader> make_trainer_state_reader() {
   return std::make_unique<TrainerStateReader>();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

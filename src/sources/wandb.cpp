@@ -8,16 +8,16 @@
 #include <string>
 #include <utility>
 
+#include "config_text/setting_sink.h"
 #include "core/text.h"
-#include "sources/byte_window.h"
-#include "sources/json_cursor.h"
+#include "input/byte_window.h"
+#include "input/json_cursor.h"
+#include "log_text/settings_scan.h"
+#include "log_text/signatures.h"
 #include "sources/reader.h"
 #include "sources/record_sink.h"
-#include "sources/setting_sink.h"
-#include "sources/settings_scan.h"
-#include "sources/signatures.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using protozero::pbf_reader;
@@ -81,16 +81,16 @@ void read_item(pbf_reader message, char joint, Item& item) {
 std::optional<double> number_of(std::string_view json) {
   constexpr std::size_t k_longest = 40;
   if (json.size() > k_longest) return std::nullopt;
-  JsonCursor cursor(json);
+  input::JsonCursor cursor(json);
   if (const auto number = cursor.number()) return number;
-  if (cursor.peek() == JsonCursor::Kind::text)
-    return parse_number(trim(cursor.text().value_or("")));
+  if (cursor.peek() == input::JsonCursor::Kind::text)
+    return core::parse_number(core::trim(cursor.text().value_or("")));
   return std::nullopt;
 }
 
 class WandbFile {
  public:
-  WandbFile(ByteStream& bytes, RunBuilder& build, SourceId source)
+  WandbFile(input::ByteStream& bytes, record::RunBuilder& build, record::SourceId source)
       : bytes_(bytes),
         window_(bytes),
         build_(build),
@@ -108,16 +108,16 @@ class WandbFile {
     matcher_.finish(build_, source_);
     soften_console();
     scanner_.finish(build_, source_);
-    if (!bytes_.broken().empty()) defect("truncated", Severity::warning, bytes_.broken());
+    if (!bytes_.broken().empty()) defect("truncated", core::Severity::warning, bytes_.broken());
   }
 
  private:
-  void defect(std::string kind, Severity severity, std::string text) {
+  void defect(std::string kind, core::Severity severity, std::string text) {
     build_.defect({source_, window_.offset(), std::move(kind), severity, std::move(text)});
   }
 
   bool torn() {
-    defect("truncated", Severity::note,
+    defect("truncated", core::Severity::note,
            "[wandb] the last record is cut: the process was stopped, or still writes");
     return false;
   }
@@ -154,7 +154,7 @@ class WandbFile {
   /// After damage the next block starts a piece again.
   bool next_block(std::uint64_t room, bool padding) {
     if (!padding) {
-      defect("bad-crc", Severity::warning,
+      defect("bad-crc", core::Severity::warning,
              "[wandb] a piece is damaged; what is left of its block of 32 KiB was left out");
     }
     open_ = false;
@@ -169,7 +169,7 @@ class WandbFile {
     }
     if (!open_) return;  // the rest of a record whose beginning was damaged
     if (record_.size() + content.size() > k_most_record) {
-      defect("too-large", Severity::warning,
+      defect("too-large", core::Severity::warning,
              fmt::format("[wandb] a record beyond {} bytes was left out", k_most_record));
       open_ = false;
       return;
@@ -210,7 +210,8 @@ class WandbFile {
         }
       }
     } catch (const protozero::exception&) {
-      defect("bad-message", Severity::warning, "[wandb] a record is no W&B message; left out");
+      defect("bad-message", core::Severity::warning,
+             "[wandb] a record is no W&B message; left out");
     }
   }
 
@@ -241,23 +242,23 @@ class WandbFile {
   void config(pbf_reader message) {
     while (message.next(1, pbf_wire_type::length_delimited)) {
       read_item(message.get_message(), '.', item_);
-      JsonCursor json(item_.json);
+      input::JsonCursor json(item_.json);
       config_value(json, item_.key, 0);
     }
   }
 
-  void config_value(JsonCursor& json, const std::string& path, int depth) {
+  void config_value(input::JsonCursor& json, const std::string& path, int depth) {
     constexpr int k_most_depth = 8;
     if (path.substr(0, 6) == "_wandb") return json.skip();
-    if (json.peek() == JsonCursor::Kind::object && depth < k_most_depth) {
+    if (json.peek() == input::JsonCursor::Kind::object && depth < k_most_depth) {
       json.enter_object();
       for (std::string_view key; json.next_member(key);)
         config_value(json, path + "." + std::string(key), depth + 1);
       return;
     }
     const std::size_t begin = json.at();
-    const bool text = json.peek() == JsonCursor::Kind::text;
-    ConfigEntry entry;
+    const bool text = json.peek() == input::JsonCursor::Kind::text;
+    config_text::ConfigEntry entry;
     entry.path = path;
     entry.offset = window_.offset();
     entry.quoted = text;
@@ -265,7 +266,7 @@ class WandbFile {
       entry.text = json.text().value_or("");
     } else {
       json.skip();
-      entry.text = trim(item_.json.substr(begin, json.at() - begin));
+      entry.text = core::trim(item_.json.substr(begin, json.at() - begin));
     }
     settings_.put(entry);
   }
@@ -298,20 +299,20 @@ class WandbFile {
   /// whether an error ended the run. The copy here keeps the error in view without failing a run
   /// whose metrics are well: it may come from after the training, or from a cell of a notebook.
   void soften_console() {
-    for (Event& event : build_.run().events) {
+    for (record::Event& event : build_.run().events) {
       if (event.origin.source == source_)
-        event.severity = std::min(event.severity, Severity::warning);
+        event.severity = std::min(event.severity, core::Severity::warning);
     }
   }
 
-  ByteStream& bytes_;
-  ByteWindow window_;
-  RunBuilder& build_;
-  SourceId source_;
+  input::ByteStream& bytes_;
+  input::ByteWindow window_;
+  record::RunBuilder& build_;
+  record::SourceId source_;
   RecordSink history_;
-  SettingSink settings_;
-  SignatureMatcher matcher_;
-  SettingScanner scanner_;
+  config_text::SettingSink settings_;
+  log_text::SignatureMatcher matcher_;
+  log_text::SettingScanner scanner_;
   bool open_ = false;   ///< a record over several pieces has begun
   std::string record_;  ///< the pieces of a record that goes over several
   std::string line_;    ///< of the console, not yet ended
@@ -326,7 +327,8 @@ class WandbReader final : public Reader {
     return artifact.head.substr(0, 4) == k_magic ? 1 : 0;
   }
 
-  void read(ByteStream& bytes, RunBuilder& build, SourceId source) const override {
+  void read(input::ByteStream& bytes, record::RunBuilder& build,
+            record::SourceId source) const override {
     WandbFile(bytes, build, source).read();
   }
 };
@@ -335,4 +337,4 @@ class WandbReader final : public Reader {
 
 std::unique_ptr<Reader> make_wandb_reader() { return std::make_unique<WandbReader>(); }
 
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -6,22 +6,24 @@
 #include <fstream>
 #include <system_error>
 
-namespace aplomb {
+namespace aplomb::watch {
 
 namespace fs = std::filesystem;
 
-Result<void> attach_python(const std::string& folder, Attach how) {
+core::Result<void> attach_python(const std::string& folder, Attach how) {
   std::error_code why;
   const fs::path records = fs::absolute(folder, why);
   const fs::path place = records / "attach";
   if (!why) fs::create_directories(place, why);
-  if (why) return fail(ErrorCode::not_writable, "[run] " + place.string() + ": " + why.message());
+  if (why)
+    return core::fail(core::ErrorCode::not_writable,
+                      "[run] " + place.string() + ": " + why.message());
   std::ofstream file(place / "sitecustomize.py", std::ios::binary);
   file << k_attach_text;
   file.close();
   if (!file)
-    return fail(ErrorCode::not_writable,
-                "[run] " + place.string() + "/sitecustomize.py: not written");
+    return core::fail(core::ErrorCode::not_writable,
+                      "[run] " + place.string() + "/sitecustomize.py: not written");
   // An empty PYTHONPATH must not become a trailing colon: that would be the working folder.
   const char* before = std::getenv("PYTHONPATH");
   const std::string rest = before == nullptr || *before == '\0' ? "" : std::string(":") + before;
@@ -41,4 +43,4 @@ std::vector<std::string> attached_records(const std::string& folder) {
   return found;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -11,7 +11,7 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 
 enum class Attach {
   record,  ///< gradient norms and rates of every step, nothing changed
@@ -20,7 +20,7 @@ enum class Attach {
 
 /// Writes the file into a folder within `folder` and sets the environment of this process. Errors:
 /// not_writable.
-Result<void> attach_python(const std::string& folder, Attach how);
+core::Result<void> attach_python(const std::string& folder, Attach how);
 
 /// The step records that attached programs left in `folder`, sorted.
 std::vector<std::string> attached_records(const std::string& folder);
@@ -28,4 +28,4 @@ std::vector<std::string> attached_records(const std::string& folder);
 /// python/aplomb/inject/sitecustomize.py.
 extern const std::string_view k_attach_text;
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-namespace aplomb {
+namespace aplomb::watch {
 
 Handle& Handle::operator=(Handle&& other) noexcept {
   if (this != &other) {
@@ -34,18 +34,19 @@ struct Ends {
   Handle childs = Handle();
 };
 
-Result<Ends> fault(const char* what) {
-  return fail(ErrorCode::internal, std::string("[run] ") + what + ": " + std::strerror(errno));
+core::Result<Ends> fault(const char* what) {
+  return core::fail(core::ErrorCode::internal,
+                    std::string("[run] ") + what + ": " + std::strerror(errno));
 }
 
-Result<Ends> make_pipe() {
+core::Result<Ends> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fault("no pipe");
   return Ends{Handle(ends[0]), Handle(ends[1])};
 }
 
 /// A pseudo-terminal of our terminal's size that passes bytes on as they are.
-Result<Ends> make_terminal(int like) {
+core::Result<Ends> make_terminal(int like) {
   int ours = -1;
   int childs = -1;
   if (::openpty(&ours, &childs, nullptr, nullptr, nullptr) != 0) return fault("no pseudo-terminal");
@@ -62,7 +63,9 @@ Result<Ends> make_terminal(int like) {
   return ends;
 }
 
-Result<Ends> make_ends(int like) { return ::isatty(like) != 0 ? make_terminal(like) : make_pipe(); }
+core::Result<Ends> make_ends(int like) {
+  return ::isatty(like) != 0 ? make_terminal(like) : make_pipe();
+}
 
 /// In the child: from here on only what is safe between fork and exec.
 [[noreturn]] void become(char* const* words, int out, int error, int tell) {
@@ -79,21 +82,22 @@ Result<Ends> make_ends(int like) { return ::isatty(like) != 0 ? make_terminal(li
   ::_exit(127);
 }
 
-Error why_not(const std::string& program, int number) {
+core::Error why_not(const std::string& program, int number) {
   const std::string text = "[run] " + program + ": " + std::strerror(number);
-  if (number == ENOENT) return {ErrorCode::not_found, text};
-  return {number == EACCES || number == ENOEXEC ? ErrorCode::not_readable : ErrorCode::internal,
+  if (number == ENOENT) return {core::ErrorCode::not_found, text};
+  return {number == EACCES || number == ENOEXEC ? core::ErrorCode::not_readable
+                                                : core::ErrorCode::internal,
           text};
 }
 
 }  // namespace
 
-Result<Child> start_child(const std::vector<std::string>& command) {
+core::Result<Child> start_child(const std::vector<std::string>& command) {
   const bool one_terminal = ::isatty(STDOUT_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0;
-  Result<Ends> out = make_ends(STDOUT_FILENO);
+  core::Result<Ends> out = make_ends(STDOUT_FILENO);
   if (!out) return tl::unexpected(out.error());
-  Result<Ends> error = one_terminal ? Result<Ends>(Ends{}) : make_ends(STDERR_FILENO);
-  Result<Ends> told = make_pipe();
+  core::Result<Ends> error = one_terminal ? core::Result<Ends>(Ends{}) : make_ends(STDERR_FILENO);
+  core::Result<Ends> told = make_pipe();
   if (!error) return tl::unexpected(error.error());
   if (!told) return tl::unexpected(told.error());
 
@@ -104,7 +108,8 @@ Result<Child> start_child(const std::vector<std::string>& command) {
   const int childs_error = one_terminal ? out->childs.get() : error->childs.get();
   const pid_t pid = ::fork();
   if (pid < 0)
-    return fail(ErrorCode::internal, std::string("[run] no process: ") + std::strerror(errno));
+    return core::fail(core::ErrorCode::internal,
+                      std::string("[run] no process: ") + std::strerror(errno));
   if (pid == 0) become(words.data(), out->childs.get(), childs_error, told->childs.get());
 
   told->childs.close();
@@ -127,4 +132,4 @@ void pass_on_window_size(const Child& child) {
     ::ioctl(child.error.get(), TIOCSWINSZ, &size);
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 
 /// A file descriptor that is closed with the object.
 class Handle {
@@ -39,9 +39,9 @@ struct Child {
 
 /// Starts `command` (its program is searched in PATH) with no signal blocked. Errors: not_found (no
 /// such program), not_readable (it may not be executed), internal (no process or descriptor).
-Result<Child> start_child(const std::vector<std::string>& command);
+core::Result<Child> start_child(const std::vector<std::string>& command);
 
 /// Makes the child's terminals as wide as ours; for SIGWINCH.
 void pass_on_window_size(const Child& child);
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -9,7 +9,7 @@
 #include "record/run_builder.h"
 #include "sources/reader.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 namespace {
 
 constexpr std::size_t k_ring = 64;  // intervals that the median is of
@@ -19,18 +19,18 @@ constexpr std::size_t k_part = std::size_t{1} << 20U;
 constexpr int k_rest = 50;
 constexpr std::chrono::milliseconds k_between_looks{500};
 
-const Reader* text_reader() {
-  for (const auto& reader : readers()) {
+const sources::Reader* text_reader() {
+  for (const auto& reader : sources::readers()) {
     if (reader->spec().slug == "text-log") return reader.get();
   }
   return nullptr;
 }
 
 /// Samples of the series that has most: one more for each record of metrics.
-std::size_t records_of(const Run& run) {
+std::size_t records_of(const record::Run& run) {
   std::size_t most = 0;
-  for (const Series& series : run.series) {
-    if (series.role == Role::loss || series.role == Role::reward)
+  for (const record::Series& series : run.series) {
+    if (series.role == record::Role::loss || series.role == record::Role::reward)
       most = std::max<std::size_t>(most, series.count);
   }
   return most;
@@ -39,9 +39,9 @@ std::size_t records_of(const Run& run) {
 }  // namespace
 
 /// What the reader reads from: asks for more only when it has read all, which is when to look.
-class LiveRun::Stream : public ByteStream {
+class LiveRun::Stream : public input::ByteStream {
  public:
-  Stream(LiveRun& live, const Run& run) : live_(live), run_(run) {}
+  Stream(LiveRun& live, const record::Run& run) : live_(live), run_(run) {}
 
   std::string_view next() override {
     note_records();
@@ -95,11 +95,11 @@ class LiveRun::Stream : public ByteStream {
   void look() {
     const auto begin = Clock::now();
     looked_at_ = seen_;
-    std::vector<Symptom> found = detect_so_far(run_);
+    std::vector<detectors::Symptom> found = detectors::detect_so_far(run_);
     const auto end = Clock::now();
     next_look_ = end + std::max<Clock::duration>(k_between_looks, k_rest * (end - begin));
     const std::lock_guard lock(live_.mutex_);
-    for (Symptom& each : found) {
+    for (detectors::Symptom& each : found) {
       const auto known = told_.find(each.id + '\n' + each.series);
       if (each.severity < live_.least_) continue;
       if (known != told_.end() && each.severity <= known->second) continue;
@@ -109,7 +109,7 @@ class LiveRun::Stream : public ByteStream {
   }
 
   LiveRun& live_;
-  const Run& run_;
+  const record::Run& run_;
   std::string part_;
   std::string broken_;
   std::uint64_t consumed_ = 0;
@@ -117,10 +117,10 @@ class LiveRun::Stream : public ByteStream {
   std::size_t looked_at_ = 0;
   std::size_t turn_ = 0;
   Clock::time_point next_look_{};
-  std::map<std::string, Severity> told_;
+  std::map<std::string, core::Severity> told_;
 };
 
-LiveRun::LiveRun(Severity least) : least_(least), thread_([this] { work(); }) {}
+LiveRun::LiveRun(core::Severity least) : least_(least), thread_([this] { work(); }) {}
 
 LiveRun::~LiveRun() { finish(); }
 
@@ -145,7 +145,7 @@ void LiveRun::finish() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::vector<Symptom> LiveRun::fresh() {
+std::vector<detectors::Symptom> LiveRun::fresh() {
   const std::lock_guard lock(mutex_);
   return std::exchange(fresh_, {});
 }
@@ -167,11 +167,11 @@ std::string LiveRun::gave_up() {
 void LiveRun::work() {
   std::string fault;
   try {
-    Run run;
-    RunBuilder build(run);
-    const Reader* reader = text_reader();
+    record::Run run;
+    record::RunBuilder build(run);
+    const sources::Reader* reader = text_reader();
     if (reader == nullptr) return;
-    const SourceId source = build.open("(live)", "text-log", 0);
+    const record::SourceId source = build.open("(live)", "text-log", 0);
     Stream stream(*this, run);
     reader->read(stream, build, source);
   } catch (const std::exception& error) {
@@ -183,4 +183,4 @@ void LiveRun::work() {
   waiting_.clear();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -26,7 +26,7 @@
 
 #include "detectors/symptom.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 
 class LiveRun {
  public:
@@ -34,7 +34,7 @@ class LiveRun {
   static constexpr std::size_t k_most_waiting = std::size_t{64} << 20U;
 
   /// `least`: weaker symptoms are not told.
-  explicit LiveRun(Severity least);
+  explicit LiveRun(core::Severity least);
   ~LiveRun();
   LiveRun(const LiveRun&) = delete;
   LiveRun& operator=(const LiveRun&) = delete;
@@ -44,7 +44,7 @@ class LiveRun {
   void finish();
 
   /// Symptoms that are new, or have become worse, since the last call.
-  std::vector<Symptom> fresh();
+  std::vector<detectors::Symptom> fresh();
   /// When a new step was last seen, and the median time between two records of metrics; nothing
   /// before k_least_records.
   struct Pace {
@@ -64,12 +64,12 @@ class LiveRun {
   std::string waiting_;
   bool closed_ = false;
   std::string gave_up_;
-  std::vector<Symptom> fresh_;
+  std::vector<detectors::Symptom> fresh_;
   std::vector<double> intervals_;  ///< a ring
   std::size_t records_ = 0;
   Clock::time_point last_record_;
-  Severity least_;
+  core::Severity least_;
   std::thread thread_;
 };
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -19,7 +19,7 @@
 
 #include "watch/child.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 namespace {
 
 namespace fs = std::filesystem;
@@ -183,4 +183,4 @@ std::string hang_evidence(pid_t root) {
   return text;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

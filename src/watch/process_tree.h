@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::watch {
 
 /// `root` and all that descends from it, parents before children. Only `root` where /proc is not
 /// there.
@@ -18,4 +18,4 @@ std::vector<pid_t> process_tree(pid_t root);
 /// milliseconds).
 std::string hang_evidence(pid_t root);
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

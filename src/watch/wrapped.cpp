@@ -19,7 +19,7 @@
 #include "watch/live_run.h"
 #include "watch/process_tree.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -84,7 +84,7 @@ class Wrapped {
       : options_(options),
         child_(std::move(child)),
         gate_(gate),
-        live_(Severity::unstable),
+        live_(core::Severity::unstable),
         log_(::open((options.folder + "/output.log").c_str(),
                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
     if (!log_) tell_log_fault();
@@ -161,7 +161,7 @@ class Wrapped {
   bool drained() const { return (!child_.out && !child_.error) || Clock::now() >= drain_until_; }
 
   void judge() {
-    for (const Symptom& each : live_.fresh()) {
+    for (const detectors::Symptom& each : live_.fresh()) {
       options_.tell(fmt::format("{}: {}", name(each.severity), each.summary));
       if (options_.stop_on && each.severity >= *options_.stop_on) stop("at this");
     }
@@ -225,12 +225,12 @@ class Wrapped {
 
 }  // namespace
 
-Result<Ended> run_wrapped(const WrapOptions& options) {
+core::Result<Ended> run_wrapped(const WrapOptions& options) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // orphans of the program stay below us
   const SignalGate gate;
-  Result<Child> child = start_child(options.command);
+  core::Result<Child> child = start_child(options.command);
   if (!child) return tl::unexpected(child.error());
   return Wrapped(options, std::move(*child), gate).run();
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -16,12 +16,12 @@
 #include "core/result.h"
 #include "core/severity.h"
 
-namespace aplomb {
+namespace aplomb::watch {
 
 struct WrapOptions {
   std::vector<std::string> command;
-  std::string folder;               ///< exists; takes output.log and hang-N.txt
-  std::optional<Severity> stop_on;  ///< end the program at a symptom as severe as this
+  std::string folder;                     ///< exists; takes output.log and hang-N.txt
+  std::optional<core::Severity> stop_on;  ///< end the program at a symptom as severe as this
   bool stop_on_hang = false;
   /// No output and no step for so many times the median time between records is a hang, if it is
   /// hang_after as well.
@@ -39,6 +39,6 @@ struct Ended {
 };
 
 /// Errors: those of start_child().
-Result<Ended> run_wrapped(const WrapOptions& options);
+core::Result<Ended> run_wrapped(const WrapOptions& options);
 
-}  // namespace aplomb
+}  // namespace aplomb::watch

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 class ArtifactLinesTest : public ::testing::Test {
@@ -22,7 +22,7 @@ class ArtifactLinesTest : public ::testing::Test {
     std::error_code no_throw;
     std::filesystem::remove_all(folder_, no_throw);
   }
-  Source write(const std::string& name, const std::string& text) const {
+  record::Source write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return {(folder_ / name).string(), "text_log", text.size(), ""};
   }
@@ -31,7 +31,7 @@ class ArtifactLinesTest : public ::testing::Test {
 };
 
 TEST_F(ArtifactLinesTest, GivesTheLineOfAByteWhereverInItTheByteLies) {
-  const Source source = write("a.log", "first\nsecond line\nthird\n");
+  const record::Source source = write("a.log", "first\nsecond line\nthird\n");
   for (const std::uint64_t offset : {6U, 10U, 16U}) {
     EXPECT_EQ(lines_.line_at(source, {0, 2, offset}), "second line");
   }
@@ -40,12 +40,12 @@ TEST_F(ArtifactLinesTest, GivesTheLineOfAByteWhereverInItTheByteLies) {
 }
 
 TEST_F(ArtifactLinesTest, TakesARewrittenProgressBarForALine) {
-  const Source source = write("bar.log", " 1%|x\r 2%|loss nan\r 3%|\n");
+  const record::Source source = write("bar.log", " 1%|x\r 2%|loss nan\r 3%|\n");
   EXPECT_EQ(lines_.line_at(source, {0, 1, 8}), " 2%|loss nan");
 }
 
 TEST_F(ArtifactLinesTest, ReadsABoundedPieceOfALineWithoutEnd) {
-  const Source source =
+  const record::Source source =
       write("long.log", std::string(100000, 'a') + "HERE" + std::string(100000, 'b'));
   const std::string line = lines_.line_at(source, {0, 1, 100000});
   EXPECT_THAT(line, ::testing::HasSubstr("HERE"));
@@ -53,7 +53,7 @@ TEST_F(ArtifactLinesTest, ReadsABoundedPieceOfALineWithoutEnd) {
 }
 
 TEST_F(ArtifactLinesTest, IsEmptyForBinaryArtifactsPlacesBeyondTheEndAndFilesThatAreGone) {
-  const Source binary = write("events.out", std::string("ab\0cd\n", 6));
+  const record::Source binary = write("events.out", std::string("ab\0cd\n", 6));
   EXPECT_EQ(lines_.line_at(binary, {0, 1, 1}), "");
   EXPECT_EQ(lines_.line_at(binary, {0, 1, 600}), "");
   EXPECT_EQ(lines_.line_at({"/nowhere/x.log", "text_log", 9, ""}, {0, 1, 1}), "");
@@ -70,4 +70,4 @@ TEST_F(ArtifactLinesTest, CountsBytesOfWhatACompressedArtifactHolds) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::api

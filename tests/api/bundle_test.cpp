@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -22,14 +22,14 @@ class BundleTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   /// A log of 5,000 lines whose line 3,000 is evidence of a symptom.
-  DiagnosedRun long_log() {
+  report::DiagnosedRun long_log() {
     const fs::path log = folder_ / "train.log";
     std::ofstream out(log);
     for (int i = 1; i <= 5000; ++i) out << "step " << i << " | loss 2.0 | /home/ann/x\n";
     out.close();
-    DiagnosedRun each;
+    report::DiagnosedRun each;
     each.run.sources.push_back({log.string(), "text-log", fs::file_size(log), {}});
-    Symptom symptom;
+    detectors::Symptom symptom;
     symptom.evidence.push_back({0, 3000, 0});
     each.symptoms.push_back(symptom);
     return each;
@@ -60,7 +60,7 @@ TEST_F(BundleTest, KeepsHeadTailAndTheLinesAroundTheEvidenceAndRedactsThem) {
 }
 
 TEST_F(BundleTest, TwoFilesOfOneNameBothStay) {
-  DiagnosedRun each = long_log();
+  report::DiagnosedRun each = long_log();
   fs::create_directories(folder_ / "b");
   std::ofstream(folder_ / "b" / "train.log") << "other\n";
   each.run.sources.push_back({(folder_ / "b" / "train.log").string(), "text-log", 6, {}});
@@ -79,8 +79,8 @@ TEST_F(BundleTest, WritesAnArchiveThatTarReadsAndRefusesAPlaceThatCannotBeWritte
   EXPECT_EQ(std::system(("tar tzf " + path + " | grep -q aplomb-bundle/train.log").c_str()), 0);
   const auto refused = write_bundle(bundle, (folder_ / "no" / "such" / "out.tar.gz").string());
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::not_writable);
+  EXPECT_EQ(refused.error().code, core::ErrorCode::not_writable);
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,4 +102,4 @@ TEST(Check, FixableHoldsTheFirstRemedyOfEachFindingTheWorstFirst) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::api

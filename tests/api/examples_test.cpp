@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 struct Truth {
@@ -61,4 +61,4 @@ TEST(Examples, ProbabilitiesOfTheListedCausesAndTheUnknownAreSharesOfOne) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -5,7 +5,7 @@
 
 #include "aplomb/diagnose.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 /// Real dumps of 16 ranks with faults injected into two of them, as their publisher names them.
@@ -30,4 +30,4 @@ TEST(FlightRecorderDumps, TheRankWithTheFaultIsNamed) { expect_absent("gpu_error
 TEST(FlightRecorderDumps, TwoRanksThatNeverCameAreNamed) { expect_absent("lock_gil_1st", "9, 14"); }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::api

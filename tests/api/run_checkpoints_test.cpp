@@ -9,7 +9,7 @@
 
 #include "checkpoint/made_checkpoints.h"
 
-namespace aplomb {
+namespace aplomb::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,4 +55,4 @@ TEST(RunCheckpoints, OneCheckpointIsNotComparedWithItself) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::api

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace aplomb {
+namespace aplomb::arguments {
 namespace {
 
 using ::testing::ElementsAre;
@@ -124,4 +124,4 @@ TEST(Arguments, SaysWhatWasDeclared) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::arguments

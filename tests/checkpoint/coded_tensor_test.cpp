@@ -10,7 +10,7 @@
 #include "checkpoint/precision.h"
 #include "expected_tensors.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 const std::filesystem::path k_data = APLOMB_SOURCE_DIR "/tests/checkpoint/data/coded";
@@ -22,10 +22,10 @@ TEST(CodedTensors, AreReadAsTheLibrariesDecodeThem) {
     SCOPED_TRACE(name);
     const auto checkpoint = open_checkpoint((k_data / name).string());
     ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
-    for (const Finding& each : checkpoint->findings) ADD_FAILURE() << each.text;
+    for (const tensors::Finding& each : checkpoint->findings) ADD_FAILURE() << each.text;
     ASSERT_TRUE(checkpoint->optimizer.has_value());
     EXPECT_EQ(checkpoint->optimizer->tensors.size(), states.size());
-    for (const Tensor& tensor : checkpoint->optimizer->tensors) {
+    for (const tensors::Tensor& tensor : checkpoint->optimizer->tensors) {
       ASSERT_TRUE(states.contains(tensor.name)) << tensor.name;
       test::expect_tensor(tensor, states[tensor.name]);
     }
@@ -45,19 +45,19 @@ TEST(CodedTensors, UpdatesOfAdamInEightBitsArePredicted) {
 
 class Parts : public ::testing::Test {
  protected:
-  Tensor bytes(std::uint64_t count) {
+  tensors::Tensor bytes(std::uint64_t count) {
     held_.emplace_back(count, std::byte{1});
-    Tensor tensor;
-    tensor.type = element_type("U8");
+    tensors::Tensor tensor;
+    tensor.type = tensors::element_type("U8");
     tensor.count = count;
     tensor.shape = {static_cast<std::int64_t>(count)};
     tensor.bytes = held_.back();
     tensor.mapped = false;
     return tensor;
   }
-  Tensor floats(std::uint64_t count) {
-    Tensor tensor = bytes(4 * count);
-    tensor.type = element_type("F32");
+  tensors::Tensor floats(std::uint64_t count) {
+    tensors::Tensor tensor = bytes(4 * count);
+    tensor.type = tensors::element_type("F32");
     tensor.count = count;
     tensor.shape = {static_cast<std::int64_t>(count)};
     return tensor;
@@ -80,10 +80,10 @@ TEST_F(Parts, ThatDoNotFitEachOtherAreRefused) {
 TEST_F(Parts, FourBitCodesAreReadFromAnyElement) {
   std::vector<float> values(16);
   for (std::size_t i = 0; i < 16; ++i) values[i] = static_cast<float>(i);
-  Tensor codes = bytes(4);
+  tensors::Tensor codes = bytes(4);
   for (std::size_t i = 0; i < 4; ++i)
     held_.back()[i] = static_cast<std::byte>(16 * (2 * i) + 2 * i + 1);
-  const Tensor scales = floats(1);
+  const tensors::Tensor scales = floats(1);
   const float one = 1;
   std::memcpy(held_.back().data(), &one, 4);
   const auto tensor = decode_tensor({codes, values, scales}, {8});
@@ -91,11 +91,11 @@ TEST_F(Parts, FourBitCodesAreReadFromAnyElement) {
   for (std::uint64_t from = 0; from < 8; ++from) {
     for (std::uint64_t count = 1; from + count <= 8; ++count) {
       std::vector<float> got(count);
-      ASSERT_TRUE(read_elements(*tensor, from, std::span<float>(got)));
+      ASSERT_TRUE(tensors::read_elements(*tensor, from, std::span<float>(got)));
       for (std::uint64_t i = 0; i < count; ++i) EXPECT_EQ(got[i], static_cast<float>(from + i));
     }
   }
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

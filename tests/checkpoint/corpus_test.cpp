@@ -10,7 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 const std::filesystem::path k_corpus = APLOMB_SOURCE_DIR "/../shared/corpus/checkpoints";
@@ -37,20 +37,20 @@ TEST(CheckpointCorpus, EveryFileIsReadOrRefusedWithAReason) {
     const auto checkpoint = open_checkpoint((k_corpus / cells[0]).string());
     if (cells[3] == "keras-h5") {
       ASSERT_FALSE(checkpoint.has_value());
-      EXPECT_EQ(checkpoint.error().code, ErrorCode::unsupported);
+      EXPECT_EQ(checkpoint.error().code, core::ErrorCode::unsupported);
       continue;
     }
     ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
     ASSERT_FALSE(checkpoint->files.empty());
     EXPECT_EQ(checkpoint->files[0].format, cells[3]);
-    for (const Finding& each : checkpoint->findings) {
-      EXPECT_EQ(each.severity, Severity::note) << each.kind << " " << each.text;
+    for (const tensors::Finding& each : checkpoint->findings) {
+      EXPECT_EQ(each.severity, core::Severity::note) << each.kind << " " << each.text;
     }
     if (const auto count = tensors_of(cells[6])) {
       EXPECT_EQ(checkpoint->tensors.size(), *count);
     }
-    for (const Tensor& tensor : checkpoint->tensors) {
-      const auto stats = scan_tensor(tensor);
+    for (const tensors::Tensor& tensor : checkpoint->tensors) {
+      const auto stats = tensors::scan_tensor(tensor);
       if (!tensor.type->scalar) continue;  // U16, U32: states of random generators
       ASSERT_TRUE(stats.has_value()) << tensor.name;
       EXPECT_EQ(stats->nan + stats->inf, 0U) << tensor.name;
@@ -61,4 +61,4 @@ TEST(CheckpointCorpus, EveryFileIsReadOrRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -16,22 +16,22 @@
 
 namespace aplomb::test {
 
-inline std::string torch_name(const ElementType& type) {
+inline std::string torch_name(const tensors::ElementType& type) {
   for (const char* each :
        {"float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int64",
         "int32", "int16", "int8", "uint8", "bool", "complex64"}) {
-    if (element_type_of_torch(each) == &type) return each;
+    if (tensors::element_type_of_torch(each) == &type) return each;
   }
   return std::string(type.name);
 }
 
-inline void expect_tensor(const Tensor& tensor, const nlohmann::json& want) {
+inline void expect_tensor(const tensors::Tensor& tensor, const nlohmann::json& want) {
   SCOPED_TRACE(tensor.name);
   ASSERT_NE(tensor.type, nullptr);
   EXPECT_EQ(torch_name(*tensor.type), want["dtype"].get<std::string>());
   EXPECT_EQ(tensor.shape, want["shape"].get<std::vector<std::int64_t>>());
   EXPECT_EQ(tensor.count, want["count"].get<std::uint64_t>());
-  const auto stats = scan_tensor(tensor);
+  const auto stats = tensors::scan_tensor(tensor);
   ASSERT_TRUE(stats.has_value());
   EXPECT_EQ(stats->zeros, want["zeros"].get<std::uint64_t>());
   EXPECT_EQ(stats->nan, want["nan"].get<std::uint64_t>());
@@ -43,7 +43,7 @@ inline void expect_tensor(const Tensor& tensor, const nlohmann::json& want) {
               1e-12 * norm * static_cast<double>(tensor.count + 1));
   if (want.contains("order") && tensor.type->scalars == 1) {
     std::vector<double> elements(tensor.count);
-    ASSERT_TRUE(read_elements(tensor, 0, std::span<double>(elements)));
+    ASSERT_TRUE(tensors::read_elements(tensor, 0, std::span<double>(elements)));
     double order = 0;
     for (std::size_t i = 0; i < elements.size(); ++i) {
       if (std::isfinite(elements[i])) order += elements[i] * static_cast<double>(i % 251 + 1);
@@ -52,7 +52,7 @@ inline void expect_tensor(const Tensor& tensor, const nlohmann::json& want) {
   }
   if (want["first"].is_null() || tensor.type->scalars != 1) return;
   double first = 0;
-  ASSERT_TRUE(read_elements(tensor, 0, std::span(&first, 1)));
+  ASSERT_TRUE(tensors::read_elements(tensor, 0, std::span(&first, 1)));
   EXPECT_EQ(first, want["first"].get<double>());
 }
 
@@ -64,15 +64,15 @@ inline nlohmann::json json_of(const std::filesystem::path& path) {
 
 /// A checkpoint of three steps against {"weights": {...}, "states": {...}}.
 inline void expect_whole(const Checkpoint& checkpoint, const nlohmann::json& said) {
-  for (const Finding& each : checkpoint.findings) {
-    EXPECT_EQ(each.severity, Severity::note) << each.text;
+  for (const tensors::Finding& each : checkpoint.findings) {
+    EXPECT_EQ(each.severity, core::Severity::note) << each.text;
   }
   // Of stage 1 zero_to_fp32 leaves the frozen weights out.
-  for (const Tensor& each : checkpoint.tensors) {
+  for (const tensors::Tensor& each : checkpoint.tensors) {
     EXPECT_TRUE(said["weights"].contains(each.name) || each.name == "frozen.weight") << each.name;
   }
   for (const auto& [name, want] : said["weights"].items()) {
-    const Tensor* tensor = checkpoint.tensor(name);
+    const tensors::Tensor* tensor = checkpoint.tensor(name);
     ASSERT_NE(tensor, nullptr) << name;
     // zero_to_fp32 widens the bf16 copies of what is not trained.
     nlohmann::json as_kept = want;
@@ -82,7 +82,7 @@ inline void expect_whole(const Checkpoint& checkpoint, const nlohmann::json& sai
   if (said["states"].empty()) return;
   ASSERT_TRUE(checkpoint.optimizer.has_value());
   EXPECT_EQ(checkpoint.optimizer->tensors.size(), said["states"].size());
-  for (const Tensor& tensor : checkpoint.optimizer->tensors) {
+  for (const tensors::Tensor& tensor : checkpoint.optimizer->tensors) {
     ASSERT_TRUE(said["states"].contains(tensor.name)) << tensor.name;
     expect_tensor(tensor, said["states"][tensor.name]);
   }

@@ -12,7 +12,7 @@
 #include "made_checkpoints.h"
 #include "with_python.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using Json = nlohmann::json;
@@ -26,12 +26,12 @@ void expect_every_tensor(const test::TempFolder& folder, const Json& expected) {
     SCOPED_TRACE(name);
     const auto checkpoint = open_checkpoint(folder / name);
     ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
-    for (const Finding& each : checkpoint->findings) {
-      EXPECT_EQ(each.severity, Severity::note) << each.text;
+    for (const tensors::Finding& each : checkpoint->findings) {
+      EXPECT_EQ(each.severity, core::Severity::note) << each.text;
     }
     EXPECT_EQ(checkpoint->tensors.size(), tensors.size());
     for (const auto& [tensor, want] : tensors.items()) {
-      const Tensor* found = checkpoint->tensor(tensor);
+      const tensors::Tensor* found = checkpoint->tensor(tensor);
       ASSERT_NE(found, nullptr) << tensor;
       expect_tensor(*found, want);
     }
@@ -44,7 +44,7 @@ void expect_states(const Checkpoint& checkpoint, const Json& expected, double st
   ASSERT_TRUE(checkpoint.optimizer.has_value());
   EXPECT_EQ(checkpoint.optimizer->tensors.size(), expected.size());
   for (const ParameterState& state : checkpoint.optimizer->states) EXPECT_EQ(state.step, step);
-  for (const Tensor& tensor : checkpoint.optimizer->tensors) {
+  for (const tensors::Tensor& tensor : checkpoint.optimizer->tensors) {
     ASSERT_TRUE(expected.contains(tensor.name)) << tensor.name;
     expect_tensor(tensor, expected[tensor.name]);
   }
@@ -92,7 +92,7 @@ void expect_cuts_said(const test::TempFolder& folder) {
       const auto checkpoint = open_checkpoint(path);
       if (checkpoint) {
         EXPECT_FALSE(checkpoint->findings.empty()) << "cut at " << cut;
-        for (const Tensor& tensor : checkpoint->tensors) scan_tensor(tensor);
+        for (const tensors::Tensor& tensor : checkpoint->tensors) tensors::scan_tensor(tensor);
       }
     }
   }
@@ -112,4 +112,4 @@ TEST(Fixtures, AreReadTensorForTensorAndSaidToBeCutWhereTheyAre) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -8,7 +8,7 @@
 #include "made_checkpoints.h"
 #include "with_python.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using test::as_bytes;
@@ -37,7 +37,7 @@ std::string gguf(const std::vector<Entry>& entries, const std::string& data,
   return out + data;
 }
 
-Result<GgufFile> read(const std::string& file) {
+core::Result<GgufFile> read(const std::string& file) {
   return read_gguf(as_bytes(file), nullptr, "made");
 }
 
@@ -52,8 +52,8 @@ TEST(Gguf, GivesShapesRowMajorAndPlainTypesAsTheyAre) {
   EXPECT_EQ(got->architecture, "llama");
   ASSERT_EQ(got->tensors.size(), 2U);
   EXPECT_EQ(got->tensors[0].shape, (std::vector<std::int64_t>{2, 3}));
-  EXPECT_EQ(scan_tensor(got->tensors[0])->sum, 21);
-  EXPECT_EQ(scan_tensor(got->tensors[1])->sum, -1);
+  EXPECT_EQ(tensors::scan_tensor(got->tensors[0])->sum, 21);
+  EXPECT_EQ(tensors::scan_tensor(got->tensors[1])->sum, -1);
 }
 
 TEST(Gguf, WhatIsTooShortForAHeaderIsRefused) {
@@ -68,8 +68,8 @@ TEST(Gguf, AQuantisedBlockIsSizedAndABadScaleFound) {
   const auto got = read(gguf({{"q", {64}, 8, 0}}, good + bad));
   ASSERT_TRUE(got.has_value()) << got.error().text;
   ASSERT_EQ(got->tensors.size(), 1U);
-  EXPECT_EQ(stored_bytes(got->tensors[0]), 68U);
-  const auto scales = scan_tensor(got->tensors[0]);
+  EXPECT_EQ(tensors::stored_bytes(got->tensors[0]), 68U);
+  const auto scales = tensors::scan_tensor(got->tensors[0]);
   ASSERT_TRUE(scales.has_value());
   EXPECT_EQ(scales->count, 2U);
   EXPECT_EQ(scales->nan, 1U);
@@ -81,7 +81,7 @@ TEST(Gguf, LiesOfTheHeaderAreNamed) {
     std::vector<std::string> all;
     const auto got = read(file);
     if (!got) return all;
-    for (const Finding& each : got->findings.list()) all.push_back(each.kind);
+    for (const tensors::Finding& each : got->findings.list()) all.push_back(each.kind);
     return all;
   };
   using ::testing::ElementsAre;
@@ -137,16 +137,16 @@ TEST(Gguf, WhatItsOwnWriterMakesIsReadTensorForTensor) {
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
   EXPECT_TRUE(checkpoint->findings.empty());
   ASSERT_EQ(checkpoint->tensors.size(), 5U);
-  for (const Tensor& tensor : checkpoint->tensors) {
+  for (const tensors::Tensor& tensor : checkpoint->tensors) {
     EXPECT_EQ(tensor.shape, (std::vector<std::int64_t>{2, 64})) << tensor.name;
-    const auto stats = scan_tensor(tensor);
+    const auto stats = tensors::scan_tensor(tensor);
     ASSERT_TRUE(stats.has_value()) << tensor.name;
     EXPECT_EQ(stats->nan + stats->inf, 0U);
   }
-  EXPECT_EQ(scan_tensor(*checkpoint->tensor("f32"))->sum, 1016);
-  EXPECT_EQ(scan_tensor(*checkpoint->tensor("Q8_0"))->count, 4U);
-  EXPECT_EQ(stored_bytes(*checkpoint->tensor("Q5_1")), 4U * 24U);
+  EXPECT_EQ(tensors::scan_tensor(*checkpoint->tensor("f32"))->sum, 1016);
+  EXPECT_EQ(tensors::scan_tensor(*checkpoint->tensor("Q8_0"))->count, 4U);
+  EXPECT_EQ(tensors::stored_bytes(*checkpoint->tensor("Q5_1")), 4U * 24U);
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -12,11 +12,11 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/torch_file.h"
-#include "checkpoint/zip_archive.h"
 #include "made_checkpoints.h"
+#include "pickle/zip_archive.h"
 #include "with_python.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,11 +78,11 @@ std::string pickle(std::uint64_t count) {
 
 std::vector<std::string> kinds(const TorchFile& file) {
   std::vector<std::string> all;
-  for (const Finding& each : file.findings.list()) all.push_back(each.kind);
+  for (const tensors::Finding& each : file.findings.list()) all.push_back(each.kind);
   return all;
 }
 
-Result<TorchFile> read(const std::string& file, bool verify = false) {
+core::Result<TorchFile> read(const std::string& file, bool verify = false) {
   return read_torch(as_bytes(file), nullptr, "made", verify);
 }
 
@@ -93,9 +93,9 @@ TEST(HostileZip, AWholeArchiveIsReadInZip64Too) {
     ASSERT_TRUE(got.has_value()) << got.error().text;
     EXPECT_TRUE(got->findings.list().empty());
     ASSERT_EQ(got->tensors.size(), 1U);
-    Tensor tensor = got->tensors[0];
+    tensors::Tensor tensor = got->tensors[0];
     tensor.mapped = false;
-    EXPECT_EQ(scan_tensor(tensor)->sum, 3);
+    EXPECT_EQ(tensors::scan_tensor(tensor)->sum, 3);
   }
 }
 
@@ -160,21 +160,21 @@ TEST(HostilePickle, MillionsOfValuesStayWithinTheBound) {
   for (const std::string& each :
        {"(" + std::string(k_values, 'N') + "l.", "(" + std::string(k_values, ']') + "l.",
         "]" + std::string(k_values, '2') + "."}) {
-    const PickleDocument document = read_pickle("\x80\x02" + each, "made");
+    const pickle::PickleDocument document = pickle::read_pickle("\x80\x02" + each, "made");
     EXPECT_TRUE(document.fault.has_value());
   }
   std::string memo = "\x80\4N";
   memo.append(k_values, '\x94');
-  EXPECT_TRUE(read_pickle(memo + ".", "made").fault.has_value());
+  EXPECT_TRUE(pickle::read_pickle(memo + ".", "made").fault.has_value());
   std::string sparse = "\x80\2N";
   for (std::uint64_t i = 0; i < 300'000; ++i) sparse += "r" + little(i * 14'000, 4);
-  EXPECT_FALSE(read_pickle(sparse + ".", "made").fault.has_value());
+  EXPECT_FALSE(pickle::read_pickle(sparse + ".", "made").fault.has_value());
   EXPECT_LT(peak_kilobytes() - before, 700'000);  // two documents at a time
 }
 
 TEST(HostilePickle, AMillionSmallNumbersTakeNoNodes) {
-  const PickleDocument document =
-      read_pickle("\x80\2(" + std::string(1'000'000, '\x88') + "l.", "made");
+  const pickle::PickleDocument document =
+      pickle::read_pickle("\x80\2(" + std::string(1'000'000, '\x88') + "l.", "made");
   ASSERT_FALSE(document.fault) << document.fault->text;
   EXPECT_LT(document.nodes.size(), 10U);
   EXPECT_EQ(document.at(document.root).items.size(), 1'000'000U);
@@ -226,11 +226,11 @@ TEST(HostilePickle, PythonsOwnExploitsAreNamedWithTheirByteAndNeverRun) {
     ASSERT_TRUE(got.has_value()) << got.error().text;
     const auto found = std::find_if(
         got->findings.begin(), got->findings.end(),
-        [](const Finding& finding) { return finding.kind == "pickle.suspicious-global"; });
+        [](const tensors::Finding& finding) { return finding.kind == "pickle.suspicious-global"; });
     ASSERT_NE(found, got->findings.end());
-    EXPECT_EQ(found->severity, Severity::failed);
+    EXPECT_EQ(found->severity, core::Severity::failed);
     EXPECT_GT(found->offset, 0U);
-    for (const Tensor& tensor : got->tensors) scan_tensor(tensor);
+    for (const tensors::Tensor& tensor : got->tensors) tensors::scan_tensor(tensor);
     ++seen;
   }
   EXPECT_EQ(seen, 27U);
@@ -244,4 +244,4 @@ TEST(HostilePickle, PythonsOwnExploitsAreNamedWithTheirByteAndNeverRun) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

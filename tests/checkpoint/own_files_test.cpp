@@ -7,7 +7,7 @@
 #include "checkpoint/resume_audit.h"
 #include "made_checkpoints.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using ::testing::ElementsAre;
@@ -111,4 +111,4 @@ TEST(OwnFiles, ATornTrainingStateIsSaid) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <string>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 constexpr std::size_t k_part = 100'000;  // not a multiple of pages
@@ -24,7 +24,7 @@ class Pages : public testing::Test {
     std::ofstream out(path_, std::ios::binary);
     for (std::size_t i = 0; i < k_parts; ++i) out << std::string(k_part, static_cast<char>(i));
     out.close();
-    file_ = *MappedFile::open(path_.string());
+    file_ = *tensors::MappedFile::open(path_.string());
     for (std::size_t i = 0; i < k_parts; ++i)
       parts_.push_back(file_->bytes().subspan(i * k_part, k_part));
   }
@@ -38,7 +38,7 @@ class Pages : public testing::Test {
   }
 
   std::filesystem::path path_;
-  std::shared_ptr<const MappedFile> file_;
+  std::shared_ptr<const tensors::MappedFile> file_;
   std::vector<std::span<const std::byte>> parts_;
 };
 
@@ -47,7 +47,7 @@ TEST_F(Pages, AReaderThatDropsWhatItHasReadSeesEveryPart) {
   for (std::size_t i = 0; i < k_parts; ++i) {
     ahead.reached(i);
     EXPECT_TRUE(holds(parts_[i], i)) << i;
-    drop_pages(parts_[i]);
+    tensors::drop_pages(parts_[i]);
   }
 }
 
@@ -69,4 +69,4 @@ TEST_F(Pages, AReaderMayLeap) {
 TEST_F(Pages, NothingToReadIsFine) { const PagesAhead ahead({}); }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -7,7 +7,7 @@
 #include "checkpoint/checkpoint.h"
 #include "made_checkpoints.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using test::as_bytes;
@@ -17,13 +17,13 @@ using test::safetensors;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<SafetensorsFile> read(const std::string& file) {
+core::Result<SafetensorsFile> read(const std::string& file) {
   return read_safetensors(as_bytes(file), nullptr, "made");
 }
 
 std::vector<std::string> kinds(const SafetensorsFile& file) {
   std::vector<std::string> all;
-  for (const Finding& each : file.findings.list()) all.push_back(each.kind);
+  for (const tensors::Finding& each : file.findings.list()) all.push_back(each.kind);
   return all;
 }
 
@@ -42,9 +42,9 @@ TEST(Safetensors, GivesTensorsInTheOrderOfTheirDataWithMetadata) {
   EXPECT_EQ(got->tensors[0].name, "b");
   EXPECT_EQ(got->tensors[1].shape, (std::vector<std::int64_t>{1, 2}));
   std::array<double, 2> values{};
-  ASSERT_TRUE(read_elements(got->tensors[0], 0, std::span<double>(values)));
+  ASSERT_TRUE(tensors::read_elements(got->tensors[0], 0, std::span<double>(values)));
   EXPECT_EQ(values[1], -2.0);
-  ASSERT_TRUE(read_elements(got->tensors[1], 0, std::span<double>(values)));
+  ASSERT_TRUE(tensors::read_elements(got->tensors[1], 0, std::span<double>(values)));
   EXPECT_EQ(values[0], 7);
 }
 
@@ -114,7 +114,7 @@ TEST(Safetensors, SubByteTypesTakeTheirBits) {
                                     std::string(3, '\0')));
   ASSERT_TRUE(got.has_value());
   EXPECT_EQ(got->tensors.size(), 1U);
-  EXPECT_FALSE(scan_tensor(got->tensors[0]).has_value());
+  EXPECT_FALSE(tensors::scan_tensor(got->tensors[0]).has_value());
 }
 
 TEST(ShardIndex, NeverLeavesItsFolderAndNamesWhatIsMissing) {
@@ -132,7 +132,7 @@ TEST(ShardIndex, NeverLeavesItsFolderAndNamesWhatIsMissing) {
   EXPECT_EQ(got->tensors[0].name, "a");
   std::size_t outside = 0;
   std::size_t missing = 0;
-  for (const Finding& each : got->findings) {
+  for (const tensors::Finding& each : got->findings) {
     outside += each.kind == "checkpoint.bad-header" ? 1U : 0U;
     missing += each.kind == "checkpoint.incomplete" ? 1U : 0U;
   }
@@ -141,4 +141,4 @@ TEST(ShardIndex, NeverLeavesItsFolderAndNamesWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -12,7 +12,7 @@
 #include "made_checkpoints.h"
 #include "with_python.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -58,20 +58,20 @@ void expect_missing_ranks_said(const std::string& made) {
     ASSERT_TRUE(torn.has_value());
     ASSERT_FALSE(torn->findings.empty());
     EXPECT_EQ(torn->findings[0].kind, "checkpoint.incomplete") << torn->findings[0].text;
-    for (const Tensor& tensor : torn->tensors) scan_tensor(tensor);
+    for (const tensors::Tensor& tensor : torn->tensors) tensors::scan_tensor(tensor);
   }
 }
 
 void expect_parts_of_one_rank(const std::string& made) {
   const auto part = open_checkpoint(made + "/laid/pytorch_model_fsdp_0_rank1.bin");
   ASSERT_TRUE(part.has_value());
-  const Tensor* both = part->tensor("both");
+  const tensors::Tensor* both = part->tensor("both");
   ASSERT_NE(both, nullptr);
   EXPECT_EQ(both->shape, (std::vector<std::int64_t>{3, 5}));
-  EXPECT_TRUE(scan_tensor(*both).has_value());
+  EXPECT_TRUE(tensors::scan_tensor(*both).has_value());
   ASSERT_EQ(part->findings.size(), 1U);
   EXPECT_EQ(part->findings[0].kind, "checkpoint.partial");
-  EXPECT_EQ(part->findings[0].severity, Severity::note);
+  EXPECT_EQ(part->findings[0].severity, core::Severity::note);
 }
 
 // One test, so that four ranks write once: CTest runs every test in a process of its own.
@@ -88,12 +88,12 @@ TEST(Sharded, EveryLayoutIsReadTensorForTensorAndRanksThatAreMissingAreSaid) {
 }
 
 /// A part of an arange of this shape, as floats that live in `held`.
-Tensor part_of(std::vector<std::vector<float>>& held, std::vector<std::int64_t> size,
-               TensorShard shard) {
-  Tensor part;
+tensors::Tensor part_of(std::vector<std::vector<float>>& held, std::vector<std::int64_t> size,
+                        TensorShard shard) {
+  tensors::Tensor part;
   part.name = "w";
-  part.type = element_type("F32");
-  part.count = *count_of(size);
+  part.type = tensors::element_type("F32");
+  part.count = *tensors::count_of(size);
   part.shape = std::move(size);
   part.mapped = false;
   held.emplace_back(part.count, static_cast<float>(held.size()));
@@ -106,7 +106,7 @@ TEST(TensorShards, AStridedCutIsMadeWithinWhatTheLaterMeshAxisLeaves) {
   // FSDP over tensor parallelism, both along axis 0 of 8: rank (dp, tp) holds rows 4 tp + 2 dp.
   std::vector<std::vector<float>> held;
   held.reserve(4);
-  std::vector<Tensor> parts;
+  std::vector<tensors::Tensor> parts;
   for (std::int64_t dp = 0; dp < 2; ++dp) {
     for (std::int64_t tp = 0; tp < 2; ++tp) {
       TensorShard shard{std::vector<std::int64_t>{8}, {}, {{0, true, dp}, {0, false, tp}}};
@@ -114,10 +114,10 @@ TEST(TensorShards, AStridedCutIsMadeWithinWhatTheLaterMeshAxisLeaves) {
     }
   }
   std::string why;
-  const Tensor whole = join_shards(std::move(parts), why);
+  const tensors::Tensor whole = join_shards(std::move(parts), why);
   ASSERT_EQ(why, "");
   std::vector<float> got(8);
-  ASSERT_TRUE(read_elements(whole, 0, std::span<float>(got)));
+  ASSERT_TRUE(tensors::read_elements(whole, 0, std::span<float>(got)));
   EXPECT_EQ(got, (std::vector<float>{0, 0, 2, 2, 1, 1, 3, 3}));
 }
 
@@ -134,10 +134,10 @@ TEST(TensorShards, PartsThatLieAboutTheirPlaceAreRefused) {
   for (const TensorShard& lie : lies) {
     std::vector<std::vector<float>> held;
     held.reserve(1);
-    std::vector<Tensor> parts;
+    std::vector<tensors::Tensor> parts;
     parts.push_back(part_of(held, {2}, lie));
     std::string why;
-    const Tensor whole = join_shards(std::move(parts), why);
+    const tensors::Tensor whole = join_shards(std::move(parts), why);
     EXPECT_NE(why, "");
     EXPECT_EQ(whole.source, nullptr);
   }
@@ -152,4 +152,4 @@ TEST(TensorShards, OnlyNamesWithARanksNumberAreRankFiles) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -15,7 +15,7 @@
 #include "made_checkpoints.h"
 #include "with_python.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,8 +96,8 @@ std::vector<TensorPiece> boxes(const std::vector<std::int64_t>& shape,
         held[p].push_back(static_cast<float>((offsets[p][0] + i) * shape[1] + offsets[p][1] + j));
       }
     }
-    Tensor data;
-    data.type = element_type("F32");
+    tensors::Tensor data;
+    data.type = tensors::element_type("F32");
     data.count = held[p].size();
     data.mapped = false;
     data.bytes = std::as_bytes(std::span(held[p]));
@@ -109,7 +109,7 @@ std::vector<TensorPiece> boxes(const std::vector<std::int64_t>& shape,
 TEST(TensorPieces, AnyPartOfTheTensorComesOutInOrder) {
   std::vector<std::vector<float>> held;
   std::string why;
-  const Tensor tensor = join_pieces(
+  const tensors::Tensor tensor = join_pieces(
       "w", {4, 6}, boxes({4, 6}, {{0, 0}, {0, 4}, {3, 0}}, {{3, 4}, {3, 2}, {1, 6}}, held), false,
       why);
   ASSERT_EQ(why, "");
@@ -118,7 +118,7 @@ TEST(TensorPieces, AnyPartOfTheTensorComesOutInOrder) {
   for (std::uint64_t from = 0; from < 24; ++from) {
     for (std::uint64_t count = 1; from + count <= 24; ++count) {
       std::vector<float> got(count);
-      ASSERT_TRUE(read_elements(tensor, from, std::span<float>(got)));
+      ASSERT_TRUE(tensors::read_elements(tensor, from, std::span<float>(got)));
       EXPECT_TRUE(std::equal(got.begin(), got.end(), want.begin() + static_cast<long>(from)));
     }
   }
@@ -134,13 +134,13 @@ TEST(TensorPieces, HolesOverlapsAndBoxesThatLeaveTheTensorAreRefused) {
   for (const auto& each : bad) {
     std::vector<std::vector<float>> held;
     std::string why;
-    const Tensor tensor =
+    const tensors::Tensor tensor =
         join_pieces("w", {4, 6}, boxes({4, 6}, each.first, each.second, held), false, why);
     EXPECT_NE(why, "");
     EXPECT_FALSE(tensor.has_data());
-    EXPECT_FALSE(scan_tensor(tensor).has_value());
+    EXPECT_FALSE(tensors::scan_tensor(tensor).has_value());
   }
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -11,19 +11,19 @@
 #include "checkpoint/tensor_survey.h"
 #include "made_checkpoints.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using test::as_bytes;
 using test::raw;
 
-Tensor tensor(const std::string& bytes, const char* type, std::vector<std::int64_t> shape,
-              std::string name = "w") {
-  Tensor made;
+tensors::Tensor tensor(const std::string& bytes, const char* type, std::vector<std::int64_t> shape,
+                       std::string name = "w") {
+  tensors::Tensor made;
   made.name = std::move(name);
-  made.type = element_type(type);
+  made.type = tensors::element_type(type);
   made.shape = std::move(shape);
-  made.count = *count_of(made.shape);
+  made.count = *tensors::count_of(made.shape);
   made.bytes = as_bytes(bytes);
   made.mapped = false;
   return made;
@@ -218,7 +218,7 @@ TEST_F(FrozenNorms, ArePredictedFromTheFirstCheckpointAlone) {
     }
   }
   EXPECT_EQ(precision.frozen(), 5U);
-  EXPECT_EQ(predict_precision(*first, {Format::fp32}).frozen(), 0U);
+  EXPECT_EQ(predict_precision(*first, {numerics::Format::fp32}).frozen(), 0U);
   // Two bytes more a weight, two a gradient, four for both moments.
   EXPECT_EQ(precision.price.weights_bytes, 2 * precision.price.parameters);
   EXPECT_EQ(precision.price.moments_bytes, 4 * precision.price.parameters);
@@ -248,4 +248,4 @@ TEST(ResumeAudit, NamesWhatIsMissingAndStepsThatDisagree) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -9,7 +9,7 @@
 
 #include "checkpoint/tensor_filter.h"
 
-namespace aplomb {
+namespace aplomb::checkpoint {
 namespace {
 
 using ::testing::ElementsAre;
@@ -25,11 +25,12 @@ SurveyOptions threads(int count) {
 /// A checkpoint whose weights live here.
 class Made {
  public:
-  Tensor& add(const std::string& name, std::vector<std::int64_t> shape, std::vector<float> values) {
+  tensors::Tensor& add(const std::string& name, std::vector<std::int64_t> shape,
+                       std::vector<float> values) {
     const std::vector<float>& kept = values_.emplace_back(std::move(values));
-    Tensor tensor;
+    tensors::Tensor tensor;
     tensor.name = name;
-    tensor.type = element_type("F32");
+    tensor.type = tensors::element_type("F32");
     tensor.shape = std::move(shape);
     tensor.count = kept.size();
     tensor.bytes = std::as_bytes(std::span(kept));
@@ -38,8 +39,8 @@ class Made {
     return checkpoint.tensors.back();
   }
   /// A weight with a deviation of about `size`, and another `seed` for other elements.
-  Tensor& weight(const std::string& name, double size, unsigned seed, std::int64_t rows = 16,
-                 std::int64_t columns = 16) {
+  tensors::Tensor& weight(const std::string& name, double size, unsigned seed,
+                          std::int64_t rows = 16, std::int64_t columns = 16) {
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     unsigned state = seed * 2654435761U + 1;
     for (float& each : values) {
@@ -99,12 +100,12 @@ TEST(WeightChecks, FindCopiesButNotConstants) {
   ASSERT_THAT(said(notes, made.checkpoint),
               ElementsAre("tensor.duplicated model.layers.4.self_attn.q_proj.weight"));
   EXPECT_THAT(notes[0].text, HasSubstr("model.layers.0.self_attn.q_proj.weight"));
-  EXPECT_EQ(notes[0].severity, Severity::note);
+  EXPECT_EQ(notes[0].severity, core::Severity::note);
 }
 
 TEST(WeightChecks, CountEmbeddingRowsThatTrainingNeverReached) {
   Made made;
-  Tensor& table = made.weight("model.embed_tokens.weight", 0.02, 1, 64, 16);
+  tensors::Tensor& table = made.weight("model.embed_tokens.weight", 0.02, 1, 64, 16);
   auto* values = const_cast<float*>(reinterpret_cast<const float*>(table.bytes.data()));
   std::fill(values + 3 * 16, values + 5 * 16, 0.0F);
   for (int i = 0; i < 16; ++i) values[60 * 16 + i] *= 0.01F;
@@ -157,4 +158,4 @@ TEST(Survey, IsTheSameForEveryNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::checkpoint

@@ -3,7 +3,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::Folder;
@@ -39,4 +39,4 @@ TEST(BundleCommand, SaysWhyItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

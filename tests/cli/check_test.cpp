@@ -5,7 +5,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::content;
@@ -123,4 +123,4 @@ TEST(CheckCommand, SaysTwoForWhatIsNotThereOrHoldsNothing) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -7,7 +7,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::Folder;
@@ -166,4 +166,4 @@ TEST(CkptCommand, ProcessesOfMpirunShareTheWorkAndSayItOnce) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -3,7 +3,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::Folder;
@@ -42,4 +42,4 @@ TEST(CompletionCommand, SaysTwoForAShellItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -5,7 +5,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::Folder;
@@ -141,4 +141,4 @@ TEST(DiagnoseCommand, NeverWritesToAnInput) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -5,7 +5,7 @@
 #include "cli/topics.h"
 #include "core/edit_distance.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::run_program;
@@ -55,11 +55,11 @@ TEST(ExplainCommand, SurvivesHostileWords) {
 }
 
 TEST(EditDistance, CountsChangesAdditionsLossesAndSwaps) {
-  EXPECT_EQ(edit_distance("", ""), 0U);
-  EXPECT_EQ(edit_distance("abc", ""), 3U);
-  EXPECT_EQ(edit_distance("loss.spike", "los.spike"), 1U);
-  EXPECT_EQ(edit_distance("spike", "sipke"), 1U);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(core::edit_distance("", ""), 0U);
+  EXPECT_EQ(core::edit_distance("abc", ""), 3U);
+  EXPECT_EQ(core::edit_distance("loss.spike", "los.spike"), 1U);
+  EXPECT_EQ(core::edit_distance("spike", "sipke"), 1U);
+  EXPECT_EQ(core::edit_distance("kitten", "sitting"), 3U);
 }
 
 TEST(NearNames, FindsAWordInsideALongerName) {
@@ -67,4 +67,4 @@ TEST(NearNames, FindsAWordInsideALongerName) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

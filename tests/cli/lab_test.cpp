@@ -5,7 +5,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::Folder;
@@ -35,4 +35,4 @@ TEST(LabCommand, IsListedAndCompleted) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -8,7 +8,7 @@
 #include "cli/topics.h"
 #include "report/terminal_text.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::run_program;
@@ -37,7 +37,7 @@ TEST(ListCommand, ListsEachTopicOfAKindOnALineOfEightyColumns) {
     EXPECT_EQ(said.status, 0);
     const auto lines = lines_of(said.out);
     EXPECT_EQ(lines.size(), topics(kind.name).size());
-    for (const std::string& line : lines) EXPECT_LE(columns(line), 80U) << line;
+    for (const std::string& line : lines) EXPECT_LE(report::columns(line), 80U) << line;
   }
 }
 
@@ -53,4 +53,4 @@ TEST(ListCommand, SaysTwoForAKindItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -16,7 +16,7 @@
 #include "checkpoint/with_python.h"
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using Json = nlohmann::json;
@@ -24,23 +24,24 @@ using Names = std::set<std::string>;
 using ::testing::HasSubstr;
 
 Names frozen_between(const std::string& run, std::size_t& all) {
-  const auto before = open_checkpoint(run + "/checkpoint-200");
-  const auto after = open_checkpoint(run + "/checkpoint-400");
+  const auto before = checkpoint::open_checkpoint(run + "/checkpoint-200");
+  const auto after = checkpoint::open_checkpoint(run + "/checkpoint-400");
   Names names;
   if (!before || !after) return names;
-  const CheckpointDiff diff = diff_checkpoints(*before, *after);
+  const checkpoint::CheckpointDiff diff = checkpoint::diff_checkpoints(*before, *after);
   all = diff.tensors.size();
-  for (const TensorDiff& each : diff.tensors) {
+  for (const checkpoint::TensorDiff& each : diff.tensors) {
     if (each.frozen()) names.insert(each.name);
   }
   return names;
 }
 
 Names predicted(const std::string& run) {
-  const auto checkpoint = open_checkpoint(run + "/checkpoint-200");
+  const auto checkpoint = checkpoint::open_checkpoint(run + "/checkpoint-200");
   Names names;
   if (!checkpoint) return names;
-  for (const TensorPrecision& each : predict_precision(*checkpoint).tensors) {
+  for (const checkpoint::TensorPrecision& each :
+       checkpoint::predict_precision(*checkpoint).tensors) {
     if (each.stays()) names.insert(each.name);
   }
   return names;
@@ -103,4 +104,4 @@ TEST(RealRun, IsPredictedFromOneCheckpointAndDiagnosedFromTwo) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -6,7 +6,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::content;
@@ -121,4 +121,4 @@ TEST(RunCommand, RunsTheProgramWhereNothingCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

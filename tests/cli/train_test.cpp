@@ -5,7 +5,7 @@
 
 #include "cli/program.h"
 
-namespace aplomb {
+namespace aplomb::cli {
 namespace {
 
 using test::Folder;
@@ -68,4 +68,4 @@ TEST(TrainCommand, SaysHowToGetTheTrainerWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::cli

@@ -18,14 +18,15 @@ using ::testing::HasSubstr;
 
 constexpr std::size_t k_size = 200;
 
-Comparison compared(const aplomb::Run& a, const aplomb::Run& b,
-                    const std::vector<aplomb::Run>& seeds = {}) {
+Comparison compared(const aplomb::record::Run& a, const aplomb::record::Run& b,
+                    const std::vector<aplomb::record::Run>& seeds = {}) {
   auto made = compare_runs(a, b, {seeds, {}}, Axis::step);
   EXPECT_TRUE(made) << (made ? "" : made.error().text);
   return made ? std::move(*made) : Comparison{};
 }
 
-std::string refused(const aplomb::Run& a, const aplomb::Run& b, Axis axis = Axis::step) {
+std::string refused(const aplomb::record::Run& a, const aplomb::record::Run& b,
+                    Axis axis = Axis::step) {
   const auto made = compare_runs(a, b, {}, axis);
   return made ? "" : made.error().text;
 }
@@ -60,12 +61,12 @@ TEST(Compare, AnotherSeedIsTheSame) {
 }
 
 TEST(Compare, HeldOutDataLeads) {
-  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
-  aplomb::Run b = run_with_loss("b", falling_loss(2, k_size));
+  aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::record::Run b = run_with_loss("b", falling_loss(2, k_size));
   for (double worse : {0.0, 0.5}) {
     std::vector<double> eval = falling_loss(worse > 0 ? 3 : 4, 40, 0.01);
     for (double& each : eval) each += worse;
-    add_series(worse > 0 ? b : a, "eval_loss", Role::eval_loss, eval, 5);
+    add_series(worse > 0 ? b : a, "eval_loss", record::Role::eval_loss, eval, 5);
   }
   const Comparison made = compared(a, b);
   EXPECT_EQ(made.verdict, Judgement::differ);
@@ -74,12 +75,12 @@ TEST(Compare, HeldOutDataLeads) {
 }
 
 TEST(Compare, TheLossOfReinforcementLearningIsNoOutcome) {
-  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
   std::vector<double> other = falling_loss(2, k_size);
   for (double& each : other) each += 3;
-  aplomb::Run b = run_with_loss("b", other);
-  add_series(a, "reward", Role::reward, falling_loss(5, k_size));
-  add_series(b, "reward", Role::reward, falling_loss(6, k_size));
+  aplomb::record::Run b = run_with_loss("b", other);
+  add_series(a, "reward", record::Role::reward, falling_loss(5, k_size));
+  add_series(b, "reward", record::Role::reward, falling_loss(6, k_size));
   const Comparison made = compared(a, b);
   EXPECT_EQ(made.verdict, Judgement::same);
   EXPECT_EQ(made.leading().name, "reward");
@@ -104,7 +105,7 @@ TEST(Compare, TheLargestNumbersAreTakenAsBroken) {
 }
 
 TEST(Compare, ACopyOfTheBaselineIsNoNoise) {
-  const aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
+  const aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
   const Comparison made = compared(a, run_with_loss("b", falling_loss(2, k_size)),
                                    {run_with_loss("c", falling_loss(1, k_size))});
   EXPECT_EQ(made.leading().ending.basis, Basis::within);
@@ -126,12 +127,12 @@ TEST(Compare, AFewSamplesAreNotJudged) {
 }
 
 TEST(Compare, SpeedAndMemoryStandBesideTheVerdict) {
-  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
-  aplomb::Run b = run_with_loss("b", falling_loss(1, k_size));
-  add_series(a, "step_time_s", Role::step_time_s, {1.0, 1.0, 1.1, 0.9, 1.0});
-  add_series(b, "step_time_s", Role::step_time_s, {2.0, 2.1, 2.0, 1.9, 9.0});
-  add_series(a, "memory_bytes", Role::memory_bytes, {100, 200, 150});
-  add_series(b, "memory_bytes", Role::memory_bytes, {100, 300, 150});
+  aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::record::Run b = run_with_loss("b", falling_loss(1, k_size));
+  add_series(a, "step_time_s", record::Role::step_time_s, {1.0, 1.0, 1.1, 0.9, 1.0});
+  add_series(b, "step_time_s", record::Role::step_time_s, {2.0, 2.1, 2.0, 1.9, 9.0});
+  add_series(a, "memory_bytes", record::Role::memory_bytes, {100, 200, 150});
+  add_series(b, "memory_bytes", record::Role::memory_bytes, {100, 300, 150});
   const Comparison made = compared(a, b);
   EXPECT_EQ(made.verdict, Judgement::identical);
   ASSERT_EQ(made.levels.size(), 2U);
@@ -141,31 +142,31 @@ TEST(Compare, SpeedAndMemoryStandBesideTheVerdict) {
 }
 
 TEST(Compare, SaysWhyItCannotCompare) {
-  const aplomb::Run full = run_with_loss("a", falling_loss(1, k_size));
-  aplomb::Run empty;
+  const aplomb::record::Run full = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::record::Run empty;
   empty.name = "empty";
   EXPECT_THAT(refused(full, empty), HasSubstr("B (empty) holds no metrics"));
-  aplomb::Run other;
-  add_series(other, "reward", Role::reward, {1, 2, 3});
+  aplomb::record::Run other;
+  add_series(other, "reward", record::Role::reward, {1, 2, 3});
   EXPECT_THAT(refused(full, other), HasSubstr("no metric in common: A has loss; B has reward"));
-  aplomb::Run epochs;
-  add_series(epochs, "loss", Role::loss, {3, 2, 1}, 1, StepKind::epoch);
+  aplomb::record::Run epochs;
+  add_series(epochs, "loss", record::Role::loss, {3, 2, 1}, 1, record::StepKind::epoch);
   EXPECT_THAT(refused(full, epochs), HasSubstr("A is logged by step, B by epoch"));
   EXPECT_THAT(refused(full, full, Axis::tokens), HasSubstr("does not tell its tokens"));
 }
 
 TEST(Compare, PerCentAndSharesAreDifferentUnits) {
-  aplomb::Run a = run_with_loss("a", falling_loss(1, k_size));
-  aplomb::Run b = run_with_loss("b", falling_loss(2, k_size));
-  add_series(a, "accuracy", Role::accuracy, {0.1, 0.5, 0.9});
-  add_series(b, "accuracy", Role::accuracy, {10, 50, 90});
+  aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::record::Run b = run_with_loss("b", falling_loss(2, k_size));
+  add_series(a, "accuracy", record::Role::accuracy, {0.1, 0.5, 0.9});
+  add_series(b, "accuracy", record::Role::accuracy, {10, 50, 90});
   const Comparison made = compared(a, b);
   ASSERT_EQ(made.refused.size(), 1U);
   EXPECT_THAT(made.refused[0].why, HasSubstr("different units: A is a share, B in per cent"));
 }
 
 TEST(ChosenRun, IsTheOneWithTheMostSamplesAndIsNamed) {
-  std::vector<aplomb::Run> runs;
+  std::vector<aplomb::record::Run> runs;
   runs.push_back(run_with_loss("short", falling_loss(1, 10)));
   runs.push_back(run_with_loss("long", falling_loss(1, 20)));
   std::string note;

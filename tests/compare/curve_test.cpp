@@ -10,13 +10,13 @@ namespace aplomb::compare {
 namespace {
 
 TEST(Curve, AStepDoneAgainCountsWithItsLastValue) {
-  Series series;
+  record::Series series;
   for (const auto& [step, value] : {std::pair(1, 5.0), {2, 4.0}, {3, 9.0}, {2, 4.5}, {3, 4.2}})
     series.append(step, value, 0, 1, 0);
-  const Curve curve = curve_of(series, StepKind::explicit_);
+  const Curve curve = curve_of(series, record::StepKind::explicit_);
   EXPECT_EQ(curve.at, (std::vector<double>{1, 2, 3}));
   EXPECT_EQ(curve.value, (std::vector<double>{5, 4.5, 4.2}));
-  EXPECT_EQ(curve_of(series, StepKind::ordinal).size(), 5U);
+  EXPECT_EQ(curve_of(series, record::StepKind::ordinal).size(), 5U);
 }
 
 TEST(Curve, PairsStandAtTheStepsThatBothHave) {
@@ -40,20 +40,20 @@ TEST(Curve, NothingInCommonGivesNoPairs) {
 }
 
 TEST(TokenClock, TakesTheRunningCountElseTheTokensOfAStep) {
-  aplomb::Run counted = test::run_with_loss("a", {3, 2, 1});
-  test::add_series(counted, "tokens_seen", Role::other, {100, 250, 400});
-  const Curve loss = curve_of(*counted.find("loss"), StepKind::explicit_);
+  aplomb::record::Run counted = test::run_with_loss("a", {3, 2, 1});
+  test::add_series(counted, "tokens_seen", record::Role::other, {100, 250, 400});
+  const Curve loss = curve_of(*counted.find("loss"), record::StepKind::explicit_);
   EXPECT_EQ(TokenClock::of(counted)->over_tokens(loss).at, (std::vector<double>{100, 250, 400}));
 
-  aplomb::Run stated = test::run_with_loss("b", {3, 2, 1});
+  aplomb::record::Run stated = test::run_with_loss("b", {3, 2, 1});
   EXPECT_FALSE(TokenClock::of(stated));
   test::add_setting(stated, "batch.tokens", 1024.0);
   EXPECT_EQ(TokenClock::of(stated)->over_tokens(loss).at, (std::vector<double>{1024, 2048, 3072}));
 }
 
 TEST(TokenClock, TokensOfEachBatchAreNoRunningCount) {
-  aplomb::Run run = test::run_with_loss("a", {3, 2, 1});
-  test::add_series(run, "tokens_seen", Role::other, {512, 490, 512});
+  aplomb::record::Run run = test::run_with_loss("a", {3, 2, 1});
+  test::add_series(run, "tokens_seen", record::Role::other, {512, 490, 512});
   EXPECT_FALSE(TokenClock::of(run));
 }
 

@@ -43,26 +43,27 @@ inline std::vector<double> falling_loss(std::uint64_t seed, std::size_t size, do
 }
 
 /// Steps from 1.
-inline void add_series(Run& run, const std::string& name, Role role,
+inline void add_series(record::Run& run, const std::string& name, record::Role role,
                        const std::vector<double>& values, std::int64_t stride = 1,
-                       StepKind kind = StepKind::explicit_) {
-  RunBuilder build(run);
+                       record::StepKind kind = record::StepKind::explicit_) {
+  record::RunBuilder build(run);
   if (run.sources.empty()) build.open(run.name + "/train.log", "text-log", 1000);
-  const SeriesId id = build.series(0, name, name, role, kind);
+  const record::SeriesId id = build.series(0, name, name, role, kind);
   std::int64_t step = 0;
   for (const double value : values) build.append(id, step += stride, value, 1, 0);
 }
 
-inline void add_setting(Run& run, const std::string& name, Value value, std::uint64_t line = 3) {
-  RunBuilder build(run);
+inline void add_setting(record::Run& run, const std::string& name, core::Value value,
+                        std::uint64_t line = 3) {
+  record::RunBuilder build(run);
   if (run.sources.empty()) build.open(run.name + "/train.log", "text-log", 1000);
   build.setting({name, std::move(value), name, "", {0, line, 0}});
 }
 
-inline Run run_with_loss(const std::string& name, const std::vector<double>& loss) {
-  Run run;
+inline record::Run run_with_loss(const std::string& name, const std::vector<double>& loss) {
+  record::Run run;
   run.name = name;
-  add_series(run, "loss", Role::loss, loss);
+  add_series(run, "loss", record::Role::loss, loss);
   return run;
 }
 

@@ -9,16 +9,16 @@ namespace {
 
 using test::add_setting;
 
-std::vector<std::string> names_of(const aplomb::Run& a, const aplomb::Run& b) {
+std::vector<std::string> names_of(const aplomb::record::Run& a, const aplomb::record::Run& b) {
   std::vector<std::string> names;
   for (const SettingDifference& each : settings_diff(a, b)) names.push_back(each.name);
   return names;
 }
 
 TEST(SettingsDiff, MostSuspiciousFirst) {
-  aplomb::Run a;
-  aplomb::Run b;
-  for (aplomb::Run* run : {&a, &b}) {
+  aplomb::record::Run a;
+  aplomb::record::Run b;
+  for (aplomb::record::Run* run : {&a, &b}) {
     const bool of_a = run == &a;
     add_setting(*run, "save.steps", of_a ? 100.0 : 500.0);
     add_setting(*run, "env.torch", std::string(of_a ? "2.3.0" : "2.4.0"));
@@ -33,9 +33,9 @@ TEST(SettingsDiff, MostSuspiciousFirst) {
 }
 
 TEST(SettingsDiff, SaysWhereEachStands) {
-  aplomb::Run a;
+  aplomb::record::Run a;
   a.name = "runs/a";
-  aplomb::Run b;
+  aplomb::record::Run b;
   b.name = "runs/b";
   add_setting(a, "optim.lr", 1e-4, 7);
   add_setting(b, "optim.lr", 2e-4, 9);
@@ -48,8 +48,8 @@ TEST(SettingsDiff, SaysWhereEachStands) {
 }
 
 TEST(SettingsDiff, TheSameBatchInOtherPartsChangesNoTraining) {
-  aplomb::Run a;
-  aplomb::Run b;
+  aplomb::record::Run a;
+  aplomb::record::Run b;
   add_setting(a, "batch.micro", 8.0);
   add_setting(a, "batch.accumulation", 1.0);
   add_setting(b, "batch.micro", 2.0);
@@ -60,8 +60,8 @@ TEST(SettingsDiff, TheSameBatchInOtherPartsChangesNoTraining) {
 }
 
 TEST(SettingsDiff, TheLastOfEqualNamesCounts) {
-  aplomb::Run a;
-  aplomb::Run b;
+  aplomb::record::Run a;
+  aplomb::record::Run b;
   add_setting(a, "optim.lr", 1.0);
   add_setting(a, "optim.lr", 2e-4);
   add_setting(b, "optim.lr", 0.0002);

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 TEST(BlockSummary, KeepsShortSeriesSampleBySample) {
@@ -44,4 +44,4 @@ TEST(BlockSummary, AWildSampleNeverShowsInALevelHoweverOftenBlocksMerge) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::core

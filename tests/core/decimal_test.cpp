@@ -10,7 +10,7 @@
 #include <random>
 #include <string>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 TEST(ReadDecimal, IsAsExactAsTheStandardLibrary) {
@@ -131,4 +131,4 @@ TEST(ReadDecimal, ReadsNumbersWhereverTheyStandAndNeverBeyondTheText) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::core

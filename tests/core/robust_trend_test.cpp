@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 class Noise {
@@ -79,4 +79,4 @@ TEST(RobustTrend, AConstantSeriesHasAFloorUnderItsNoise) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 TEST(SortedWindow, AgreesWithSortingTheLastSamplesAtEveryUpdate) {
@@ -54,4 +54,4 @@ TEST(SortedWindow, IsEmptyAfterClear) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::core

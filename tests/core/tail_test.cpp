@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 double student3(std::mt19937_64& engine) {
@@ -70,4 +70,4 @@ TEST(TailWatch, SaysNothingFromAHandfulOfSamples) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::core {
 namespace {
 
 TEST(Text, NumbersReadAsTrainersPrintThem) {
@@ -32,4 +32,4 @@ TEST(Text, ShortenCountsCharactersAndKeepsThemWhole) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::core

@@ -93,7 +93,7 @@ const Shape k_harmless[] = {
 /// Symptoms above `note`; the NaN itself is left aside: it is not asked here.
 bool alarmed(const std::vector<Symptom>& symptoms) {
   for (const Symptom& symptom : symptoms) {
-    if (symptom.severity == Severity::note || symptom.id == "loss.nonfinite") continue;
+    if (symptom.severity == core::Severity::note || symptom.id == "loss.nonfinite") continue;
     return true;
   }
   return false;

@@ -20,7 +20,7 @@ RunOf eventful() {
   RunOf run;
   run.loss(loss).grad_norm(norm);
   run.loss(std::vector<double>(loss.begin() + 500, loss.begin() + 650), 1, 600);
-  run.with("eval_loss", Role::eval_loss, {3.5, 3.0, 2.8, 2.7}, 150, 100);
+  run.with("eval_loss", record::Role::eval_loss, {3.5, 3.0, 2.8, 2.7}, 150, 100);
   return run;
 }
 
@@ -39,8 +39,8 @@ TEST(Bank, FrameByFrameSaysTheSameAsTheWholeRun) {
   context.series_names = {"loss", "grad_norm"};
   DetectorBank bank(context);
   for (std::size_t i = 0; i < loss.size(); ++i) {
-    const Reading readings[]{{Role::loss, 0, loss[i], run.run().series[0].origin(i)},
-                             {Role::grad_norm, 1, norm[i], run.run().series[1].origin(i)}};
+    const Reading readings[]{{record::Role::loss, 0, loss[i], run.run().series[0].origin(i)},
+                             {record::Role::grad_norm, 1, norm[i], run.run().series[1].origin(i)}};
     bank.observe({static_cast<std::int64_t>(i), 0, readings});
   }
   EXPECT_EQ(told(whole), told(bank.finish()));
@@ -81,27 +81,29 @@ TEST(Bank, EverySpecIsComplete) {
 }
 
 TEST(Bank, EvaluationsKnownByTheirEpochStandWhereTheyWereWritten) {
-  aplomb::Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open("log", "text-log", 0);
-  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
-  const SeriesId eval = build.series(source, "eval_loss", "val", Role::eval_loss, StepKind::epoch);
+  aplomb::record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("log", "text-log", 0);
+  const record::SeriesId loss =
+      build.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
+  const record::SeriesId eval =
+      build.series(source, "eval_loss", "val", record::Role::eval_loss, record::StepKind::epoch);
   std::uint64_t offset = 0;
   for (int step = 0; step < 400; ++step) {
     build.append(loss, step, 2.5 - 0.005 * step, 1, ++offset);
     // Best in the second of four epochs, while training goes on falling.
     if (step % 100 == 99) build.append(eval, step / 100 + 1, step == 199 ? 1.5 : 2.0, 1, ++offset);
   }
-  const auto symptoms = aplomb::detect(run);
+  const auto symptoms = aplomb::detectors::detect(run);
   EXPECT_EQ(number(find(symptoms, "eval.overfit"), "best_step"), 199) << told(symptoms);
 }
 
 TEST(Bank, AnEmptyRunAndARunOfNaNOnlyDoNotTripIt) {
-  EXPECT_TRUE(aplomb::detect(aplomb::Run{}).empty());
+  EXPECT_TRUE(aplomb::detectors::detect(aplomb::record::Run{}).empty());
   RunOf run;
   run.loss(std::vector<double>(100, k_nan)).grad_norm(std::vector<double>(100, k_inf));
-  run.with("lr", Role::lr, std::vector<double>(100, k_nan));
-  EXPECT_EQ(worst(run.detect()), Severity::failed);
+  run.with("lr", record::Role::lr, std::vector<double>(100, k_nan));
+  EXPECT_EQ(worst(run.detect()), core::Severity::failed);
 }
 
 TEST(Bank, ExtremeValuesAndStepsDoNotTripIt) {

@@ -16,7 +16,7 @@ TEST(Clipping, NormsFarAboveTheThresholdInEveryStepAreAWarning) {
   const auto symptoms = RunOf().set("optim.grad_clip", 1.0).grad_norm(norms(100, 20, 0.3)).detect();
   const Symptom* found = find(symptoms, "clip.every_step");
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_EQ(number(found, "threshold"), 1.0);
   EXPECT_EQ(number(found, "share"), 1.0);
 }

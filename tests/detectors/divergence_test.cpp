@@ -13,7 +13,7 @@ TEST(Divergence, ALossThatEndsFarAboveItsBestHasFailed) {
   const auto symptoms = RunOf().loss(loss).detect();
   const Symptom* found = find(symptoms, "loss.divergence");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::failed);
+  EXPECT_EQ(found->severity, core::Severity::failed);
   EXPECT_TRUE(flag(found, "slow"));
   EXPECT_NEAR(number(found, "best_step"), 490, 60);
   EXPECT_TRUE(flag(found, "to_start_level"));
@@ -33,7 +33,7 @@ TEST(Divergence, AJumpThatStaysIsSudden) {
 
 TEST(Divergence, EightRecordsThatFallAndRiseAgainSuffice) {
   const auto symptoms = RunOf().loss({15.5, 13.0, 3.8, 2.39, 1.43, 5.82, 7.05, 10.03}, 55).detect();
-  EXPECT_EQ(worst(symptoms), Severity::failed) << told(symptoms);
+  EXPECT_EQ(worst(symptoms), core::Severity::failed) << told(symptoms);
   EXPECT_TRUE(has(symptoms, "loss.divergence"));
 }
 
@@ -45,8 +45,9 @@ TEST(Divergence, AStepToAnotherMixtureOfDataIsANote) {
         2000, [&](double i) { return power_law(i, 8, 2) + (i > 1200 ? up : 0); },
         [&] { return 0.05 * draw.normal(); });
     const auto symptoms = RunOf().loss(loss).detect();
-    EXPECT_LT(worst(symptoms), Severity::warning) << "seed " << seed << " shift " << up << "\n"
-                                                  << told(symptoms);
+    EXPECT_LT(worst(symptoms), core::Severity::warning)
+        << "seed " << seed << " shift " << up << "\n"
+        << told(symptoms);
   }
 }
 
@@ -59,7 +60,7 @@ TEST(Divergence, ASpikeThatComesBackIsNone) {
 
 TEST(Divergence, ASingleRecordOfBillionsIsAnExplodedLoss) {
   const auto symptoms = RunOf().loss({2461733416.9}).detect();
-  EXPECT_EQ(find(symptoms, "loss.huge")->severity, Severity::failed);
+  EXPECT_EQ(find(symptoms, "loss.huge")->severity, core::Severity::failed);
   EXPECT_TRUE(flag(find(symptoms, "loss.huge"), "first_sample"));
 }
 
@@ -67,8 +68,10 @@ TEST(Divergence, SaysNothingOfAPolicyLoss) {
   Draw draw(5);
   const auto loss =
       curve(400, [](double i) { return 0.001 * i; }, [&] { return 0.02 * draw.normal(); });
-  const auto symptoms =
-      RunOf().loss(loss).with("reward", Role::reward, std::vector<double>(400, 0.5)).detect();
+  const auto symptoms = RunOf()
+                            .loss(loss)
+                            .with("reward", record::Role::reward, std::vector<double>(400, 0.5))
+                            .detect();
   EXPECT_FALSE(has(symptoms, "loss.divergence"));
 }
 

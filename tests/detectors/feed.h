@@ -22,9 +22,10 @@ class RunOf {
  public:
   RunOf() : build_(run_), source_(build_.open("train.log", "text-log", 0)) {}
 
-  RunOf& with(const std::string& name, Role role, const std::vector<double>& values,
-              std::int64_t every = 1, std::int64_t from = 0, StepKind kind = StepKind::explicit_) {
-    const SeriesId id = build_.series(source_, name, name, role, kind);
+  RunOf& with(const std::string& name, record::Role role, const std::vector<double>& values,
+              std::int64_t every = 1, std::int64_t from = 0,
+              record::StepKind kind = record::StepKind::explicit_) {
+    const record::SeriesId id = build_.series(source_, name, name, role, kind);
     std::int64_t step = from;
     for (const double value : values) {
       build_.append(id, step, value, static_cast<std::uint64_t>(step) + 1,
@@ -34,28 +35,29 @@ class RunOf {
     return *this;
   }
   RunOf& loss(const std::vector<double>& values, std::int64_t every = 1, std::int64_t from = 0) {
-    return with("loss", Role::loss, values, every, from);
+    return with("loss", record::Role::loss, values, every, from);
   }
   RunOf& grad_norm(const std::vector<double>& values, std::int64_t every = 1) {
-    return with("grad_norm", Role::grad_norm, values, every);
+    return with("grad_norm", record::Role::grad_norm, values, every);
   }
-  RunOf& at(const std::string& name, Role role, std::int64_t step, double value) {
-    build_.append(build_.series(source_, name, name, role, StepKind::explicit_), step, value,
-                  static_cast<std::uint64_t>(step) + 1, static_cast<std::uint64_t>(step) * 80 + 1);
+  RunOf& at(const std::string& name, record::Role role, std::int64_t step, double value) {
+    build_.append(build_.series(source_, name, name, role, record::StepKind::explicit_), step,
+                  value, static_cast<std::uint64_t>(step) + 1,
+                  static_cast<std::uint64_t>(step) * 80 + 1);
     return *this;
   }
-  RunOf& set(const std::string& name, Value value) {
+  RunOf& set(const std::string& name, core::Value value) {
     build_.setting({name, std::move(value), name, "", {}});
     return *this;
   }
 
-  aplomb::Run& run() { return run_; }
-  std::vector<Symptom> detect() const { return aplomb::detect(run_); }
+  aplomb::record::Run& run() { return run_; }
+  std::vector<Symptom> detect() const { return aplomb::detectors::detect(run_); }
 
  private:
-  aplomb::Run run_;
-  RunBuilder build_;
-  SourceId source_;
+  aplomb::record::Run run_;
+  record::RunBuilder build_;
+  record::SourceId source_;
 };
 
 inline const Symptom* find(const std::vector<Symptom>& symptoms, const std::string& id) {
@@ -69,8 +71,8 @@ inline bool has(const std::vector<Symptom>& symptoms, const std::string& id) {
 }
 
 /// The worst severity among the symptoms, `note` where there is none.
-inline Severity worst(const std::vector<Symptom>& symptoms) {
-  Severity most = Severity::note;
+inline core::Severity worst(const std::vector<Symptom>& symptoms) {
+  core::Severity most = core::Severity::note;
   for (const Symptom& symptom : symptoms) most = std::max(most, symptom.severity);
   return most;
 }
@@ -78,18 +80,19 @@ inline Severity worst(const std::vector<Symptom>& symptoms) {
 inline double number(const Symptom* symptom, const std::string& measure) {
   if (symptom == nullptr) return k_nan;
   const auto found = symptom->measures.find(measure);
-  const double* value = found == symptom->measures.end() ? nullptr : as_number(found->second);
+  const double* value = found == symptom->measures.end() ? nullptr : core::as_number(found->second);
   return value == nullptr ? k_nan : *value;
 }
 inline bool flag(const Symptom* symptom, const std::string& measure) {
   if (symptom == nullptr) return false;
   const auto found = symptom->measures.find(measure);
-  return found != symptom->measures.end() && is_true(found->second);
+  return found != symptom->measures.end() && core::is_true(found->second);
 }
 inline std::string word(const Symptom* symptom, const std::string& measure) {
   if (symptom == nullptr) return {};
   const auto found = symptom->measures.find(measure);
-  const std::string* value = found == symptom->measures.end() ? nullptr : as_text(found->second);
+  const std::string* value =
+      found == symptom->measures.end() ? nullptr : core::as_text(found->second);
   return value == nullptr ? std::string() : *value;
 }
 

@@ -24,7 +24,7 @@ TEST(FirstTen, ZeroNaNAndRiseDoNotPass) {
   for (const auto& loss : {zero, nan, rise}) {
     const Symptom gate = *find(RunOf().loss(loss).detect(), "gate.first_ten");
     EXPECT_FALSE(flag(&gate, "passed")) << gate.summary;
-    EXPECT_EQ(gate.severity, Severity::warning);
+    EXPECT_EQ(gate.severity, core::Severity::warning);
   }
 }
 
@@ -38,7 +38,7 @@ TEST(FirstTen, IsToldAtTheTenthRecord) {
   DetectorBank bank(context);
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_FALSE(has(bank.so_far(), "gate.first_ten"));
-    const Reading reading{Role::loss, 0, k_good[i], {}};
+    const Reading reading{record::Role::loss, 0, k_good[i], {}};
     bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
   }
   EXPECT_TRUE(has(bank.so_far(), "gate.first_ten"));

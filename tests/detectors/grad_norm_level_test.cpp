@@ -23,14 +23,14 @@ std::vector<double> norms(std::size_t n, double level, double spread, std::uint6
 
 TEST(GradNormLevel, ZeroWhileTheLossStandsStillIsADeadRun) {
   const auto symptoms = RunOf().loss(flat(30)).grad_norm(std::vector<double>(30, 0.0)).detect();
-  EXPECT_EQ(find(symptoms, "grad_norm.zero")->severity, Severity::failed) << told(symptoms);
+  EXPECT_EQ(find(symptoms, "grad_norm.zero")->severity, core::Severity::failed) << told(symptoms);
   EXPECT_TRUE(flag(find(symptoms, "grad_norm.zero"), "always"));
 }
 
 TEST(GradNormLevel, AColumnOfZerosBesideAFallingLossIsAPlaceholder) {
   const auto symptoms =
       RunOf().loss(falling(200)).grad_norm(std::vector<double>(200, 0.0)).detect();
-  EXPECT_EQ(find(symptoms, "grad_norm.zero")->severity, Severity::note);
+  EXPECT_EQ(find(symptoms, "grad_norm.zero")->severity, core::Severity::note);
   EXPECT_TRUE(flag(find(symptoms, "grad_norm.zero"), "placeholder"));
 }
 
@@ -38,13 +38,13 @@ TEST(GradNormLevel, AboveAHundredAndRisingIsUnstable) {
   std::vector<double> rising;
   for (int i = 0; i < 100; ++i) rising.push_back(20 * std::exp(0.05 * i));
   const auto symptoms = RunOf().loss(flat(100)).grad_norm(rising).detect();
-  EXPECT_EQ(find(symptoms, "grad_norm.high")->severity, Severity::unstable) << told(symptoms);
+  EXPECT_EQ(find(symptoms, "grad_norm.high")->severity, core::Severity::unstable) << told(symptoms);
   EXPECT_TRUE(flag(find(symptoms, "grad_norm.high"), "rising"));
 }
 
 TEST(GradNormLevel, OneNormOfATrillionIsUnstableEvenAlone) {
   const auto symptoms = RunOf().grad_norm({1170372919273.0}).detect();
-  EXPECT_EQ(find(symptoms, "grad_norm.high")->severity, Severity::unstable);
+  EXPECT_EQ(find(symptoms, "grad_norm.high")->severity, core::Severity::unstable);
 }
 
 TEST(GradNormLevel, FewHighNormsOfAHealthyRunAreANote) {
@@ -52,15 +52,15 @@ TEST(GradNormLevel, FewHighNormsOfAHealthyRunAreANote) {
   norm[3] = 150;
   norm[200] = 120;
   const auto symptoms = RunOf().loss(falling(300)).grad_norm(norm).detect();
-  EXPECT_EQ(find(symptoms, "grad_norm.high")->severity, Severity::note);
-  EXPECT_LE(worst(symptoms), Severity::warning);
+  EXPECT_EQ(find(symptoms, "grad_norm.high")->severity, core::Severity::note);
+  EXPECT_LE(worst(symptoms), core::Severity::warning);
 }
 
 TEST(GradNormLevel, LargeSwingsWithoutLearningAreAWarning) {
   const auto symptoms = RunOf().loss(flat(100)).grad_norm(norms(100, 15, 1.2)).detect();
   const Symptom* found = find(symptoms, "grad_norm.oscillating");
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_GT(number(found, "ratio"), 2);
 }
 
@@ -98,7 +98,7 @@ TEST(GradNormLevel, ANormThatGrowsWithTheStepsWhileTheLossStaysIsTold) {
   const auto symptoms = RunOf().loss(flat, 2).grad_norm(norm, 2).detect();
   found = find(symptoms, "grad_norm.climb");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_GT(number(found, "ratio"), 8);
   // A run that learns, and norms that stay small, are left alone.
   const auto falling = curve(

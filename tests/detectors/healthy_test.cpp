@@ -56,10 +56,10 @@ TEST(Healthy, IsSaidInNearlyEveryDrawOfAHealthyRunWithNoAlarmBesideIt) {
     const auto symptoms = RunOf()
                               .loss(falling(n, static_cast<std::uint64_t>(seed) + 500, sigma))
                               .grad_norm(norm)
-                              .with("lr", Role::lr, lr)
+                              .with("lr", record::Role::lr, lr)
                               .detect();
     said += has(symptoms, "run.healthy") ? 1 : 0;
-    alarms += worst(symptoms) >= Severity::unstable ? 1 : 0;
+    alarms += worst(symptoms) >= core::Severity::unstable ? 1 : 0;
   }
   EXPECT_GE(said, k_runs * 9 / 10);
   EXPECT_EQ(alarms, 0);

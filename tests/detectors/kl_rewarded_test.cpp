@@ -11,8 +11,8 @@ RunOf grpo(double beta, double noise, std::uint64_t seed, int records = 60) {
   RunOf run;
   for (int i = 0; i < records; ++i) {
     const double kl = 0.05 * i * (1 + 0.2 * draw.normal());
-    run.at("reward", Role::reward, i, 0.4).at("kl", Role::kl, i, kl);
-    run.at("loss", Role::loss, i, beta * kl + noise * draw.normal());
+    run.at("reward", record::Role::reward, i, 0.4).at("kl", record::Role::kl, i, kl);
+    run.at("loss", record::Role::loss, i, beta * kl + noise * draw.normal());
   }
   return run;
 }
@@ -21,7 +21,7 @@ TEST(KlRewarded, ATermThatIsSubtractedIsSaid) {
   const auto symptoms = grpo(-0.5, 0.01, 1).detect();
   const Symptom* found = find(symptoms, "kl.rewarded");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "slope"), -0.5, 0.05);
 }
 
@@ -37,8 +37,9 @@ TEST(KlRewarded, ACommonDriftIsNoCorrelation) {
     Draw draw(seed);
     RunOf run;
     for (int i = 0; i < 100; ++i) {
-      run.at("reward", Role::reward, i, 0.4).at("kl", Role::kl, i, 0.02 * i + 0.05 * draw.normal());
-      run.at("loss", Role::loss, i, -0.01 * i + 0.05 * draw.normal());
+      run.at("reward", record::Role::reward, i, 0.4)
+          .at("kl", record::Role::kl, i, 0.02 * i + 0.05 * draw.normal());
+      run.at("loss", record::Role::loss, i, -0.01 * i + 0.05 * draw.normal());
     }
     EXPECT_FALSE(has(run.detect(), "kl.rewarded")) << "seed " << seed;
   }
@@ -49,7 +50,7 @@ TEST(KlRewarded, IsSilentOutsideReinforcementAndInShortLogs) {
   RunOf supervised;
   for (int i = 0; i < 40; ++i) {
     const double kl = (i % 7) * 0.3;
-    supervised.at("kl", Role::kl, i, kl).at("loss", Role::loss, i, -kl);
+    supervised.at("kl", record::Role::kl, i, kl).at("loss", record::Role::loss, i, -kl);
   }
   EXPECT_FALSE(has(supervised.detect(), "kl.rewarded"));
 }

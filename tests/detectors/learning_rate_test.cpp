@@ -18,15 +18,15 @@ std::vector<double> schedule(std::size_t n, std::size_t warmup, double peak) {
 }
 
 std::vector<Symptom> of(const std::vector<double>& lr, std::int64_t every = 10) {
-  return RunOf().with("lr", Role::lr, lr, every).detect();
+  return RunOf().with("lr", record::Role::lr, lr, every).detect();
 }
 
 TEST(LearningRate, ZeroThroughoutBesideAFlatLossIsUnstable) {
   Draw draw(1);
   const auto loss = curve(50, [](double) { return 2.0; }, [&] { return 0.01 * draw.normal(); });
   const auto symptoms =
-      RunOf().loss(loss).with("lr", Role::lr, std::vector<double>(50, 0.0)).detect();
-  EXPECT_EQ(find(symptoms, "lr.zero_throughout")->severity, Severity::unstable);
+      RunOf().loss(loss).with("lr", record::Role::lr, std::vector<double>(50, 0.0)).detect();
+  EXPECT_EQ(find(symptoms, "lr.zero_throughout")->severity, core::Severity::unstable);
 }
 
 TEST(LearningRate, ZeroThroughoutBesideAFallingLossIsRounding) {
@@ -34,8 +34,8 @@ TEST(LearningRate, ZeroThroughoutBesideAFallingLossIsRounding) {
   const auto loss =
       curve(100, [](double i) { return power_law(i, 5, 2); }, [&] { return 0.01 * draw.normal(); });
   const auto symptoms =
-      RunOf().loss(loss).with("lr", Role::lr, std::vector<double>(100, 0.0)).detect();
-  EXPECT_EQ(find(symptoms, "lr.zero_throughout")->severity, Severity::note);
+      RunOf().loss(loss).with("lr", record::Role::lr, std::vector<double>(100, 0.0)).detect();
+  EXPECT_EQ(find(symptoms, "lr.zero_throughout")->severity, core::Severity::note);
   EXPECT_TRUE(flag(find(symptoms, "lr.zero_throughout"), "rounded"));
 }
 
@@ -49,15 +49,16 @@ TEST(LearningRate, NoWarmupShortWarmupAndProperWarmupAreToldApart) {
 }
 
 TEST(LearningRate, AWarmupThatLastsTheWholeRunIsAWarning) {
-  EXPECT_EQ(find(of(schedule(100, 200, 1e-4)), "lr.warmup_whole_run")->severity, Severity::warning);
+  EXPECT_EQ(find(of(schedule(100, 200, 1e-4)), "lr.warmup_whole_run")->severity,
+            core::Severity::warning);
 }
 
 TEST(LearningRate, AWarmupCutShortByTheEndOfTheLogIsANote) {
   const auto symptoms = RunOf()
                             .set("train.max_steps", 10000.0)
-                            .with("lr", Role::lr, schedule(20, 50, 1e-4), 10)
+                            .with("lr", record::Role::lr, schedule(20, 50, 1e-4), 10)
                             .detect();
-  EXPECT_EQ(find(symptoms, "lr.warmup_whole_run")->severity, Severity::note);
+  EXPECT_EQ(find(symptoms, "lr.warmup_whole_run")->severity, core::Severity::note);
 }
 
 TEST(LearningRate, ThreeFallingRecordsSuffice) {
@@ -68,7 +69,7 @@ TEST(LearningRate, ASchedulerThatEndsBeforeTheRunIsToldWithItsShare) {
   auto lr = schedule(100, 5, 1e-4);
   lr.resize(160, 0.0);
   const auto symptoms = of(lr);
-  EXPECT_EQ(find(symptoms, "lr.ends_early")->severity, Severity::warning);
+  EXPECT_EQ(find(symptoms, "lr.ends_early")->severity, core::Severity::warning);
   EXPECT_NEAR(number(find(symptoms, "lr.ends_early"), "share"), 0.375, 0.01);
 }
 
@@ -87,11 +88,11 @@ TEST(LearningRate, AJumpFarAboveAllBeforeIsAWarningAtOnce) {
   DetectorBank bank(context);
   for (std::size_t i = 0; i <= 120; ++i) {
     EXPECT_FALSE(has(bank.so_far(), "lr.jump")) << i;
-    const Reading reading{Role::lr, 0, lr[i], {}};
+    const Reading reading{record::Role::lr, 0, lr[i], {}};
     bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
   }
   ASSERT_TRUE(has(bank.so_far(), "lr.jump"));
-  EXPECT_EQ(find(bank.so_far(), "lr.jump")->severity, Severity::warning);
+  EXPECT_EQ(find(bank.so_far(), "lr.jump")->severity, core::Severity::warning);
   const auto whole = bank.finish();
   EXPECT_EQ(number(find(whole, "lr.jump"), "step"), 120);
 }
@@ -102,7 +103,7 @@ TEST(LearningRate, AWarmupByRecordsAndARestartToThePeakAreNoWarning) {
   auto restarts = schedule(200, 10, 1e-4);
   for (std::size_t i = 150; i < 200; ++i) restarts[i] = 1e-4;
   const auto back = of(restarts);
-  EXPECT_EQ(find(back, "lr.jump")->severity, Severity::note);
+  EXPECT_EQ(find(back, "lr.jump")->severity, core::Severity::note);
 }
 
 TEST(LearningRate, NaNIsLeftOut) {

@@ -37,21 +37,22 @@ TEST(LogHonesty, StepsWrittenTwiceAreCounted) {
   RunOf run;
   const auto loss = falling(40);
   for (std::size_t i = 0; i < 40; ++i) {
-    run.at("loss", Role::loss, static_cast<std::int64_t>(i), loss[i]);
-    if (i % 4 == 0) run.at("loss", Role::loss, static_cast<std::int64_t>(i), loss[i]);
+    run.at("loss", record::Role::loss, static_cast<std::int64_t>(i), loss[i]);
+    if (i % 4 == 0) run.at("loss", record::Role::loss, static_cast<std::int64_t>(i), loss[i]);
   }
   EXPECT_EQ(number(find(run.detect(), "log.duplicate_steps"), "count"), 10);
 }
 
 TEST(LogHonesty, RanksThatWroteNothingAreNamed) {
-  aplomb::Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open("log", "text-log", 0);
+  aplomb::record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("log", "text-log", 0);
   for (const int rank : {0, 1, 3}) {
-    const SeriesId id = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_, rank);
+    const record::SeriesId id =
+        build.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_, rank);
     for (int step = 0; step < 10; ++step) build.append(id, step, 2.0 - 0.01 * step, 1, 1);
   }
-  const auto symptoms = aplomb::detect(run);
+  const auto symptoms = aplomb::detectors::detect(run);
   const Symptom* found = find(symptoms, "log.missing_ranks");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(number(found, "count"), 1);

@@ -10,7 +10,7 @@ TEST(LossNegative, ACrossEntropyThatFallsBelowZeroIsUnstable) {
       RunOf().set("model.vocab_size", 32000.0).loss({2.4, 1.1, 0.2, -0.4, -1.3, -2.9}).detect();
   const Symptom* found = find(symptoms, "loss.negative");
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_EQ(number(found, "step"), found->first_step);
 }
 
@@ -33,7 +33,7 @@ TEST(LossNegative, IsSilentWhereTheLossIsOfAnotherKind) {
   EXPECT_FALSE(has(RunOf()
                        .set("model.vocab_size", 32000.0)
                        .loss({0.2, 0.1, -0.1, -0.2, -0.3, -0.1})
-                       .with("reward", Role::reward, {0.1, 0.2, 0.3, 0.3, 0.4, 0.5})
+                       .with("reward", record::Role::reward, {0.1, 0.2, 0.3, 0.3, 0.4, 0.5})
                        .detect(),
                    "loss.negative"));
 }

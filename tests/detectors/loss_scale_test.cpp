@@ -6,7 +6,7 @@ namespace aplomb::testing {
 namespace {
 
 std::vector<Symptom> of(const std::vector<double>& scale) {
-  return RunOf().with("loss_scale", Role::loss_scale, scale).detect();
+  return RunOf().with("loss_scale", record::Role::loss_scale, scale).detect();
 }
 
 TEST(LossScale, AFewHalvingsAtTheStartAreCalibration) {
@@ -15,28 +15,28 @@ TEST(LossScale, AFewHalvingsAtTheStartAreCalibration) {
   scale[1] = 32768;
   scale[2] = 16384;
   const auto symptoms = of(scale);
-  EXPECT_EQ(find(symptoms, "loss_scale.calibration")->severity, Severity::note);
-  EXPECT_EQ(worst(symptoms), Severity::note);
+  EXPECT_EQ(find(symptoms, "loss_scale.calibration")->severity, core::Severity::note);
+  EXPECT_EQ(worst(symptoms), core::Severity::note);
 }
 
 TEST(LossScale, HalvingAgainAndAgainIsPersistentSkipping) {
   std::vector<double> scale;
   for (int i = 0; i < 300; ++i) scale.push_back(i % 10 < 5 ? 4096 : 2048);
-  EXPECT_EQ(find(of(scale), "loss_scale.persistent_skipping")->severity, Severity::unstable);
+  EXPECT_EQ(find(of(scale), "loss_scale.persistent_skipping")->severity, core::Severity::unstable);
 }
 
 TEST(LossScale, AScaleThatFallsToOneHasCollapsed) {
   std::vector<double> scale;
   for (int i = 0; i < 40; ++i) scale.push_back(std::max(1.0, std::ldexp(1.0, 16 - i)));
   const auto symptoms = of(scale);
-  EXPECT_EQ(find(symptoms, "loss_scale.collapse")->severity, Severity::failed);
+  EXPECT_EQ(find(symptoms, "loss_scale.collapse")->severity, core::Severity::failed);
   EXPECT_EQ(number(find(symptoms, "loss_scale.collapse"), "last"), 1.0);
 }
 
 TEST(LossScale, HalvingsInARowBelowOneAreACollapseWhereverTheLogBegins) {
   std::vector<double> scale;
   for (int i = 2; i < 14; ++i) scale.push_back(std::ldexp(1.0, -i));
-  EXPECT_EQ(find(of(scale), "loss_scale.collapse")->severity, Severity::failed);
+  EXPECT_EQ(find(of(scale), "loss_scale.collapse")->severity, core::Severity::failed);
   EXPECT_EQ(find(of({0.25, 0.125, 0.125, 0.125}), "loss_scale.collapse"), nullptr);
 }
 
@@ -53,7 +53,7 @@ TEST(LossScale, GrowthAfterTwoThousandStepsIsSilent) {
 TEST(LossScale, ARunningCountOfSkippedStepsIsRead) {
   std::vector<double> skipped;
   for (int i = 0; i < 200; ++i) skipped.push_back(0.5 * i);
-  const auto symptoms = RunOf().with("skipped", Role::skipped_steps, skipped).detect();
+  const auto symptoms = RunOf().with("skipped", record::Role::skipped_steps, skipped).detect();
   EXPECT_NEAR(number(find(symptoms, "loss_scale.persistent_skipping"), "share"), 0.4, 0.05);
 }
 

@@ -20,7 +20,7 @@ TEST(LossSetback, ALossThatHasToComeDownOnceMoreIsSaid) {
   const auto symptoms = RunOf().loss(with_setback(120, 70, 15, 1)).detect();
   const Symptom* found = find(symptoms, "loss.setback");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_EQ(found->first_step, 70);
   EXPECT_EQ(found->last_step, 84);
   EXPECT_NEAR(number(found, "records"), 15, 0.5);
@@ -51,8 +51,10 @@ TEST(LossSetback, WhatStaysUpIsDivergence) {
 TEST(LossSetback, AnotherRunInTheSameLogIsNone) {
   const auto once = with_setback(60, 0, 0, 5);
   RunOf run;
-  for (int i = 0; i < 60; ++i) run.at("loss", Role::loss, i, once[static_cast<std::size_t>(i)]);
-  for (int i = 0; i < 60; ++i) run.at("loss", Role::loss, i, once[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 60; ++i)
+    run.at("loss", record::Role::loss, i, once[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 60; ++i)
+    run.at("loss", record::Role::loss, i, once[static_cast<std::size_t>(i)]);
   EXPECT_FALSE(has(run.detect(), "loss.setback"));
 }
 

@@ -19,7 +19,7 @@ TEST(LossSpike, FindsASingleJumpAndSaysHowFarItIs) {
   const auto symptoms = RunOf().loss(loss).detect();
   const Symptom* spike = find(symptoms, "loss.spike");
   ASSERT_NE(spike, nullptr) << told(symptoms);
-  EXPECT_EQ(spike->severity, Severity::warning);
+  EXPECT_EQ(spike->severity, core::Severity::warning);
   EXPECT_EQ(number(spike, "step"), 400);
   EXPECT_EQ(number(spike, "count"), 1);
   EXPECT_NEAR(number(spike, "ratio"), 4.9, 0.2);
@@ -65,7 +65,7 @@ TEST(LossSpike, LongAndRepeatedSpikesAreUnstable) {
   for (const std::size_t at : {300U, 500U, 800U}) {
     for (std::size_t i = 0; i < 8; ++i) loss[at + i] = 8 - 0.5 * static_cast<double>(i);
   }
-  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.spike")->severity, Severity::unstable);
+  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.spike")->severity, core::Severity::unstable);
 }
 
 TEST(LossSpike, AFirstValueOfTenToTheSixteenIsASpikeAndPoisonsNothing) {
@@ -101,7 +101,7 @@ TEST(LossSpike, IsToldLiveWithinTheStep) {
   DetectorBank bank(context);
   for (std::size_t i = 0; i <= 300; ++i) {
     EXPECT_FALSE(has(bank.so_far(), "loss.spike"));
-    const Reading reading{Role::loss, 0, loss[i], {}};
+    const Reading reading{record::Role::loss, 0, loss[i], {}};
     bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
   }
   EXPECT_TRUE(has(bank.so_far(), "loss.spike"));
@@ -118,7 +118,7 @@ TEST(LossSpike, AStretchOfBadBatchesThatIsOverIsOne) {
   const auto symptoms = RunOf().loss(loss).detect();
   const Symptom* found = find(symptoms, "loss.spike");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_GE(found->severity, Severity::warning);
+  EXPECT_GE(found->severity, core::Severity::warning);
   EXPECT_TRUE(flag(found, "recovers"));
   EXPECT_EQ(number(found, "step"), 60);
 }

@@ -10,7 +10,7 @@ TEST(LossStart, AStartFarAboveAGuessIsAWarning) {
       RunOf().set("model.vocab_size", 259.0).loss({44.5, 40, 30, 20, 12}).detect();
   const Symptom* high = find(symptoms, "loss.start_high");
   ASSERT_NE(high, nullptr);
-  EXPECT_EQ(high->severity, Severity::warning);
+  EXPECT_EQ(high->severity, core::Severity::warning);
   EXPECT_NEAR(number(high, "ratio"), 44.5 / 5.557, 0.01);
 }
 
@@ -38,7 +38,7 @@ TEST(LossStart, APolicyLossHasNoSuchLevel) {
   const auto symptoms = RunOf()
                             .set("model.vocab_size", 259.0)
                             .loss({44.5, 40, 30})
-                            .with("reward", Role::reward, {0.1, 0.2, 0.3})
+                            .with("reward", record::Role::reward, {0.1, 0.2, 0.3})
                             .detect();
   EXPECT_FALSE(has(symptoms, "loss.start_high"));
 }

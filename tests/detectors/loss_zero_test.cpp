@@ -9,7 +9,7 @@ TEST(LossZero, TwoAndAHalfThenZeroIsAFailedRunEvenInTwoSamples) {
   const auto symptoms = RunOf().loss({2.5, 0.0}).grad_norm({0.8, 0.0}).detect();
   const Symptom* zero = find(symptoms, "loss.zero");
   ASSERT_NE(zero, nullptr);
-  EXPECT_EQ(zero->severity, Severity::failed);
+  EXPECT_EQ(zero->severity, core::Severity::failed);
   EXPECT_TRUE(flag(zero, "after_first"));
   EXPECT_EQ(number(zero, "from_step"), 1);
 }
@@ -22,22 +22,22 @@ TEST(LossZero, ANaNGradientBesideTheZeroIsSaid) {
 TEST(LossZero, ZeroFromTheFirstSampleOn) {
   const auto symptoms = RunOf().loss(std::vector<double>(50, 0.0)).detect();
   EXPECT_TRUE(flag(find(symptoms, "loss.zero"), "always"));
-  EXPECT_EQ(find(symptoms, "loss.zero")->severity, Severity::failed);
+  EXPECT_EQ(find(symptoms, "loss.zero")->severity, core::Severity::failed);
 }
 
 TEST(LossZero, ALossThatIsRoundedToZeroIsNoAlarm) {
   std::vector<double> loss;
   for (int i = 0; i < 200; ++i) loss.push_back(i > 120 && i % 7 == 0 ? 0.0 : 1.0 / (1 + i * i));
   const auto symptoms = RunOf().loss(loss).detect();
-  EXPECT_EQ(find(symptoms, "loss.zero")->severity, Severity::note) << told(symptoms);
+  EXPECT_EQ(find(symptoms, "loss.zero")->severity, core::Severity::note) << told(symptoms);
 }
 
 TEST(LossZero, AZeroPolicyLossIsANote) {
   const auto symptoms = RunOf()
                             .loss({0.0, 0.0, 0.0, 0.0})
-                            .with("reward", Role::reward, {0.4, 0.5, 0.5, 0.6})
+                            .with("reward", record::Role::reward, {0.4, 0.5, 0.5, 0.6})
                             .detect();
-  EXPECT_EQ(find(symptoms, "loss.zero")->severity, Severity::note);
+  EXPECT_EQ(find(symptoms, "loss.zero")->severity, core::Severity::note);
 }
 
 TEST(LossZero, TheSameNumberAgainAndAgainIsADeadLoss) {
@@ -45,7 +45,7 @@ TEST(LossZero, TheSameNumberAgainAndAgainIsADeadLoss) {
   const Symptom* constant = find(symptoms, "loss.constant");
   ASSERT_NE(constant, nullptr);
   EXPECT_EQ(number(constant, "value"), 1.0);
-  EXPECT_EQ(constant->severity, Severity::failed);
+  EXPECT_EQ(constant->severity, core::Severity::failed);
 }
 
 TEST(LossZero, IsSilentOnAHealthyRun) {
@@ -63,7 +63,7 @@ TEST(LossZero, ASingleZeroThatDoesNotComeAgainIsOnlyAWarning) {
   Draw draw(2);
   auto loss = curve(200, [](double) { return 2.0; }, [&] { return 0.05 * draw.normal(); });
   loss[77] = 0;
-  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.zero")->severity, Severity::warning);
+  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.zero")->severity, core::Severity::warning);
 }
 
 }  // namespace

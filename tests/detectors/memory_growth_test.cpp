@@ -8,7 +8,7 @@ namespace {
 TEST(MemoryGrowth, AnEverGrowingSeriesIsALeak) {
   std::vector<double> memory;
   for (int i = 0; i < 200; ++i) memory.push_back(20e9 + 5e7 * i);
-  const auto symptoms = RunOf().with("memory_bytes", Role::memory_bytes, memory).detect();
+  const auto symptoms = RunOf().with("memory_bytes", record::Role::memory_bytes, memory).detect();
   const Symptom* found = find(symptoms, "memory.growth");
   ASSERT_NE(found, nullptr);
   EXPECT_NEAR(number(found, "slope"), 5e7, 5e6);
@@ -18,20 +18,20 @@ TEST(MemoryGrowth, AnEverGrowingSeriesIsALeak) {
 TEST(MemoryGrowth, APeakThatSettlesIsNone) {
   std::vector<double> memory;
   for (int i = 0; i < 200; ++i) memory.push_back(40e9 - 25e9 * std::exp(-i / 10.0));
-  EXPECT_TRUE(RunOf().with("memory_bytes", Role::memory_bytes, memory).detect().empty());
+  EXPECT_TRUE(RunOf().with("memory_bytes", record::Role::memory_bytes, memory).detect().empty());
 }
 
 TEST(MemoryGrowth, ChangingBatchesAndNaNAreNone) {
   Draw draw(1);
   auto memory = curve(200, [](double) { return 30e9; }, [&] { return 4e9 * draw.normal(); });
   memory[50] = k_nan;
-  EXPECT_TRUE(RunOf().with("memory_bytes", Role::memory_bytes, memory).detect().empty());
+  EXPECT_TRUE(RunOf().with("memory_bytes", record::Role::memory_bytes, memory).detect().empty());
 }
 
 TEST(MemoryGrowth, HostMemoryIsWatchedToo) {
   std::vector<double> memory;
   for (int i = 0; i < 50; ++i) memory.push_back(8e9 + 1e9 * i);
-  const auto symptoms = RunOf().with("host", Role::host_memory_bytes, memory).detect();
+  const auto symptoms = RunOf().with("host", record::Role::host_memory_bytes, memory).detect();
   EXPECT_TRUE(flag(find(symptoms, "memory.growth"), "host"));
 }
 

@@ -17,7 +17,7 @@ TEST(Nonfinite, TellsTheFirstNaNWithTheValueBeforeIt) {
   const auto symptoms = RunOf().loss(loss).detect();
   const Symptom* found = find(symptoms, "loss.nonfinite");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::failed);
+  EXPECT_EQ(found->severity, core::Severity::failed);
   EXPECT_EQ(number(found, "step"), 60);
   EXPECT_EQ(number(found, "index"), 60);
   EXPECT_EQ(word(found, "kind"), "nan");
@@ -30,7 +30,7 @@ TEST(Nonfinite, TellsTheFirstNaNWithTheValueBeforeIt) {
 TEST(Nonfinite, AFirstSampleThatIsNaNIsImmediate) {
   const auto symptoms = RunOf().loss({k_nan, k_nan}).grad_norm({k_nan, k_nan}).detect();
   EXPECT_TRUE(flag(find(symptoms, "loss.nonfinite"), "first_sample"));
-  EXPECT_EQ(find(symptoms, "loss.nonfinite")->severity, Severity::failed);
+  EXPECT_EQ(find(symptoms, "loss.nonfinite")->severity, core::Severity::failed);
   EXPECT_EQ(word(find(symptoms, "nonfinite.onset"), "onset"), "immediate");
   EXPECT_EQ(word(find(symptoms, "nonfinite.onset"), "first"), "both");
 }
@@ -44,7 +44,7 @@ TEST(Nonfinite, AGradientNormThatGoesFirstPointsToTheBackwardPass) {
   const auto symptoms =
       RunOf().loss({0.87, 0.88, 0.86, k_nan}).grad_norm({k_nan, k_nan, k_nan, k_nan}).detect();
   EXPECT_EQ(word(find(symptoms, "nonfinite.onset"), "first"), "grad_norm");
-  EXPECT_EQ(find(symptoms, "grad_norm.nonfinite")->severity, Severity::failed);
+  EXPECT_EQ(find(symptoms, "grad_norm.nonfinite")->severity, core::Severity::failed);
 }
 
 TEST(Nonfinite, SeesTheGradientNormRiseBeforeTheNaN) {
@@ -88,8 +88,8 @@ TEST(Nonfinite, ASlowClimbOfTheLossBeforeTheNaNIsSeen) {
 TEST(Nonfinite, NamesTheOnlyComponentThatIsNaN) {
   const auto symptoms = RunOf()
                             .loss({2.0, k_nan})
-                            .with("loss/cls", Role::loss_component, {1.0, k_nan})
-                            .with("loss/box", Role::loss_component, {1.0, 0.9})
+                            .with("loss/cls", record::Role::loss_component, {1.0, k_nan})
+                            .with("loss/box", record::Role::loss_component, {1.0, 0.9})
                             .detect();
   const Symptom* component = find(symptoms, "component.nonfinite");
   ASSERT_NE(component, nullptr);
@@ -101,10 +101,10 @@ TEST(Nonfinite, NamesTheOnlyComponentThatIsNaN) {
 TEST(Nonfinite, OneNaNThatIsFollowedByFiniteLossesIsAWarningManyAreNot) {
   std::vector<double> loss = falling(300);
   loss[100] = k_nan;
-  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.nonfinite")->severity, Severity::warning);
+  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.nonfinite")->severity, core::Severity::warning);
   EXPECT_TRUE(flag(find(RunOf().loss(loss).detect(), "loss.nonfinite"), "recovers"));
   for (std::size_t i = 100; i < 240; i += 2) loss[i] = k_nan;
-  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.nonfinite")->severity, Severity::failed);
+  EXPECT_EQ(find(RunOf().loss(loss).detect(), "loss.nonfinite")->severity, core::Severity::failed);
 }
 
 TEST(Nonfinite, TheOverflowsOfDynamicLossScalingAreNoAlarm) {
@@ -112,7 +112,7 @@ TEST(Nonfinite, TheOverflowsOfDynamicLossScalingAreNoAlarm) {
   norm[0] = norm[1] = k_inf;
   norm[250] = k_inf;
   const auto symptoms = RunOf().loss(falling(400)).grad_norm(norm).detect();
-  EXPECT_EQ(find(symptoms, "grad_norm.nonfinite")->severity, Severity::note);
+  EXPECT_EQ(find(symptoms, "grad_norm.nonfinite")->severity, core::Severity::note);
 }
 
 TEST(Nonfinite, IsSilentOnAFiniteRun) {
@@ -127,7 +127,7 @@ TEST(Nonfinite, IsToldLiveAtTheFirstBadSample) {
   context.series_names = {"loss"};
   DetectorBank bank(context);
   for (int step = 0; step < 10; ++step) {
-    const Reading reading{Role::loss, 0, step == 9 ? k_nan : 2.0, {}};
+    const Reading reading{record::Role::loss, 0, step == 9 ? k_nan : 2.0, {}};
     EXPECT_FALSE(has(bank.so_far(), "loss.nonfinite"));
     bank.observe({step, 0, {&reading, 1}});
   }

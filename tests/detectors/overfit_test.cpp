@@ -13,9 +13,9 @@ RunOf run_of(double train_last, const std::vector<double>& eval, std::uint64_t s
       1000, [&](double i) { return 2.5 + (train_last - 2.5) * i / 1000; },
       [&] { return 0.02 * draw.normal(); });
   for (std::size_t i = 0; i < loss.size(); ++i)
-    run.at("loss", Role::loss, static_cast<std::int64_t>(i), loss[i]);
+    run.at("loss", record::Role::loss, static_cast<std::int64_t>(i), loss[i]);
   for (std::size_t i = 0; i < eval.size(); ++i)
-    run.at("eval_loss", Role::eval_loss, static_cast<std::int64_t>(100 * (i + 1)), eval[i]);
+    run.at("eval_loss", record::Role::eval_loss, static_cast<std::int64_t>(100 * (i + 1)), eval[i]);
   return run;
 }
 
@@ -23,7 +23,7 @@ TEST(Overfit, HeldOutLossThatRisesWhileTrainingFallsIsAWarning) {
   const auto symptoms = run_of(0.3, {2.3, 2.0, 1.9, 2.0, 2.2, 2.5}).detect();
   const Symptom* found = find(symptoms, "eval.overfit");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_EQ(number(found, "best_step"), 300);
   EXPECT_DOUBLE_EQ(number(found, "best"), 1.9);
   EXPECT_GT(number(found, "gap"), 1.5);
@@ -39,11 +39,11 @@ std::vector<std::vector<Symptom>> live(const std::vector<double>& train,
   for (std::size_t i = 0; i < eval.size(); ++i) {
     for (std::int64_t k = 0; k < 8; ++k) {
       const std::int64_t step = 10 * static_cast<std::int64_t>(i) + k;
-      const Reading readings[] = {{Role::loss, 0, train[i], {}},
-                                  {Role::epoch, 2, static_cast<double>(i), {}}};
+      const Reading readings[] = {{record::Role::loss, 0, train[i], {}},
+                                  {record::Role::epoch, 2, static_cast<double>(i), {}}};
       bank.observe({step, 0, readings});
     }
-    const Reading held_out[] = {{Role::eval_loss, 1, eval[i], {}}};
+    const Reading held_out[] = {{record::Role::eval_loss, 1, eval[i], {}}};
     bank.observe({10 * static_cast<std::int64_t>(i) + 7, 0, held_out});
     said.push_back(bank.so_far());
   }
@@ -58,17 +58,17 @@ TEST(Overfit, IsWarnedOfWhileItGoesOnAndTakenBackWhereTheLossComesDownAgain) {
   for (const std::size_t warned : {3U, 4U}) {
     const Symptom* found = find(said[warned], "eval.overfit");
     ASSERT_NE(found, nullptr) << warned;
-    EXPECT_EQ(found->severity, Severity::warning);
+    EXPECT_EQ(found->severity, core::Severity::warning);
   }
 }
 
 TEST(Overfit, HeldOutTextKnownByHeartIsAWarningAndAFewClassesAreNot) {
   const std::vector<double> text{5.5, 2.0, 0.4, 0.1, 0.03, 0.02};
-  EXPECT_EQ(find(live(text, text).back(), "train.too_perfect")->severity, Severity::warning);
+  EXPECT_EQ(find(live(text, text).back(), "train.too_perfect")->severity, core::Severity::warning);
   const std::vector<double> classes{2.3, 0.8, 0.2, 0.1, 0.03, 0.02};
-  EXPECT_EQ(worst(live(classes, classes).back()), Severity::note);
+  EXPECT_EQ(worst(live(classes, classes).back()), core::Severity::note);
   const std::vector<double> gap{5.4, 2.2, 1.9, 1.8, 1.8, 1.8};
-  EXPECT_EQ(find(live(text, gap).back(), "train.too_perfect")->severity, Severity::note);
+  EXPECT_EQ(find(live(text, gap).back(), "train.too_perfect")->severity, core::Severity::note);
 }
 
 TEST(Overfit, HeldOutLossThatRisesWithTrainingIsDivergence) {
@@ -85,7 +85,7 @@ TEST(Overfit, HeldOutLossBelowTrainingIsSaid) {
   const auto symptoms = run_of(1.5, {1.2, 1.1, 1.0, 0.9}).detect();
   const Symptom* found = find(symptoms, "eval.better_than_train");
   ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->severity, Severity::note);
+  EXPECT_EQ(found->severity, core::Severity::note);
   EXPECT_GT(number(found, "gap"), 0.5);
 }
 
@@ -94,13 +94,13 @@ TEST(Overfit, TrainingLossThatGoesToNothingInManyEpochsIsSaid) {
   const std::vector<double> loss{6.48, 2.06, 0.63, 0.20};
   for (std::size_t i = 0; i < loss.size(); ++i) {
     const auto step = static_cast<std::int64_t>(50 * (i + 1));
-    run.at("loss", Role::loss, step, loss[i]);
-    run.at("epoch", Role::epoch, step, 4.17 * static_cast<double>(i + 1));
+    run.at("loss", record::Role::loss, step, loss[i]);
+    run.at("epoch", record::Role::epoch, step, 4.17 * static_cast<double>(i + 1));
   }
   const auto symptoms = run.detect();
   const Symptom* found = find(symptoms, "train.too_perfect");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_NEAR(number(found, "epoch"), 16.7, 0.1);
 }
 

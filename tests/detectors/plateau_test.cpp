@@ -20,7 +20,7 @@ TEST(Plateau, ALossThatStaysAtLnOfTheVocabularyHasNeverLearned) {
                             .detect();
   const Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_TRUE(flag(found, "near_log_vocab"));
 }
 
@@ -32,18 +32,18 @@ TEST(Plateau, ChanceAmongTwoClassesIsNamed) {
 TEST(Plateau, ALoneColumnOfNoiseIsNoAlarm) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     const auto symptoms = RunOf().loss(flat(2.0, 0.3, 1000, seed)).detect();
-    EXPECT_EQ(worst(symptoms), Severity::note) << "seed " << seed << "\n" << told(symptoms);
+    EXPECT_EQ(worst(symptoms), core::Severity::note) << "seed " << seed << "\n" << told(symptoms);
   }
 }
 
 TEST(Plateau, BesideALearningRateItIsOneOnlyWhereItGoesOnForThousandsOfSteps) {
   // A run that goes on from a trained model may start at its floor.
   for (const auto& [samples, severity] :
-       {std::pair(1000, Severity::note), std::pair(6000, Severity::unstable)}) {
+       {std::pair(1000, core::Severity::note), std::pair(6000, core::Severity::unstable)}) {
     const auto size = static_cast<std::size_t>(samples);
     const auto symptoms = RunOf()
                               .loss(flat(2.4, 0.1, size, 3))
-                              .with("lr", Role::lr, std::vector<double>(size, 4e-7))
+                              .with("lr", record::Role::lr, std::vector<double>(size, 4e-7))
                               .detect();
     const Symptom* found = find(symptoms, "loss.never_learned");
     ASSERT_NE(found, nullptr) << told(symptoms);
@@ -59,7 +59,7 @@ TEST(Plateau, AConvergedRunThatLevelsOffIsANote) {
   const auto symptoms = RunOf().loss(loss).grad_norm(std::vector<double>(1000, 0.4)).detect();
   const Symptom* plateau = find(symptoms, "loss.plateau");
   ASSERT_NE(plateau, nullptr);
-  EXPECT_EQ(plateau->severity, Severity::note);
+  EXPECT_EQ(plateau->severity, core::Severity::note);
   EXPECT_NEAR(number(plateau, "level"), 2.0, 0.05);
 }
 
@@ -85,7 +85,7 @@ TEST(Plateau, AFlatLossBesideALivingGradientFromTheFirstStepOnIsAWarning) {
                             .detect();
   const Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_DOUBLE_EQ(number(found, "grad_ratio"), 1.0);
 }
 
@@ -93,21 +93,22 @@ TEST(Plateau, TheSameInTheMiddleOfARunOrInAFewStepsIsANote) {
   const std::vector<double> norms(60, 0.8);
   const auto middle = RunOf()
                           .loss(flat(4.2, 0.05, 60, 22), 10, 5000)
-                          .with("grad_norm", Role::grad_norm, norms, 10, 5000)
+                          .with("grad_norm", record::Role::grad_norm, norms, 10, 5000)
                           .detect();
-  EXPECT_EQ(worst(middle), Severity::note) << told(middle);
+  EXPECT_EQ(worst(middle), core::Severity::note) << told(middle);
   const auto few = RunOf().loss(flat(4.2, 0.05, 60, 23)).grad_norm(norms).detect();
-  EXPECT_EQ(worst(few), Severity::note) << told(few);
+  EXPECT_EQ(worst(few), core::Severity::note) << told(few);
 }
 
 TEST(Plateau, HeldOutLossesThatStayTellItWithoutAGradientNorm) {
-  const auto symptoms = RunOf()
-                            .loss(flat(4.2, 0.05, 300, 24))
-                            .with("eval_loss", Role::eval_loss, {4.21, 4.2, 4.2, 4.19}, 75, 75)
-                            .detect();
+  const auto symptoms =
+      RunOf()
+          .loss(flat(4.2, 0.05, 300, 24))
+          .with("eval_loss", record::Role::eval_loss, {4.21, 4.2, 4.2, 4.19}, 75, 75)
+          .detect();
   const Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
 }
 
 TEST(Plateau, NoiseDoesNotHideAGuessAmongTenClassesAndDoesNotMakeOne) {
@@ -125,7 +126,7 @@ TEST(Plateau, ATrainedModelAtItsFloorIsANote) {
                             .detect();
   const Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::note);
+  EXPECT_EQ(found->severity, core::Severity::note);
   EXPECT_TRUE(flag(found, "learnt_before"));
 }
 
@@ -142,7 +143,7 @@ TEST(Plateau, ALevelThatWasBetterBeforeIsNoGuess) {
   const auto after = flat(std::log(10.0), 0.05, 1000, 30);
   loss.insert(loss.end(), after.begin(), after.end());
   const auto symptoms = RunOf().loss(loss).detect();
-  EXPECT_EQ(worst(symptoms), Severity::note) << told(symptoms);
+  EXPECT_EQ(worst(symptoms), core::Severity::note) << told(symptoms);
 }
 
 std::vector<double> to_frequencies(double guess, double level, std::size_t n, std::uint64_t seed) {
@@ -168,13 +169,14 @@ TEST(Plateau, ARunThatEndsWhereTokenFrequenciesLeadIsAWarning) {
   const Symptom* found = find(symptoms, "loss.plateau");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_TRUE(flag(found, "at_frequencies"));
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   // Half-way through, or with no known end, nobody can tell; nor where it came down further, or
   // began elsewhere.
-  EXPECT_EQ(worst(judged(loss, 400)), Severity::note);
-  EXPECT_EQ(worst(judged(loss, 0)), Severity::note);
-  EXPECT_EQ(worst(judged(to_frequencies(guess, 0.3 * guess, 120, 32), 120)), Severity::note);
-  EXPECT_EQ(worst(judged(to_frequencies(0.7 * guess, 0.53 * guess, 120, 33), 120)), Severity::note);
+  EXPECT_EQ(worst(judged(loss, 400)), core::Severity::note);
+  EXPECT_EQ(worst(judged(loss, 0)), core::Severity::note);
+  EXPECT_EQ(worst(judged(to_frequencies(guess, 0.3 * guess, 120, 32), 120)), core::Severity::note);
+  EXPECT_EQ(worst(judged(to_frequencies(0.7 * guess, 0.53 * guess, 120, 33), 120)),
+            core::Severity::note);
 }
 
 }  // namespace

@@ -11,12 +11,13 @@ RunOf policy(double entropy, double alike, double right, double first_alike = 0.
   RunOf run;
   for (int i = 0; i < 60; ++i) {
     const double way = std::min(1.0, i / 20.0);
-    run.at("reward", Role::reward, i, right);
-    run.at("entropy", Role::entropy, i, 0.7 + way * (entropy - 0.7));
-    run.at("frac_reward_zero_std", Role::frac_reward_zero_std, i,
+    run.at("reward", record::Role::reward, i, right);
+    run.at("entropy", record::Role::entropy, i, 0.7 + way * (entropy - 0.7));
+    run.at("frac_reward_zero_std", record::Role::frac_reward_zero_std, i,
            first_alike + way * (alike - first_alike));
-    run.at("reward/correct", Role::reward_component, i, right);
-    run.at("reward_std/correct", Role::reward_component_std, i, std::sqrt(right * (1 - right)));
+    run.at("reward/correct", record::Role::reward_component, i, right);
+    run.at("reward_std/correct", record::Role::reward_component_std, i,
+           std::sqrt(right * (1 - right)));
   }
   return run;
 }
@@ -25,7 +26,7 @@ TEST(PolicyFrozen, OneAnswerForEachPromptIsSaid) {
   const auto symptoms = policy(0.02, 0.95, 0.35).detect();
   const Symptom* found = find(symptoms, "policy.frozen");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "first"), 0.7, 1e-9);
   EXPECT_NEAR(number(found, "last"), 0.02, 1e-9);
 }

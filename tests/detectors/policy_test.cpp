@@ -5,9 +5,9 @@
 namespace aplomb::testing {
 namespace {
 
-RunOf rl(Role role, const std::vector<double>& values) {
+RunOf rl(record::Role role, const std::vector<double>& values) {
   RunOf run;
-  run.with("reward", Role::reward, std::vector<double>(values.size(), 0.5));
+  run.with("reward", record::Role::reward, std::vector<double>(values.size(), 0.5));
   run.with(std::string(name(role)), role, values);
   return run;
 }
@@ -21,27 +21,27 @@ std::vector<double> decay(std::size_t n, double from, double to) {
 }
 
 TEST(Policy, EntropyThatCollapsesForGoodIsUnstable) {
-  const auto symptoms = rl(Role::entropy, decay(60, 0.4, 0.0005)).detect();
+  const auto symptoms = rl(record::Role::entropy, decay(60, 0.4, 0.0005)).detect();
   const Symptom* found = find(symptoms, "entropy.collapse");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::unstable);
+  EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "first"), 0.4, 1e-9);
 }
 
 struct RedFlag {
-  Role role;
+  record::Role role;
   double value;
   const char* id;
 };
 
 TEST(Policy, EveryRedFlagOfTheTableFires) {
-  for (const RedFlag& each : {RedFlag{Role::kl, 3.0, "kl.high"},
-                              RedFlag{Role::logp_difference, 1.5, "logp_difference.high"},
-                              RedFlag{Role::is_ratio_min, 0.001, "is_ratio.low"},
-                              RedFlag{Role::is_ratio_max, 40, "is_ratio.high"},
-                              RedFlag{Role::clip_ratio, 0.5, "clip_ratio.high"},
-                              RedFlag{Role::entropy, 0.001, "entropy.collapse"},
-                              RedFlag{Role::entropy, 2.5, "entropy.high"}}) {
+  for (const RedFlag& each : {RedFlag{record::Role::kl, 3.0, "kl.high"},
+                              RedFlag{record::Role::logp_difference, 1.5, "logp_difference.high"},
+                              RedFlag{record::Role::is_ratio_min, 0.001, "is_ratio.low"},
+                              RedFlag{record::Role::is_ratio_max, 40, "is_ratio.high"},
+                              RedFlag{record::Role::clip_ratio, 0.5, "clip_ratio.high"},
+                              RedFlag{record::Role::entropy, 0.001, "entropy.collapse"},
+                              RedFlag{record::Role::entropy, 2.5, "entropy.high"}}) {
     EXPECT_TRUE(has(rl(each.role, std::vector<double>(12, each.value)).detect(), each.id))
         << each.id;
     EXPECT_TRUE(has(rl(each.role, {each.value}).detect(), each.id)) << each.id << " in one record";
@@ -51,22 +51,22 @@ TEST(Policy, EveryRedFlagOfTheTableFires) {
 TEST(Policy, ValuesInsideTheHealthyRangesAreSilent) {
   RunOf run;
   for (int i = 0; i < 40; ++i) {
-    run.at("reward", Role::reward, i, 0.5)
-        .at("entropy", Role::entropy, i, 0.3)
-        .at("kl", Role::kl, i, 0.05);
-    run.at("logp_difference", Role::logp_difference, i, 0.02)
-        .at("clip_ratio", Role::clip_ratio, i, 0.01);
-    run.at("is_ratio_min", Role::is_ratio_min, i, 0.6)
-        .at("is_ratio_max", Role::is_ratio_max, i, 1.5);
+    run.at("reward", record::Role::reward, i, 0.5)
+        .at("entropy", record::Role::entropy, i, 0.3)
+        .at("kl", record::Role::kl, i, 0.05);
+    run.at("logp_difference", record::Role::logp_difference, i, 0.02)
+        .at("clip_ratio", record::Role::clip_ratio, i, 0.01);
+    run.at("is_ratio_min", record::Role::is_ratio_min, i, 0.6)
+        .at("is_ratio_max", record::Role::is_ratio_max, i, 1.5);
   }
-  EXPECT_EQ(worst(run.detect()), Severity::note) << told(run.detect());
+  EXPECT_EQ(worst(run.detect()), core::Severity::note) << told(run.detect());
 }
 
 TEST(Policy, OneBadRecordInTheMiddleIsNoState) {
   std::vector<double> kl(50, 0.05);
   kl[20] = 9;
   kl[30] = k_nan;
-  EXPECT_FALSE(has(rl(Role::kl, kl).detect(), "kl.high"));
+  EXPECT_FALSE(has(rl(record::Role::kl, kl).detect(), "kl.high"));
 }
 
 TEST(Policy, AStateIsToldWhileTheRunGoesOnAndOneBadRecordIsNot) {
@@ -76,7 +76,7 @@ TEST(Policy, AStateIsToldWhileTheRunGoesOnAndOneBadRecordIsNot) {
   DetectorBank bank(context);
   for (std::int64_t step = 0; step < 40; ++step) {
     const bool high = step == 5 || step >= 20;
-    const Reading readings[] = {{Role::kl, 0, high ? 4.0 : 0.1, {}}};
+    const Reading readings[] = {{record::Role::kl, 0, high ? 4.0 : 0.1, {}}};
     bank.observe({step, 0, readings});
     EXPECT_EQ(has(bank.so_far(), "kl.high"), step >= 29) << step;
   }
@@ -87,23 +87,26 @@ TEST(Policy, ARatioThatIsNotOneOnAverageIsBiasedAndANoisyOneIsNot) {
   const auto noise = [&] { return 0.05 * draw.normal(); };
   const auto one = [](double) { return 1.0; };
   const auto more = [](double) { return 1.08; };
-  EXPECT_FALSE(has(rl(Role::is_ratio_mean, curve(40, one, noise)).detect(), "is_ratio.biased"));
-  const auto symptoms = rl(Role::is_ratio_mean, curve(40, more, noise)).detect();
+  EXPECT_FALSE(
+      has(rl(record::Role::is_ratio_mean, curve(40, one, noise)).detect(), "is_ratio.biased"));
+  const auto symptoms = rl(record::Role::is_ratio_mean, curve(40, more, noise)).detect();
   EXPECT_NEAR(number(find(symptoms, "is_ratio.biased"), "mean"), 1.08, 0.03) << told(symptoms);
   // Too few to say, and a sampler that falls behind (ratios cut from above: below 1).
-  EXPECT_FALSE(has(rl(Role::is_ratio_mean, curve(9, more, noise)).detect(), "is_ratio.biased"));
   EXPECT_FALSE(
-      has(rl(Role::is_ratio_mean, std::vector<double>(40, 0.9)).detect(), "is_ratio.biased"));
+      has(rl(record::Role::is_ratio_mean, curve(9, more, noise)).detect(), "is_ratio.biased"));
+  EXPECT_FALSE(has(rl(record::Role::is_ratio_mean, std::vector<double>(40, 0.9)).detect(),
+                   "is_ratio.biased"));
 }
 
 TEST(Policy, KlOfOtherRunsFlagsNothing) {
-  const auto symptoms = RunOf().loss({2, 1.9, 1.8}).with("kl", Role::kl, {5, 5, 5}).detect();
+  const auto symptoms =
+      RunOf().loss({2, 1.9, 1.8}).with("kl", record::Role::kl, {5, 5, 5}).detect();
   EXPECT_FALSE(has(symptoms, "kl.high"));
 }
 
 TEST(Policy, SamplesOfAnotherPolicyAreToldBeforeTheRedFlag) {
-  EXPECT_TRUE(
-      has(rl(Role::logp_difference, std::vector<double>(10, 0.3)).detect(), "rl.off_policy"));
+  EXPECT_TRUE(has(rl(record::Role::logp_difference, std::vector<double>(10, 0.3)).detect(),
+                  "rl.off_policy"));
 }
 
 }  // namespace

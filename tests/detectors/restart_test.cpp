@@ -16,7 +16,7 @@ TEST(Restart, AGoodResumeIsANote) {
   EXPECT_EQ(number(find(symptoms, "run.restart"), "count"), 1);
   EXPECT_EQ(number(find(symptoms, "resume.step_back"), "steps"), 19);
   EXPECT_FALSE(has(symptoms, "resume.loss_jump"));
-  EXPECT_EQ(worst(symptoms), Severity::note) << told(symptoms);
+  EXPECT_EQ(worst(symptoms), core::Severity::note) << told(symptoms);
 }
 
 TEST(Restart, ALossThatJumpsAtTheResumeIsAWarning) {
@@ -25,7 +25,7 @@ TEST(Restart, ALossThatJumpsAtTheResumeIsAWarning) {
   const auto symptoms = run.detect();
   const Symptom* found = find(symptoms, "resume.loss_jump");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_NEAR(number(found, "ratio"), 1.5, 0.1);
 }
 
@@ -37,8 +37,9 @@ TEST(Restart, ALossThatIsBackAtItsStartHasNoContinuity) {
 
 TEST(Restart, ALearningRateThatJumpsIsTold) {
   RunOf run;
-  run.loss(part(100, 2.0, 9)).with("lr", Role::lr, std::vector<double>(100, 1e-5));
-  run.loss(part(50, 1.9, 10), 1, 90).with("lr", Role::lr, std::vector<double>(50, 1e-4), 1, 90);
+  run.loss(part(100, 2.0, 9)).with("lr", record::Role::lr, std::vector<double>(100, 1e-5));
+  run.loss(part(50, 1.9, 10), 1, 90)
+      .with("lr", record::Role::lr, std::vector<double>(50, 1e-4), 1, 90);
   EXPECT_NEAR(number(find(run.detect(), "resume.lr_jump"), "ratio"), 10, 0.01);
 }
 
@@ -54,9 +55,9 @@ TEST(Restart, AnUnbrokenRunAndNaNAreSilent) {
 RunOf resumed(double after, const char* kind = "resuming") {
   RunOf run;
   run.loss(part(100, 2.0, 12)).loss(part(60, after, 13), 1, 100);
-  Event event;
+  record::Event event;
   event.kind = kind;
-  event.origin = {SourceId{0}, 100, 99 * 80 + 40};
+  event.origin = {record::SourceId{0}, 100, 99 * 80 + 40};
   run.run().events.push_back(event);
   return run;
 }
@@ -65,7 +66,7 @@ TEST(Restart, AResumeThatTheLogTellsIsJudgedWithoutAStepBack) {
   const auto symptoms = resumed(2.1).detect();
   const Symptom* found = find(symptoms, "resume.loss_jump");
   ASSERT_NE(found, nullptr) << told(symptoms);
-  EXPECT_EQ(found->severity, Severity::note);
+  EXPECT_EQ(found->severity, core::Severity::note);
   EXPECT_EQ(found->first_step, 100);
   EXPECT_NEAR(number(found, "ratio"), 1.1, 0.03);
   EXPECT_FALSE(has(symptoms, "run.restart"));
@@ -80,10 +81,10 @@ TEST(Restart, AnEpochThatGoesBackAtAResumeIsTold) {
   RunOf run = resumed(1.9);
   std::vector<double> epoch;
   for (int i = 0; i < 160; ++i) epoch.push_back(i < 100 ? 0.009 * i : 0.009 * (i - 100));
-  run.with("epoch", Role::epoch, epoch);
+  run.with("epoch", record::Role::epoch, epoch);
   EXPECT_NEAR(number(find(run.detect(), "resume.epoch_back"), "before"), 0.891, 1e-9);
   RunOf unsaid;  // a logger that shows the share of the epoch at hand
-  unsaid.loss(part(160, 2.0, 14)).with("epoch", Role::epoch, epoch);
+  unsaid.loss(part(160, 2.0, 14)).with("epoch", record::Role::epoch, epoch);
   EXPECT_FALSE(has(unsaid.detect(), "resume.epoch_back"));
 }
 
@@ -100,7 +101,7 @@ TEST(Restart, TheFirstLossSaysSoWhereItStandsFarOut) {
     losses.push_back(first);
     losses.insert(losses.end(), 6, second);
     for (const double loss : losses) {
-      const Reading readings[] = {{Role::loss, 0, loss, {}}};
+      const Reading readings[] = {{record::Role::loss, 0, loss, {}}};
       bank.observe({step++, 0, readings});
       if (step > 60) said.push_back(bank.so_far());
     }
@@ -118,21 +119,22 @@ TEST(Restart, StepsAndRateThatBeginAnewWhileTheLossGoesOnAreAWarning) {
   const auto with_rate = [](double first) {
     RunOf run;
     run.loss(part(10, 6.0, 15)).loss(part(90, 2.0, 16), 1, 10);
-    run.with("lr", Role::lr, std::vector<double>(100, 1e-4));
-    run.loss(part(40, 1.9, 17), 1, 0).with("lr", Role::lr, std::vector<double>(40, first), 1, 0);
+    run.with("lr", record::Role::lr, std::vector<double>(100, 1e-4));
+    run.loss(part(40, 1.9, 17), 1, 0)
+        .with("lr", record::Role::lr, std::vector<double>(40, first), 1, 0);
     return run.detect();
   };
   const auto anew = with_rate(1e-5);
-  EXPECT_EQ(find(anew, "resume.step_back")->severity, Severity::warning) << told(anew);
+  EXPECT_EQ(find(anew, "resume.step_back")->severity, core::Severity::warning) << told(anew);
   // Steps counted from 0 in each epoch, as some loggers do.
-  EXPECT_EQ(find(with_rate(1e-4), "resume.step_back")->severity, Severity::note);
+  EXPECT_EQ(find(with_rate(1e-4), "resume.step_back")->severity, core::Severity::note);
 }
 
 TEST(Restart, AWarmUpThatBeginsAnewAtZeroIsAJumpOfTheRate) {
   RunOf run = resumed(1.9);
   std::vector<double> rate(100, 1e-4);
   for (int i = 0; i < 60; ++i) rate.push_back(1e-5 * std::min(i, 10));
-  run.with("lr", Role::lr, rate);
+  run.with("lr", record::Role::lr, rate);
   EXPECT_NEAR(number(find(run.detect(), "resume.lr_jump"), "ratio"), 0.1, 1e-9);
 }
 

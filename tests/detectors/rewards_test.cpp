@@ -14,12 +14,12 @@ RunOf grpo(const std::vector<Record>& records) {
   std::int64_t step = 0;
   for (const Record& record : records) {
     ++step;
-    run.at("loss", Role::loss, step, record.loss)
-        .at("grad_norm", Role::grad_norm, step, record.grad_norm);
-    run.at("reward", Role::reward, step, record.reward)
-        .at("reward_std", Role::reward_std, step, record.reward_std);
-    run.at("frac_reward_zero_std", Role::frac_reward_zero_std, step, record.frac)
-        .at("kl", Role::kl, step, record.kl);
+    run.at("loss", record::Role::loss, step, record.loss)
+        .at("grad_norm", record::Role::grad_norm, step, record.grad_norm);
+    run.at("reward", record::Role::reward, step, record.reward)
+        .at("reward_std", record::Role::reward_std, step, record.reward_std);
+    run.at("frac_reward_zero_std", record::Role::frac_reward_zero_std, step, record.frac)
+        .at("kl", record::Role::kl, step, record.kl);
   }
   return run;
 }
@@ -32,7 +32,7 @@ TEST(Rewards, ALossOfZeroWithSpreadAndGradientIsNormal) {
                             .detect();
   EXPECT_TRUE(has(symptoms, "rl.loss_zero_normal"));
   EXPECT_TRUE(has(symptoms, "run.healthy")) << told(symptoms);
-  EXPECT_EQ(worst(symptoms), Severity::note) << told(symptoms);
+  EXPECT_EQ(worst(symptoms), core::Severity::note) << told(symptoms);
 }
 
 TEST(Rewards, NoSpreadInAnyGroupIsZeroAdvantageEvenInOneRecord) {
@@ -40,13 +40,13 @@ TEST(Rewards, NoSpreadInAnyGroupIsZeroAdvantageEvenInOneRecord) {
   EXPECT_TRUE(has(one, "rl.zero_advantage")) << told(one);
   EXPECT_FALSE(has(one, "rl.no_gradient"));
   const auto many = grpo(std::vector<Record>(20, {0, 0, 3, 0, 1, 0})).detect();
-  EXPECT_EQ(find(many, "rl.zero_advantage")->severity, Severity::unstable);
+  EXPECT_EQ(find(many, "rl.zero_advantage")->severity, core::Severity::unstable);
   EXPECT_TRUE(has(many, "reward.no_spread"));
 }
 
 TEST(Rewards, ABrokenGradientPathIsToldFromZeroAdvantage) {
   const auto symptoms = grpo(std::vector<Record>(4, {0, 0, 0.7, 0.13, 0.5, 0})).detect();
-  EXPECT_EQ(find(symptoms, "rl.no_gradient")->severity, Severity::failed);
+  EXPECT_EQ(find(symptoms, "rl.no_gradient")->severity, core::Severity::failed);
   EXPECT_FALSE(has(symptoms, "rl.zero_advantage")) << told(symptoms);
   EXPECT_FALSE(has(symptoms, "rl.loss_zero_normal"));
 }
@@ -59,18 +59,18 @@ TEST(Rewards, OccasionalGroupsWithoutSpreadAreNormal) {
 
 TEST(Rewards, ARewardThatStaysZeroIsToldAfterTwentyRecordsAsUnstable) {
   const std::vector<Record> records(25, {0.001, 0.2, 0, 0.1, 0.3, 0.01});
-  EXPECT_EQ(find(grpo(records).detect(), "reward.zero")->severity, Severity::unstable);
+  EXPECT_EQ(find(grpo(records).detect(), "reward.zero")->severity, core::Severity::unstable);
 }
 
 TEST(Rewards, ASpreadOfZeroAloneIsNoZeroAdvantage) {
   RunOf run;
   for (int i = 0; i < 7; ++i) {
-    run.at("reward", Role::reward, 1000 * i, -60.0 + 5 * i);
-    run.at("reward_std", Role::reward_std, 1000 * i, 0.0);
+    run.at("reward", record::Role::reward, 1000 * i, -60.0 + 5 * i);
+    run.at("reward_std", record::Role::reward_std, 1000 * i, 0.0);
   }
   const auto symptoms = run.detect();
   EXPECT_FALSE(has(symptoms, "rl.zero_advantage"));
-  EXPECT_EQ(worst(symptoms), Severity::note) << told(symptoms);
+  EXPECT_EQ(worst(symptoms), core::Severity::note) << told(symptoms);
 }
 
 TEST(Rewards, ARewardThatFallsOffItsHeightIsTold) {
@@ -85,9 +85,9 @@ TEST(Rewards, ARewardThatFallsOffItsHeightIsTold) {
 TEST(Rewards, AFunctionThatIsAlwaysZeroIsNamed) {
   RunOf run;
   for (int i = 0; i < 30; ++i) {
-    run.at("reward", Role::reward, i, 0.5);
-    run.at("reward/format", Role::reward_component, i, 0.0);
-    run.at("reward/accuracy", Role::reward_component, i, 0.5);
+    run.at("reward", record::Role::reward, i, 0.5);
+    run.at("reward/format", record::Role::reward_component, i, 0.0);
+    run.at("reward/accuracy", record::Role::reward_component, i, 0.5);
   }
   EXPECT_EQ(word(find(run.detect(), "reward.zero"), "name"), "reward/format");
 }
@@ -113,10 +113,10 @@ TEST(Rewards, ARewardThatDoesNotRiseAlthoughItDiffersInsideTheGroupsIsAWarning) 
   const auto flat = run(0, 80);
   const Symptom* found = find(flat, "reward.flat");
   ASSERT_NE(found, nullptr) << told(flat);
-  EXPECT_EQ(found->severity, Severity::warning);
+  EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_FALSE(has(run(0.002, 80), "reward.flat"));
   // Too short to ask for more than patience.
-  EXPECT_EQ(worst(run(0, 45)), Severity::note);
+  EXPECT_EQ(worst(run(0, 45)), core::Severity::note);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ std::vector<double> falling(std::size_t n) {
 TEST(Success, EachCriterionIsJudgedForItself) {
   RunOf run;
   run.loss(falling(300)).grad_norm(std::vector<double>(300, 0.7));
-  run.with("memory", Role::memory_bytes, std::vector<double>(300, 30e9));
-  run.with("eval_loss", Role::eval_loss, {3.0, 2.6, 2.4}, 100, 50);
+  run.with("memory", record::Role::memory_bytes, std::vector<double>(300, 30e9));
+  run.with("eval_loss", record::Role::eval_loss, {3.0, 2.6, 2.4}, 100, 50);
   const auto symptoms = run.detect();
   const Symptom* gate = find(symptoms, "gate.success");
   ASSERT_NE(gate, nullptr);

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 FactTable some_facts() {
@@ -19,7 +19,7 @@ FactTable some_facts() {
 }
 
 Truth judge(const char* text) {
-  const Result<Condition> condition = Condition::parse(text);
+  const core::Result<Condition> condition = Condition::parse(text);
   EXPECT_TRUE(condition.has_value()) << text;
   return condition ? condition->holds(some_facts()) : Truth::unknown;
 }
@@ -69,7 +69,7 @@ TEST(Condition, NonsenseIsRefusedWithItsColumn) {
                            "known()", "model.name ~ 'open"}) {
     EXPECT_FALSE(Condition::parse(text).has_value()) << text;
   }
-  const Result<Condition> bad = Condition::parse("seen seen");
+  const core::Result<Condition> bad = Condition::parse("seen seen");
   ASSERT_FALSE(bad.has_value());
   EXPECT_NE(bad.error().text.find("column 6"), std::string::npos) << bad.error().text;
 }
@@ -83,7 +83,8 @@ TEST(Condition, SupportNamesOnlyTheFactsThatMadeItHold) {
   const FactTable facts = some_facts();
   const auto names = [&](const char* text) {
     std::vector<std::string> out;
-    for (const Fact* fact : Condition::parse(text)->support(facts)) out.push_back(fact->name);
+    for (const record::Fact* fact : Condition::parse(text)->support(facts))
+      out.push_back(fact->name);
     return out;
   };
   EXPECT_EQ(names("absent || lr.peak > 1e-4"), std::vector<std::string>{"lr.peak"});
@@ -92,4 +93,4 @@ TEST(Condition, SupportNamesOnlyTheFactsThatMadeItHold) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

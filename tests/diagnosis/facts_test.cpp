@@ -7,7 +7,7 @@
 #include "diagnosis/diagnosis.h"
 #include "record/run_builder.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
@@ -15,21 +15,21 @@ constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
 /// A run with one source, filled series by series.
 class FactsOfARun : public testing::Test {
  protected:
-  void series(const char* name, Role role, const std::vector<double>& values,
+  void series(const char* name, record::Role role, const std::vector<double>& values,
               const char* raw = nullptr) {
-    const SeriesId id =
-        build_.series(source_, name, raw != nullptr ? raw : name, role, StepKind::explicit_);
+    const record::SeriesId id = build_.series(source_, name, raw != nullptr ? raw : name, role,
+                                              record::StepKind::explicit_);
     for (std::size_t i = 0; i < values.size(); ++i) {
       build_.append(id, static_cast<std::int64_t>(i), values[i], i + 1, 10 * i);
     }
   }
 
-  void setting(const char* name, Value value) {
+  void setting(const char* name, core::Value value) {
     build_.setting({name, std::move(value), name, "", {source_, 1, 0}});
   }
 
-  void event(const char* kind, std::map<std::string, Value> caught = {}) {
-    Event event;
+  void event(const char* kind, std::map<std::string, core::Value> caught = {}) {
+    record::Event event;
     event.kind = kind;
     event.text = kind;
     event.caught = std::move(caught);
@@ -37,33 +37,33 @@ class FactsOfARun : public testing::Test {
     build_.event(std::move(event));
   }
 
-  FactTable facts(const std::vector<Symptom>& symptoms = {}) {
+  FactTable facts(const std::vector<detectors::Symptom>& symptoms = {}) {
     return gather_facts(run_, symptoms);
   }
 
   double number(const FactTable& table, const char* name) {
-    const Fact* fact = table.find(name);
-    const double* held = fact == nullptr ? nullptr : as_number(fact->value);
+    const record::Fact* fact = table.find(name);
+    const double* held = fact == nullptr ? nullptr : core::as_number(fact->value);
     return held == nullptr ? k_nan : *held;
   }
 
   std::string text(const FactTable& table, const char* name) {
-    const Fact* fact = table.find(name);
-    return fact == nullptr ? "unknown" : show(fact->value);
+    const record::Fact* fact = table.find(name);
+    return fact == nullptr ? "unknown" : core::show(fact->value);
   }
 
-  aplomb::Run run_;
-  RunBuilder build_{run_};
-  SourceId source_ = build_.open("train.log", "text-log", 0);
+  aplomb::record::Run run_;
+  record::RunBuilder build_{run_};
+  record::SourceId source_ = build_.open("train.log", "text-log", 0);
 };
 
 TEST_F(FactsOfARun, AccuraciesFarApartAreAWideGap) {
-  series("loss", Role::loss, {1.2, 1.1, 1.0, 0.9});
-  series("accuracy", Role::accuracy, {0.70, 0.78, 0.80, 0.82});
-  series("eval_accuracy", Role::eval_accuracy, {0.58, 0.59, 0.58, 0.59});
+  series("loss", record::Role::loss, {1.2, 1.1, 1.0, 0.9});
+  series("accuracy", record::Role::accuracy, {0.70, 0.78, 0.80, 0.82});
+  series("eval_accuracy", record::Role::eval_accuracy, {0.58, 0.59, 0.58, 0.59});
   const FactTable far = facts();
   EXPECT_NEAR(number(far, "eval.accuracy_gap"), 0.23, 0.011);
-  EXPECT_EQ(far.find("eval.gap_wide")->value, Value(true));
+  EXPECT_EQ(far.find("eval.gap_wide")->value, core::Value(true));
   const Diagnosis judged = diagnose_run(run_, {});
   ASSERT_FALSE(judged.causes.empty());
   EXPECT_EQ(judged.causes.front().family, "overfit");
@@ -71,25 +71,25 @@ TEST_F(FactsOfARun, AccuraciesFarApartAreAWideGap) {
 }
 
 TEST_F(FactsOfARun, AccuraciesInPercentAndCloseAreInOrder) {
-  series("accuracy", Role::accuracy, {70, 90, 93});
-  series("eval_accuracy", Role::eval_accuracy, {68, 88, 90});
-  EXPECT_EQ(facts().find("eval.gap_wide")->value, Value(false));
+  series("accuracy", record::Role::accuracy, {70, 90, 93});
+  series("eval_accuracy", record::Role::eval_accuracy, {68, 88, 90});
+  EXPECT_EQ(facts().find("eval.gap_wide")->value, core::Value(false));
 }
 
 TEST_F(FactsOfARun, ASamplerThatIsPushedLateAgreesAtFirstAndThenFallsBehind) {
-  series("is_ratio_mean", Role::is_ratio_mean, {1.0, 0.97, 0.9, 0.8, 0.8, 0.8});
-  series("logp_difference", Role::logp_difference, {0.0, 0.1, 0.2, 0.35, 0.4, 0.45});
+  series("is_ratio_mean", record::Role::is_ratio_mean, {1.0, 0.97, 0.9, 0.8, 0.8, 0.8});
+  series("logp_difference", record::Role::logp_difference, {0.0, 0.1, 0.2, 0.35, 0.4, 0.45});
   const FactTable late = facts();
-  EXPECT_EQ(late.find("rl.sampler_falls_behind")->value, Value(true));
-  EXPECT_EQ(late.find("rl.is_ratio_off")->value, Value(false));
+  EXPECT_EQ(late.find("rl.sampler_falls_behind")->value, core::Value(true));
+  EXPECT_EQ(late.find("rl.is_ratio_off")->value, core::Value(false));
 }
 
 TEST_F(FactsOfARun, ASamplerOfAnotherTemperatureIsOffFromTheStart) {
-  series("is_ratio_mean", Role::is_ratio_mean, {1.2, 1.2, 1.1, 1.2});
-  series("logp_difference", Role::logp_difference, {0.3, 0.3, 0.4, 0.4});
+  series("is_ratio_mean", record::Role::is_ratio_mean, {1.2, 1.2, 1.1, 1.2});
+  series("logp_difference", record::Role::logp_difference, {0.3, 0.3, 0.4, 0.4});
   const FactTable off = facts();
-  EXPECT_EQ(off.find("rl.sampler_falls_behind")->value, Value(false));
-  EXPECT_EQ(off.find("rl.is_ratio_off")->value, Value(true));
+  EXPECT_EQ(off.find("rl.sampler_falls_behind")->value, core::Value(false));
+  EXPECT_EQ(off.find("rl.is_ratio_off")->value, core::Value(true));
 }
 
 TEST_F(FactsOfARun, ARewardIsAtItsTopWhereItHasRisenAndStays) {
@@ -97,21 +97,21 @@ TEST_F(FactsOfARun, ARewardIsAtItsTopWhereItHasRisenAndStays) {
   reward[3] = -3.0;
   reward.resize(40, -0.01);
   reward[35] = 0;
-  series("reward", Role::reward, reward);
-  EXPECT_EQ(facts().find("reward.at_top")->value, Value(true));
+  series("reward", record::Role::reward, reward);
+  EXPECT_EQ(facts().find("reward.at_top")->value, core::Value(true));
 }
 
 TEST_F(FactsOfARun, ARewardThatStillRisesIsNotAtItsTop) {
   std::vector<double> rising;
   for (int i = 0; i < 40; ++i) rising.push_back(0.3 + 0.01 * i);
-  series("reward", Role::reward, rising);
-  EXPECT_EQ(facts().find("reward.at_top")->value, Value(false));
+  series("reward", record::Role::reward, rising);
+  EXPECT_EQ(facts().find("reward.at_top")->value, core::Value(false));
 }
 
 TEST_F(FactsOfARun, ATinyPolicyStandsTheLearningRateOfAModelFromScratch) {
   setting("train.method", std::string("grpo"));
   setting("optim.lr", 3e-3);
-  series("reward", Role::reward, {0.1, 0.2, 0.3});
+  series("reward", record::Role::reward, {0.1, 0.2, 0.3});
   EXPECT_GT(number(facts(), "lr.over_usual"), 100);
   setting("model.trainable_params", 13376.0);
   EXPECT_LT(number(facts(), "lr.over_usual"), 1);
@@ -142,7 +142,7 @@ TEST_F(FactsOfARun, RepeatedMessagesAreCountedByTheirTimes) {
 }
 
 TEST_F(FactsOfARun, ASilentDetectorSaysAbsentOnlyOfWhatItSaw) {
-  series("loss", Role::loss, {3, 2.5, 2.2, 2.0, 1.9, 1.8});
+  series("loss", record::Role::loss, {3, 2.5, 2.2, 2.0, 1.9, 1.8});
   const FactTable table = facts();
   EXPECT_EQ(text(table, "loss.nonfinite"), "false");
   EXPECT_EQ(text(table, "loss.spike"), "false");
@@ -150,14 +150,14 @@ TEST_F(FactsOfARun, ASilentDetectorSaysAbsentOnlyOfWhatItSaw) {
 }
 
 TEST_F(FactsOfARun, ThreeSamplesAreTooFewToSayThatTheLossHasNoSpike) {
-  series("loss", Role::loss, {3, 2.5, 2.2});
+  series("loss", record::Role::loss, {3, 2.5, 2.2});
   const FactTable table = facts();
   EXPECT_EQ(text(table, "loss.nonfinite"), "false");
   EXPECT_EQ(text(table, "loss.spike"), "unknown");
 }
 
 TEST_F(FactsOfARun, ASymptomBringsItsMeasures) {
-  Symptom symptom;
+  detectors::Symptom symptom;
   symptom.id = "loss.spike";
   symptom.summary = "loss jumps";
   symptom.measures["ratio"] = 4.5;
@@ -168,7 +168,7 @@ TEST_F(FactsOfARun, ASymptomBringsItsMeasures) {
 }
 
 TEST_F(FactsOfARun, SeriesGiveFiniteEndsAndExtremes) {
-  series("loss", Role::loss, {k_nan, 3, 1, 2, k_nan});
+  series("loss", record::Role::loss, {k_nan, 3, 1, 2, k_nan});
   const FactTable table = facts();
   EXPECT_DOUBLE_EQ(number(table, "loss.first"), 3);
   EXPECT_DOUBLE_EQ(number(table, "loss.last"), 2);
@@ -186,7 +186,7 @@ TEST_F(FactsOfARun, TheLearningRateIsJudgedByItsMethod) {
 }
 
 TEST_F(FactsOfARun, RewardsMakeItReinforcementLearning) {
-  series("reward", Role::reward, {0, 0.1});
+  series("reward", record::Role::reward, {0, 0.1});
   setting("optim.lr", 1e-6);
   const FactTable table = facts();
   EXPECT_EQ(text(table, "run.kind"), "rl");
@@ -194,7 +194,7 @@ TEST_F(FactsOfARun, RewardsMakeItReinforcementLearning) {
 }
 
 TEST_F(FactsOfARun, BoxLossesMakeItVision) {
-  series("loss/rpn_box", Role::loss_component, {0.1});
+  series("loss/rpn_box", record::Role::loss_component, {0.1});
   EXPECT_EQ(text(facts(), "run.kind"), "vision");
 }
 
@@ -206,28 +206,30 @@ TEST_F(FactsOfARun, TheGlobalBatchIsTheProductOfItsParts) {
 }
 
 TEST_F(FactsOfARun, ALossThatDoesNotFallIsFlatAndOneThatFallsIsNot) {
-  series("loss", Role::loss, {4.6, 4.7, 4.5, 4.8, 4.9, 4.6, 4.8, 4.7});
+  series("loss", record::Role::loss, {4.6, 4.7, 4.5, 4.8, 4.9, 4.6, 4.8, 4.7});
   EXPECT_EQ(text(facts(), "loss.flat"), "true");
-  aplomb::Run falling;
-  RunBuilder build(falling);
-  const SourceId source = build.open("log", "text-log", 0);
-  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  aplomb::record::Run falling;
+  record::RunBuilder build(falling);
+  const record::SourceId source = build.open("log", "text-log", 0);
+  const record::SeriesId loss =
+      build.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
   for (int i = 0; i < 8; ++i) build.append(loss, i, 4.0 - 0.1 * i, 0, 0);
   EXPECT_EQ(text(gather_facts(falling, {}), "loss.flat"), "false");
 }
 
 TEST_F(FactsOfARun, GuessingAmongTenClassesIsRecognised) {
   setting("data.class_count", 10.0);
-  series("loss", Role::loss, std::vector<double>(12, std::log(10.0)));
+  series("loss", record::Role::loss, std::vector<double>(12, std::log(10.0)));
   EXPECT_EQ(text(facts(), "loss.chance_level"), "true");
 }
 
 TEST_F(FactsOfARun, AFewSamplesFarApartAtAGuessAreOne) {
   const auto level = [this](const std::vector<double>& losses, std::int64_t apart) {
-    aplomb::Run run;
-    RunBuilder build(run);
-    const SourceId source = build.open("log", "text-log", 0);
-    const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+    aplomb::record::Run run;
+    record::RunBuilder build(run);
+    const record::SourceId source = build.open("log", "text-log", 0);
+    const record::SeriesId loss =
+        build.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
     for (std::size_t i = 0; i < losses.size(); ++i)
       build.append(loss, apart * static_cast<std::int64_t>(i), losses[i], 0, 0);
     return text(gather_facts(run, {}), "loss.chance_level");
@@ -256,13 +258,13 @@ TEST_F(FactsOfARun, EveryDerivedFactIsDeclared) {
   setting("batch.accumulation", 8.0);
   setting("precision.params", std::string("bf16"));
   setting("precision.compute", std::string("fp16"));
-  series("loss", Role::loss, {2e9, 3, 4, 5, 4, 3, 4, 5, 4});
-  series("eval_loss", Role::eval_loss, {3, 4});
-  series("lr", Role::lr, {1e-4, 1e-3});
-  series("epoch", Role::epoch, {0.5, 1.5});
+  series("loss", record::Role::loss, {2e9, 3, 4, 5, 4, 3, 4, 5, 4});
+  series("eval_loss", record::Role::eval_loss, {3, 4});
+  series("lr", record::Role::lr, {1e-4, 1e-3});
+  series("epoch", record::Role::epoch, {0.5, 1.5});
   const std::vector<std::string> declared = declared_facts();
   const FactTable table = facts();
-  for (const Fact& fact : table.all()) {
+  for (const record::Fact& fact : table.all()) {
     const bool known_elsewhere = fact.name.starts_with("error.") || fact.name.ends_with(".series");
     if (!known_elsewhere) {
       EXPECT_TRUE(is_declared(declared, fact.name)) << fact.name;
@@ -280,10 +282,10 @@ TEST_F(FactsOfARun, ASmallModelMayHaveALargerLearningRate) {
 }
 
 TEST_F(FactsOfARun, ThePathOfTheLearningRateIsItsSumOverTheSteps) {
-  series("loss", Role::loss, {3, 3, 3, 3, 3});
-  series("lr", Role::lr, {0, 1e-3, 2e-3, 1e-3, k_nan});
+  series("loss", record::Role::loss, {3, 3, 3, 3, 3});
+  series("lr", record::Role::lr, {0, 1e-3, 2e-3, 1e-3, k_nan});
   EXPECT_NEAR(number(facts(), "lr.path"), 4e-3, 1e-12);
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -5,14 +5,14 @@
 #include "diagnosis/cause_book.h"
 #include "knowledge/document.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 constexpr double k_gib = 1073741824.0;
 
-Event event(const std::string& kind, std::map<std::string, Value> caught, int rank = -1,
-            Severity severity = Severity::failed) {
-  Event made;
+record::Event event(const std::string& kind, std::map<std::string, core::Value> caught,
+                    int rank = -1, core::Severity severity = core::Severity::failed) {
+  record::Event made;
   made.kind = kind;
   made.severity = severity;
   made.rank = rank;
@@ -21,10 +21,10 @@ Event event(const std::string& kind, std::map<std::string, Value> caught, int ra
 }
 
 /// Events without a place get a line each.
-FactTable facts_of(std::vector<Event> events) {
-  aplomb::Run run;
+FactTable facts_of(std::vector<record::Event> events) {
+  aplomb::record::Run run;
   std::uint64_t line = 0;
-  for (Event& each : events) {
+  for (record::Event& each : events) {
     if (each.origin.offset == 0) each.origin.offset = 1000 + ++line;
   }
   run.events = std::move(events);
@@ -38,13 +38,13 @@ FactTable facts_of(std::vector<Event> events) {
 }
 
 bool holds(const FactTable& facts, const std::string& name) {
-  const Fact* fact = facts.find(name);
-  return fact != nullptr && is_true(fact->value);
+  const record::Fact* fact = facts.find(name);
+  return fact != nullptr && core::is_true(fact->value);
 }
 
 double number(const FactTable& facts, const std::string& name) {
-  const Fact* fact = facts.find(name);
-  const double* value = fact == nullptr ? nullptr : as_number(fact->value);
+  const record::Fact* fact = facts.find(name);
+  const double* value = fact == nullptr ? nullptr : core::as_number(fact->value);
   return value == nullptr ? -1 : *value;
 }
 
@@ -84,9 +84,9 @@ TEST(MemoryFacts, WhatOthersHoldIsSeparated) {
 }
 
 TEST(MemoryFacts, APlaceAndAnEndedTrainingAreCarriedOver) {
-  Event ended = event("training-ended", {}, -1, Severity::note);
+  record::Event ended = event("training-ended", {}, -1, core::Severity::note);
   ended.origin.offset = 10;
-  Event oom = event("cuda-oom", {{"at_save", true}});
+  record::Event oom = event("cuda-oom", {{"at_save", true}});
   oom.origin.offset = 20;
   EXPECT_TRUE(holds(facts_of({ended, oom}), "oom.after_training_end"));
   EXPECT_TRUE(holds(facts_of({ended, oom}), "oom.at_save"));
@@ -94,7 +94,7 @@ TEST(MemoryFacts, APlaceAndAnEndedTrainingAreCarriedOver) {
   EXPECT_FALSE(holds(facts_of({oom, ended}), "oom.after_training_end"));
 }
 
-Event timeout(int rank, double seq, const std::string& op, double numel) {
+record::Event timeout(int rank, double seq, const std::string& op, double numel) {
   return event("nccl-watchdog",
                {{"seq", seq}, {"op_text", op}, {"numel_in", numel}, {"timeout_ms", 600000.0}},
                rank);
@@ -126,24 +126,24 @@ TEST(HangFacts, OfTheTimeoutsOfARankTheEarliestCollectiveCounts) {
 
 TEST(HangFacts, ARankThatSpeaksButDoesNotTimeOutIsMissing) {
   const FactTable facts = facts_of({timeout(1, 7, "ALLREDUCE", 1), timeout(2, 7, "ALLREDUCE", 1),
-                                    event("nccl-cascade", {}, 0, Severity::warning)});
+                                    event("nccl-cascade", {}, 0, core::Severity::warning)});
   EXPECT_EQ(number(facts, "hang.missing_ranks"), 1);
 }
 
 TEST(IncidentRoot, AnErrorOfOneRankOutranksTheTimeoutsOfTheOthers) {
   const FactTable facts = facts_of({timeout(1, 7, "ALLREDUCE", 1), event("cuda-oom", {}, 0)});
-  EXPECT_EQ(show(facts.find("incident.root")->value), "cuda-oom");
+  EXPECT_EQ(core::show(facts.find("incident.root")->value), "cuda-oom");
   EXPECT_EQ(number(facts, "hang.failed_rank"), 0);
   EXPECT_TRUE(holds(facts, "hang.other_failure"));
   const FactTable only = facts_of({timeout(1, 7, "ALLREDUCE", 1)});
-  EXPECT_EQ(show(only.find("incident.root")->value), "nccl-watchdog");
+  EXPECT_EQ(core::show(only.find("incident.root")->value), "nccl-watchdog");
   EXPECT_FALSE(holds(only, "hang.other_failure"));
 }
 
 TEST(IncidentRoot, TheExceptionThatReportsATimeoutIsNotAnotherFailure) {
-  Event waits = timeout(1, 7, "ALLREDUCE", 1);
+  record::Event waits = timeout(1, 7, "ALLREDUCE", 1);
   waits.origin.offset = 100;
-  Event exception = event("python-exception", {}, 1);
+  record::Event exception = event("python-exception", {}, 1);
   exception.origin.offset = 100;
   EXPECT_FALSE(holds(facts_of({waits, exception}), "hang.other_failure"));
   exception.origin.offset = 20;
@@ -153,7 +153,7 @@ TEST(IncidentRoot, TheExceptionThatReportsATimeoutIsNotAnotherFailure) {
 TEST(SlowFacts, SharesOfAWallClockBreakdown) {
   const FactTable facts =
       facts_of({event("wall-clock", {{"forward", 100.0}, {"backward", 200.0}, {"step", 700.0}}, -1,
-                      Severity::note)});
+                      core::Severity::note)});
   EXPECT_NEAR(number(facts, "slow.optimizer_share"), 0.7, 1e-9);
 }
 
@@ -170,7 +170,7 @@ TEST(IncidentRules, EveryRuleParsesAndAsksOnlyForDeclaredFacts) {
   const auto entries = knowledge::file("incidents.yaml").items();
   ASSERT_FALSE(entries.empty());
   for (const knowledge::Node& entry : entries) {
-    const Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
+    const core::Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     ASSERT_TRUE(when) << knowledge::text_of(entry, "fact");
     for (const std::string& name : when->names()) {
       EXPECT_TRUE(is_declared(declared, name)) << knowledge::text_of(entry, "fact") << ": " << name;
@@ -187,7 +187,7 @@ TEST(IncidentRules, AreFalseRatherThanUnknownWhereNothingWasSeen) {
 
 /// Facts of a request with the settings of a language model.
 FactTable request_of(double gib, double micro, double length, double vocabulary, double heads) {
-  aplomb::Run run;
+  aplomb::record::Run run;
   run.events.push_back(event("cuda-oom", {{"requested", gib * k_gib}, {"total", 80 * k_gib}}));
   FactTable facts;
   facts.set({"batch.micro", micro, "", {}});
@@ -209,7 +209,8 @@ TEST(MemoryFacts, TheSizeAskedForNamesItsTensor) {
 
 TEST(MemoryFacts, AShapeInWordsNamesItsTensor) {
   const auto shaped = [](double a, double b, double c) {
-    return facts_of({event("tensor-product", {{"a", a}, {"b", b}, {"c", c}}, -1, Severity::note)});
+    return facts_of(
+        {event("tensor-product", {{"a", a}, {"b", b}, {"c", c}}, -1, core::Severity::note)});
   };
   EXPECT_TRUE(holds(shaped(32, 16384, 16384), "oom.request_is_scores"));
   EXPECT_TRUE(holds(shaped(8, 4096, 151936), "oom.request_is_logits"));
@@ -220,17 +221,17 @@ TEST(MemoryFacts, SlackIsThePartOfTheHeldThatIsNotUsed) {
   EXPECT_NEAR(number(memory(2, 24, 1, 5, 20), "oom.slack_share"), 0.75, 1e-9);
 }
 
-Event waits(int rank, const char* group, const char* members, double last,
-            const char* op = "nccl:all_reduce", double numel = 64) {
-  std::map<std::string, Value> caught = {{"group", std::string(group)},
-                                         {"members", std::string(members)}};
+record::Event waits(int rank, const char* group, const char* members, double last,
+                    const char* op = "nccl:all_reduce", double numel = 64) {
+  std::map<std::string, core::Value> caught = {{"group", std::string(group)},
+                                               {"members", std::string(members)}};
   if (last >= 0) {
     caught["first"] = last;
     caught["last"] = last;
     caught["op"] = std::string(op);
     caught["numel"] = numel;
   }
-  return event("flight-group", std::move(caught), rank, Severity::note);
+  return event("flight-group", std::move(caught), rank, core::Severity::note);
 }
 
 TEST(FlightFacts, TheRankThatIsBehindIsAbsentAndItsVictimsAreNot) {
@@ -241,7 +242,7 @@ TEST(FlightFacts, TheRankThatIsBehindIsAbsentAndItsVictimsAreNot) {
        waits(3, "pair", "2,3", 90), waits(0, "pair", "0,1", -1), waits(1, "pair", "0,1", -1)});
   EXPECT_EQ(number(facts, "hang.absent_ranks"), 1);
   ASSERT_NE(facts.find("hang.absent_rank"), nullptr);
-  EXPECT_EQ(show(facts.find("hang.absent_rank")->value), "2");
+  EXPECT_EQ(core::show(facts.find("hang.absent_rank")->value), "2");
   EXPECT_TRUE(holds(facts, "hang.late_seq"));
 }
 
@@ -262,4 +263,4 @@ TEST(FlightFacts, SizesMayDifferInAnAllToAllOnly) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

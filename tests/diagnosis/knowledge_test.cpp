@@ -8,7 +8,7 @@
 
 #include "diagnosis/cause_book.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 TEST(Knowledge, EveryConditionParses) {
@@ -90,4 +90,4 @@ TEST(Knowledge, ExperimentsSeparateCausesThatExist) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -5,21 +5,21 @@
 #include <map>
 #include <string>
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
-std::map<std::string, std::string> savings_of(const std::map<std::string, Value>& known) {
+std::map<std::string, std::string> savings_of(const std::map<std::string, core::Value>& known) {
   FactTable facts;
   for (const auto& [name, value] : known) facts.set({name, value, "", {}});
   add_saving_facts(facts);
   std::map<std::string, std::string> told;
-  for (const Fact& fact : facts.all()) {
-    if (fact.name.starts_with("saving.")) told[fact.name.substr(7)] = show(fact.value);
+  for (const record::Fact& fact : facts.all()) {
+    if (fact.name.starts_with("saving.")) told[fact.name.substr(7)] = core::show(fact.value);
   }
   return told;
 }
 
-std::map<std::string, Value> seven_billion() {
+std::map<std::string, core::Value> seven_billion() {
   return {{"model.params", 7e9},
           {"model.hidden", 4096.0},
           {"model.layers", 32.0},
@@ -62,4 +62,4 @@ TEST(MemorySavings, SayNothingWhereANumberIsMissing) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

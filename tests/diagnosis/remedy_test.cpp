@@ -4,24 +4,24 @@
 
 #include "diagnosis/cause_book.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
-FactTable facts_of(std::vector<Fact> list) {
+FactTable facts_of(std::vector<record::Fact> list) {
   FactTable facts;
-  for (Fact& fact : list) facts.set(std::move(fact));
+  for (record::Fact& fact : list) facts.set(std::move(fact));
   return facts;
 }
 
 TEST(Remedy, ValuesFollowFromTheRunsOwnNumbers) {
   const FactTable facts = facts_of({{"lr.usual_high", 5e-5, "", {}}, {"batch.micro", 3.0, "", {}}});
-  EXPECT_EQ(*as_number(*value_for(Value("= lr.usual_high"), facts)), 5e-5);
-  EXPECT_EQ(*as_number(*value_for(Value("= batch.micro / 2"), facts)), 1.0);
-  EXPECT_EQ(*as_number(*value_for(Value("= batch.micro / 8"), facts)), 1.0);
-  EXPECT_EQ(*as_number(*value_for(Value("= batch.micro * 2"), facts)), 6.0);
-  EXPECT_EQ(*as_number(*value_for(Value("= lr.usual_high / 3"), facts)), 1.7e-5);
-  EXPECT_EQ(*as_text(*value_for(Value("cosine"), facts)), "cosine");
-  EXPECT_FALSE(value_for(Value("= unknown.fact"), facts));
+  EXPECT_EQ(*core::as_number(*value_for(core::Value("= lr.usual_high"), facts)), 5e-5);
+  EXPECT_EQ(*core::as_number(*value_for(core::Value("= batch.micro / 2"), facts)), 1.0);
+  EXPECT_EQ(*core::as_number(*value_for(core::Value("= batch.micro / 8"), facts)), 1.0);
+  EXPECT_EQ(*core::as_number(*value_for(core::Value("= batch.micro * 2"), facts)), 6.0);
+  EXPECT_EQ(*core::as_number(*value_for(core::Value("= lr.usual_high / 3"), facts)), 1.7e-5);
+  EXPECT_EQ(*core::as_text(*value_for(core::Value("cosine"), facts)), "cosine");
+  EXPECT_FALSE(value_for(core::Value("= unknown.fact"), facts));
 }
 
 TEST(Remedy, ARuleAppliesWhereItsConditionHoldsAndLeavesUnknownSettingsOut) {
@@ -37,7 +37,7 @@ TEST(Remedy, ARuleAppliesWhereItsConditionHoldsAndLeavesUnknownSettingsOut) {
                                               {"lr.usual_high", 0.05, "", {}}}));
   ASSERT_EQ(with.size(), 2U);
   EXPECT_EQ(with[0].text, "lower it from 0.5");
-  EXPECT_EQ(*as_number(with[0].set[0].second), 0.05);
+  EXPECT_EQ(*core::as_number(with[0].set[0].second), 0.05);
 }
 
 TEST(Remedy, NoCardIsToldToComputeInAFormatThatItLacks) {
@@ -46,7 +46,7 @@ TEST(Remedy, NoCardIsToldToComputeInAFormatThatItLacks) {
   std::size_t told = 0;
   const auto in_bf16 = [](const Remedy& remedy) {
     for (const auto& [name, value] : remedy.set) {
-      if (name == "precision.compute" && value == Value(std::string("bf16"))) return true;
+      if (name == "precision.compute" && value == core::Value(std::string("bf16"))) return true;
     }
     return false;
   };
@@ -59,4 +59,4 @@ TEST(Remedy, NoCardIsToldToComputeInAFormatThatItLacks) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -11,18 +11,20 @@
 #include "diagnosis/condition.h"
 #include "knowledge/document.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
-Fact said(const std::string& name) { return {name, true, "said: " + name, {Origin{0, 3, 40}}}; }
+record::Fact said(const std::string& name) {
+  return {name, true, "said: " + name, {record::Origin{0, 3, 40}}};
+}
 
 TEST(SaidFacts, StandForTheSymptomThatNobodyMeasured) {
   FactTable facts;
   facts.set(said("said.loss.nonfinite"));
   add_said_facts(facts);
-  const Fact* symptom = facts.find("loss.nonfinite");
+  const record::Fact* symptom = facts.find("loss.nonfinite");
   ASSERT_NE(symptom, nullptr);
-  EXPECT_TRUE(is_true(symptom->value));
+  EXPECT_TRUE(core::is_true(symptom->value));
   ASSERT_EQ(symptom->evidence.size(), 1U);
   EXPECT_EQ(symptom->evidence[0].line, 3U);
 }
@@ -32,7 +34,7 @@ TEST(SaidFacts, GiveWayToMeasurements) {
   facts.set({"loss.nonfinite", false, "no loss.nonfinite", {}});
   facts.set(said("said.loss.nonfinite"));
   add_said_facts(facts);
-  EXPECT_FALSE(is_true(facts.find("loss.nonfinite")->value));
+  EXPECT_FALSE(core::is_true(facts.find("loss.nonfinite")->value));
 }
 
 TEST(SaidFacts, WeighOnlyWhereTheyStandOnWords) {
@@ -44,7 +46,7 @@ TEST(SaidFacts, WeighOnlyWhereTheyStandOnWords) {
   add_said_severities(facts, severities);
   EXPECT_EQ(severities.count("grad_norm.zero"), 0U);
   ASSERT_EQ(severities.count("loss.nonfinite"), 1U);
-  EXPECT_EQ(severities["loss.nonfinite"], Severity::unstable);
+  EXPECT_EQ(severities["loss.nonfinite"], core::Severity::unstable);
 }
 
 TEST(SaidFacts, RulesParseAndNameDeclaredFacts) {
@@ -166,4 +168,4 @@ TEST(SaidFacts, ATextWithoutMetricsIsJudgedByItsWords) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

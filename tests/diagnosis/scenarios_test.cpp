@@ -8,19 +8,19 @@
 #include "diagnosis/cause_book.h"
 #include "diagnosis/weigh.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
-using Given = std::vector<std::pair<const char*, Value>>;
+using Given = std::vector<std::pair<const char*, core::Value>>;
 
-Value word(const char* text) { return std::string(text); }
+core::Value word(const char* text) { return std::string(text); }
 
 std::string first_cause(const Given& given) {
   FactTable facts;
   SeverityOf severities;
   for (const auto& [name, value] : given) {
     facts.set({name, value, name, {}});
-    severities.emplace(name, Severity::failed);
+    severities.emplace(name, core::Severity::failed);
   }
   const Ranking ranking = weigh_causes(cause_book(), facts, severities);
   return ranking.causes.empty() ? "none" : ranking.causes.front().id;
@@ -290,11 +290,12 @@ TEST(Scenarios, NothingKnownNamesNoCause) { EXPECT_EQ(first_cause({}), "none"); 
 TEST(Scenarios, ABareNaNLeavesRoomForTheUnknown) {
   FactTable facts;
   facts.set({"loss.nonfinite", true, "", {}});
-  const Ranking ranking = weigh_causes(cause_book(), facts, {{"loss.nonfinite", Severity::failed}});
+  const Ranking ranking =
+      weigh_causes(cause_book(), facts, {{"loss.nonfinite", core::Severity::failed}});
   ASSERT_FALSE(ranking.causes.empty());
   EXPECT_LT(ranking.causes.front().probability, 0.4) << ranking.causes.front().id;
   EXPECT_GT(ranking.unknown_probability, 0.05);
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

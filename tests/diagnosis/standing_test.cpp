@@ -5,22 +5,23 @@
 #include "diagnosis/experiments.h"
 #include "record/run_builder.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
-aplomb::Run run_with_loss(const std::vector<double>& values) {
-  aplomb::Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open("log", "text-log", 0);
-  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+aplomb::record::Run run_with_loss(const std::vector<double>& values) {
+  aplomb::record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("log", "text-log", 0);
+  const record::SeriesId loss =
+      build.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
   for (std::size_t i = 0; i < values.size(); ++i) {
     build.append(loss, static_cast<std::int64_t>(i), values[i], 0, 0);
   }
   return run;
 }
 
-Symptom symptom(const char* id, Severity severity) {
-  Symptom made;
+detectors::Symptom symptom(const char* id, core::Severity severity) {
+  detectors::Symptom made;
   made.id = id;
   made.severity = severity;
   made.summary = id;
@@ -54,13 +55,14 @@ TEST(Standing, AMetricThatIsAlwaysZeroIsNoSignOfHealth) {
 }
 
 TEST(Standing, TheWorstSymptomDecides) {
-  const aplomb::Run run = run_with_loss(k_falling);
+  const aplomb::record::Run run = run_with_loss(k_falling);
   EXPECT_EQ(
-      judge_standing(run, {symptom("a", Severity::warning), symptom("b", Severity::unstable)}, {}),
+      judge_standing(
+          run, {symptom("a", core::Severity::warning), symptom("b", core::Severity::unstable)}, {}),
       Standing::unstable);
-  EXPECT_EQ(judge_standing(run, {symptom("a", Severity::failed)}, ranking({{"nan.a", 0.1}})),
+  EXPECT_EQ(judge_standing(run, {symptom("a", core::Severity::failed)}, ranking({{"nan.a", 0.1}})),
             Standing::failed);
-  EXPECT_EQ(judge_standing(run, {symptom("a", Severity::note)}, {}), Standing::healthy);
+  EXPECT_EQ(judge_standing(run, {symptom("a", core::Severity::note)}, {}), Standing::healthy);
 }
 
 TEST(Standing, ALikelyCauseWithoutASymptomIsAWarning) {
@@ -94,19 +96,20 @@ TEST(Standing, AQuestionAboutARunInOrderIsHealthyUnlessSomethingIsSeen) {
   Ranking calm = ranking({{"slow.a", 0.2}});
   calm.healthy_probability = 0.6;
   EXPECT_EQ(judge_standing({}, {}, calm), Standing::healthy);
-  EXPECT_EQ(judge_standing({}, {symptom("a", Severity::failed)}, calm), Standing::failed);
+  EXPECT_EQ(judge_standing({}, {symptom("a", core::Severity::failed)}, calm), Standing::failed);
   EXPECT_EQ(write_headline({}, {}, calm, Standing::healthy),
             "Probably nothing wrong: reports like this one were about runs in order.");
   calm.healthy_probability = 0.95;
-  EXPECT_EQ(judge_standing({}, {symptom("a", Severity::unstable)}, calm), Standing::healthy)
+  EXPECT_EQ(judge_standing({}, {symptom("a", core::Severity::unstable)}, calm), Standing::healthy)
       << "the loss of a network that is trained against another one may rise";
   calm.healthy_probability = 0.4;
   EXPECT_EQ(judge_standing({}, {}, calm), Standing::insufficient);
 }
 
 TEST(Headline, NamesWhatIsSeenAndHowSureTheCauseIs) {
-  const aplomb::Run run = run_with_loss(k_falling);
-  const std::vector<Symptom> symptoms = {symptom("loss jumps", Severity::unstable)};
+  const aplomb::record::Run run = run_with_loss(k_falling);
+  const std::vector<detectors::Symptom> symptoms = {
+      symptom("loss jumps", core::Severity::unstable)};
   EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.9}}), Standing::unstable),
             "loss jumps. Most likely: bad batch.");
   EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.2}}), Standing::unstable),
@@ -151,29 +154,30 @@ TEST(Experiments, WithoutACauseItSaysWhatToAskFor) {
 }
 
 TEST(Standing, AKilledRunThatWasResumedAndWentOnIsNoFailure) {
-  aplomb::Run run;
-  RunBuilder build(run);
-  const SourceId source = build.open("log", "text-log", 0);
-  const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  aplomb::record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("log", "text-log", 0);
+  const record::SeriesId loss =
+      build.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
   for (std::int64_t i = 0; i < 40; ++i) {
     build.append(loss, i, 3 - 0.05 * static_cast<double>(i), static_cast<std::uint64_t>(i) + 1,
                  static_cast<std::uint64_t>(i) * 100 + 1);
   }
-  const auto tell = [&](const char* kind, Severity severity, std::uint64_t offset) {
-    Event event;
+  const auto tell = [&](const char* kind, core::Severity severity, std::uint64_t offset) {
+    record::Event event;
     event.kind = kind;
     event.severity = severity;
     event.origin = {source, offset / 100 + 1, offset};
     build.event(std::move(event));
   };
-  tell("process-killed", Severity::failed, 1950);
-  EXPECT_EQ(severity_of(run, run.events[0]), Severity::warning);
-  tell("resuming", Severity::note, 1980);
-  EXPECT_EQ(severity_of(run, run.events[0]), Severity::note);
+  tell("process-killed", core::Severity::failed, 1950);
+  EXPECT_EQ(severity_of(run, run.events[0]), core::Severity::warning);
+  tell("resuming", core::Severity::note, 1980);
+  EXPECT_EQ(severity_of(run, run.events[0]), core::Severity::note);
   EXPECT_EQ(judge_standing(run, {}, {}), Standing::healthy);
-  tell("process-killed", Severity::failed, 3990);
+  tell("process-killed", core::Severity::failed, 3990);
   EXPECT_EQ(judge_standing(run, {}, {}), Standing::failed);
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

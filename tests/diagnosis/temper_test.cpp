@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 RankedCause cause(double share, std::vector<WeighedReason> reasons) {
@@ -102,4 +102,4 @@ TEST(Temper, CertaintyAndNoiseAndNothing) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 Cause cause(std::string id, std::vector<std::string> explains, double prior,
@@ -22,9 +22,9 @@ Cause cause(std::string id, std::vector<std::string> explains, double prior,
   return made;
 }
 
-FactTable facts_of(std::vector<Fact> list) {
+FactTable facts_of(std::vector<record::Fact> list) {
   FactTable facts;
-  for (Fact& fact : list) facts.set(std::move(fact));
+  for (record::Fact& fact : list) facts.set(std::move(fact));
   return facts;
 }
 
@@ -34,7 +34,7 @@ TEST(Weigh, TheCauseWithMoreEvidenceComesFirstAndTheUnknownKeepsItsShare) {
                  cause("nan.b", {"loss.nonfinite"}, -1, {{"hot", 1}, {"cold", 2}})};
   const FactTable facts =
       facts_of({{"loss.nonfinite", true, "", {}}, {"hot", true, "", {}}, {"cold", true, "", {}}});
-  const Ranking ranking = weigh_causes(book, facts, {{"loss.nonfinite", Severity::failed}});
+  const Ranking ranking = weigh_causes(book, facts, {{"loss.nonfinite", core::Severity::failed}});
   ASSERT_EQ(ranking.causes.size(), 2U);
   EXPECT_EQ(ranking.causes[0].id, "nan.b");
   // a: -1 + 1 + 1 = 1, b: 3, unknown: 0
@@ -84,7 +84,7 @@ TEST(Weigh, WordsNeverOutweighWhatWasMeasured) {
                                                  {"hot", true, "", {}},
                                                  {"words.nan.a", -40.0, "", {}},
                                                  {"words.nan.b", 1.0, "", {}}}),
-                                       {{"loss.nonfinite", Severity::failed}});
+                                       {{"loss.nonfinite", core::Severity::failed}});
   ASSERT_EQ(ranking.causes.size(), 2U);
   EXPECT_EQ(ranking.causes[0].id, "nan.a");
   EXPECT_NEAR(ranking.causes[0].log_odds - ranking.causes[1].log_odds, 1.5, 1e-9)
@@ -99,7 +99,7 @@ TEST(Weigh, WordsNeverOutweighWhatWasMeasured) {
 }
 
 /// A report that can be weighed as a whole: every cause has its nats.
-FactTable report(std::vector<Fact> more, double a, double b, double healthy) {
+FactTable report(std::vector<record::Fact> more, double a, double b, double healthy) {
   FactTable facts = facts_of(std::move(more));
   facts.set({"words.nan.a", a, "", {}});
   facts.set({"words.nan.b", b, "", {{0, 3, 40}}});
@@ -126,8 +126,8 @@ TEST(Weigh, WhatIsLearntLeadsWhereThereIsNothingElse) {
 TEST(Weigh, WhatIsLearntOpensAKindOfTroubleThatNoRuleHeard) {
   CauseBook book = book_of_words();
   book.causes[1].needs = {*Condition::parse("incident.b")};
-  const Fact no{"incident.b", false, "", {}};
-  const Fact cold{"cold", true, "", {}};
+  const record::Fact no{"incident.b", false, "", {}};
+  const record::Fact cold{"cold", true, "", {}};
   Ranking ranking = weigh_causes(book, report({no, cold}, -2, 3, -5), {});
   ASSERT_EQ(ranking.causes.size(), 1U);
   EXPECT_EQ(ranking.causes[0].id, "nan.b");
@@ -165,15 +165,15 @@ TEST(Weigh, WhatExplainsNoFailureIsBehindWhatDoes) {
   const FactTable facts = facts_of({{"loss.nonfinite", true, "", {}},
                                     {"train.too_perfect", true, "", {}},
                                     {"hot", true, "", {}}});
-  const auto first = [&](Severity nan) {
-    const Ranking ranking =
-        weigh_causes(book, facts, {{"loss.nonfinite", nan}, {"train.too_perfect", Severity::note}});
+  const auto first = [&](core::Severity nan) {
+    const Ranking ranking = weigh_causes(
+        book, facts, {{"loss.nonfinite", nan}, {"train.too_perfect", core::Severity::note}});
     return ranking.causes.front().id;
   };
-  EXPECT_EQ(first(Severity::failed), "nan.b");
-  EXPECT_EQ(first(Severity::warning), "overfit.a") << "a lesser thing does not decide";
+  EXPECT_EQ(first(core::Severity::failed), "nan.b");
+  EXPECT_EQ(first(core::Severity::warning), "overfit.a") << "a lesser thing does not decide";
   book.causes.pop_back();
-  EXPECT_EQ(first(Severity::failed), "overfit.a") << "nobody explains it";
+  EXPECT_EQ(first(core::Severity::failed), "overfit.a") << "nobody explains it";
 }
 
 TEST(Weigh, ASecondFaultDoesNotHideTheFirst) {
@@ -185,7 +185,8 @@ TEST(Weigh, ASecondFaultDoesNotHideTheFirst) {
                                     {"hot", true, "", {}},
                                     {"cold", true, "", {}}});
   const Ranking ranking = weigh_causes(
-      book, facts, {{"loss.nonfinite", Severity::failed}, {"data.starved", Severity::warning}});
+      book, facts,
+      {{"loss.nonfinite", core::Severity::failed}, {"data.starved", core::Severity::warning}});
   ASSERT_EQ(ranking.causes.size(), 2U);
   EXPECT_EQ(ranking.causes[0].id, "nan.a");
   EXPECT_NEAR(ranking.causes[0].probability, std::exp(3.0) / (std::exp(3.0) + 1), 1e-9);
@@ -196,7 +197,7 @@ TEST(Weigh, WhatIsRuledOutIsNotConsidered) {
   CauseBook book;
   book.causes = {cause("rl.a", {}, 0, {{"hot", 2}})};
   book.causes[0].needs.push_back(*Condition::parse("run.kind == rl"));
-  const Fact hot{"hot", true, "", {}};
+  const record::Fact hot{"hot", true, "", {}};
   EXPECT_EQ(weigh_causes(book, facts_of({hot}), {}).causes.size(), 1U);
   EXPECT_TRUE(weigh_causes(book, facts_of({hot, {"run.kind", std::string("llm"), "", {}}}), {})
                   .causes.empty());
@@ -238,4 +239,4 @@ TEST(FillIn, ReplacesFactsAndDropsSentencesAboutUnknownOnes) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

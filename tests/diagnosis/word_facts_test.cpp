@@ -6,14 +6,14 @@
 
 #include "knowledge/word_book.h"
 
-namespace aplomb {
+namespace aplomb::diagnosis {
 namespace {
 
 using knowledge::WordBook;
 
 /// Two texts of a run: the second repeats a word of the first.
-aplomb::Run two_texts() {
-  aplomb::Run run;
+aplomb::record::Run two_texts() {
+  aplomb::record::Run run;
   run.facts.push_back({std::string(WordBook::k_fact),
                        std::string("the|loss is|overfit|we|on|our|data\nvalidat|validat los"),
                        "",
@@ -39,21 +39,21 @@ TEST(ReportFeatures, AreTheWordsAndTheFactsThatHold) {
 TEST(WordFacts, NameTheLinesThatSayMost) {
   FactTable facts;
   add_word_facts(two_texts(), facts);
-  const Fact* heard = facts.find("words.overfit.too-many-epochs");
+  const record::Fact* heard = facts.find("words.overfit.too-many-epochs");
   ASSERT_NE(heard, nullptr);
-  EXPECT_GT(*as_number(heard->value), 0);
+  EXPECT_GT(*core::as_number(heard->value), 0);
   ASSERT_FALSE(heard->evidence.empty());
   const bool known = std::all_of(heard->evidence.begin(), heard->evidence.end(), [](auto& origin) {
     return origin.line == 1 || origin.line == 4 || origin.line == 7;
   });
   EXPECT_TRUE(known);
-  const Fact* unlike = facts.find("words.hang.rendezvous");
+  const record::Fact* unlike = facts.find("words.hang.rendezvous");
   ASSERT_NE(unlike, nullptr);
   EXPECT_TRUE(unlike->evidence.empty());
 }
 
 TEST(WordFacts, AThinTextSaysNothing) {
-  aplomb::Run run;
+  aplomb::record::Run run;
   run.facts.push_back({std::string(WordBook::k_fact), std::string("loss|is nan"), "", {{0, 1, 0}}});
   FactTable facts;
   add_word_facts(run, facts);
@@ -61,4 +61,4 @@ TEST(WordFacts, AThinTextSaysNothing) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::diagnosis

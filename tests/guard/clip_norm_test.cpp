@@ -4,7 +4,7 @@
 
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::Loop;
@@ -45,4 +45,4 @@ TEST(ClipNorm, ClipsEachGroupByItself) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -7,7 +7,7 @@
 #include "guard/guard_core.h"
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::k_nan;
@@ -99,7 +99,7 @@ class Failing final : public Policy {
   void judge(const GuardStep& step, const Outlook&, Decision&) override {
     if (step.step == 10) throw std::runtime_error("injected");
   }
-  void exchange(StateArchive&) override {}
+  void exchange(core::StateArchive&) override {}
 };
 
 TEST(Guard, StepsAsideOnceWhenItFailsAndKeepsTheClipping) {
@@ -138,4 +138,4 @@ TEST(Guard, NoStatisticsAreAlsoAStep) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -1,6 +1,6 @@
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 /// fp16: gradients overflow where loss scale * norm is beyond `limit`.
@@ -93,4 +93,4 @@ TEST(LossScale, JudgesAScaleThatAnotherKeeps) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -2,7 +2,7 @@
 
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::Loop;
@@ -96,4 +96,4 @@ TEST(LowerLr, CanBeSwitchedOff) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

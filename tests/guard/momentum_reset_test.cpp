@@ -1,6 +1,6 @@
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::Loop;
@@ -40,4 +40,4 @@ TEST(MomentumReset, CanBeSwitchedOff) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

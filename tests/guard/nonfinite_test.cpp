@@ -1,6 +1,6 @@
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::k_nan;
@@ -59,4 +59,4 @@ TEST(Nonfinite, CanBeSwitchedOff) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -3,7 +3,7 @@
 
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::k_nan;
@@ -120,4 +120,4 @@ TEST(Rollback, IsNotAskedForWithoutASnapshot) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

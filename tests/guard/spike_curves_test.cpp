@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using namespace test;
@@ -60,4 +60,4 @@ TEST(SpikeCurves, ThePeersAreRestatedAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -1,6 +1,6 @@
 #include "guard_support.h"
 
-namespace aplomb {
+namespace aplomb::guard {
 namespace {
 
 using test::k_nan;
@@ -75,4 +75,4 @@ TEST(Spike, StaysSilentOnAPolicyLoss) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::guard

@@ -71,8 +71,8 @@ TEST_F(NodeTest, ReadsMembersWithADefault) {
   EXPECT_THAT(texts_of(text, "several"), ElementsAre("a", "b"));
   EXPECT_EQ(list_of(text, "several").size(), 3U);
   EXPECT_THAT(list_of(text, "one"), IsEmpty());
-  EXPECT_EQ(value_of(text["half"]), Value(0.5));
-  EXPECT_EQ(value_of(text["several"]), Value(std::string()));
+  EXPECT_EQ(value_of(text["half"]), core::Value(0.5));
+  EXPECT_EQ(value_of(text["several"]), core::Value(std::string()));
 }
 
 TEST(Document, HoldsEveryFileOfTheKnowledge) {

@@ -22,16 +22,16 @@ TEST(Frameworks, PutWhatTheStarCaughtBackIn) {
   const auto reward = find_series_alias("rewards/accuracy_Fn/mean");
   ASSERT_TRUE(reward);
   EXPECT_EQ(reward->series, "reward/accuracy_Fn");
-  EXPECT_EQ(series_role(reward->series), Role::reward_component);
+  EXPECT_EQ(series_role(reward->series), record::Role::reward_component);
 }
 
 TEST(Frameworks, KnowStepKeysAndRoles) {
   EXPECT_TRUE(is_step_key("global_step"));
   EXPECT_FALSE(is_step_key("loss"));
-  EXPECT_EQ(series_role("grad_norm"), Role::grad_norm);
-  EXPECT_EQ(series_role("loss/box"), Role::loss_component);
-  EXPECT_EQ(series_role("loss/"), Role::other);
-  EXPECT_EQ(series_role("something"), Role::other);
+  EXPECT_EQ(series_role("grad_norm"), record::Role::grad_norm);
+  EXPECT_EQ(series_role("loss/box"), record::Role::loss_component);
+  EXPECT_EQ(series_role("loss/"), record::Role::other);
+  EXPECT_EQ(series_role("something"), record::Role::other);
 }
 
 TEST(Frameworks, EverySlugIsUniqueAndNamed) {

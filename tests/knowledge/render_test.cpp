@@ -9,9 +9,9 @@
 namespace aplomb::knowledge {
 namespace {
 
-const std::vector<SettingValue> k_remedy = {{"optim.lr", Value(2e-5)},
-                                            {"precision.compute", Value(std::string("bf16"))},
-                                            {"optim.grad_clip", Value(1.0)}};
+const std::vector<SettingValue> k_remedy = {{"optim.lr", core::Value(2e-5)},
+                                            {"precision.compute", core::Value(std::string("bf16"))},
+                                            {"optim.grad_clip", core::Value(1.0)}};
 
 TEST(RenderSettings, WritesAxolotlYamlWithTheOtherSwitchOff) {
   EXPECT_EQ(render_settings("axolotl", k_remedy),
@@ -27,64 +27,67 @@ TEST(RenderSettings, WritesHuggingFaceAsCodeAndAsFlags) {
 }
 
 TEST(RenderSettings, WritesNestedJsonOfDeepSpeed) {
-  EXPECT_EQ(render_settings("deepspeed", {{"dist.zero_stage", Value(3.0)},
-                                          {"dist.offload_optimizer", Value(std::string("cpu"))},
-                                          {"optim.beta2", Value(0.95)}}),
-            "{\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"offload_optimizer\": {\n      "
-            "\"device\": \"cpu\"\n"
-            "    }\n  },\n  \"optimizer\": {\n    \"params\": {\n      \"betas\": [\n        "
-            "null,\n        0.95\n"
-            "      ]\n    }\n  }\n}");
+  EXPECT_EQ(
+      render_settings("deepspeed", {{"dist.zero_stage", core::Value(3.0)},
+                                    {"dist.offload_optimizer", core::Value(std::string("cpu"))},
+                                    {"optim.beta2", core::Value(0.95)}}),
+      "{\n  \"zero_optimization\": {\n    \"stage\": 3,\n    \"offload_optimizer\": {\n      "
+      "\"device\": \"cpu\"\n"
+      "    }\n  },\n  \"optimizer\": {\n    \"params\": {\n      \"betas\": [\n        "
+      "null,\n        0.95\n"
+      "      ]\n    }\n  }\n}");
 }
 
 TEST(RenderSettings, GivesInheritedKeysInTheFrameworksOwnSyntaxAndOthersTheirOwnPlace) {
-  EXPECT_EQ(render_settings("llamafactory",
-                            {{"optim.grad_clip", Value(0.5)}, {"data.max_length", Value(1024.0)}}),
+  EXPECT_EQ(render_settings("llamafactory", {{"optim.grad_clip", core::Value(0.5)},
+                                             {"data.max_length", core::Value(1024.0)}}),
             "max_grad_norm: 0.5\ncutoff_len: 1024");
-  EXPECT_EQ(render_settings(
-                "trl", {{"attn.impl", Value(std::string("eager"))}, {"peft.rank", Value(16.0)}}),
+  EXPECT_EQ(render_settings("trl", {{"attn.impl", core::Value(std::string("eager"))},
+                                    {"peft.rank", core::Value(16.0)}}),
             "SFTConfig(..., model_init_kwargs={\"attn_implementation\": "
             "\"eager\"})\nLoraConfig(..., r=16)");
 }
 
 TEST(RenderSettings, TurnsEverySwitchOffForPlainPrecision) {
-  EXPECT_EQ(render_settings("llamafactory", {{"precision.compute", Value(std::string("fp32"))}}),
-            "bf16: false\nfp16: false");
+  EXPECT_EQ(
+      render_settings("llamafactory", {{"precision.compute", core::Value(std::string("fp32"))}}),
+      "bf16: false\nfp16: false");
 }
 
 TEST(RenderSettings, SaysWhatItHasNoKeyFor) {
   const WrittenSettings written =
-      write_settings("yolo", {{"rl.beta", Value(0.1)}, {"optim.lr", Value(0.01)}});
+      write_settings("yolo", {{"rl.beta", core::Value(0.1)}, {"optim.lr", core::Value(0.01)}});
   ASSERT_EQ(written.left_out.size(), 1U);
   EXPECT_EQ(written.left_out[0], "rl.beta");
-  EXPECT_EQ(render_settings("yolo", {{"rl.beta", Value(0.1)}}), "");
+  EXPECT_EQ(render_settings("yolo", {{"rl.beta", core::Value(0.1)}}), "");
 }
 
 TEST(RenderSettings, WritesOnlyWordsThatTheFrameworkTakes) {
-  const Value bf16 = std::string("bf16");
+  const core::Value bf16 = std::string("bf16");
   EXPECT_EQ(render_settings("mmdet", {{"precision.compute", bf16}}),
             "optim_wrapper.dtype = \"bfloat16\"");
   EXPECT_EQ(render_settings("torchtitan", {{"precision.compute", bf16}}),
             "[training]\nmixed_precision_param = \"bfloat16\"");
-  EXPECT_EQ(render_settings("deepspeed", {{"optim.name", Value(std::string("adamw_8bit"))}}), "");
-  EXPECT_EQ(render_settings("deepspeed", {{"schedule.name", Value(std::string("cosine"))}}),
+  EXPECT_EQ(render_settings("deepspeed", {{"optim.name", core::Value(std::string("adamw_8bit"))}}),
+            "");
+  EXPECT_EQ(render_settings("deepspeed", {{"schedule.name", core::Value(std::string("cosine"))}}),
             "{\n  \"scheduler\": {\n    \"type\": \"WarmupCosineLR\"\n  }\n}");
-  EXPECT_EQ(render_settings("hf-loading", {{"dist.device_map", Value(std::string("none"))}}),
+  EXPECT_EQ(render_settings("hf-loading", {{"dist.device_map", core::Value(std::string("none"))}}),
             "AutoModelForCausalLM.from_pretrained(..., device_map=None)");
-  EXPECT_EQ(render_settings("axolotl", {{"dist.device_map", Value(std::string("none"))}}),
+  EXPECT_EQ(render_settings("axolotl", {{"dist.device_map", core::Value(std::string("none"))}}),
             "device_map: null");
 }
 
 TEST(RenderSettings, WritesNestedKeysOfACommandLineAsItsParserTakesThem) {
-  EXPECT_EQ(
-      render_settings("hf-trainer", {{"memory.checkpointing_reentrant", Value(false)}}, "flags"),
-      "--gradient_checkpointing_kwargs '{\"use_reentrant\": false}'");
-  EXPECT_EQ(render_settings("pytorch", {{"seed.benchmark", Value(false)}}),
+  EXPECT_EQ(render_settings("hf-trainer", {{"memory.checkpointing_reentrant", core::Value(false)}},
+                            "flags"),
+            "--gradient_checkpointing_kwargs '{\"use_reentrant\": false}'");
+  EXPECT_EQ(render_settings("pytorch", {{"seed.benchmark", core::Value(false)}}),
             "torch.backends.cudnn.benchmark = False");
 }
 
 TEST(RenderSettings, ChoosesTheKeyOfTheInstalledVersion) {
-  const std::vector<SettingValue> warm_up = {{"schedule.warmup_frac", Value(0.05)}};
+  const std::vector<SettingValue> warm_up = {{"schedule.warmup_frac", core::Value(0.05)}};
   const auto with = [&](const Versions& versions) {
     return render_settings("hf-trainer", warm_up, "flags", versions);
   };
@@ -104,12 +107,12 @@ TEST(RenderSettings, WritesWhatTheSameTableReads) {
       const SettingSpec* spec = find_setting_spec(key.setting);
       ASSERT_NE(spec, nullptr) << framework.slug << " " << key.key << ": " << key.setting
                                << " is not in settings.yaml";
-      std::vector<Value> samples;
+      std::vector<core::Value> samples;
       for (const auto& [spelled, canonical] : key.values) samples.push_back(canonical);
       if (samples.empty() && spec->type == SettingType::number) samples.emplace_back(0.25);
       if (samples.empty() && spec->type == SettingType::count) samples.emplace_back(12.0);
       if (samples.empty() && spec->type == SettingType::truth) samples.emplace_back(true);
-      for (const Value& sample : samples) {
+      for (const core::Value& sample : samples) {
         const auto written = written_value_for(key, sample);
         ASSERT_TRUE(written) << framework.slug << " " << key.key;
         const WrittenKey one{&framework, &key, *written, false};

@@ -9,11 +9,11 @@
 namespace aplomb::knowledge {
 namespace {
 
-Value first(std::string_view framework, std::string_view key, std::string_view written) {
+core::Value first(std::string_view framework, std::string_view key, std::string_view written) {
   const auto made = read_setting(framework, key, written);
-  return made.empty() ? Value(std::string("nothing")) : made.front().value;
+  return made.empty() ? core::Value(std::string("nothing")) : made.front().value;
 }
-const Value k_nothing = std::string("nothing");
+const core::Value k_nothing = std::string("nothing");
 
 TEST(Settings, ReadNumbersAsPeopleWriteThem) {
   EXPECT_EQ(written_number("5 * 8"), 40);
@@ -32,7 +32,7 @@ TEST(Settings, ReadNumbersAsPeopleWriteThem) {
 }
 
 TEST(Settings, MeanByFrameworkWhatTheKeyMeansThere) {
-  EXPECT_EQ(first("nanogpt", "dtype", "'float16'"), Value(std::string("fp16")));
+  EXPECT_EQ(first("nanogpt", "dtype", "'float16'"), core::Value(std::string("fp16")));
   EXPECT_EQ(read_setting("nanogpt", "dtype", "float16").front().spec->name, "precision.compute");
   EXPECT_EQ(read_setting("torchtune", "dtype", "bf16").front().spec->name, "precision.params");
   EXPECT_EQ(read_setting("deepspeed", "train_batch_size", "64").front().spec->name, "batch.global");
@@ -50,12 +50,12 @@ TEST(Settings, TakeNothingFromValuesThatSayNothing) {
 }
 
 TEST(Settings, CompareKeysWithoutCaseDashesAndBlanks) {
-  EXPECT_EQ(first("megatron", "--Micro-Batch-Size", "4"), Value(4.0));
-  EXPECT_EQ(first("hf-trainer", "Gradient Accumulation steps", "8"), Value(8.0));
+  EXPECT_EQ(first("megatron", "--Micro-Batch-Size", "4"), core::Value(4.0));
+  EXPECT_EQ(first("hf-trainer", "Gradient Accumulation steps", "8"), core::Value(8.0));
 }
 
 TEST(Settings, KeepTheBlankInsideQuotes) {
-  EXPECT_EQ(first("trl", "response_template", "'Answer: '"), Value(std::string("Answer: ")));
+  EXPECT_EQ(first("trl", "response_template", "'Answer: '"), core::Value(std::string("Answer: ")));
 }
 
 TEST(Settings, TellTheFrameworkByItsKeys) {

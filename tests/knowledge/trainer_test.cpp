@@ -5,9 +5,9 @@
 namespace aplomb::knowledge {
 namespace {
 
-aplomb::Run run_with(std::initializer_list<const char*> sources,
-                     std::initializer_list<std::pair<const char*, int>> settings) {
-  aplomb::Run run;
+aplomb::record::Run run_with(std::initializer_list<const char*> sources,
+                             std::initializer_list<std::pair<const char*, int>> settings) {
+  aplomb::record::Run run;
   for (const char* framework : sources) run.sources.push_back({"f", "text_log", 1, framework});
   for (const auto& [framework, count] : settings) {
     for (int i = 0; i < count; ++i) run.settings.push_back({"x", true, "x", framework, {}});
@@ -16,7 +16,7 @@ aplomb::Run run_with(std::initializer_list<const char*> sources,
 }
 
 TEST(TrainerOf, IsEmptyWhereNothingTells) {
-  EXPECT_EQ(trainer_of(aplomb::Run{}), "");
+  EXPECT_EQ(trainer_of(aplomb::record::Run{}), "");
   EXPECT_EQ(trainer_of(run_with({"", "fsdp"}, {{"environment", 30}, {"hf-model", 20}})), "");
 }
 
@@ -31,10 +31,10 @@ TEST(TrainerOf, PrefersTheTrainerThatStandsOnTheOther) {
 }
 
 TEST(TrainerOf, TakesATrainerWithRewardsForTrl) {
-  aplomb::Run run = run_with({"hf-trainer"}, {{"hf-trainer", 15}});
-  Series reward;
+  aplomb::record::Run run = run_with({"hf-trainer"}, {{"hf-trainer", 15}});
+  record::Series reward;
   reward.name = "reward";
-  reward.role = Role::reward;
+  reward.role = record::Role::reward;
   reward.append(1, 0.5, 0, 1, 1);
   run.series.push_back(reward);
   EXPECT_EQ(trainer_of(run), "trl");

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace aplomb {
+namespace aplomb::numerics {
 namespace {
 
 constexpr Format k_small[] = {Format::fp8_e4m3, Format::fp8_e5m2, Format::fp16, Format::bf16};
@@ -127,4 +127,4 @@ TEST(Format, NamesOfTheFrameworksAreKnown) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::numerics

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::numerics {
 namespace {
 
 TEST(LostUpdate, ANormWeightOfOneInBf16NeverSeesAnAdamStepOfOneInTenThousand) {
@@ -60,4 +60,4 @@ TEST(LostUpdate, ATensorOfNormWeightsIsLostAndOneOfSmallWeightsMostlyNot) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::numerics

@@ -5,7 +5,7 @@
 namespace aplomb::plan {
 namespace {
 
-using Values = std::vector<std::pair<std::string, Value>>;
+using Values = std::vector<std::pair<std::string, core::Value>>;
 
 Plan plan_of(const Values& more, const PlanRequest& request = {}) {
   Known known({});

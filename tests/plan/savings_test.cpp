@@ -7,7 +7,7 @@
 namespace aplomb::plan {
 namespace {
 
-std::map<std::string, double> told(const std::vector<std::pair<std::string, Value>>& values,
+std::map<std::string, double> told(const std::vector<std::pair<std::string, core::Value>>& values,
                                    bool exact) {
   Known known({});
   for (const auto& [name, value] : values) known.put(name, value, "test");
@@ -16,7 +16,7 @@ std::map<std::string, double> told(const std::vector<std::pair<std::string, Valu
   return out;
 }
 
-std::vector<std::pair<std::string, Value>> seven_billion() {
+std::vector<std::pair<std::string, core::Value>> seven_billion() {
   return {{"model.params", 6738415616.0},
           {"model.type", std::string("llama")},
           {"model.layers", 32.0},

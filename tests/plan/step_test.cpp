@@ -11,14 +11,14 @@ namespace {
 constexpr double k_gb = 1e9;
 constexpr double k_gib = 1024.0 * 1024 * 1024;
 
-Known known(const std::vector<std::pair<std::string, Value>>& values) {
+Known known(const std::vector<std::pair<std::string, core::Value>>& values) {
   Known made({});
   for (const auto& [name, value] : values) made.put(name, value, "test");
   return made;
 }
 
 /// Llama-3.1-8B, as its config.json gives it.
-std::vector<std::pair<std::string, Value>> llama_8b() {
+std::vector<std::pair<std::string, core::Value>> llama_8b() {
   return {{"model.type", std::string("llama")},
           {"model.layers", 32.0},
           {"model.hidden", 4096.0},
@@ -33,8 +33,8 @@ std::vector<std::pair<std::string, Value>> llama_8b() {
           {"batch.micro", 1.0}};
 }
 
-Plan plan_of(std::vector<std::pair<std::string, Value>> values,
-             const std::vector<std::pair<std::string, Value>>& more = {},
+Plan plan_of(std::vector<std::pair<std::string, core::Value>> values,
+             const std::vector<std::pair<std::string, core::Value>>& more = {},
              const PlanRequest& request = {}) {
   values.insert(values.end(), more.begin(), more.end());
   auto made = make_plan(known(values), "", request);
@@ -98,7 +98,7 @@ TEST(PlanStep, AdamKeepsTwelveBytesAParameterBesideSixteenBitWeights) {
 
 TEST(PlanStep, ThreeBillionParametersAreTwelveGigabytesInFp32AndSixInBf16) {
   // Llama-3.2-3B has 3.2 billion.
-  std::vector<std::pair<std::string, Value>> three = llama_8b();
+  std::vector<std::pair<std::string, core::Value>> three = llama_8b();
   for (auto& [name, value] : three) {
     if (name == "model.layers") value = 28.0;
     if (name == "model.hidden") value = 3072.0;
@@ -173,7 +173,7 @@ TEST(PlanStep, WhatTheSizesLackIsNamed) {
 }
 
 TEST(PlanLadder, GoesFromTheLeastDisruptiveRungToTheFirstThatFits) {
-  std::vector<std::pair<std::string, Value>> values = llama_8b();
+  std::vector<std::pair<std::string, core::Value>> values = llama_8b();
   values.emplace_back("batch.micro", 8.0);
   const PlanRequest request{"A100 80GB", 0};
   const Known settings = known(values);

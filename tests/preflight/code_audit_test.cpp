@@ -8,7 +8,7 @@
 #include "core/folder.h"
 #include "preflight/run_python.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using ::testing::HasSubstr;
@@ -71,4 +71,4 @@ TEST_F(CodeAuditTest, SurvivesAnInterpreterThatReadsNothing) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -11,7 +11,7 @@
 #include "preflight/data_check.h"
 #include "preflight/run_python.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using ::testing::HasSubstr;
@@ -176,7 +176,7 @@ TEST_F(ColumnStreamTest, SaysWhyAFileIsNotRead) {
   const auto done = read_columns({torn}, python_, {}, 10,
                                  [](const Row&, std::uint64_t, const RowQuote&) { FAIL(); });
   ASSERT_FALSE(done);
-  EXPECT_EQ(done.error().code, ErrorCode::bad_format);
+  EXPECT_EQ(done.error().code, core::ErrorCode::bad_format);
 }
 
 /// What a program that is no decoder prints must not be taken for rows.
@@ -216,4 +216,4 @@ TEST(ColumnStream, SaysWhatToInstallWhereThereIsNoPyarrow) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::preflight

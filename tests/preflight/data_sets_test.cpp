@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using ::testing::ElementsAre;
@@ -37,4 +37,4 @@ TEST(DataSets, KnowsFormatsByTheirEndings) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -10,7 +10,7 @@
 #include "preflight/data_stream.h"
 #include "preflight/data_tally.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using ::testing::ElementsAre;
@@ -95,7 +95,7 @@ TEST(DataRow, CountsWhatTrains) {
 std::vector<std::uint64_t> lines_with(std::string_view text, DataSyntax syntax, std::size_t part,
                                       std::uint32_t faults) {
   std::vector<std::uint64_t> lines;
-  const auto bytes = bytes_of(text, part);
+  const auto bytes = input::bytes_of(text, part);
   const auto done = read_rows(*bytes, syntax, {}, ~std::uint64_t{0},
                               [&](const Row& row, std::uint64_t line, const RowQuote&) {
                                 if ((row.faults & faults) != 0) lines.push_back(line);
@@ -247,7 +247,7 @@ TEST(DataStream, SurvivesAnyBytes) {
     for (auto i = random() % 80; i > 0; --i) text += alphabet[random() % alphabet.size()];
     for (const DataSyntax syntax :
          {DataSyntax::json_lines, DataSyntax::json_array, DataSyntax::csv}) {
-      const auto bytes = bytes_of(text, 1 + random() % 16);
+      const auto bytes = input::bytes_of(text, 1 + random() % 16);
       (void)read_rows(*bytes, syntax, {100, 10, 3}, 1000,
                       [](const Row&, std::uint64_t, const RowQuote&) {});
     }
@@ -255,4 +255,4 @@ TEST(DataStream, SurvivesAnyBytes) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -11,12 +11,12 @@
 #include "preflight/rule_book.h"
 #include "preflight/settings_run.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 std::string shown(const ExampleSettings& example) {
   std::string text;
-  for (const auto& [name, value] : example) text += " " + name + "=" + show(value);
+  for (const auto& [name, value] : example) text += " " + name + "=" + core::show(value);
   return text;
 }
 
@@ -89,32 +89,33 @@ TEST(RuleBook, WritesWholeNumbersOut) {
 }
 
 TEST(RuleBook, AsksOnlyForFactsThatAreDeclared) {
-  std::vector<std::string> declared = declared_facts();
+  std::vector<std::string> declared = diagnosis::declared_facts();
   declared.insert(declared.end(), rule_book().facts.begin(), rule_book().facts.end());
-  const auto check = [&](const Condition& condition, const std::string& id) {
+  const auto check = [&](const diagnosis::Condition& condition, const std::string& id) {
     for (const std::string& name : condition.names())
-      EXPECT_TRUE(is_declared(declared, name)) << id << " asks for " << name;
+      EXPECT_TRUE(diagnosis::is_declared(declared, name)) << id << " asks for " << name;
   };
   for (const CheckRule& rule : rule_book().rules) {
     check(rule.when.front(), rule.id);
-    for (const RemedyRule& remedy : rule.remedies) {
-      for (const Condition& condition : remedy.when) check(condition, rule.id);
+    for (const diagnosis::RemedyRule& remedy : rule.remedies) {
+      for (const diagnosis::Condition& condition : remedy.when) check(condition, rule.id);
       for (const auto& [name, value] : remedy.remedy.set) {
         EXPECT_NE(knowledge::find_setting_spec(name), nullptr) << rule.id << " sets " << name;
-        const std::string_view asked = fact_of_formula(value);
+        const std::string_view asked = diagnosis::fact_of_formula(value);
         if (asked.empty()) continue;
-        EXPECT_TRUE(is_declared(declared, asked)) << rule.id << " computes with " << asked;
+        EXPECT_TRUE(diagnosis::is_declared(declared, asked))
+            << rule.id << " computes with " << asked;
       }
     }
     for (const VersionRange& range : rule.versions)
-      EXPECT_TRUE(is_declared(declared, "env." + range.package)) << rule.id;
+      EXPECT_TRUE(diagnosis::is_declared(declared, "env." + range.package)) << rule.id;
   }
 }
 
 TEST(RuleBook, LeadsToCausesOfTheBook) {
   for (const CheckRule& rule : rule_book().rules) {
     for (const std::string& cause : rule.leads_to)
-      EXPECT_NE(cause_book().find(cause), nullptr) << rule.id << " leads to " << cause;
+      EXPECT_NE(diagnosis::cause_book().find(cause), nullptr) << rule.id << " leads to " << cause;
   }
 }
 
@@ -143,4 +144,4 @@ TEST(Versions, AllBoundsOfARangeMustHold) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::preflight

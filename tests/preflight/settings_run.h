@@ -4,26 +4,27 @@
 #include <string>
 #include <string_view>
 
+#include "config_text/derived_settings.h"
 #include "core/folder.h"
+#include "discovery/assemble.h"
+#include "discovery/collect.h"
 #include "preflight/rule_book.h"
 #include "record/run.h"
-#include "sources/assemble.h"
-#include "sources/collect.h"
-#include "sources/derived_settings.h"
 
 namespace aplomb::test {
 
 /// Settings by name; `trainer` names the framework that they are of; `file:NAME` is a file with
 /// that text, read as a user's would be.
-inline aplomb::Run run_of(const ExampleSettings& example) {
-  aplomb::Run run;
+inline aplomb::record::Run run_of(const ExampleSettings& example) {
+  aplomb::record::Run run;
   std::string trainer;
   const Folder folder;
   for (const auto& [name, value] : example) {
-    if (name == "trainer") trainer = show(value);
+    if (name == "trainer") trainer = core::show(value);
     if (!name.starts_with("file:")) continue;
-    const std::string path = folder.write(name.substr(5), show(value));
-    for (aplomb::Run& part : collect({path}, {})) merge_into(run, std::move(part));
+    const std::string path = folder.write(name.substr(5), core::show(value));
+    for (aplomb::record::Run& part : discovery::collect({path}, {}))
+      discovery::merge_into(run, std::move(part));
   }
   if (run.sources.empty()) run.sources.push_back({"example.yaml", "config-yaml", 1, trainer});
   std::uint64_t line = 0;
@@ -32,7 +33,7 @@ inline aplomb::Run run_of(const ExampleSettings& example) {
     ++line;
     run.settings.push_back({name, value, name, trainer, {0, line, line}});
   }
-  add_derived_settings(run);
+  config_text::add_derived_settings(run);
   return run;
 }
 

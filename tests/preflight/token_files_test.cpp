@@ -7,7 +7,7 @@
 
 #include "core/folder.h"
 
-namespace aplomb {
+namespace aplomb::preflight {
 namespace {
 
 using ::testing::ElementsAre;
@@ -128,4 +128,4 @@ TEST(TokenFiles, SurvivesAnyIndex) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::preflight

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-namespace aplomb {
+namespace aplomb::record {
 namespace {
 
 /// Numbers of every kind that steps, lines and bytes show: runs, jumps beyond 2^32, returns, signs.
@@ -79,4 +79,4 @@ TEST(RunColumn, GivesBackEveryNumberAndKeepsWhatIsChosen) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::record

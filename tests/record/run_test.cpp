@@ -8,7 +8,7 @@
 
 #include "record/run_builder.h"
 
-namespace aplomb {
+namespace aplomb::record {
 namespace {
 
 constexpr double k_nan = std::numeric_limits<double>::quiet_NaN();
@@ -32,7 +32,7 @@ TEST(Series, ThinningBoundsMemoryAndKeepsCountsAndTheFirstNaN) {
 }
 
 TEST(RunBuilder, AStepThatGoesBackStartsASegmentForAllSeriesOfTheSource) {
-  aplomb::Run run;
+  aplomb::record::Run run;
   RunBuilder build(run);
   const SourceId source = build.open("log", "text-log", 0);
   const SeriesId loss = build.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
@@ -47,7 +47,7 @@ TEST(RunBuilder, AStepThatGoesBackStartsASegmentForAllSeriesOfTheSource) {
 }
 
 TEST(RunBuilder, GoesOnWithARunThatHasSeriesAlready) {
-  aplomb::Run run;
+  aplomb::record::Run run;
   RunBuilder first(run);
   const SourceId log = first.open("log", "text-log", 0);
   for (int i = 0; i < 100; ++i)
@@ -62,4 +62,4 @@ TEST(RunBuilder, GoesOnWithARunThatHasSeriesAlready) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::record

@@ -18,10 +18,9 @@
 
 #include "recorder/record_file.h"
 
-namespace aplomb {
+namespace aplomb::recorder {
 namespace {
 
-using namespace record_file;
 namespace fs = std::filesystem;
 
 class RecorderTest : public ::testing::Test {
@@ -282,4 +281,4 @@ TEST(RecordFile, EveryFlippedBitOfARecordIsSeen) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::recorder

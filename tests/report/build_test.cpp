@@ -9,15 +9,16 @@
 #include "record/run_builder.h"
 #include "report/chart_points.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
-DiagnosedRun made_run(const std::string& name, Standing standing, std::size_t samples) {
+DiagnosedRun made_run(const std::string& name, diagnosis::Standing standing, std::size_t samples) {
   DiagnosedRun made;
   made.run.name = name;
-  RunBuilder build(made.run);
-  const SourceId log = build.open(name + "/train.log", "text_log", 1000);
-  const SeriesId loss = build.series(log, "loss", "loss", Role::loss, StepKind::explicit_);
+  record::RunBuilder build(made.run);
+  const record::SourceId log = build.open(name + "/train.log", "text_log", 1000);
+  const record::SeriesId loss =
+      build.series(log, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
   for (std::size_t i = 0; i < samples; ++i) {
     build.append(loss, static_cast<std::int64_t>(i), 2.0 - 0.001 * static_cast<double>(i), i + 1,
                  20 * i);
@@ -26,8 +27,8 @@ DiagnosedRun made_run(const std::string& name, Standing standing, std::size_t sa
   return made;
 }
 
-RankedCause made_cause() {
-  RankedCause cause;
+diagnosis::RankedCause made_cause() {
+  diagnosis::RankedCause cause;
   cause.id = "nan.lr-too-high";
   cause.family = "nan";
   cause.title = "The learning rate is too high";
@@ -49,10 +50,10 @@ TEST(BuildReport, IsSoundWithoutAnyRun) {
 }
 
 TEST(BuildReport, LetsTheWorstRunLeadAndNamesTheOthers) {
-  const Report report =
-      build_report({made_run("a", Standing::healthy, 50), made_run("b", Standing::failed, 5),
-                    made_run("c", Standing::insufficient, 1)},
-                   8);
+  const Report report = build_report({made_run("a", diagnosis::Standing::healthy, 50),
+                                      made_run("b", diagnosis::Standing::failed, 5),
+                                      made_run("c", diagnosis::Standing::insufficient, 1)},
+                                     8);
   EXPECT_EQ(report.verdict, Verdict::failed);
   ASSERT_EQ(report.runs.size(), 3U);
   EXPECT_EQ(report.runs[0].name, "b");
@@ -62,11 +63,12 @@ TEST(BuildReport, LetsTheWorstRunLeadAndNamesTheOthers) {
 }
 
 TEST(BuildReport, GivesOneSeriesOfAName_TheOneWithMostSamples) {
-  DiagnosedRun made = made_run("a", Standing::healthy, 10);
-  RunBuilder build(made.run);
-  const SourceId state =
+  DiagnosedRun made = made_run("a", diagnosis::Standing::healthy, 10);
+  record::RunBuilder build(made.run);
+  const record::SourceId state =
       made.run.sources.size() == 1 ? build.open("a/state.json", "trainer_state", 10) : 0;
-  const SeriesId loss = build.series(state, "loss", "loss", Role::loss, StepKind::explicit_);
+  const record::SeriesId loss =
+      build.series(state, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
   for (int i = 0; i < 25; ++i) build.append(loss, i, 1.0, 0, static_cast<std::uint64_t>(i));
   const Report report = build_report({made}, 8);
   ASSERT_EQ(report.series.size(), 1U);
@@ -77,11 +79,12 @@ TEST(BuildReport, GivesOneSeriesOfAName_TheOneWithMostSamples) {
 }
 
 TEST(BuildReport, PutsTheStrongestReasonsLinesFirstAndLeavesThoseAgainstOut) {
-  DiagnosedRun made = made_run("a", Standing::failed, 10);
+  DiagnosedRun made = made_run("a", diagnosis::Standing::failed, 10);
   made.diagnosis.causes = {made_cause()};
-  const Report report = build_report({made}, 8, [](const Source&, const Origin& origin) {
-    return "line " + std::to_string(origin.line);
-  });
+  const Report report =
+      build_report({made}, 8, [](const record::Source&, const record::Origin& origin) {
+        return "line " + std::to_string(origin.line);
+      });
   ASSERT_EQ(report.causes.size(), 1U);
   const ReportCause& cause = report.causes[0];
   ASSERT_EQ(cause.evidence.size(), 2U);
@@ -92,7 +95,7 @@ TEST(BuildReport, PutsTheStrongestReasonsLinesFirstAndLeavesThoseAgainstOut) {
 }
 
 TEST(BuildReport, WritesRemediesAsSentencesAndRendersTheirSettings) {
-  DiagnosedRun made = made_run("a", Standing::failed, 10);
+  DiagnosedRun made = made_run("a", diagnosis::Standing::failed, 10);
   made.diagnosis.causes = {made_cause()};
   const Report report = build_report({made}, 8);
   const auto& remedies = report.causes[0].remedies;
@@ -106,15 +109,15 @@ TEST(BuildReport, WritesRemediesAsSentencesAndRendersTheirSettings) {
 }
 
 TEST(BuildReport, ListsAtMostSoManyCauses) {
-  DiagnosedRun made = made_run("a", Standing::failed, 10);
+  DiagnosedRun made = made_run("a", diagnosis::Standing::failed, 10);
   made.diagnosis.causes.assign(5, made_cause());
   EXPECT_EQ(build_report({made}, 2).causes.size(), 2U);
 }
 
 TEST(BuildReport, SaysWhatCouldNotBeRead) {
-  DiagnosedRun made = made_run("a", Standing::healthy, 10);
+  DiagnosedRun made = made_run("a", diagnosis::Standing::healthy, 10);
   made.run.defects = {
-      {0, 77, "truncated", Severity::warning, "[text_log] the last line is torn", 3}};
+      {0, 77, "truncated", core::Severity::warning, "[text_log] the last line is torn", 3}};
   const Report report = build_report({made}, 8);
   ASSERT_EQ(report.inputs[0].warnings.size(), 1U);
   EXPECT_EQ(report.inputs[0].warnings[0],
@@ -122,13 +125,13 @@ TEST(BuildReport, SaysWhatCouldNotBeRead) {
 }
 
 TEST(BuildReport, LetsTheLaterSettingOfANameWin) {
-  DiagnosedRun made = made_run("a", Standing::healthy, 10);
+  DiagnosedRun made = made_run("a", diagnosis::Standing::healthy, 10);
   made.run.settings = {{"optim.lr", 0.1, "lr", "", {}}, {"optim.lr", 0.2, "lr", "", {}}};
   EXPECT_EQ(std::get<double>(build_report({made}, 8).settings.at("optim.lr")), 0.2);
 }
 
-Series long_series(std::size_t size) {
-  Series series;
+record::Series long_series(std::size_t size) {
+  record::Series series;
   for (std::size_t i = 0; i < size; ++i) {
     series.append(static_cast<std::int64_t>(i), 1.0 + 0.1 * static_cast<double>(i % 7), 0, i, i);
   }
@@ -137,11 +140,11 @@ Series long_series(std::size_t size) {
 
 TEST(ChartPoints, KeepsEverySampleOfAShortSeries) {
   EXPECT_EQ(chart_points(long_series(1000)).size(), 1000U);
-  EXPECT_TRUE(chart_points(Series{}).empty());
+  EXPECT_TRUE(chart_points(record::Series{}).empty());
 }
 
 TEST(ChartPoints, ThinsALongSeriesButKeepsExtremesNonFiniteSamplesAndBothEnds) {
-  Series series = long_series(50000);
+  record::Series series = long_series(50000);
   series.value[31337] = 99;
   series.value[17] = -99;
   series.value[40404] = std::nan("");
@@ -163,4 +166,4 @@ TEST(ChartPoints, ThinsALongSeriesButKeepsExtremesNonFiniteSamplesAndBothEnds) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

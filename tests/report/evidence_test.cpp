@@ -5,20 +5,21 @@
 
 #include "record/run_builder.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
-std::string line_of(const Source& source, const Origin& origin) {
+std::string line_of(const record::Source& source, const record::Origin& origin) {
   return source.path + " line " + std::to_string(origin.line);
 }
 
 class EvidenceTest : public ::testing::Test {
  protected:
   /// `lines`: whether the artifact has lines to look up.
-  SourceId add(const std::string& path, bool lines, std::initializer_list<double> values,
-               std::int64_t first_step = 1) {
-    const SourceId source = build_.open(path, "made", 100);
-    const SeriesId series = build_.series(source, "loss", "loss", Role::loss, StepKind::explicit_);
+  record::SourceId add(const std::string& path, bool lines, std::initializer_list<double> values,
+                       std::int64_t first_step = 1) {
+    const record::SourceId source = build_.open(path, "made", 100);
+    const record::SeriesId series =
+        build_.series(source, "loss", "loss", record::Role::loss, record::StepKind::explicit_);
     std::uint64_t at = 0;
     for (const double value : values) {
       ++at;
@@ -26,16 +27,16 @@ class EvidenceTest : public ::testing::Test {
     }
     return source;
   }
-  std::vector<Evidence> find(const std::vector<Origin>& origins,
+  std::vector<Evidence> find(const std::vector<record::Origin>& origins,
                              const LineReader& line_at = line_of) {
     return EvidenceFinder(run_, line_at).find(origins);
   }
-  aplomb::Run run_;
-  RunBuilder build_{run_};
+  aplomb::record::Run run_;
+  record::RunBuilder build_{run_};
 };
 
 TEST_F(EvidenceTest, GivesPathLineStepAndTheLineAsItStandsThere) {
-  const SourceId log = add("train.log", true, {2.5, 2.0});
+  const record::SourceId log = add("train.log", true, {2.5, 2.0});
   const auto found = find({{log, 2, 200}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].path, "train.log");
@@ -45,7 +46,7 @@ TEST_F(EvidenceTest, GivesPathLineStepAndTheLineAsItStandsThere) {
 }
 
 TEST_F(EvidenceTest, SaysWhatWasMeasuredWhereALineCannotBeHad) {
-  const SourceId events = add("events.out", false, {2.5, 2.0});
+  const record::SourceId events = add("events.out", false, {2.5, 2.0});
   const auto found = find({{events, 0, 200}});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].line, 0U);
@@ -53,34 +54,34 @@ TEST_F(EvidenceTest, SaysWhatWasMeasuredWhereALineCannotBeHad) {
 }
 
 TEST_F(EvidenceTest, PrefersALineOfTextThatSaysTheSameToAPlaceInABinaryFile) {
-  const SourceId events = add("events.out", false, {2.5001, 2.0001, 1.5001});
+  const record::SourceId events = add("events.out", false, {2.5001, 2.0001, 1.5001});
   add("train.log", true, {2.5, 2.0, 1.5});
   EXPECT_EQ(find({{events, 0, 200}})[0].text, "train.log line 2");
 }
 
 TEST_F(EvidenceTest, FindsTheSameSampleByItsPlaceWhereStepsAreCountedOtherwise) {
-  const SourceId events = add("events.out", false, {2.5, 2.0, 1.5}, 1);
+  const record::SourceId events = add("events.out", false, {2.5, 2.0, 1.5}, 1);
   add("train.log", true, {2.5, 2.0, 1.5}, 0);
   EXPECT_EQ(find({{events, 0, 200}})[0].text, "train.log line 2");
 }
 
 TEST_F(EvidenceTest, DoesNotTakeAnotherValueForTheSame) {
-  const SourceId events = add("events.out", false, {2.5, 2.0, 1.5});
+  const record::SourceId events = add("events.out", false, {2.5, 2.0, 1.5});
   add("train.log", true, {2.5, 7.0, 1.5});
   EXPECT_EQ(find({{events, 0, 200}})[0].text, "loss = 2");
 }
 
 TEST_F(EvidenceTest, NamesAPlaceOnceAndStaysShort) {
-  const SourceId log = add("train.log", true, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const record::SourceId log = add("train.log", true, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   EXPECT_EQ(find({{log, 2, 200}, {log, 2, 200}}).size(), 1U);
-  std::vector<Origin> many;
+  std::vector<record::Origin> many;
   for (std::uint64_t i = 1; i <= 12; ++i) many.push_back({log, i, 100 * i});
   EXPECT_EQ(find(many).size(), EvidenceFinder::k_most_lines);
 }
 
 TEST_F(EvidenceTest, SurvivesOriginsThatLeadNowhere) {
   EXPECT_TRUE(find({{7, 1, 1}}).empty());
-  const SourceId log = add("train.log", true, {1});
+  const record::SourceId log = add("train.log", true, {1});
   EXPECT_EQ(find({{log, 99, 9999}}, LineReader{})[0].text, "");
 }
 
@@ -92,4 +93,4 @@ TEST(TidyLine, TakesOutColoursControlCharactersAndLength) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

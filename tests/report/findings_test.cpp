@@ -6,7 +6,7 @@
 #include "report/renderer.h"
 #include "report/terminal_text.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(FindingsView, SaysHowManyItLeavesOut) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -8,7 +8,7 @@
 #include "report/made_report.h"
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 std::string rendered(const Report& report) {
@@ -140,4 +140,4 @@ TEST(Axis, LabelsStayShort) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

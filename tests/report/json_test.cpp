@@ -6,7 +6,7 @@
 #include "report/made_report.h"
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using nlohmann::ordered_json;
@@ -85,4 +85,4 @@ TEST(JsonReport, IsCompleteForAnEmptyReport) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 TEST(Redact, NamesHostsAddressesAndTokensGoAndTheSameStaysTheSame) {
@@ -33,4 +33,4 @@ TEST(Redact, MetricsVersionsAndWordsStay) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

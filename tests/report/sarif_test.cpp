@@ -4,7 +4,7 @@
 
 #include "report/renderer.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using nlohmann::json;
@@ -56,4 +56,4 @@ TEST(SarifReport, IsWholeWithoutFindings) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -9,7 +9,7 @@
 #include "report/terminal_text.h"
 #include "report/text_chart.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -194,4 +194,4 @@ TEST(TerminalText, WrapsAtBlanksAndCutsLongWords) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -4,7 +4,7 @@
 
 #include "report/made_report.h"
 
-namespace aplomb {
+namespace aplomb::report {
 namespace {
 
 Report with_inputs(std::initializer_list<const char*> paths) {
@@ -48,4 +48,4 @@ TEST(ShowPercent, NeverClaimsToBeCertain) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::report

@@ -124,7 +124,7 @@ inline void run(Dim grid, Dim block, const std::function<void()>& kernel) {
 
 }  // namespace aplomb::test::cuda
 
-namespace aplomb::gpu {
+namespace aplomb::scan::gpu {
 
 #define threadIdx ::aplomb::test::cuda::thread_index
 #define blockIdx ::aplomb::test::cuda::block_index
@@ -159,4 +159,4 @@ inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(va
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline void atomicAdd(unsigned* to, unsigned value) { *to += value; }
 
-}  // namespace aplomb::gpu
+}  // namespace aplomb::scan::gpu

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 using Bytes = std::vector<unsigned char>;
@@ -44,8 +44,9 @@ Pair make(ScalarType type, std::size_t count, double moved, double odd, std::uin
   constexpr double k_odd[] = {0.0, -0.0, 6e-8, -6e-8, NAN, INFINITY, -INFINITY, 65504, -65504};
   for (std::size_t i = 0; i < count; ++i) {
     const auto draw = [&] {
-      return encode(*format_of(type),
-                    uniform(random) < odd ? k_odd[random() % std::size(k_odd)] : normal(random));
+      return numerics::encode(*format_of(type), uniform(random) < odd
+                                                    ? k_odd[random() % std::size(k_odd)]
+                                                    : normal(random));
     };
     const std::uint64_t was = draw();
     std::uint64_t is = was;
@@ -94,7 +95,8 @@ TEST_P(DifferenceOnEveryTarget, EqualsTheReferenceOverLengthsMisalignmentsAndKin
 TEST_P(DifferenceOnEveryTarget, UlpsReachFromOneEndOfTheRangeToTheOther) {
   for (const ScalarType type : {ScalarType::f32, ScalarType::bf16, ScalarType::f16}) {
     Pair pair = make(type, 1024, 0, 0, 1);
-    const std::uint64_t largest = encode(*format_of(type), spec_of(*format_of(type)).max_finite);
+    const std::uint64_t largest =
+        numerics::encode(*format_of(type), spec_of(*format_of(type)).max_finite);
     const std::uint64_t sign = std::uint64_t{1} << (8 * size_of(type) - 1);
     set_bits(pair.before, type, 700, largest | sign);
     set_bits(pair.after, type, 700, largest);
@@ -133,4 +135,4 @@ TEST(Difference, IntegersAndDoublesGoThroughFloat64) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::scan

@@ -7,7 +7,7 @@
 #include "scan/cuda/scan_kernel.cuh"
 #include "scan/gpu_stats.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 using test::Buffer;
@@ -18,20 +18,20 @@ constexpr ScalarType k_types[] = {ScalarType::f32, ScalarType::bf16, ScalarType:
 
 std::vector<TensorStats> scan_emulated(const std::vector<TensorView>& tensors, unsigned blocks,
                                        unsigned threads) {
-  const auto table = gpu::chunks_of(tensors);
+  const auto table = scan::gpu::chunks_of(tensors);
   EXPECT_TRUE(table.has_value());
-  std::vector<gpu::Partial> partials(table->chunks.size() + 1);
-  std::vector<gpu::Stats> results(tensors.size());
+  std::vector<scan::gpu::Partial> partials(table->chunks.size() + 1);
+  std::vector<scan::gpu::Stats> results(tensors.size());
   const auto chunks = static_cast<unsigned>(table->chunks.size());
   test::cuda::run({blocks}, {threads}, [&] {
-    gpu::emulated::scan_chunks(table->chunks.data(), chunks, partials.data());
+    scan::gpu::emulated::scan_chunks(table->chunks.data(), chunks, partials.data());
   });
   test::cuda::run({static_cast<unsigned>(tensors.size())}, {threads}, [&] {
-    gpu::emulated::join_chunks(partials.data(), table->first.data(), results.data());
+    scan::gpu::emulated::join_chunks(partials.data(), table->first.data(), results.data());
   });
   std::vector<TensorStats> stats;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    stats.push_back(gpu::stats_of(results[i], tensors[i].count));
+    stats.push_back(scan::gpu::stats_of(results[i], tensors[i].count));
   }
   return stats;
 }
@@ -59,9 +59,9 @@ TEST(GpuKernels, EqualTheReferenceOverLengthsMisalignmentsAndKindsOfData) {
 }
 
 TEST(GpuKernels, JoinTheChunksOfALongTensorInOrder) {
-  Buffer buffer = make(ScalarType::bf16, gpu::k_chunk * 2 + 77, 2, 0, 5);
+  Buffer buffer = make(ScalarType::bf16, scan::gpu::k_chunk * 2 + 77, 2, 0, 5);
   const std::uint16_t nan = 0x7FC0;
-  const std::size_t place = gpu::k_chunk + 1000;
+  const std::size_t place = scan::gpu::k_chunk + 1000;
   std::memcpy(buffer.bytes.data() + 2 * place, &nan, 2);
   const auto found = scan_emulated({buffer.view()}, 2, 256);
   expect_same(found[0], scan_reference(buffer.view()), "three chunks");
@@ -86,4 +86,4 @@ TEST(GpuKernels, TheWindowFollowsWhatTheWarpsSee) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::scan

@@ -12,7 +12,7 @@
 #include "made_tensors.h"
 #include "scan/gpu_stats.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 using test::Buffer;
@@ -24,13 +24,13 @@ constexpr ScalarType k_types[] = {ScalarType::f32, ScalarType::bf16, ScalarType:
 TEST(GpuScan, SaysWhatItCannotDo) {
   const float one = 1;
   const TensorView tensor{&one, 1, ScalarType::f32};
-  EXPECT_FALSE(gpu::chunks_of({{TensorView{&one, 1, ScalarType::f64}}}).has_value());
+  EXPECT_FALSE(scan::gpu::chunks_of({{TensorView{&one, 1, ScalarType::f64}}}).has_value());
   const TensorView crooked{reinterpret_cast<const char*>(&one) + 1, 1, ScalarType::f32};
-  EXPECT_FALSE(gpu::chunks_of({{crooked}}).has_value());
+  EXPECT_FALSE(scan::gpu::chunks_of({{crooked}}).has_value());
   if (GpuScan::is_present()) GTEST_SKIP() << "a device answers: nothing to refuse";
   const auto scan = GpuScan::create({{tensor}}, {});
   ASSERT_FALSE(scan.has_value());
-  EXPECT_EQ(scan.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(scan.error().code, core::ErrorCode::unsupported);
 }
 
 TEST(GpuScan, OnADeviceEqualsTheReferenceAndNeverWaits) {
@@ -79,4 +79,4 @@ TEST(GpuScan, OnADeviceEqualsTheReferenceAndNeverWaits) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::scan

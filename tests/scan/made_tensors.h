@@ -25,7 +25,7 @@ struct Buffer {
     bytes.resize(at + size_of(type));
     const auto format = format_of(type);
     if (format) {
-      const std::uint64_t bits = encode(*format, value);
+      const std::uint64_t bits = numerics::encode(*format, value);
       std::memcpy(bytes.data() + at, &bits, size_of(type));
     } else {
       const auto whole = static_cast<std::int64_t>(value);

@@ -10,7 +10,7 @@
 
 #include "made_tensors.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 using test::Buffer;
@@ -81,7 +81,7 @@ TEST_P(EveryTarget, AllZerosOneOutlierAndConstantsAreExact) {
       expect_same(scan(buffer.view()), scan_reference(buffer.view()),
                   "constant " + std::to_string(value));
       const double outlier = 1e-7;
-      const std::uint64_t bits = encode(*format_of(type), outlier);
+      const std::uint64_t bits = numerics::encode(*format_of(type), outlier);
       std::memcpy(buffer.bytes.data() + 5000 * size_of(type), &bits, size_of(type));
       expect_same(scan(buffer.view()), scan_reference(buffer.view()),
                   "outlier in " + std::to_string(value));
@@ -128,12 +128,12 @@ TEST(Scan, FormatsAreJudgedFromTheHistogram) {
   Buffer buffer{{}, ScalarType::f32};
   for (const double value : {0.0, 1.0, 1e-5, 1e-7, 7e4, 3e38, 1e-39}) buffer.push(value);
   const TensorStats stats = scan(buffer.view());
-  EXPECT_EQ(stats.below_normal(Format::fp16), 3U);  // 1e-5, 1e-7, 1e-39 lie below 2^-14
-  EXPECT_EQ(stats.below_normal(Format::bf16), 1U);
-  EXPECT_EQ(stats.beyond_range(Format::fp16), 2U);
-  EXPECT_EQ(stats.beyond_range(Format::bf16), 0U);
+  EXPECT_EQ(stats.below_normal(numerics::Format::fp16), 3U);  // 1e-5, 1e-7, 1e-39 lie below 2^-14
+  EXPECT_EQ(stats.below_normal(numerics::Format::bf16), 1U);
+  EXPECT_EQ(stats.beyond_range(numerics::Format::fp16), 2U);
+  EXPECT_EQ(stats.beyond_range(numerics::Format::bf16), 0U);
   EXPECT_TRUE(std::isfinite(stats.norm()));
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::scan

@@ -3,7 +3,7 @@
 #include "sources/reader_support.h"
 #include "sources/setting_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::settings_of;
@@ -30,9 +30,9 @@ TEST(ConfigJson, ReadsDeepSpeedNestedKeysAndLeavesAutoOut) {
 }
 
 TEST(ConfigJson, TellsTheFrameworkAndThePlaceOfAValue) {
-  const aplomb::Run run = test::read_with("config-json", k_deepspeed);
+  const aplomb::record::Run run = test::read_with("config-json", k_deepspeed);
   EXPECT_EQ(run.sources[0].framework, "deepspeed");
-  const Setting* stage = run.setting("dist.zero_stage");
+  const record::Setting* stage = run.setting("dist.zero_stage");
   ASSERT_NE(stage, nullptr);
   EXPECT_EQ(stage->raw_key, "zero_optimization.stage");
   EXPECT_EQ(stage->origin.line, 4U);
@@ -49,8 +49,8 @@ TEST(ConfigJson, ReadsATemplateWithBareWordsAndATornTail) {
 }
 
 TEST(ConfigJson, GivesTheSameRecordWhateverThePartsAre) {
-  const aplomb::Run whole = test::read_with("config-json", k_deepspeed);
-  const aplomb::Run parts = test::read_with("config-json", k_deepspeed, 7);
+  const aplomb::record::Run whole = test::read_with("config-json", k_deepspeed);
+  const aplomb::record::Run parts = test::read_with("config-json", k_deepspeed, 7);
   ASSERT_EQ(whole.settings.size(), parts.settings.size());
   for (std::size_t i = 0; i < whole.settings.size(); ++i) {
     EXPECT_EQ(whole.settings[i].name, parts.settings[i].name);
@@ -77,4 +77,4 @@ TEST(ConfigJson, SurvivesHostileNesting) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

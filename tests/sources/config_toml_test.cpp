@@ -3,7 +3,7 @@
 #include "sources/reader_support.h"
 #include "sources/setting_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 constexpr std::string_view k_titan = R"([model]
@@ -24,7 +24,7 @@ mode = "selective"
 )";
 
 TEST(ConfigToml, ReadsTorchtitan) {
-  const aplomb::Run run = test::read_with("config-toml", k_titan);
+  const aplomb::record::Run run = test::read_with("config-toml", k_titan);
   EXPECT_EQ(run.sources[0].framework, "torchtitan");
   const auto found = test::settings_of("config-toml", k_titan);
   EXPECT_EQ(found.at("optim.lr"), "0.0003");
@@ -36,7 +36,7 @@ TEST(ConfigToml, ReadsTorchtitan) {
 }
 
 TEST(ConfigToml, SaysWhereAMistakeIs) {
-  const aplomb::Run run = test::read_with("config-toml", "[optimizer]\nlr = = 1\n");
+  const aplomb::record::Run run = test::read_with("config-toml", "[optimizer]\nlr = = 1\n");
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_NE(run.defects[0].text.find("line 2"), std::string::npos);
 }
@@ -46,4 +46,4 @@ TEST(ConfigToml, KnowsItsOwn) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

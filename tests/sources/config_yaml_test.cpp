@@ -3,7 +3,7 @@
 #include "sources/reader_support.h"
 #include "sources/setting_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::settings_of;
@@ -28,7 +28,7 @@ special_tokens:
 )";
 
 TEST(ConfigYaml, ReadsAxolotl) {
-  const aplomb::Run run = test::read_with("config-yaml", k_axolotl);
+  const aplomb::record::Run run = test::read_with("config-yaml", k_axolotl);
   EXPECT_EQ(run.sources[0].framework, "axolotl");
   const auto found = settings_of("config-yaml", k_axolotl);
   EXPECT_EQ(found.at("optim.lr"), "0.0002");
@@ -42,8 +42,8 @@ TEST(ConfigYaml, ReadsAxolotl) {
 }
 
 TEST(ConfigYaml, PointsAtTheValueInTheText) {
-  const aplomb::Run run = test::read_with("config-yaml", k_axolotl);
-  const Setting* rate = run.setting("optim.lr");
+  const aplomb::record::Run run = test::read_with("config-yaml", k_axolotl);
+  const record::Setting* rate = run.setting("optim.lr");
   ASSERT_NE(rate, nullptr);
   EXPECT_EQ(rate->origin.line, 9U);
   EXPECT_EQ(k_axolotl.substr(rate->origin.offset, 4), "2e-4");
@@ -76,7 +76,7 @@ TEST(ConfigYaml, DoesNotTakeTheCriticForThePolicy) {
 TEST(ConfigYaml, KeepsWhatStandsAroundAMistakeAndSaysSo) {
   const std::string_view text =
       "base_model: m\nlearning_rate: 1e-4\n\tmicro_batch_size: 2\nsequence_len: 512\n";
-  const aplomb::Run run = test::read_with("config-yaml", text);
+  const aplomb::record::Run run = test::read_with("config-yaml", text);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "bad-yaml");
   EXPECT_NE(run.setting("optim.lr"), nullptr);
@@ -89,4 +89,4 @@ TEST(ConfigYaml, KnowsItsOwn) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -5,7 +5,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::read_with;
@@ -108,4 +108,4 @@ TEST(CsvMetrics, SniffsMetricsButNoDatasets) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

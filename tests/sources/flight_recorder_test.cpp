@@ -5,7 +5,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::chosen_reader;
@@ -108,4 +108,4 @@ TEST(FlightRecorder, ATornDumpIsADefect) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -5,7 +5,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::read_with;
@@ -137,4 +137,4 @@ TEST(JsonMetrics, SniffsMetricsButNeitherConfigurationsNorDatasets) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

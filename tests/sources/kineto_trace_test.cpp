@@ -5,7 +5,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::read_with;
@@ -115,4 +115,4 @@ TEST(KinetoTrace, SniffsItsOwnAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

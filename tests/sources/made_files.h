@@ -27,9 +27,9 @@ std::string bytes_of_number(Number number) {
 /// A TFRecord frame.
 inline std::string frame(std::string_view message) {
   const std::string length = bytes_of_number<std::uint64_t>(message.size());
-  std::string out = length + bytes_of_number(masked_crc32c(length));
+  std::string out = length + bytes_of_number(core::masked_crc32c(length));
   out += message;
-  return out + bytes_of_number(masked_crc32c(message));
+  return out + bytes_of_number(core::masked_crc32c(message));
 }
 
 inline std::string version_event() {

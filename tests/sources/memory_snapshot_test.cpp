@@ -8,7 +8,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::chosen_reader;
@@ -146,4 +146,4 @@ TEST(MemorySnapshot, ATornTailIsADefectAndWhatStandsBeforeItIsTold) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -4,7 +4,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::read_with;
@@ -70,4 +70,4 @@ TEST(Mlflow, SniffsItsOwnOnly) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -3,7 +3,7 @@
 #include "sources/reader_support.h"
 #include "sources/setting_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::settings_of;
@@ -59,4 +59,4 @@ TEST(PythonConfig, KnowsItsOwn) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

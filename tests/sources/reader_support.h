@@ -19,13 +19,13 @@ inline const Reader& reader_of(std::string_view slug) {
   return *readers().front();
 }
 
-inline aplomb::Run read_with(std::string_view slug, std::string_view bytes,
-                             std::size_t part = 1U << 20U, std::string path = "artifact") {
-  aplomb::Run run;
-  RunBuilder build(run);
+inline aplomb::record::Run read_with(std::string_view slug, std::string_view bytes,
+                                     std::size_t part = 1U << 20U, std::string path = "artifact") {
+  aplomb::record::Run run;
+  record::RunBuilder build(run);
   const Reader& reader = reader_of(slug);
-  const SourceId source = build.open(std::move(path), reader.spec().slug, bytes.size());
-  const auto stream = bytes_of(bytes, part);
+  const record::SourceId source = build.open(std::move(path), reader.spec().slug, bytes.size());
+  const auto stream = input::bytes_of(bytes, part);
   reader.read(*stream, build, source);
   return run;
 }
@@ -45,7 +45,7 @@ inline std::string chosen_reader(std::string_view path, std::string_view bytes) 
 }
 
 /// Equal in every sample: the record must not depend on where the parts end.
-inline void expect_same_series(const aplomb::Run& a, const aplomb::Run& b) {
+inline void expect_same_series(const aplomb::record::Run& a, const aplomb::record::Run& b) {
   ASSERT_EQ(a.series.size(), b.series.size());
   for (std::size_t i = 0; i < a.series.size(); ++i) {
     EXPECT_EQ(a.series[i].raw_name, b.series[i].raw_name);

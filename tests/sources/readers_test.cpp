@@ -8,7 +8,7 @@
 #include "made_files.h"
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 /// Small files of every format, from which damaged ones are made.
@@ -91,4 +91,4 @@ TEST(Readers, EverySurvivesEveryFormatWholeAndDamaged) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

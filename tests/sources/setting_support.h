@@ -13,9 +13,10 @@ namespace aplomb::test {
 inline std::map<std::string, std::string> settings_of(std::string_view reader,
                                                       std::string_view text,
                                                       std::string path = "artifact") {
-  const aplomb::Run run = read_with(reader, text, 1U << 20U, std::move(path));
+  const aplomb::record::Run run = read_with(reader, text, 1U << 20U, std::move(path));
   std::map<std::string, std::string> found;
-  for (const Setting& setting : run.settings) found[setting.name] = show(setting.value);
+  for (const record::Setting& setting : run.settings)
+    found[setting.name] = core::show(setting.value);
   return found;
 }
 

@@ -3,7 +3,7 @@
 #include "sources/reader_support.h"
 #include "sources/setting_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::settings_of;
@@ -57,4 +57,4 @@ TEST(SettingsText, LeavesALogToTheLogReader) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -11,7 +11,7 @@
 #include "reader_support.h"
 #include "recorder/record_file.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::chosen_reader;
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t k_slots = 32;
 constexpr std::uint32_t k_text = 4096;
-constexpr std::size_t k_first_slot = record_file::k_head_bytes + k_text;
+constexpr std::size_t k_first_slot = recorder::k_head_bytes + k_text;
 
 /// The bytes of a record of `steps` steps; step 5 was skipped.
 std::string made_record(int steps, int rank = -1) {
@@ -146,4 +146,4 @@ TEST(StepRecord, AHeadThatLiesIsRefused) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -8,7 +8,7 @@
 #include "made_files.h"
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::frame;
@@ -175,4 +175,4 @@ TEST(Tensorboard, SniffsItsOwnOnly) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -9,25 +9,25 @@
 #include "core/text.h"
 #include "sources/text_log_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-std::vector<double> values(const aplomb::Run& run, std::string_view name) {
-  const Series* series = run.find(name);
+std::vector<double> values(const aplomb::record::Run& run, std::string_view name) {
+  const record::Series* series = run.find(name);
   return series == nullptr ? std::vector<double>{} : series->value;
 }
 
-std::vector<std::int64_t> steps(const aplomb::Run& run, std::string_view name) {
-  const Series* series = run.find(name);
+std::vector<std::int64_t> steps(const aplomb::record::Run& run, std::string_view name) {
+  const record::Series* series = run.find(name);
   return series == nullptr ? std::vector<std::int64_t>{} : series->step;
 }
 
-std::set<std::string> names(const aplomb::Run& run) {
+std::set<std::string> names(const aplomb::record::Run& run) {
   std::set<std::string> all;
-  for (const Series& series : run.series) {
+  for (const record::Series& series : run.series) {
     if (!series.empty()) all.insert(series.name);
   }
   return all;
@@ -36,14 +36,14 @@ std::set<std::string> names(const aplomb::Run& run) {
 // ---- how trainers print ----
 
 TEST(TextLog, reads_the_dict_lines_of_the_hugging_face_trainer) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "{'loss': 2.5, 'grad_norm': 1.25, 'learning_rate': 1e-05, 'epoch': 0.1}\n"
       "{'loss': nan, 'grad_norm': nan, 'learning_rate': 9e-06, 'epoch': 0.2}\n"
       "{'loss': 0.0, 'grad_norm': tensor(inf, device='cuda:0', grad_fn=<X>), 'epoch': 0.3, ...}\n");
-  const Series* loss = run.find("loss");
+  const record::Series* loss = run.find("loss");
   ASSERT_NE(loss, nullptr);
-  EXPECT_EQ(loss->role, Role::loss);
-  EXPECT_EQ(loss->step_kind, StepKind::ordinal);
+  EXPECT_EQ(loss->role, record::Role::loss);
+  EXPECT_EQ(loss->step_kind, record::StepKind::ordinal);
   ASSERT_EQ(loss->size(), 3U);
   EXPECT_EQ(loss->value[0], 2.5);
   EXPECT_TRUE(std::isnan(loss->value[1]));
@@ -54,7 +54,7 @@ TEST(TextLog, reads_the_dict_lines_of_the_hugging_face_trainer) {
 }
 
 TEST(TextLog, takes_steps_and_step_times_from_the_bar_before_a_record) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "\r  1%|1         | 10/1000 [00:40<1:06:00,  4.00s/it]\n"
       "{'loss': 2.5, 'epoch': 0.01}\n"
       "\r  2%|2         | 11/1000 [01:20<1:05:20,  4.10s/it]\n"
@@ -66,11 +66,11 @@ TEST(TextLog, takes_steps_and_step_times_from_the_bar_before_a_record) {
   EXPECT_THAT(steps(run, "loss"), ElementsAre(10, 11, 12));
   EXPECT_THAT(steps(run, "eval_loss"), ElementsAre(11));
   EXPECT_THAT(values(run, "step_time_s"), ElementsAre(4.0, 4.1, 4.0));
-  EXPECT_EQ(run.find("loss")->step_kind, StepKind::explicit_);
+  EXPECT_EQ(run.find("loss")->step_kind, record::StepKind::explicit_);
 }
 
 TEST(TextLog, takes_the_step_from_the_bar_that_is_drawn_anew_below_a_record) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "  1%|1         | 44/3000 [00:00<00:36, 81.50it/s]\n"
       "{'loss': '5.469', 'epoch': '0.05'}\n"
       "  2%|1         | 50/3000 [00:00<00:33, 81.50it/s]\n"
@@ -81,7 +81,7 @@ TEST(TextLog, takes_the_step_from_the_bar_that_is_drawn_anew_below_a_record) {
 }
 
 TEST(TextLog, counts_a_bar_that_is_drawn_twice_once) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "Epoch 0:  50%|##   | 1/2 [00:08<00:08,  8.00s/it, loss=10.5, v_num=3]\n"
       "Epoch 0:  50%|##   | 1/2 [00:08<00:08,  8.00s/it, loss=10.4, v_num=3]\n"
       "Epoch 1:  50%|##   | 1/2 [00:08<00:08,  8.00s/it, loss=9.5, v_num=3]\n");
@@ -91,7 +91,7 @@ TEST(TextLog, counts_a_bar_that_is_drawn_twice_once) {
 }
 
 TEST(TextLog, reads_padded_columns_between_bars) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       " iteration        9/    1000 | elapsed time per iteration (ms): 900.5 | learning rate: "
       "1.5E-04 | lm loss: 1.249E+01 | loss scale: 8192.0 | grad norm: 9.804 | number of skipped "
       "iterations:   1 | number of nan iterations:   0 |\n"
@@ -108,19 +108,19 @@ TEST(TextLog, reads_padded_columns_between_bars) {
 }
 
 TEST(TextLog, reads_key_blank_value_where_the_key_is_known_or_fills_a_cell) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "step 0: train loss 10.9, val loss 11.0\n"
       "iter 0: loss 10.5, time 1446.24ms, mfu 22.5%, foo 3.5\n"
       "iter 10: loss 9.5, time 962.84ms, mfu 22.7%, foo 3.6\n");
   EXPECT_THAT(values(run, "eval_loss"), ElementsAre(11.0));
-  EXPECT_EQ(run.primary(Role::loss)->size(), 2U);
+  EXPECT_EQ(run.primary(record::Role::loss)->size(), 2U);
   EXPECT_THAT(steps(run, "foo"), ElementsAre(0, 10));
   EXPECT_NEAR(values(run, "step_time_s")[0], 1.44624, 1e-12);
   EXPECT_NEAR(values(run, "mfu_frac")[1], 0.227, 1e-12);
 }
 
 TEST(TextLog, takes_the_value_and_not_its_running_average) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "Epoch: [14][100/400]\tTime 0.154 (8.010)\tLoss 0.2190 (0.2752)\tPrec@1 93.7 (93.4)\tPrec@5 "
       "99 "
       "(98)\n"
@@ -132,12 +132,12 @@ TEST(TextLog, takes_the_value_and_not_its_running_average) {
 }
 
 TEST(TextLog, names_components_and_held_out_data) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "[03/15 07:45:41 d2.utils.events]:  eta: 0:01:18  iter: 19  total_loss: 1.5  loss_cls: 0.7  "
       "loss_box_reg: 0.6  time: 0.28  data_time: 0.07  lr: 2.3e-07  max_mem: 824M\n"
       "val: loss 1.7 acc 0.5\n");
-  EXPECT_EQ(run.find("loss/cls")->role, Role::loss_component);
-  EXPECT_EQ(run.find("loss/box_reg")->role, Role::loss_component);
+  EXPECT_EQ(run.find("loss/cls")->role, record::Role::loss_component);
+  EXPECT_EQ(run.find("loss/box_reg")->role, record::Role::loss_component);
   EXPECT_THAT(values(run, "eval_loss"), ElementsAre(1.7));
   EXPECT_THAT(values(run, "eval_accuracy"), ElementsAre(0.5));
   EXPECT_THAT(steps(run, "eval_loss"), ElementsAre(19));
@@ -146,13 +146,13 @@ TEST(TextLog, names_components_and_held_out_data) {
 }
 
 TEST(TextLog, lets_the_only_loss_be_the_loss) {
-  const aplomb::Run run = read_log("step=1 ctc_loss=4.5\nstep=2 ctc_loss=4.4\n");
-  ASSERT_NE(run.primary(Role::loss), nullptr);
-  EXPECT_EQ(run.primary(Role::loss)->size(), 2U);
+  const aplomb::record::Run run = read_log("step=1 ctc_loss=4.5\nstep=2 ctc_loss=4.4\n");
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_EQ(run.primary(record::Role::loss)->size(), 2U);
 }
 
 TEST(TextLog, reads_records_over_several_lines) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "iter: 20 / 70000, total loss: nan\n >>> rpn_loss_cls: 0.64\n >>> loss_box: 0.19\n"
       " >>> lr: 0.010000\nspeed: 0.794s / iter\n"
       "iter: 40 / 70000, total loss: 1.5\n >>> rpn_loss_cls: 0.57\n >>> loss_box: 0.10\n"
@@ -163,7 +163,7 @@ TEST(TextLog, reads_records_over_several_lines) {
 }
 
 TEST(TextLog, counts_on_where_a_count_begins_anew_with_each_epoch) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "Epoch 1, batch 50, loss=3.0\nEpoch 1, batch 100, loss=2.9\nEpoch 2, batch 50, loss=2.8\n"
       "Epoch 2, batch 100, loss=2.7\n");
   const std::vector<std::int64_t> at = steps(run, "loss");
@@ -172,16 +172,16 @@ TEST(TextLog, counts_on_where_a_count_begins_anew_with_each_epoch) {
 }
 
 TEST(TextLog, takes_the_epoch_where_nothing_else_is_given) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "Epoch: 1/30\nTrain Loss: 6.3339 - Train Perplexity: 563.37\nValid Loss: 6.1786\n"
       "Epoch: 2/30\nTrain Loss: 5.3339 - Train Perplexity: 463.37\nValid Loss: 5.1786\n");
   EXPECT_THAT(steps(run, "loss"), ElementsAre(1, 2));
-  EXPECT_EQ(run.find("loss")->step_kind, StepKind::epoch);
+  EXPECT_EQ(run.find("loss")->step_kind, record::StepKind::epoch);
   EXPECT_THAT(values(run, "eval_loss"), ElementsAre(6.1786, 5.1786));
 }
 
 TEST(TextLog, reads_keras) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "Epoch 1/2\n"
       "  3/96 [..............................] - ETA: 12:05:09 - loss: 51.2075Batch 3: Invalid\n"
       "96/96 [==============================] - 41s 427ms/step - loss: nan - val_loss: nan\n"
@@ -193,7 +193,7 @@ TEST(TextLog, reads_keras) {
 }
 
 TEST(TextLog, reads_tables_in_columns) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "epoch     train_loss  valid_loss  accuracy  time\n"
       "0         0.432       0.398       0.861     00:12\n"
       "1         0.332       0.378       0.871     00:12\n"
@@ -201,13 +201,14 @@ TEST(TextLog, reads_tables_in_columns) {
       "| Step | Training Loss | Validation Loss |\n|---|---|---|\n| 10 | 2.31 | 2.40 |\n"
       "| 20 | 2.11 | No log |\n");
   std::size_t points = 0;
-  for (const Series& series : run.series) points += series.role == Role::loss ? series.size() : 0;
+  for (const record::Series& series : run.series)
+    points += series.role == record::Role::loss ? series.size() : 0;
   EXPECT_EQ(points, 4U);
   EXPECT_EQ(run.find("accuracy")->size(), 2U);
 }
 
 TEST(TextLog, reads_the_console_of_yolo) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "     Epoch   gpu_mem       box       obj       cls    labels  img_size\n"
       "     0/299      5.2G      0.11    0.1612   0.03867        28      1280:   1%|1 | 1/78 "
       "[00:04<05:27,  4.26s/it]\r"
@@ -218,7 +219,7 @@ TEST(TextLog, reads_the_console_of_yolo) {
 }
 
 TEST(TextLog, reads_a_history_in_a_list_and_the_first_group_of_a_rate) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "losses=[0.5, nan, 0.25]\n"
       "[2023-04-18 01:50:05,573] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, "
       "lr=[1e-05, 2e-05], mom=[(0.9, 0.95)]\n");
@@ -228,7 +229,7 @@ TEST(TextLog, reads_a_history_in_a_list_and_the_first_group_of_a_rate) {
 }
 
 TEST(TextLog, reads_prose) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "[Iteration 7] Trained 3072 records in 1.40 seconds. Loss is NaN. Current learning rate is "
       "0.5.\n"
       "Eval loss at step 1000: 5.02,tokens_seen: 99979486\n");
@@ -238,21 +239,21 @@ TEST(TextLog, reads_prose) {
 }
 
 TEST(TextLog, reads_the_many_metrics_of_verl) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "(TaskRunner pid=14640) step:3 - actor/pg_loss:0.5 - actor/grad_norm:1.5 - "
       "critic/rewards/mean:-1.0 - response_length/mean:257.0 - response_length/clip_ratio:1.0 - "
       "actor/entropy:0.03\n");
-  EXPECT_EQ(run.primary(Role::loss)->value[0], 0.5);
-  EXPECT_EQ(run.primary(Role::reward)->value[0], -1.0);
-  EXPECT_EQ(run.primary(Role::completion_clipped_ratio)->value[0], 1.0);
-  EXPECT_EQ(run.primary(Role::entropy)->step[0], 3);
+  EXPECT_EQ(run.primary(record::Role::loss)->value[0], 0.5);
+  EXPECT_EQ(run.primary(record::Role::reward)->value[0], -1.0);
+  EXPECT_EQ(run.primary(record::Role::completion_clipped_ratio)->value[0], 1.0);
+  EXPECT_EQ(run.primary(record::Role::entropy)->step[0], 3);
 }
 
 TEST(TextLog, learns_the_keys_of_an_unknown_log) {
   std::string text;
   for (int i = 0; i < 20; ++i)
     text += "wobble=" + std::to_string(0.5 + i * 0.01) + " zorp=" + std::to_string(i) + "\n";
-  const aplomb::Run run = read_log(text);
+  const aplomb::record::Run run = read_log(text);
   ASSERT_NE(run.find("wobble"), nullptr);
   EXPECT_EQ(run.find("wobble")->size(), 20U);
   EXPECT_EQ(run.find("wobble")->line[0], 1U);
@@ -278,7 +279,7 @@ TEST(TextLog, makes_no_series_of_what_is_no_metric) {
 }
 
 TEST(TextLog, learns_no_assignments_of_a_program_at_the_head_of_a_log) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "import torch\n"
       "def train(args):\n"
       "    train_loss = 0.0\n"
@@ -296,27 +297,28 @@ TEST(TextLog, learns_no_assignments_of_a_program_at_the_head_of_a_log) {
 // ---- what it must survive ----
 
 TEST(TextLog, keeps_ranks_apart) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "[rank0]: step: 1 loss: 2.0\n[rank1]: step: 1 loss: 3.0\n"
       "[rank1]: step: 2 loss: 3.1\n[rank0]: step: 2 loss: 2.1\n"
       "[default3]: step: 2 loss: 4.0\n[0]<stderr>:step: 3 loss: 2.2\n");
   std::set<int> ranks;
-  for (const Series& series : run.series) ranks.insert(series.rank);
+  for (const record::Series& series : run.series) ranks.insert(series.rank);
   EXPECT_THAT(ranks, ElementsAre(0, 1, 3));
   EXPECT_THAT(values(run, "loss"), ElementsAre(2.0, 2.1, 2.2));
   EXPECT_EQ(run.restarts, 0U);
 }
 
 TEST(TextLog, takes_numbered_lines_for_ranks_only_where_all_lines_are) {
-  const aplomb::Run numbered =
+  const aplomb::record::Run numbered =
       read_log("0: step: 1 loss: 2.0\n1: step: 1 loss: 3.0\n 0: step: 2 loss: 1.0\n");
   EXPECT_EQ(numbered.series.front().rank, 0);
-  const aplomb::Run listed = read_log("1: what we saw\nstep: 1 loss: 2.0\nstep: 2 loss: 1.0\n");
+  const aplomb::record::Run listed =
+      read_log("1: what we saw\nstep: 1 loss: 2.0\nstep: 2 loss: 1.0\n");
   EXPECT_EQ(listed.find("loss")->rank, -1);
 }
 
 TEST(TextLog, tells_a_restart) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "step: 100 loss: 2.0\nstep: 200 loss: 1.5\nstep: 100 loss: 2.1\nstep: 200 loss: 1.4\n");
   EXPECT_EQ(run.restarts, 1U);
   EXPECT_EQ(run.find("loss")->segment.back(), 1);
@@ -325,32 +327,32 @@ TEST(TextLog, tells_a_restart) {
 }
 
 TEST(TextLog, keeps_the_last_line_and_the_innermost_frame_of_a_traceback) {
-  const aplomb::Run run = read_log(
+  const aplomb::record::Run run = read_log(
       "[rank1]: Traceback (most recent call last):\n"
       "[rank1]:   File \"train.py\", line 12, in <module>\n[rank1]:     main()\n"
       "[rank1]:   File \"model.py\", line 99, in forward\n[rank1]:     loss = x / 0\n"
       "[rank1]: ZeroDivisionError: division by zero\n");
-  const Event* trace = nullptr;
-  for (const Event& event : run.events) {
+  const record::Event* trace = nullptr;
+  for (const record::Event& event : run.events) {
     if (event.kind == "traceback") trace = &event;
   }
   ASSERT_NE(trace, nullptr);
   EXPECT_EQ(trace->text, "ZeroDivisionError: division by zero");
   EXPECT_EQ(trace->rank, 1);
-  EXPECT_EQ(trace->severity, Severity::failed);
-  EXPECT_EQ(show(trace->caught.at("exception")), "ZeroDivisionError");
-  EXPECT_EQ(show(trace->caught.at("file")), "model.py");
-  EXPECT_EQ(show(trace->caught.at("line")), "99");
+  EXPECT_EQ(trace->severity, core::Severity::failed);
+  EXPECT_EQ(core::show(trace->caught.at("exception")), "ZeroDivisionError");
+  EXPECT_EQ(core::show(trace->caught.at("file")), "model.py");
+  EXPECT_EQ(core::show(trace->caught.at("line")), "99");
 }
 
 TEST(TextLog, an_exception_that_training_outlives_is_a_warning) {
   std::string text =
       "Traceback (most recent call last):\n  File \"a.py\", line 1\nOSError: [Errno 5]\n";
   for (int step = 1; step < 6; ++step) text += "step: " + std::to_string(step) + " loss: 1.5\n";
-  const aplomb::Run run = read_log(text);
-  for (const Event& event : run.events) {
+  const aplomb::record::Run run = read_log(text);
+  for (const record::Event& event : run.events) {
     if (event.kind == "traceback") {
-      EXPECT_EQ(event.severity, Severity::warning);
+      EXPECT_EQ(event.severity, core::Severity::warning);
     }
   }
 }
@@ -383,9 +385,9 @@ TEST(TextLog, gives_the_same_record_in_parts_of_any_size) {
     text += "{'loss': " + std::to_string(3.0 / i) + ", 'grad_norm': nan, 'epoch': 0.1}\r\n";
     text += "\x1b[31mval loss: " + std::to_string(4.0 / i) + "\x1b[0m\n";
   }
-  const aplomb::Run whole = read_log(text);
+  const aplomb::record::Run whole = read_log(text);
   for (const std::size_t part : {1U, 2U, 3U, 17U, 64U, 1000U}) {
-    const aplomb::Run parts = read_log(text, part);
+    const aplomb::record::Run parts = read_log(text, part);
     ASSERT_EQ(parts.series.size(), whole.series.size()) << part;
     for (std::size_t i = 0; i < whole.series.size(); ++i) {
       EXPECT_EQ(parts.series[i].name, whole.series[i].name);
@@ -408,7 +410,7 @@ TEST(TextLog, tells_of_lines_that_are_too_long_and_goes_on) {
   std::string text = "step: 1 loss: 2.5\nx";
   text.append(5U << 20U, 'y');
   text += "\nstep: 2 loss: 2.25\n";
-  const aplomb::Run run = read_log(text, 1U << 16U);
+  const aplomb::record::Run run = read_log(text, 1U << 16U);
   EXPECT_THAT(values(run, "loss"), ElementsAre(2.5, 2.25));
   EXPECT_EQ(run.find("loss")->line[1], 3U);
   ASSERT_EQ(run.defects.size(), 1U);
@@ -422,7 +424,7 @@ TEST(TextLog, survives_nothing_and_rubbish) {
   std::string rubbish;
   for (unsigned i = 0; i < 100000; ++i)
     rubbish.push_back(static_cast<char>((i * 2654435761U) >> 13U));
-  const aplomb::Run run = read_log(rubbish);
+  const aplomb::record::Run run = read_log(rubbish);
   ASSERT_FALSE(run.defects.empty());
   EXPECT_EQ(run.defects[0].kind, "binary");
 }
@@ -435,4 +437,4 @@ TEST(TextLog, claims_any_text_but_only_as_the_last_resort) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

@@ -5,7 +5,7 @@
 
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::read_with;
@@ -89,4 +89,4 @@ TEST(TrainerState, SniffsItsOwnOnly) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

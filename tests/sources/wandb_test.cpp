@@ -8,7 +8,7 @@
 #include "made_files.h"
 #include "reader_support.h"
 
-namespace aplomb {
+namespace aplomb::sources {
 namespace {
 
 using test::read_with;
@@ -34,7 +34,7 @@ WandbWriter small_run(int records, std::size_t padding = 0) {
 TEST(Wandb, GivesTheHistoryByTheTrainersOwnStep) {
   const aplomb::Run run = read_with("wandb", small_run(6).bytes());
   EXPECT_TRUE(run.defects.empty());
-  const Series* loss = run.primary(Role::loss);
+  const Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->step, (std::vector<std::int64_t>{10, 20, 30, 40, 50, 60}));
   EXPECT_TRUE(std::isnan(loss->value[3]));
@@ -47,8 +47,8 @@ TEST(Wandb, PutsRecordsOfSeveralBlocksTogether) {
   ASSERT_GT(writer.bytes().size(), 10 * 32768U);
   const aplomb::Run run = read_with("wandb", writer.bytes());
   EXPECT_TRUE(run.defects.empty());
-  ASSERT_NE(run.primary(Role::loss), nullptr);
-  EXPECT_EQ(run.primary(Role::loss)->count, 40U);
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_EQ(run.primary(record::Role::loss)->count, 40U);
   for (const std::size_t part : {5UL, 1000UL, 32768UL}) {
     test::expect_same_series(run, read_with("wandb", writer.bytes(), part));
   }
@@ -60,7 +60,7 @@ TEST(Wandb, TakesItsConfigForSettings) {
     GTEST_SKIP() << "no table of knowledge/frameworks holds learning_rate";
   }
   ASSERT_NE(run.setting("optim.lr"), nullptr);
-  EXPECT_EQ(*as_number(run.setting("optim.lr")->value), 0.0002);
+  EXPECT_EQ(*core::as_number(run.setting("optim.lr")->value), 0.0002);
 }
 
 TEST(Wandb, LooksForErrorsInTheConsoleOutput) {
@@ -86,9 +86,9 @@ TEST(Wandb, GoesOnAtTheNextBlockAfterDamage) {
   const aplomb::Run run = read_with("wandb", file);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "bad-crc");
-  ASSERT_NE(run.primary(Role::loss), nullptr);
-  EXPECT_GE(run.primary(Role::loss)->count, 33U);
-  EXPECT_LT(run.primary(Role::loss)->count, 40U);
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_GE(run.primary(record::Role::loss)->count, 33U);
+  EXPECT_LT(run.primary(record::Role::loss)->count, 40U);
 }
 
 TEST(Wandb, SniffsItsOwnOnly) {
@@ -97,4 +97,4 @@ TEST(Wandb, SniffsItsOwnOnly) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::sources

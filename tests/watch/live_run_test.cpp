@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-namespace aplomb {
+namespace aplomb::watch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,17 +22,17 @@ std::string falling(int from, int to) {
   return log;
 }
 
-std::vector<std::string> ids(const std::vector<Symptom>& symptoms) {
+std::vector<std::string> ids(const std::vector<detectors::Symptom>& symptoms) {
   std::vector<std::string> found;
-  for (const Symptom& each : symptoms) found.push_back(each.id);
+  for (const detectors::Symptom& each : symptoms) found.push_back(each.id);
   return found;
 }
 
 TEST(LiveRun, SaysWhatItSeesWhileTheRunGoesOn) {
-  LiveRun live(Severity::unstable);
+  LiveRun live(core::Severity::unstable);
   live.feed(falling(0, 50));
   live.feed(line(50, "nan") + line(51, "nan"));
-  std::vector<Symptom> found;
+  std::vector<detectors::Symptom> found;
   for (int i = 0; i < 200 && found.empty(); ++i) {
     std::this_thread::sleep_for(20ms);
     found = live.fresh();
@@ -46,14 +46,14 @@ TEST(LiveRun, SaysWhatItSeesWhileTheRunGoesOn) {
 
 TEST(LiveRun, IsSilentOnAHealthyRunCutAnywhere) {
   const std::string log = falling(0, 120);
-  LiveRun live(Severity::unstable);
+  LiveRun live(core::Severity::unstable);
   for (std::size_t at = 0; at < log.size(); at += 37) live.feed(log.substr(at, 37));
   live.finish();
   EXPECT_THAT(ids(live.fresh()), ::testing::IsEmpty());
 }
 
 TEST(LiveRun, KnowsThePace) {
-  LiveRun live(Severity::failed);
+  LiveRun live(core::Severity::failed);
   EXPECT_FALSE(live.pace());
   for (int step = 0; step < 12; ++step) {
     live.feed(line(step, "2.0"));
@@ -67,7 +67,7 @@ TEST(LiveRun, KnowsThePace) {
 }
 
 TEST(LiveRun, GivesUpWhereTheOutputIsTooMuch) {
-  LiveRun live(Severity::failed);
+  LiveRun live(core::Severity::failed);
   live.feed(std::string(LiveRun::k_most_waiting + 1, 'x'));
   live.feed("more");
   live.finish();
@@ -75,4 +75,4 @@ TEST(LiveRun, GivesUpWhereTheOutputIsTooMuch) {
 }
 
 }  // namespace
-}  // namespace aplomb
+}  // namespace aplomb::watch

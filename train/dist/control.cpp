@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -171,4 +171,4 @@ std::optional<End> Control::wait_end() {
   return end_;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

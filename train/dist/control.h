@@ -18,7 +18,7 @@
 
 #include "train/dist/socket.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 struct ControlHooks {
   /// Called once, from the listening thread, as the run is found to be lost: breaks off what waits.
@@ -86,4 +86,4 @@ class Control {
   std::thread thread_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

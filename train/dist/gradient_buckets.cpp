@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 /// Called by the engine once a parameter's gradient has arrived.
 class GradientBuckets::Hook final : public torch::autograd::PostAccumulateGradHook {
@@ -98,4 +98,4 @@ void GradientBuckets::finish() {
   launched_ = 0;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

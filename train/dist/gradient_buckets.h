@@ -20,7 +20,7 @@
 
 #include "train/dist/group.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 class GradientBuckets {
  public:
@@ -68,4 +68,4 @@ class GradientBuckets {
   bool armed_ = false;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

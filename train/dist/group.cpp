@@ -2,7 +2,7 @@
 
 #include "train/dist/nccl.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 // A connection breaks a moment before the reason for it is told.
@@ -15,7 +15,7 @@ at::Tensor view_of(std::span<double> values) {
 
 }  // namespace
 
-Result<std::unique_ptr<Group>> Group::join(const World& world, const GroupOptions& options) {
+core::Result<std::unique_ptr<Group>> Group::join(const World& world, const GroupOptions& options) {
   std::unique_ptr<Group> group(new Group);
   group->world_ = world;
   if (world.size == 1) return group;
@@ -104,4 +104,4 @@ int Group::leave(int status, const std::string& reason, std::string* unheard) {
   return k_cannot;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

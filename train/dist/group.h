@@ -27,7 +27,7 @@
 #include "train/dist/ring_backend.h"
 #include "train/dist/world.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 /// The run cannot go on with all its ranks; what() says which one failed and why.
 class GroupLost : public std::runtime_error {
@@ -42,7 +42,7 @@ struct GroupOptions {
 
 class Group {
  public:
-  static Result<std::unique_ptr<Group>> join(const World& world, const GroupOptions& options);
+  static core::Result<std::unique_ptr<Group>> join(const World& world, const GroupOptions& options);
   /// The one of a run with a single rank.
   static Group& alone();
 
@@ -85,4 +85,4 @@ class Group {
   std::unique_ptr<Control> control_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -12,7 +12,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -57,8 +57,8 @@ StorePointer tcp_store(const std::string& host, std::uint16_t port, bool serves,
 
 /// All ranks are on this machine and nobody said where to meet: rank 0 takes a free port and tells
 /// it under a name that only the children of this launcher know.
-Result<StorePointer> local_store(const World& world, Deadline deadline,
-                                 std::chrono::milliseconds patience) {
+core::Result<StorePointer> local_store(const World& world, Deadline deadline,
+                                       std::chrono::milliseconds patience) {
   constexpr const char* k_here = "127.0.0.1";
   std::uint16_t port = 0;
   if (world.rank != 0) {
@@ -75,8 +75,9 @@ Result<StorePointer> local_store(const World& world, Deadline deadline,
   for (int i = 1; i < world.size; ++i) {
     auto guest = accept_from(*desk, deadline);
     if (!guest)
-      return fail(ErrorCode::not_readable, fmt::format("[ranks] {} of {} ranks came in time: {}", i,
-                                                       world.size, guest.error().text));
+      return core::fail(core::ErrorCode::not_readable,
+                        fmt::format("[ranks] {} of {} ranks came in time: {}", i, world.size,
+                                    guest.error().text));
     if (auto sent = guest->send_all(&port, sizeof port, deadline); !sent)
       return tl::unexpected(sent.error());
   }
@@ -90,7 +91,7 @@ class Meeting {
   Meeting(const World& world, StorePointer store, Deadline deadline)
       : world_(world), store_(std::move(store)), deadline_(deadline) {}
 
-  Result<Links> hold(const std::string& host) {
+  core::Result<Links> hold(const std::string& host) {
     auto listener = await_others(host);
     if (!listener) return tl::unexpected(listener.error());
     share_word();
@@ -112,7 +113,7 @@ class Meeting {
  private:
   /// Ranks of one machine meet under names of it: TCP's way through the kernel takes longer, and
   /// far longer where the ranks have to wait for a core.
-  Result<Listener> await_others(const std::string& host) const {
+  core::Result<Listener> await_others(const std::string& host) const {
     const int backlog = world_.size + 4;
     if (world_.local_size != world_.size) return listen_towards(host, backlog);
     Listener here;
@@ -136,7 +137,7 @@ class Meeting {
     hello_.rank = world_.rank;
   }
 
-  Result<Socket> call(int rank, Purpose purpose) {
+  core::Result<Socket> call(int rank, Purpose purpose) {
     std::istringstream place(store_->get_to_str(place_of(rank)));
     unsigned port = 0;
     std::string address;
@@ -152,15 +153,15 @@ class Meeting {
   }
 
   /// The previous rank, and on rank 0 every other one.
-  Result<void> receive(const Socket& listener, Links& links) {
+  core::Result<void> receive(const Socket& listener, Links& links) {
     const int previous = (world_.rank + world_.size - 1) % world_.size;
     int missing = world_.rank == 0 ? world_.size : 1;
     while (missing > 0) {
       auto guest = accept_from(listener, deadline_);
       if (!guest)
-        return fail(ErrorCode::not_readable,
-                    fmt::format("[ranks] rank {} still waits for {} connections: {}", world_.rank,
-                                missing, guest.error().text));
+        return core::fail(core::ErrorCode::not_readable,
+                          fmt::format("[ranks] rank {} still waits for {} connections: {}",
+                                      world_.rank, missing, guest.error().text));
       Hello hello;
       constexpr std::chrono::seconds k_word_patience{5};
       const auto heard = guest->receive_all(&hello, sizeof hello,
@@ -186,7 +187,7 @@ class Meeting {
 
 }  // namespace
 
-Result<Links> meet(const World& world, std::chrono::seconds patience) {
+core::Result<Links> meet(const World& world, std::chrono::seconds patience) {
   const Deadline deadline = Clock::now() + patience;
   try {
     StorePointer store;
@@ -205,11 +206,11 @@ Result<Links> meet(const World& world, std::chrono::seconds patience) {
     if (links) links->store = own;
     return links;
   } catch (const c10::Error& fault) {
-    return fail(
-        ErrorCode::not_readable,
+    return core::fail(
+        core::ErrorCode::not_readable,
         fmt::format("[ranks] rank {} of {} could not meet the others at {}:{}: {}", world.rank,
                     world.size, world.address, world.port, fault.what_without_backtrace()));
   }
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

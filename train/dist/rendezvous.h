@@ -11,7 +11,7 @@
 #include "train/dist/socket.h"
 #include "train/dist/world.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 struct Links {
   Socket next, previous;                  ///< of the ring
@@ -20,6 +20,6 @@ struct Links {
 };
 
 /// Fails where a rank does not come in time (the text names it) or the place cannot be reached.
-Result<Links> meet(const World& world, std::chrono::seconds patience);
+core::Result<Links> meet(const World& world, std::chrono::seconds patience);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 // What is added at a time: it stays in the second level of the cache.
@@ -33,9 +33,9 @@ void add(Element element, std::byte* to, const std::byte* from, std::size_t byte
   }
 }
 
-Error gone(const char* which, int fault) {
+core::Error gone(const char* which, int fault) {
   const std::string why = fault == 0 ? "closed" : std::strerror(fault);
-  return {ErrorCode::not_readable,
+  return {core::ErrorCode::not_readable,
           std::string("[ranks] the connection to the ") + which + " rank: " + why};
 }
 
@@ -56,7 +56,7 @@ struct Ring::Transfer {
   std::size_t sent = 0, got = 0, added = 0;
 };
 
-Result<void> Ring::send_some(Transfer& now) const {
+core::Result<void> Ring::send_some(Transfer& now) const {
   const ssize_t n = ::send(next_.handle(), now.out.data() + now.sent, now.out.size() - now.sent,
                            MSG_NOSIGNAL | MSG_DONTWAIT);
   if (n < 0 && !again(errno)) return tl::unexpected(gone("next", errno));
@@ -65,7 +65,7 @@ Result<void> Ring::send_some(Transfer& now) const {
 }
 
 /// Without `arrived` straight to its place, else into the slice until that is full.
-Result<void> Ring::receive_some(Transfer& now) {
+core::Result<void> Ring::receive_some(Transfer& now) {
   const std::size_t held = now.got - now.added, left = now.into.size() - now.got;
   std::byte* to = now.arrived ? slice_.data() + held : now.into.data() + now.got;
   const std::size_t room = now.arrived ? std::min(left, k_slice_bytes - held) : left;
@@ -81,8 +81,8 @@ Result<void> Ring::receive_some(Transfer& now) {
   return {};
 }
 
-Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte> into,
-                            const Arrived& arrived) {
+core::Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte> into,
+                                  const Arrived& arrived) {
   Transfer now{out, into, arrived};
   const bool large = into.size() > k_slice_bytes;
   if (large) wake_at(previous_, k_slice_bytes);
@@ -102,7 +102,7 @@ Result<void> Ring::exchange(std::span<const std::byte> out, std::span<std::byte>
   return {};
 }
 
-Result<void> Ring::sum(void* data, std::size_t count, Element element) {
+core::Result<void> Ring::sum(void* data, std::size_t count, Element element) {
   const std::size_t width = bytes_of(element);
   const std::size_t parts = static_cast<std::size_t>(size_);
   std::span<std::byte> all(static_cast<std::byte*>(data), count * width);
@@ -125,7 +125,7 @@ Result<void> Ring::sum(void* data, std::size_t count, Element element) {
   return {};
 }
 
-Result<void> Ring::broadcast(void* data, std::size_t bytes, int root) {
+core::Result<void> Ring::broadcast(void* data, std::size_t bytes, int root) {
   const std::span<std::byte> all(static_cast<std::byte*>(data), bytes);
   const bool receives = rank_ != root, sends = (rank_ + 1) % size_ != root;
   for (std::size_t at = 0; at < bytes; at += k_slice_bytes) {
@@ -145,4 +145,4 @@ void Ring::abort() noexcept {
   previous_.shut_down();
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -19,7 +19,7 @@
 #include "core/result.h"
 #include "train/dist/socket.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 enum class Element { f32, f64, i64 };
 
@@ -29,9 +29,9 @@ class Ring {
       : rank_(rank), size_(size), next_(std::move(next)), previous_(std::move(previous)) {}
 
   /// In place, `count` elements.
-  Result<void> sum(void* data, std::size_t count, Element element);
+  core::Result<void> sum(void* data, std::size_t count, Element element);
   /// The bytes of rank `root`, everywhere.
-  Result<void> broadcast(void* data, std::size_t bytes, int root);
+  core::Result<void> broadcast(void* data, std::size_t bytes, int root);
   void abort() noexcept;
 
  private:
@@ -39,10 +39,10 @@ class Ring {
   using Arrived = std::function<void(std::size_t at, std::size_t bytes)>;
   struct Transfer;
   /// Sends and receives at the same time; what comes goes to `arrived` or, without it, to `into`.
-  Result<void> exchange(std::span<const std::byte> out, std::span<std::byte> into,
-                        const Arrived& arrived);
-  Result<void> send_some(Transfer& now) const;
-  Result<void> receive_some(Transfer& now);
+  core::Result<void> exchange(std::span<const std::byte> out, std::span<std::byte> into,
+                              const Arrived& arrived);
+  core::Result<void> send_some(Transfer& now) const;
+  core::Result<void> receive_some(Transfer& now);
 
   int rank_, size_;
   Socket next_, previous_;
@@ -50,4 +50,4 @@ class Ring {
   std::atomic<bool> aborted_ = false;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -1,6 +1,6 @@
 #include "train/dist/ring_backend.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 Element element_of(at::ScalarType type) {
@@ -78,7 +78,7 @@ void RingBackend::work() {
   }
 }
 
-Result<void> RingBackend::run(const Task& task) {
+core::Result<void> RingBackend::run(const Task& task) {
   const at::NoGradGuard no_gradients;
   for (const at::Tensor& each : task.tensors) {
     at::Tensor host = each.detach().to(at::kCPU).contiguous();
@@ -93,4 +93,4 @@ Result<void> RingBackend::run(const Task& task) {
   return {};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -14,7 +14,7 @@
 
 #include "train/dist/ring.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 class RingBackend final : public c10d::Backend {
  public:
@@ -35,7 +35,7 @@ class RingBackend final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Work> enqueue(c10d::OpType kind, std::vector<at::Tensor> tensors,
                                          int root);
   void work();
-  Result<void> run(const Task& task);
+  core::Result<void> run(const Task& task);
 
   Ring ring_;
   std::mutex mutex_;  // of the two below
@@ -45,4 +45,4 @@ class RingBackend final : public c10d::Backend {
   std::thread thread_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -17,13 +17,13 @@
 #include <memory>
 #include <thread>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 using namespace std::chrono_literals;
 
-Error error_of(const std::string& what) {
-  return {ErrorCode::not_readable, "[ranks] " + what + ": " + std::strerror(errno)};
+core::Error error_of(const std::string& what) {
+  return {core::ErrorCode::not_readable, "[ranks] " + what + ": " + std::strerror(errno)};
 }
 
 int milliseconds_to(Deadline deadline) {
@@ -32,12 +32,12 @@ int milliseconds_to(Deadline deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1 << 30));
 }
 
-Result<void> await(int handle, short events, Deadline deadline) {
+core::Result<void> await(int handle, short events, Deadline deadline) {
   pollfd wanted{handle, events, 0};
   for (;;) {
     const int ready = ::poll(&wanted, 1, milliseconds_to(deadline));
     if (ready > 0) return {};
-    if (ready == 0) return fail(ErrorCode::not_readable, "[ranks] no answer in time");
+    if (ready == 0) return core::fail(core::ErrorCode::not_readable, "[ranks] no answer in time");
     if (errno != EINTR) return tl::unexpected(error_of("poll"));
   }
 }
@@ -59,14 +59,14 @@ void tune(int handle) {
 
 using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-Result<Addresses> find(const std::string& host, std::uint16_t port) {
+core::Result<Addresses> find(const std::string& host, std::uint16_t port) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int fault = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (fault != 0)
-    return fail(ErrorCode::bad_usage, "[ranks] " + host + ": " + ::gai_strerror(fault));
+    return core::fail(core::ErrorCode::bad_usage, "[ranks] " + host + ": " + ::gai_strerror(fault));
   return Addresses(found, ::freeaddrinfo);
 }
 
@@ -78,7 +78,7 @@ bool is_loopback(const sockaddr_storage& address) {
 }
 
 /// Our end of the way to `host`: nothing is sent, the kernel only looks the way up.
-Result<sockaddr_storage> own_address_towards(const std::string& host) {
+core::Result<sockaddr_storage> own_address_towards(const std::string& host) {
   auto found = find(host, 9);
   if (!found) return tl::unexpected(found.error());
   for (const addrinfo* each = found->get(); each != nullptr; each = each->ai_next) {
@@ -132,7 +132,7 @@ void Socket::shut_down() const noexcept {
   if (handle_ >= 0) (void)::shutdown(handle_, SHUT_RDWR);
 }
 
-Result<void> Socket::send_all(const void* data, std::size_t bytes, Deadline deadline) const {
+core::Result<void> Socket::send_all(const void* data, std::size_t bytes, Deadline deadline) const {
   const auto* at = static_cast<const char*>(data);
   while (bytes > 0) {
     const ssize_t sent = ::send(handle_, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -148,7 +148,7 @@ Result<void> Socket::send_all(const void* data, std::size_t bytes, Deadline dead
   return {};
 }
 
-Result<void> Socket::receive_all(void* data, std::size_t bytes, Deadline deadline) const {
+core::Result<void> Socket::receive_all(void* data, std::size_t bytes, Deadline deadline) const {
   auto* at = static_cast<char*>(data);
   while (bytes > 0) {
     const ssize_t got = ::recv(handle_, at, bytes, MSG_DONTWAIT);
@@ -156,7 +156,8 @@ Result<void> Socket::receive_all(void* data, std::size_t bytes, Deadline deadlin
       at += got;
       bytes -= static_cast<std::size_t>(got);
     } else if (got == 0) {
-      return fail(ErrorCode::not_readable, "[ranks] the other side closed the connection");
+      return core::fail(core::ErrorCode::not_readable,
+                        "[ranks] the other side closed the connection");
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       if (auto ready = await(handle_, POLLIN, deadline); !ready) return ready;
     } else if (errno != EINTR) {
@@ -166,7 +167,7 @@ Result<void> Socket::receive_all(void* data, std::size_t bytes, Deadline deadlin
   return {};
 }
 
-Result<Listener> listen_towards(const std::string& host, int backlog) {
+core::Result<Listener> listen_towards(const std::string& host, int backlog) {
   auto own = own_address_towards(host);
   if (!own) return tl::unexpected(own.error());
   if (is_loopback(*own)) own = outer_address(*own);
@@ -191,7 +192,7 @@ Result<Listener> listen_towards(const std::string& host, int backlog) {
   return out;
 }
 
-Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline) {
+core::Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline) {
   auto found = find(host, port);
   if (!found) return tl::unexpected(found.error());
   const addrinfo& to = **found;
@@ -201,7 +202,7 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
   if (::connect(out.handle(), to.ai_addr, to.ai_addrlen) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return tl::unexpected(error_of(whom));
     if (auto ready = await(out.handle(), POLLOUT, deadline); !ready)
-      return fail(ErrorCode::not_readable, "[ranks] " + whom + ": no answer in time");
+      return core::fail(core::ErrorCode::not_readable, "[ranks] " + whom + ": no answer in time");
     int fault = 0;
     socklen_t length = sizeof fault;
     (void)::getsockopt(out.handle(), SOL_SOCKET, SO_ERROR, &fault, &length);
@@ -212,7 +213,7 @@ Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline 
   return out;
 }
 
-Result<Socket> accept_from(const Socket& listener, Deadline deadline) {
+core::Result<Socket> accept_from(const Socket& listener, Deadline deadline) {
   if (auto ready = await(listener.handle(), POLLIN, deadline); !ready)
     return tl::unexpected(ready.error());
   Socket out(::accept4(listener.handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -221,7 +222,7 @@ Result<Socket> accept_from(const Socket& listener, Deadline deadline) {
   return out;
 }
 
-Result<Socket> listen_by_name(const std::string& name, int backlog) {
+core::Result<Socket> listen_by_name(const std::string& name, int backlog) {
   socklen_t length = 0;
   const sockaddr_un address = named(name, length);
   Socket out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -232,7 +233,7 @@ Result<Socket> listen_by_name(const std::string& name, int backlog) {
   return out;
 }
 
-Result<Socket> connect_by_name(const std::string& name, Deadline deadline) {
+core::Result<Socket> connect_by_name(const std::string& name, Deadline deadline) {
   socklen_t length = 0;
   const sockaddr_un address = named(name, length);
   for (;;) {
@@ -245,4 +246,4 @@ Result<Socket> connect_by_name(const std::string& name, Deadline deadline) {
   }
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -10,7 +10,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr int k_dead_after_s = 40;
@@ -31,8 +31,8 @@ class Socket {
   void shut_down() const noexcept;
 
   /// All bytes or an error; waits until `deadline` at most.
-  Result<void> send_all(const void* data, std::size_t bytes, Deadline deadline) const;
-  Result<void> receive_all(void* data, std::size_t bytes, Deadline deadline) const;
+  core::Result<void> send_all(const void* data, std::size_t bytes, Deadline deadline) const;
+  core::Result<void> receive_all(void* data, std::size_t bytes, Deadline deadline) const;
 
  private:
   int handle_ = -1;
@@ -47,13 +47,13 @@ struct Listener {
 };
 /// On the address by which this machine reaches `host`, and never on the loopback interface: there
 /// are ranks on other machines.
-Result<Listener> listen_towards(const std::string& host, int backlog);
-Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline);
-Result<Socket> accept_from(const Socket& listener, Deadline deadline);
+core::Result<Listener> listen_towards(const std::string& host, int backlog);
+core::Result<Socket> connect_to(const std::string& host, std::uint16_t port, Deadline deadline);
+core::Result<Socket> accept_from(const Socket& listener, Deadline deadline);
 
 /// A place on this machine under a name that ends with the process (Linux's abstract names).
-Result<Socket> listen_by_name(const std::string& name, int backlog);
+core::Result<Socket> listen_by_name(const std::string& name, int backlog);
 /// Tries again until somebody listens there.
-Result<Socket> connect_by_name(const std::string& name, Deadline deadline);
+core::Result<Socket> connect_by_name(const std::string& name, Deadline deadline);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

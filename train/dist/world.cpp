@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 struct Names {
@@ -17,8 +17,8 @@ constexpr Names k_launchers[] = {
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
 };
 
-tl::unexpected<Error> wrong(const std::string& text) {
-  return fail(ErrorCode::bad_usage, "[ranks] " + text);
+tl::unexpected<core::Error> wrong(const std::string& text) {
+  return core::fail(core::ErrorCode::bad_usage, "[ranks] " + text);
 }
 
 /// Nothing where the variable is not set; -1 where it holds no count.
@@ -30,7 +30,7 @@ std::optional<int> number(const Environment& environment, const char* name) {
   return fault == std::errc() && *end == '\0' && value >= 0 ? value : -1;
 }
 
-Result<void> put_meeting_place(const Environment& environment, World& world) {
+core::Result<void> put_meeting_place(const Environment& environment, World& world) {
   const char* address = environment("MASTER_ADDR");
   const auto port = number(environment, "MASTER_PORT");
   const bool has_address = address != nullptr && *address != '\0';
@@ -50,7 +50,7 @@ Result<void> put_meeting_place(const Environment& environment, World& world) {
 
 }  // namespace
 
-Result<World> world_from(const Environment& environment) {
+core::Result<World> world_from(const Environment& environment) {
   World world;
   const Names* found = nullptr;
   for (const Names& each : k_launchers) {
@@ -83,4 +83,4 @@ Result<World> world_from(const Environment& environment) {
   return world;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

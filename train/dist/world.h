@@ -19,7 +19,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 struct World {
   int rank = 0;
@@ -37,6 +37,6 @@ using Environment = std::function<const char*(const char*)>;
 
 /// One rank where no launcher speaks. Errors: bad_usage, for half an environment or numbers that do
 /// not fit.
-Result<World> world_from(const Environment& environment);
+core::Result<World> world_from(const Environment& environment);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

@@ -15,13 +15,13 @@ namespace aplomb::train::lab {
 
 struct Alarm {
   std::int64_t step = 0;  ///< of the record after which it was said
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
   std::string what;  ///< id of the symptom or finding; `error` where the program ended by one
 };
 
 /// The first of at least `least` from step `begins` on; a symptom that stood already counts only
 /// where it becomes more severe. What can only be said over the whole counts at the last record.
-std::optional<Alarm> first_alarm(const Trace& trace, Style style, Severity least,
+std::optional<Alarm> first_alarm(const Trace& trace, Style style, core::Severity least,
                                  std::int64_t begins = 0);
 
 /// The worst finding of at least `warning` of `aplomb check` over `folder` that is about the fault:

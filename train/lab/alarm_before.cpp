@@ -10,11 +10,12 @@
 namespace aplomb::train::lab {
 namespace {
 
-Severity severity_of(const std::string& word) {
-  for (const Severity each : {Severity::warning, Severity::unstable, Severity::failed}) {
+core::Severity severity_of(const std::string& word) {
+  for (const core::Severity each :
+       {core::Severity::warning, core::Severity::unstable, core::Severity::failed}) {
     if (word == name(each)) return each;
   }
-  return Severity::note;
+  return core::Severity::note;
 }
 
 /// Findings of at least `warning`, worst first.
@@ -23,7 +24,7 @@ std::vector<ReportFinding> warnings_of(const std::string& folder) {
   if (!std::filesystem::is_directory(folder, none)) return {};
   std::vector<ReportFinding> findings = check({folder}, {}).findings;
   std::erase_if(findings, [](const ReportFinding& each) {
-    return severity_of(each.severity) < Severity::warning;
+    return severity_of(each.severity) < core::Severity::warning;
   });
   return findings;
 }

@@ -29,8 +29,10 @@ std::vector<std::string> near_faults(const std::string& word) {
   std::vector<std::pair<std::size_t, std::string>> near;
   for (const Fault& each : faults()) {
     const std::string slug = each.id.substr(each.id.find('.') + 1);
-    std::size_t distance = std::min(edit_distance(word, each.id), edit_distance(word, slug));
-    if (word.size() >= 3 && icontains(each.id, word)) distance = std::min<std::size_t>(distance, 1);
+    std::size_t distance =
+        std::min(core::edit_distance(word, each.id), core::edit_distance(word, slug));
+    if (word.size() >= 3 && core::icontains(each.id, word))
+      distance = std::min<std::size_t>(distance, 1);
     if (distance <= std::max<std::size_t>(2, word.size() / 3)) near.emplace_back(distance, each.id);
   }
   std::sort(near.begin(), near.end());
@@ -77,7 +79,7 @@ int run_one(const RunWords& words) {
   const Fault* fault = find_fault(words.fault);
   if (fault == nullptr) {
     const auto near = near_faults(words.fault);
-    std::string text = fmt::format("there is no fault {}", sanitize(words.fault));
+    std::string text = fmt::format("there is no fault {}", core::sanitize(words.fault));
     if (!near.empty()) text += fmt::format("; near to it: {}", fmt::join(near, ", "));
     return complain(text + "; `aplomb lab list` names all");
   }
@@ -102,7 +104,7 @@ int run_one(const RunWords& words) {
     std::error_code why;
     std::filesystem::remove_all(options.folder, why);
   }
-  if (!trial) return complain(sanitize(trial.error().text));
+  if (!trial) return complain(core::sanitize(trial.error().text));
   fmt::print("{}", trial_text(*fault, *trial));
   if (options.keep) {
     fmt::print("files        {}/{}-{}/evidence\n", words.out, fault->id, words.seed);
@@ -132,7 +134,7 @@ int sweep_all(SweepWords words) {
     std::error_code why;
     std::filesystem::remove_all(options.folder, why);
   }
-  if (!sweep) return complain(sanitize(sweep.error().text));
+  if (!sweep) return complain(core::sanitize(sweep.error().text));
   fmt::print("{}", sweep_text(*sweep));
   if (!words.json.empty()) {
     std::ofstream file(words.json);
@@ -146,8 +148,8 @@ int sweep_all(SweepWords words) {
 }  // namespace
 
 int run_command(std::vector<std::string> words) {
-  const Program program("Runs that are broken on purpose, and what aplomb says of them",
-                        "aplomb lab");
+  const arguments::Program program("Runs that are broken on purpose, and what aplomb says of them",
+                                   "aplomb lab");
   program.requires_verb();
   program.footer(
       "Examples:\n"
@@ -155,9 +157,9 @@ int run_command(std::vector<std::string> words) {
       "  aplomb lab run diverge.lr-x200 --guard --out broken\n"
       "  aplomb lab sweep --seeds 3 --twins 30 --json lab.json\n"
       "Exit status: 0 all found as it should be, 1 something was missed, 2 could not be run.");
-  const Verb listing = program.verb("list", "Every fault, by family");
+  const arguments::Verb listing = program.verb("list", "Every fault, by family");
   RunWords one;
-  const Verb running = program.verb("run", "Make one fault and say what was seen of it");
+  const arguments::Verb running = program.verb("run", "Make one fault and say what was seen of it");
   running.option("FAULT", one.fault, "as `aplomb lab list` names it").required();
   running.option("--seed", one.seed, "of weights, data and order").shows_default();
   running.option("--out", one.out,
@@ -166,7 +168,7 @@ int run_command(std::vector<std::string> words) {
       .one_of({"own", "hf", "plain"});
   running.flag("--guard", one.guard, "run it again with the guard in force");
   SweepWords many;
-  const Verb sweeping =
+  const arguments::Verb sweeping =
       program.verb("sweep", "Every fault at several seeds, and healthy twins: the figures");
   sweeping.option("--seeds", many.options.seeds, "of each fault").shows_default().within(1, 1000);
   sweeping.option("--first-seed", many.options.first_seed, "the others follow it")

@@ -49,8 +49,8 @@ std::string plain_line(const Sample& sample) {
   return line + "\n";
 }
 
-Record record_of(const Sample& sample) {
-  Record record;
+loop::Record record_of(const Sample& sample) {
+  loop::Record record;
   record.step = sample.step;
   for (const auto& [name, value] : sample.values) {
     if (name == "loss") record.loss = value;
@@ -126,29 +126,29 @@ std::string lines_of(const std::vector<Sample>& samples, const Trace& trace, Sty
       text += fmt::format("Resuming from checkpoint out/checkpoint-{}\n", *resumed);
       ++resumed;
     }
-    if (style == Style::own) text += log_line(record_of(each), trace.planned_steps) + "\n";
+    if (style == Style::own) text += loop::log_line(record_of(each), trace.planned_steps) + "\n";
     if (style == Style::hf) text += hf_line(each);
     if (style == Style::plain) text += plain_line(each);
   }
   return text;
 }
 
-Result<void> write_own(const std::vector<Sample>& samples, Folder& folder) {
+core::Result<void> write_own(const std::vector<Sample>& samples, Folder& folder) {
   std::string metrics;
-  auto events = EventFile::create(folder.path().string());
+  auto events = loop::EventFile::create(folder.path().string());
   if (!events) return tl::unexpected(events.error());
   // A wall clock of its own, so that equal runs leave equal files: a second a record.
   double wall_s = 1.7e9;
   for (const Sample& each : samples) {
-    const Record record = record_of(each);
-    metrics += json_line(record);
-    events->write(each.step, wall_s += 1, scalars_of(record));
+    const loop::Record record = record_of(each);
+    metrics += loop::json_line(record);
+    events->write(each.step, wall_s += 1, loop::scalars_of(record));
   }
   folder.write("metrics.jsonl", metrics);
   return {};
 }
 
-Result<void> copy_checkpoints(const std::string& from, const fs::path& to, bool optimizer) {
+core::Result<void> copy_checkpoints(const std::string& from, const fs::path& to, bool optimizer) {
   std::error_code why;
   for (const auto& each : fs::directory_iterator(from, why)) {
     const std::string name = each.path().filename().string();
@@ -156,10 +156,11 @@ Result<void> copy_checkpoints(const std::string& from, const fs::path& to, bool 
     fs::copy(each.path(), to / name, fs::copy_options::recursive, why);
     if (why) break;
     if (optimizer) continue;
-    fs::remove(to / name / k_optimizer_file, why);
-    fs::remove(to / name / k_training_state_file, why);
+    fs::remove(to / name / loop::k_optimizer_file, why);
+    fs::remove(to / name / loop::k_training_state_file, why);
   }
-  if (why) return fail(ErrorCode::not_writable, "[lab] " + to.string() + ": " + why.message());
+  if (why)
+    return core::fail(core::ErrorCode::not_writable, "[lab] " + to.string() + ": " + why.message());
   return {};
 }
 
@@ -189,16 +190,18 @@ std::string log_name(Style style) {
   return style == Style::own ? "train.log" : style == Style::hf ? "log.txt" : "out.log";
 }
 
-Result<void> write_before(const UserFiles& user, const Request& request) {
+core::Result<void> write_before(const UserFiles& user, const Request& request) {
   Folder folder(fs::path(request.folder) / "before");
   std::error_code why;
   fs::create_directories(folder.path(), why);
   for (const auto& [name, text] : user.files) folder.write(name, text);
   if (folder.good()) return {};
-  return fail(ErrorCode::not_writable, "[lab] " + folder.path().string() + " cannot be written");
+  return core::fail(core::ErrorCode::not_writable,
+                    "[lab] " + folder.path().string() + " cannot be written");
 }
 
-Result<void> write_evidence(const UserFiles& user, const Trace& trace, const Request& request) {
+core::Result<void> write_evidence(const UserFiles& user, const Trace& trace,
+                                  const Request& request) {
   Folder folder(fs::path(request.folder) / "evidence");
   std::error_code why;
   fs::create_directories(folder.path(), why);
@@ -211,7 +214,8 @@ Result<void> write_evidence(const UserFiles& user, const Trace& trace, const Req
   }
   if (request.style == Style::hf) folder.write("trainer_state.json", trainer_state(samples, trace));
   if (!folder.good()) {
-    return fail(ErrorCode::not_writable, "[lab] " + folder.path().string() + " cannot be written");
+    return core::fail(core::ErrorCode::not_writable,
+                      "[lab] " + folder.path().string() + " cannot be written");
   }
   if (user.checkpoints.empty()) return {};
   return copy_checkpoints(user.checkpoints, folder.path(), request.style == Style::own);

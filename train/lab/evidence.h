@@ -33,10 +33,11 @@ std::string yaml_of(const UserSettings& settings);
 std::vector<Sample> as_logged(const std::vector<Sample>& samples, Style style);
 
 /// Writes `<folder>/before/`: the user's files as they were before the run began.
-Result<void> write_before(const UserFiles& user, const Request& request);
+core::Result<void> write_before(const UserFiles& user, const Request& request);
 
 /// Writes `<folder>/evidence/`.
-Result<void> write_evidence(const UserFiles& user, const Trace& trace, const Request& request);
+core::Result<void> write_evidence(const UserFiles& user, const Trace& trace,
+                                  const Request& request);
 
 /// Name of the log in it, by style.
 std::string log_name(Style style);

@@ -79,7 +79,7 @@ struct Request {
 };
 
 /// Runs once. Deterministic: the same Request gives the same Trace.
-using Runner = std::function<Result<Trace>(const Request&)>;
+using Runner = std::function<core::Result<Trace>(const Request&)>;
 
 /// When the harm is done that the fault does: the step, or nothing where the run took none.
 struct Harm {

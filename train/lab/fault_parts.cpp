@@ -4,8 +4,8 @@
 
 namespace aplomb::train::lab {
 
-Prediction predict(LanguageModel& model, const TokenBatch& batch, std::int64_t shift) {
-  const ModelInput input = make_input(batch, model.config().vocab_size, torch::kCPU);
+Prediction predict(model::LanguageModel& model, const text::TokenBatch& batch, std::int64_t shift) {
+  const model::ModelInput input = model::make_input(batch, model.config().vocab_size, torch::kCPU);
   const std::int64_t kept = batch.columns - shift;
   const at::Tensor labels =
       at::tensor(batch.labels, at::kLong).view({batch.rows, batch.columns}).narrow(1, shift, kept);
@@ -15,16 +15,16 @@ Prediction predict(LanguageModel& model, const TokenBatch& batch, std::int64_t s
 
 at::Tensor mean_cross_entropy(const Prediction& prediction) {
   return at::cross_entropy_loss(prediction.logits, prediction.labels, {}, at::Reduction::Mean,
-                                k_ignored);
+                                text::k_ignored);
 }
 
-void set_initializer_range(ModelConfig& model, double deviation) {
+void set_initializer_range(model::ModelConfig& model, double deviation) {
   auto json = nlohmann::ordered_json::parse(model.text);
   json["initializer_range"] = deviation;
-  model = *parse_model_config(json.dump(2), "config.json");
+  model = *model::parse_model_config(json.dump(2), "config.json");
 }
 
-at::Tensor as_sum(const at::Tensor& mean, const TokenBatch& batch) {
+at::Tensor as_sum(const at::Tensor& mean, const text::TokenBatch& batch) {
   return mean * static_cast<double>(batch.counted());
 }
 

@@ -16,16 +16,17 @@ struct Prediction {
 };
 /// Logits at T - 1 columns and the labels one column later, as every causal language model's loss
 /// has them. `shift`: how many columns later (1 is right).
-Prediction predict(LanguageModel& model, const TokenBatch& batch, std::int64_t shift = 1);
+Prediction predict(model::LanguageModel& model, const text::TokenBatch& batch,
+                   std::int64_t shift = 1);
 
 /// Mean over the labels that count: NaN where none does, as F.cross_entropy has it.
 at::Tensor mean_cross_entropy(const Prediction& prediction);
 
 /// `model` drawn anew with this standard deviation, as its config.json says.
-void set_initializer_range(ModelConfig& model, double deviation);
+void set_initializer_range(model::ModelConfig& model, double deviation);
 
 /// A mean as the sum that the loop divides by the tokens that count: what is logged is the mean.
-at::Tensor as_sum(const at::Tensor& mean, const TokenBatch& batch);
+at::Tensor as_sum(const at::Tensor& mean, const text::TokenBatch& batch);
 
 /// Words for Fault's members in one call.
 struct FaultText {

@@ -10,11 +10,11 @@ namespace aplomb::train::lab {
 namespace {
 
 /// Stochastic gradient descent with momentum, as torch.optim.SGD has it.
-class Sgd final : public Optimizer {
+class Sgd final : public loop::Optimizer {
  public:
-  Sgd(std::vector<NamedTensor> parameters, double peak)
+  Sgd(std::vector<loop::NamedTensor> parameters, double peak)
       : parameters_(std::move(parameters)), peak_(peak) {
-    for (const NamedTensor& each : parameters_)
+    for (const loop::NamedTensor& each : parameters_)
       momentum_.push_back(at::zeros_like(each.tensor.detach()));
   }
   void step(double factor) override {
@@ -29,15 +29,15 @@ class Sgd final : public Optimizer {
   void reset_momentum() override {
     for (at::Tensor& each : momentum_) each.zero_();
   }
-  std::vector<NamedTensor> state() override {
-    std::vector<NamedTensor> all;
+  std::vector<loop::NamedTensor> state() override {
+    std::vector<loop::NamedTensor> all;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       all.push_back({"momentum." + parameters_[i].name, momentum_[i]});
     return all;
   }
 
  private:
-  std::vector<NamedTensor> parameters_;
+  std::vector<loop::NamedTensor> parameters_;
   double peak_;
   std::vector<at::Tensor> momentum_;
 };
@@ -87,10 +87,10 @@ constexpr const char* k_unclipped_step =
     "step += 1";
 
 /// Labels that belong to nothing, from the seed.
-void scramble_labels(TokenBatch& batch, std::uint64_t seed) {
-  SplitMix random(seed);
+void scramble_labels(text::TokenBatch& batch, std::uint64_t seed) {
+  text::SplitMix random(seed);
   for (std::int64_t& label : batch.labels) {
-    if (label != k_ignored) label = static_cast<std::int64_t>(random.below(256));
+    if (label != text::k_ignored) label = static_cast<std::int64_t>(random.below(256));
   }
 }
 
@@ -104,8 +104,8 @@ Fault outlier_unclipped() {
   const auto base = [](LabRun& lab) {
     lab.options.optim.max_grad_norm = 0;
     lab.options.optim.learning_rate = 0.025;  // at twice that a healthy run may jump by itself
-    lab.hooks.optimizer = [](const std::vector<NamedTensor>& parameters,
-                             const TrainOptions& options) {
+    lab.hooks.optimizer = [](const std::vector<loop::NamedTensor>& parameters,
+                             const loop::TrainOptions& options) {
       return std::make_unique<Sgd>(parameters, options.peak_learning_rate());
     };
     lab.script.set("optimizer",
@@ -114,7 +114,7 @@ Fault outlier_unclipped() {
     lab.script.set("step", k_unclipped_step);
   };
   fault.run = trained(base, [](LabRun& lab) {
-    lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
+    lab.hooks.loss = [](const at::Tensor& sum, const text::TokenBatch&, const Place& place) {
       return place.training && place.drawn == 50 ? sum * 300 : sum;
     };
   });
@@ -128,7 +128,8 @@ Fault bad_batches() {
                       {"diverge.bad-batch"}},
                      held_out_above_twin(1.5), GuardRole::avoids,
                      "batches far off their neighbours are left out", [](LabRun& lab) {
-                       lab.hooks.batch = [seed = lab.seed](TokenBatch& batch, const Place& place) {
+                       lab.hooks.batch = [seed = lab.seed](text::TokenBatch& batch,
+                                                           const Place& place) {
                          if (place.training && place.drawn >= 60 && place.drawn < 90)
                            scramble_labels(batch, seed + static_cast<std::uint64_t>(place.drawn));
                        };
@@ -144,7 +145,7 @@ Fault accumulation_sum() {
       [](LabRun& lab) {
         lab.options.length.batch_size = 8;
         lab.options.length.per_device_train_batch_size = 1;
-        lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
+        lab.hooks.loss = [](const at::Tensor& sum, const text::TokenBatch&, const Place& place) {
           return place.training ? sum * 8 : sum;
         };
         lab.script.set("backward", "loss.backward()");
@@ -169,12 +170,14 @@ Fault missing_zero_grad() {
       above_twin(1.3), GuardRole::nothing, "all gradients are of the same kind", [](LabRun& lab) {
         lab.options.optim.max_grad_norm = 0;
         auto kept = std::make_shared<std::vector<at::Tensor>>();
-        lab.hooks.after_step = [kept](const std::vector<NamedTensor>& parameters, const Place&) {
+        lab.hooks.after_step = [kept](const std::vector<loop::NamedTensor>& parameters,
+                                      const Place&) {
           kept->clear();
-          for (const NamedTensor& each : parameters) kept->push_back(each.tensor.grad().clone());
+          for (const loop::NamedTensor& each : parameters)
+            kept->push_back(each.tensor.grad().clone());
         };
         // The trainer clears .grad: what was in it comes back with the gradient of the next pass.
-        lab.hooks.start = [kept](LanguageModel& model) {
+        lab.hooks.start = [kept](model::LanguageModel& model) {
           kept->clear();
           std::size_t at = 0;
           for (at::Tensor& each : model.parameters()) {
@@ -256,18 +259,19 @@ Fault adam_eps() {
 }
 
 Fault schedule_jumps() {
-  return from_step(61, make_fault({"diverge.schedule-restarts",
-                                   "the schedule restarts at thirty times the rate half way",
-                                   {"diverge.lr-scheduler-bug", "diverge.lr-too-high"},
-                                   "after the jump the rate is too high"},
-                                  above_twin(1.5), GuardRole::avoids,
-                                  "a rate that jumps is held down", [](LabRun& lab) {
-                                    lab.hooks.schedule = [](std::int64_t step) {
-                                      const double usual =
-                                          Schedule(Schedule::Shape::cosine, 10, 120).factor(step);
-                                      return step < 60 ? usual : 30.0;
-                                    };
-                                  }));
+  return from_step(
+      61, make_fault({"diverge.schedule-restarts",
+                      "the schedule restarts at thirty times the rate half way",
+                      {"diverge.lr-scheduler-bug", "diverge.lr-too-high"},
+                      "after the jump the rate is too high"},
+                     above_twin(1.5), GuardRole::avoids, "a rate that jumps is held down",
+                     [](LabRun& lab) {
+                       lab.hooks.schedule = [](std::int64_t step) {
+                         const double usual =
+                             loop::Schedule(loop::Schedule::Shape::cosine, 10, 120).factor(step);
+                         return step < 60 ? usual : 30.0;
+                       };
+                     }));
 }
 
 void in_fp16(LabRun& lab) {
@@ -278,29 +282,29 @@ void in_fp16(LabRun& lab) {
 
 /// From a step on one gradient is Inf whatever the scale: the scaler halves for ever.
 Fault loss_scale_collapse() {
-  return from_step(40, make_fault({"diverge.loss-scale-collapse",
-                                   "fp16: from step 40 on one gradient is Inf at any loss scale",
-                                   {"diverge.loss-scale-collapse", "stall.scaler-skips-every-step"},
-                                   "a scale that falls for ever skips every step"},
-                                  above_twin(1.3), GuardRole::stops,
-                                  "no step can be taken any more", [](LabRun& lab) {
-                                    in_fp16(lab);
-                                    auto step = std::make_shared<std::int64_t>(0);
-                                    lab.hooks.batch = [step](TokenBatch&, const Place& place) {
-                                      if (place.training) *step = place.step;
-                                    };
-                                    lab.hooks.start = [step](LanguageModel& model) {
-                                      parameters_like(model, "layers.0.mlp.down_proj")
-                                          .front()
-                                          .register_hook([step](const at::Tensor& gradient) {
-                                            if (*step < 40) return gradient;
-                                            at::Tensor broken = gradient.clone();
-                                            broken.view({-1})[3] =
-                                                std::numeric_limits<double>::infinity();
-                                            return broken;
-                                          });
-                                    };
-                                  }));
+  return from_step(
+      40, make_fault({"diverge.loss-scale-collapse",
+                      "fp16: from step 40 on one gradient is Inf at any loss scale",
+                      {"diverge.loss-scale-collapse", "stall.scaler-skips-every-step"},
+                      "a scale that falls for ever skips every step"},
+                     above_twin(1.3), GuardRole::stops, "no step can be taken any more",
+                     [](LabRun& lab) {
+                       in_fp16(lab);
+                       auto step = std::make_shared<std::int64_t>(0);
+                       lab.hooks.batch = [step](text::TokenBatch&, const Place& place) {
+                         if (place.training) *step = place.step;
+                       };
+                       lab.hooks.start = [step](model::LanguageModel& model) {
+                         parameters_like(model, "layers.0.mlp.down_proj")
+                             .front()
+                             .register_hook([step](const at::Tensor& gradient) {
+                               if (*step < 40) return gradient;
+                               at::Tensor broken = gradient.clone();
+                               broken.view({-1})[3] = std::numeric_limits<double>::infinity();
+                               return broken;
+                             });
+                       };
+                     }));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Fault weight_nan_at_load() {
                      {"nan.weights-already-nonfinite"}},
                     not_finite(), GuardRole::stops,
                     "every step is NaN: there is no good copy to go back to", [](LabRun& lab) {
-                      lab.hooks.start = [](LanguageModel& model) {
+                      lab.hooks.start = [](model::LanguageModel& model) {
                         const at::NoGradGuard no_gradients;
                         parameters_like(model, "layers.1.mlp.up_proj").front().view({-1})[17] =
                             k_nan;
@@ -35,8 +35,8 @@ Fault uninitialised_head() {
        "what lies in such memory includes NaN: the weights are not finite when training begins"},
       not_finite(), GuardRole::stops, "every step is NaN: there is no good copy to go back to",
       [](LabRun& lab) {
-        lab.hooks.start = [seed = lab.seed](LanguageModel& model) {
-          SplitMix random(seed);
+        lab.hooks.start = [seed = lab.seed](model::LanguageModel& model) {
+          text::SplitMix random(seed);
           at::Tensor head = parameters_like(model, "lm_head.weight").front().detach();
           auto* values = static_cast<std::uint32_t*>(head.mutable_data_ptr());
           for (std::int64_t i = 0; i < head.numel(); ++i)
@@ -58,7 +58,7 @@ Fault poisoned_batch() {
                       {"nan.bad-data-nonfinite"}},
                      not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
                      [](LabRun& lab) {
-                       lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&,
+                       lab.hooks.loss = [](const at::Tensor& sum, const text::TokenBatch&,
                                            const Place& place) {
                          return place.training && place.drawn == 45 ? sum * k_inf : sum;
                        };
@@ -76,7 +76,8 @@ Fault root_of_zero() {
        "a consistency loss takes the root of a distance that is 0",
        {"nan.unstable-op"}},
       not_finite(), GuardRole::stops, "every step's gradient is NaN", [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
+        lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
+                               const Place& place) {
           const Prediction one = predict(model, batch);
           const at::Tensor loss = mean_cross_entropy(one);
           if (!place.training) return as_sum(loss, batch);
@@ -106,12 +107,13 @@ Fault log_of_zero() {
     lab.options.optim.learning_rate = 3e-3;
   };
   fault.run = trained(base, [](LabRun& lab) {
-    lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
+    lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
+                           const Place&) {
       const Prediction made = predict(model, batch);
       const at::Tensor p = made.logits.to(at::kBFloat16).softmax(-1).to(at::kFloat);
       const at::Tensor right = at::one_hot(made.labels.clamp_min(0), k_vocabulary);
       const at::Tensor each = -(right * p.log() + (1 - right) * (1 - p).log()).sum(-1);
-      return as_sum(each.masked_select(made.labels.ne(k_ignored)).mean(), batch);
+      return as_sum(each.masked_select(made.labels.ne(text::k_ignored)).mean(), batch);
     };
     lab.script.set("loss",
                    "logits = model(input_ids=batch[\"input_ids\"]).logits[:, :-1]\n"
@@ -135,7 +137,7 @@ Fault fp16_overflow() {
         lab.options.precision.fp16 = true;
         lab.options.precision.fp32 = false;
         lab.how.compute = torch::kFloat16;
-        lab.hooks.start = [](LanguageModel& model) {
+        lab.hooks.start = [](model::LanguageModel& model) {
           const at::NoGradGuard no_gradients;
           parameters_like(model, "layers.0.mlp.up_proj").front().narrow(0, 0, 4).mul_(4e6);
           parameters_like(model, "layers.0.mlp.down_proj").front().narrow(1, 0, 4).mul_(2.5e-5);
@@ -144,11 +146,11 @@ Fault fp16_overflow() {
 }
 
 /// Adam on fp16 weights: 1e-8 is 0 there, and so is the square of a gradient below 2.4e-4.
-class HalfAdam final : public Optimizer {
+class HalfAdam final : public loop::Optimizer {
  public:
-  HalfAdam(std::vector<NamedTensor> parameters, const OptimFlags& flags, double peak)
+  HalfAdam(std::vector<loop::NamedTensor> parameters, const loop::OptimFlags& flags, double peak)
       : parameters_(std::move(parameters)), flags_(flags), peak_(peak) {
-    for (const NamedTensor& each : parameters_) {
+    for (const loop::NamedTensor& each : parameters_) {
       first_.push_back(at::zeros_like(each.tensor.detach(), at::kHalf));
       second_.push_back(at::zeros_like(each.tensor.detach(), at::kHalf));
     }
@@ -170,8 +172,8 @@ class HalfAdam final : public Optimizer {
   void reset_momentum() override {
     for (at::Tensor& each : first_) each.zero_();
   }
-  std::vector<NamedTensor> state() override {
-    std::vector<NamedTensor> all;
+  std::vector<loop::NamedTensor> state() override {
+    std::vector<loop::NamedTensor> all;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       all.push_back({"exp_avg." + parameters_[i].name, first_[i]});
       all.push_back({"exp_avg_sq." + parameters_[i].name, second_[i]});
@@ -180,8 +182,8 @@ class HalfAdam final : public Optimizer {
   }
 
  private:
-  std::vector<NamedTensor> parameters_;
-  OptimFlags flags_;
+  std::vector<loop::NamedTensor> parameters_;
+  loop::OptimFlags flags_;
   double peak_;
   std::vector<at::Tensor> first_, second_;
 };
@@ -196,12 +198,12 @@ Fault half_optimizer() {
         lab.options.precision.fp32 = false;
         lab.stored = torch::kFloat16;
         lab.own_settings = {{"torch_dtype", "float16"}};
-        lab.hooks.start = [](LanguageModel& model) {
+        lab.hooks.start = [](model::LanguageModel& model) {
           const at::NoGradGuard no_gradients;
           for (at::Tensor& each : model.parameters()) each.copy_(each.to(at::kHalf));
         };
-        lab.hooks.optimizer = [](const std::vector<NamedTensor>& parameters,
-                                 const TrainOptions& options) {
+        lab.hooks.optimizer = [](const std::vector<loop::NamedTensor>& parameters,
+                                 const loop::TrainOptions& options) {
           return std::make_unique<HalfAdam>(parameters, options.optim,
                                             options.peak_learning_rate());
         };
@@ -221,7 +223,7 @@ Fault masked_row() {
                "the sample whose row is masked is an empty one: bad data, too"},
               not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
               [](LabRun& lab) {
-                lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch,
+                lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
                                        const Place& place) {
                   const Prediction made = predict(model, batch);
                   at::Tensor mask =
@@ -244,19 +246,20 @@ Fault masked_row() {
 }
 
 Fault all_labels_masked() {
-  return make_fault(
-      {"nan.all-labels-masked",
-       "prompts longer than the cut: no label of any batch counts",
-       {"nan.all-labels-masked", "stall.all-labels-masked"},
-       "the same fault in another family: nothing is learnt either"},
-      not_finite(), GuardRole::stops, "no step has a loss", [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
-          TokenBatch cut = batch;
-          std::fill(cut.labels.begin(), cut.labels.end(), k_ignored);
-          const at::Tensor mean = mean_cross_entropy(predict(model, place.training ? cut : batch));
-          return as_sum(mean, batch);
-        };
-      });
+  return make_fault({"nan.all-labels-masked",
+                     "prompts longer than the cut: no label of any batch counts",
+                     {"nan.all-labels-masked", "stall.all-labels-masked"},
+                     "the same fault in another family: nothing is learnt either"},
+                    not_finite(), GuardRole::stops, "no step has a loss", [](LabRun& lab) {
+                      lab.hooks.forward = [](model::LanguageModel& model,
+                                             const text::TokenBatch& batch, const Place& place) {
+                        text::TokenBatch cut = batch;
+                        std::fill(cut.labels.begin(), cut.labels.end(), text::k_ignored);
+                        const at::Tensor mean =
+                            mean_cross_entropy(predict(model, place.training ? cut : batch));
+                        return as_sum(mean, batch);
+                      };
+                    });
 }
 
 /// Each sample's mean is taken first: an empty answer divides by 0.
@@ -270,17 +273,18 @@ Fault empty_answer() {
                "a bad sample without labels, divided by their number"},
               not_finite(), GuardRole::avoids, "the gradients of that batch are not applied",
               [](LabRun& lab) {
-                lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
+                lab.hooks.batch = [](text::TokenBatch& batch, const Place& place) {
                   if (!place.training || place.drawn != 52) return;
-                  std::fill_n(batch.labels.begin(), batch.columns, k_ignored);
+                  std::fill_n(batch.labels.begin(), batch.columns, text::k_ignored);
                 };
-                lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch,
+                lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
                                        const Place&) {
                   const Prediction made = predict(model, batch);
-                  const at::Tensor each = at::cross_entropy_loss(
-                      made.logits, made.labels.clamp_min(0), {}, at::Reduction::None, k_ignored);
+                  const at::Tensor each =
+                      at::cross_entropy_loss(made.logits, made.labels.clamp_min(0), {},
+                                             at::Reduction::None, text::k_ignored);
                   const at::Tensor mask =
-                      made.labels.ne(k_ignored).view({batch.rows, -1}).to(at::kFloat);
+                      made.labels.ne(text::k_ignored).view({batch.rows, -1}).to(at::kFloat);
                   const at::Tensor mean = (each.view(mask.sizes()) * mask).sum(1) / mask.sum(1);
                   return as_sum(mean.mean(), batch);
                 };
@@ -304,11 +308,12 @@ Fault label_out_of_range() {
                "the label is out of range because the vocabularies disagree"},
               at_end("the program ends by an error"), GuardRole::nothing,
               "the loss is never computed", [](LabRun& lab) {
-                lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch,
+                lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
                                        const Place& place) {
                   Prediction made = predict(model, batch);
                   if (place.training && place.drawn == 23)
-                    made.labels = made.labels.where(made.labels.eq(k_ignored), k_vocabulary + 41);
+                    made.labels =
+                        made.labels.where(made.labels.eq(text::k_ignored), k_vocabulary + 41);
                   return as_sum(mean_cross_entropy(made), batch);
                 };
                 lab.script.set("loss",

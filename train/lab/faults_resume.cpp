@@ -156,7 +156,7 @@ Fault order_anew() {
        "random state and position together are where the data were"},
       at_end("samples come twice in a pass, others never"), {.order = false}, [](LabRun& lab) {
         lab.hooks.restart = [](RestartParts parts) {
-          const DataPosition at = parts.data.position();
+          const text::DataPosition at = parts.data.position();
           (void)parts.data.seek({at.epoch + 1000, at.index});
         };
         lab.hooks.logged = [](Trace& trace) {  // the program counts its passes by its steps
@@ -181,7 +181,7 @@ Fault moments_lost() {
       above_uninterrupted(), {.optimizer = false},
       [](LabRun& lab) {
         lab.hooks.restart = [](RestartParts parts) {
-          for (NamedTensor& each : parts.optimizer.state()) each.tensor.zero_();
+          for (loop::NamedTensor& each : parts.optimizer.state()) each.tensor.zero_();
         };
       },
       [](LabRun& lab) {
@@ -197,8 +197,9 @@ Fault moments_lost() {
 using Kept = std::map<std::string, at::Tensor>;
 
 void keep_weights(LabRun& lab, std::int64_t step, const std::shared_ptr<Kept>& kept) {
-  const auto keep = [kept](const std::vector<NamedTensor>& parameters) {
-    for (const NamedTensor& each : parameters) (*kept)[each.name] = each.tensor.detach().clone();
+  const auto keep = [kept](const std::vector<loop::NamedTensor>& parameters) {
+    for (const loop::NamedTensor& each : parameters)
+      (*kept)[each.name] = each.tensor.detach().clone();
   };
   if (step == 0) {
     lab.hooks.before_step = [keep, kept](const auto& parameters, const Place& place) {
@@ -216,7 +217,7 @@ void load_kept(LabRun& lab, std::int64_t step) {
   keep_weights(lab, step, kept);
   lab.hooks.restart = [kept](RestartParts parts) {
     const at::NoGradGuard no_grad;
-    for (NamedTensor& each : parts.parameters) each.tensor.copy_(kept->at(each.name));
+    for (loop::NamedTensor& each : parts.parameters) each.tensor.copy_(kept->at(each.name));
   };
 }
 
@@ -268,9 +269,9 @@ Fault weights_in_bf16() {
        "what goes wrong with bf16 weights is that they swallow updates"},
       above_uninterrupted(), {}, [](LabRun& lab) {
         const std::int64_t stopped = lab.restart_at;
-        const auto cast = [](const std::vector<NamedTensor>& parameters) {
+        const auto cast = [](const std::vector<loop::NamedTensor>& parameters) {
           const at::NoGradGuard no_grad;
-          for (const NamedTensor& each : parameters)
+          for (const loop::NamedTensor& each : parameters)
             each.tensor.copy_(each.tensor.to(at::kBFloat16));
         };
         lab.hooks.after_step = [cast, stopped](const auto& parameters, const Place& place) {

@@ -24,7 +24,7 @@ using Change = std::function<void(RlRun&)>;
 /// What `aplomb run --stop-on unstable` around the program does: it ends at the first symptom so
 /// grave that a user would end it.
 void stop_where_unstable(Trace& trace, Style style) {
-  const auto alarm = first_alarm(trace, style, Severity::unstable);
+  const auto alarm = first_alarm(trace, style, core::Severity::unstable);
   if (!alarm || alarm->step >= trace.steps) return;
   std::erase_if(trace.samples, [&](const Sample& each) { return each.step > alarm->step; });
   trace.steps = alarm->step;
@@ -44,18 +44,18 @@ Runner reinforced(Change change, Change base = {}) {
     if (request.faulty && change) change(run);
     if (auto written = write_rl_settings(run.config, request.style, request.folder + "/before");
         !written)
-      return Result<Trace>(tl::unexpected(written.error()));
+      return core::Result<Trace>(tl::unexpected(written.error()));
     const GrpoRun done = run_grpo(run.config, run.bugs, request.guard);
     torch::set_num_threads(threads);
     if (request.keep_evidence) {
       const auto written =
           write_rl_evidence(done, run.config, request.style, request.folder + "/evidence");
-      if (!written) return Result<Trace>(tl::unexpected(written.error()));
+      if (!written) return core::Result<Trace>(tl::unexpected(written.error()));
     }
     Trace trace = trace_of(done, run.config);
     if (request.guard) stop_where_unstable(trace, request.style);
     if (!trace.guard_acts.empty()) trace.guard_acted_at = trace.guard_acts.front();
-    return Result<Trace>(std::move(trace));
+    return core::Result<Trace>(std::move(trace));
   };
 }
 

@@ -46,9 +46,9 @@ struct Meter {
 double seconds(Clock::duration of) { return std::chrono::duration<double>(of).count(); }
 
 /// `load`: what fetching a batch costs beyond what it does here; may be empty.
-void keep_costs(LabRun& lab, const std::function<void(TokenBatch&)>& load) {
+void keep_costs(LabRun& lab, const std::function<void(text::TokenBatch&)>& load) {
   const auto meter = std::make_shared<Meter>();
-  lab.hooks.batch = [meter, load](TokenBatch& batch, const Place& place) {
+  lab.hooks.batch = [meter, load](text::TokenBatch& batch, const Place& place) {
     if (!place.training) {  // what an evaluation takes is no training time
       meter->last = Clock::now();
       return;
@@ -113,7 +113,7 @@ Harm more_memory_than_twin(double ratio) {
           }};
 }
 
-using Load = std::function<void(TokenBatch&)>;
+using Load = std::function<void(text::TokenBatch&)>;
 
 /// `load` and `change` (after the costs are kept) with the fault alone.
 Fault make_slow_fault(FaultText text, Harm harm, Load load, std::function<void(LabRun&)> change,
@@ -137,7 +137,7 @@ Fault slow_loader() {
        "each sample is decoded while the model waits",
        {"slow.data-starvation"}},
       slower_than_twin(1.5),
-      [](TokenBatch& batch) {
+      [](text::TokenBatch& batch) {
         std::this_thread::sleep_for(
             microseconds(4000 * batch.rows + 60 * static_cast<std::int64_t>(batch.ids.size())));
       },
@@ -145,7 +145,7 @@ Fault slow_loader() {
 }
 
 /// Rows as wide as `columns`.
-void pad_to(TokenBatch& batch, std::int64_t columns) {
+void pad_to(text::TokenBatch& batch, std::int64_t columns) {
   const auto spread = [&](std::vector<std::int64_t>& values, std::int64_t filler) {
     std::vector<std::int64_t> wide;
     for (std::int64_t row = 0; row < batch.rows; ++row) {
@@ -156,7 +156,7 @@ void pad_to(TokenBatch& batch, std::int64_t columns) {
     values = std::move(wide);
   };
   spread(batch.ids, k_vocabulary - 1);
-  spread(batch.labels, k_ignored);
+  spread(batch.labels, text::k_ignored);
   spread(batch.positions, 0);
   spread(batch.segments, -1);
   batch.columns = columns;
@@ -169,7 +169,7 @@ Fault padded_to_limit() {
        "every sample is padded to the longest length allowed",
        {"slow.padding-waste"}},
       slower_than_twin(1.5),
-      [](TokenBatch& batch) {
+      [](text::TokenBatch& batch) {
         if (batch.columns < k_limit) pad_to(batch, k_limit);
       },
       [](LabRun& lab) {
@@ -191,27 +191,27 @@ Fault saved_each_step() {
 
 /// Outputs are collected for a metric at the end of the pass, with their graphs.
 Fault outputs_kept() {
-  return make_slow_fault({"oom.outputs-kept",
-                          "losses and outputs of each step are kept with their graphs",
-                          {"oom.graph-retained-leak"}},
-                         more_memory_than_twin(2), {}, [](LabRun& lab) {
-                           const auto kept = std::make_shared<std::vector<at::Tensor>>();
-                           lab.hooks.forward = [kept](LanguageModel& model, const TokenBatch& batch,
-                                                      const Place& place) {
-                             const Prediction made = predict(model, batch);
-                             const at::Tensor loss = as_sum(mean_cross_entropy(made), batch);
-                             if (place.training) kept->insert(kept->end(), {made.logits, loss});
-                             return loss;
-                           };
-                           lab.script.set("loss",
-                                          "out = model(**batch)\n"
-                                          "loss = out.loss\n"
-                                          "all_logits.append(out.logits)\n"
-                                          "all_losses.append(loss)");
-                           lab.script.set(
-                               "start",
-                               "step, micro, running = 0, 0, 0.0\nall_logits, all_losses = [], []");
-                         });
+  return make_slow_fault(
+      {"oom.outputs-kept",
+       "losses and outputs of each step are kept with their graphs",
+       {"oom.graph-retained-leak"}},
+      more_memory_than_twin(2), {}, [](LabRun& lab) {
+        const auto kept = std::make_shared<std::vector<at::Tensor>>();
+        lab.hooks.forward = [kept](model::LanguageModel& model, const text::TokenBatch& batch,
+                                   const Place& place) {
+          const Prediction made = predict(model, batch);
+          const at::Tensor loss = as_sum(mean_cross_entropy(made), batch);
+          if (place.training) kept->insert(kept->end(), {made.logits, loss});
+          return loss;
+        };
+        lab.script.set("loss",
+                       "out = model(**batch)\n"
+                       "loss = out.loss\n"
+                       "all_logits.append(out.logits)\n"
+                       "all_losses.append(loss)");
+        lab.script.set("start",
+                       "step, micro, running = 0, 0, 0.0\nall_logits, all_losses = [], []");
+      });
 }
 
 }  // namespace

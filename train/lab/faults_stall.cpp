@@ -33,7 +33,7 @@ Fault schedule_ends_early() {
                      "the same fault in another family"},
                     little_learnt(0.8), GuardRole::nothing, k_sound, [](LabRun& lab) {
                       lab.hooks.schedule = [](std::int64_t step) {
-                        return Schedule(Schedule::Shape::linear, 5, 20).factor(step);
+                        return loop::Schedule(loop::Schedule::Shape::linear, 5, 20).factor(step);
                       };
                     });
 }
@@ -42,7 +42,7 @@ Fault frozen_layers() {
   return make_code_fault(
       {"stall.layers-frozen", "all but the norms are frozen", {"stall.frozen-params"}},
       little_learnt(), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.hooks.start = [](LanguageModel& model) {
+        lab.hooks.start = [](model::LanguageModel& model) {
           for (const auto& each : model.named_parameters()) {
             if (each.key().find("norm") == std::string::npos) each.value().requires_grad_(false);
           }
@@ -62,9 +62,10 @@ Fault optimizer_lacks() {
        "the optimizer was given the last norm only",
        {"stall.frozen-params"}},
       little_learnt(), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.hooks.optimized = [](std::vector<NamedTensor>& parameters) {
-          std::erase_if(parameters,
-                        [](const NamedTensor& each) { return each.name != "model.norm.weight"; });
+        lab.hooks.optimized = [](std::vector<loop::NamedTensor>& parameters) {
+          std::erase_if(parameters, [](const loop::NamedTensor& each) {
+            return each.name != "model.norm.weight";
+          });
         };
         lab.script.set("optimizer",
                        "optimizer = torch.optim.AdamW(model.model.norm.parameters(), lr=args.lr, "
@@ -79,7 +80,7 @@ Fault detached_loss() {
        "the loss is made anew from its number: no graph leads to the weights",
        {"stall.detached-graph"}},
       little_learnt(), GuardRole::nothing, "there is no gradient to judge", [](LabRun& lab) {
-        lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
+        lab.hooks.loss = [](const at::Tensor& sum, const text::TokenBatch&, const Place& place) {
           return place.training ? sum.detach().requires_grad_(true) : sum;
         };
         lab.script.set("loss",
@@ -96,8 +97,10 @@ Fault detached_states() {
        {"stall.detached-graph", "stall.frozen-params"},
        "the layers below get no gradient, as if they were frozen"},
       little_learnt(0.8), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
-          const ModelInput input = make_input(batch, model.config().vocab_size, torch::kCPU);
+        lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
+                               const Place& place) {
+          const model::ModelInput input =
+              model::make_input(batch, model.config().vocab_size, torch::kCPU);
           at::Tensor states = model.hidden(input);
           if (place.training) states = states.detach();
           const at::Tensor head = parameters_like(model, "lm_head.weight").front();
@@ -132,13 +135,13 @@ Fault bf16_updates() {
     lab.stored = torch::kBFloat16;
     lab.own_settings = {{"torch_dtype", "bfloat16"}};
     const auto round = [](const at::Tensor& each) { each.copy_(each.to(at::kBFloat16)); };
-    lab.hooks.start = [round](LanguageModel& model) {
+    lab.hooks.start = [round](model::LanguageModel& model) {
       const at::NoGradGuard no_gradients;
       for (at::Tensor& each : model.parameters()) round(each);
     };
-    lab.hooks.after_step = [round](const std::vector<NamedTensor>& all, const Place&) {
+    lab.hooks.after_step = [round](const std::vector<loop::NamedTensor>& all, const Place&) {
       const at::NoGradGuard no_gradients;
-      for (const NamedTensor& each : all) round(each.tensor);
+      for (const loop::NamedTensor& each : all) round(each.tensor);
     };
     lab.script.set("model",
                    "model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained("
@@ -156,15 +159,15 @@ Fault labels_masked_zero() {
        "the loss of a batch in which nothing counts is 0 or NaN by trainer"},
       at_end("nothing was learnt"), GuardRole::nothing, "there is no gradient to judge",
       [](LabRun& lab) {
-        lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place&) {
+        lab.hooks.loss = [](const at::Tensor& sum, const text::TokenBatch&, const Place&) {
           return sum * 0;
         };
       });
 }
 
 /// The same batch with `more` columns of padding on each row.
-TokenBatch widened(const TokenBatch& batch, std::int64_t more) {
-  TokenBatch wide;
+text::TokenBatch widened(const text::TokenBatch& batch, std::int64_t more) {
+  text::TokenBatch wide;
   wide.rows = batch.rows;
   wide.columns = batch.columns + more;
   wide.samples = batch.samples;
@@ -178,7 +181,7 @@ TokenBatch widened(const TokenBatch& batch, std::int64_t more) {
     return to;
   };
   wide.ids = spread(batch.ids, k_vocabulary - 1);
-  wide.labels = spread(batch.labels, k_ignored);
+  wide.labels = spread(batch.labels, text::k_ignored);
   wide.positions = spread(batch.positions, 0);
   wide.segments = spread(batch.segments, -1);
   return wide;
@@ -192,11 +195,12 @@ Fault padding_counts() {
        {"stall.zero-loss-padding", "stall.wrong-label-mask"},
        "the mask is wrong in that it holds the padding"},
       at_end("nothing of the answers was learnt"), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
+        lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
+                               const Place& place) {
           if (!place.training) return as_sum(mean_cross_entropy(predict(model, batch)), batch);
-          TokenBatch padded = widened(batch, 24);
+          text::TokenBatch padded = widened(batch, 24);
           for (std::size_t i = 0; i < padded.labels.size(); ++i)
-            padded.labels[i] = padded.segments[i] < 0 ? padded.ids[i] : k_ignored;
+            padded.labels[i] = padded.segments[i] < 0 ? padded.ids[i] : text::k_ignored;
           return as_sum(mean_cross_entropy(predict(model, padded)), batch);
         };
         lab.script.set("batch",
@@ -211,12 +215,12 @@ Fault prompt_counts() {
                           {"stall.wrong-label-mask"}},
                          at_end("nothing of the answers was learnt"), GuardRole::nothing, k_sound,
                          [](LabRun& lab) {
-                           lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
+                           lab.hooks.batch = [](text::TokenBatch& batch, const Place& place) {
                              if (!place.training) return;
                              for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-                               const bool counts = batch.labels[i] != k_ignored;
+                               const bool counts = batch.labels[i] != text::k_ignored;
                                const bool text = batch.segments[i] >= 0 && batch.positions[i] > 0;
-                               batch.labels[i] = counts || !text ? k_ignored : batch.ids[i];
+                               batch.labels[i] = counts || !text ? text::k_ignored : batch.ids[i];
                              }
                            };
                            lab.script.set("batch",
@@ -228,20 +232,21 @@ Fault prompt_counts() {
 
 /// The model shifts the labels, and the loop had done so already.
 Fault shifted_twice() {
-  return make_code_fault(
-      {"stall.labels-shifted-twice",
-       "labels are shifted in the loop and again in the model",
-       {"stall.label-shift-bug"}},
-      at_end("what was learnt is the token after next"), GuardRole::nothing, k_sound,
-      [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
-          return as_sum(mean_cross_entropy(predict(model, batch, 2)), batch);
-        };
-        lab.script.set("batch",
-                       "input_ids = batch[\"input_ids\"][:, :-1]\n"
-                       "labels = batch[\"labels\"][:, 1:]");
-        lab.script.set("loss", "loss = model(input_ids=input_ids, labels=labels).loss");
-      });
+  return make_code_fault({"stall.labels-shifted-twice",
+                          "labels are shifted in the loop and again in the model",
+                          {"stall.label-shift-bug"}},
+                         at_end("what was learnt is the token after next"), GuardRole::nothing,
+                         k_sound, [](LabRun& lab) {
+                           lab.hooks.forward = [](model::LanguageModel& model,
+                                                  const text::TokenBatch& batch, const Place&) {
+                             return as_sum(mean_cross_entropy(predict(model, batch, 2)), batch);
+                           };
+                           lab.script.set("batch",
+                                          "input_ids = batch[\"input_ids\"][:, :-1]\n"
+                                          "labels = batch[\"labels\"][:, 1:]");
+                           lab.script.set("loss",
+                                          "loss = model(input_ids=input_ids, labels=labels).loss");
+                         });
 }
 
 /// Each column predicts itself: nothing easier.
@@ -251,7 +256,8 @@ Fault not_shifted() {
        "labels are not shifted: each token predicts itself",
        {"stall.label-shift-bug"}},
       at_end("copying was learnt, nothing else"), GuardRole::nothing, k_sound, [](LabRun& lab) {
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place&) {
+        lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
+                               const Place&) {
           return as_sum(mean_cross_entropy(predict(model, batch, 0)), batch);
         };
         lab.script.set("loss",
@@ -267,16 +273,17 @@ Fault shuffled_labels() {
                      {"stall.shuffled-labels", "stall.label-shift-bug", "stall.wrong-label-mask"},
                      "in the curves a loss over the wrong targets is one fault"},
                     little_learnt(0.8), GuardRole::nothing, k_sound, [](LabRun& lab) {
-                      lab.hooks.batch = [seed = lab.seed](TokenBatch& batch, const Place& place) {
-                        SplitMix random(seed * 1000 + static_cast<std::uint64_t>(place.step));
+                      lab.hooks.batch = [seed = lab.seed](text::TokenBatch& batch,
+                                                          const Place& place) {
+                        text::SplitMix random(seed * 1000 + static_cast<std::uint64_t>(place.step));
                         std::vector<std::int64_t> labels;
                         for (const std::int64_t each : batch.labels) {
-                          if (each != k_ignored) labels.push_back(each);
+                          if (each != text::k_ignored) labels.push_back(each);
                         }
-                        shuffle(labels, random);
+                        text::shuffle(labels, random);
                         std::size_t next = 0;
                         for (std::int64_t& each : batch.labels) {
-                          if (each != k_ignored) each = labels[next++];
+                          if (each != text::k_ignored) each = labels[next++];
                         }
                       };
                     });
@@ -287,8 +294,9 @@ Fault dropout() {
       {"stall.dropout-0.95", "dropout of 0.95 before the head", {"stall.dropout-too-high"}},
       little_learnt(0.8), GuardRole::nothing, k_sound, [](LabRun& lab) {
         lab.own_settings = {{"dropout", "0.95"}};
-        lab.hooks.start = [](LanguageModel&) {};
-        lab.hooks.forward = [](LanguageModel& model, const TokenBatch& batch, const Place& place) {
+        lab.hooks.start = [](model::LanguageModel&) {};
+        lab.hooks.forward = [](model::LanguageModel& model, const text::TokenBatch& batch,
+                               const Place& place) {
           Prediction made = predict(model, batch);
           if (place.training) made.logits = at::dropout(made.logits, 0.95, true);
           return as_sum(mean_cross_entropy(made), batch);
@@ -305,7 +313,7 @@ Fault scaler_skips() {
                       lab.options.precision.fp16 = true;
                       lab.options.precision.fp32 = false;
                       lab.how.compute = torch::kFloat16;
-                      lab.hooks.start = [](LanguageModel& model) {
+                      lab.hooks.start = [](model::LanguageModel& model) {
                         parameters_like(model, "layers.0.mlp.down_proj")
                             .front()
                             .register_hook([](const at::Tensor& gradient) {
@@ -327,7 +335,7 @@ Fault checkpointing_no_grad() {
       at_end("the program ends by an error"), GuardRole::nothing, "there is no gradient to judge",
       [](LabRun& lab) {
         lab.options.precision.use_gradient_checkpointing = true;
-        lab.hooks.loss = [](const at::Tensor& sum, const TokenBatch&, const Place& place) {
+        lab.hooks.loss = [](const at::Tensor& sum, const text::TokenBatch&, const Place& place) {
           return place.training ? sum.detach() : sum;
         };
         lab.script.set("model",

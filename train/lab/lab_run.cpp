@@ -5,7 +5,7 @@
 namespace aplomb::train::lab {
 namespace {
 
-ModelConfig small_llama() {
+model::ModelConfig small_llama() {
   const nlohmann::ordered_json json = {{"architectures", {"LlamaForCausalLM"}},
                                        {"model_type", "llama"},
                                        {"vocab_size", k_vocabulary},
@@ -23,13 +23,13 @@ ModelConfig small_llama() {
                                        {"eos_token_id", 257},
                                        {"pad_token_id", 258},
                                        {"hidden_act", "silu"}};
-  return *parse_model_config(json.dump(2), "config.json");
+  return *model::parse_model_config(json.dump(2), "config.json");
 }
 
 }  // namespace
 
 LabRun::LabRun(std::uint64_t of) : seed(of), model(small_llama()) {
-  how.attention = Attention::sdpa;
+  how.attention = model::Attention::sdpa;
   language.seed = of;
   options.model.init_random = "model/config.json";
   options.model.tokenizer = "model";
@@ -69,7 +69,7 @@ Runner trained(std::function<void(LabRun&)> base, std::function<void(LabRun&)> c
   };
 }
 
-std::vector<at::Tensor> parameters_like(LanguageModel& model, std::string_view part) {
+std::vector<at::Tensor> parameters_like(model::LanguageModel& model, std::string_view part) {
   std::vector<at::Tensor> found;
   for (const auto& each : model.named_parameters()) {
     if (each.key().find(part) != std::string::npos) found.push_back(each.value());

@@ -33,9 +33,9 @@ struct Place {
 };
 
 struct RestartParts {
-  std::vector<NamedTensor>& parameters;
-  Optimizer& optimizer;
-  BatchStream& data;
+  std::vector<loop::NamedTensor>& parameters;
+  loop::Optimizer& optimizer;
+  text::BatchStream& data;
   std::int64_t step = 0;        ///< of the checkpoint
   std::int64_t& schedule_back;  ///< the schedule goes on so many steps behind
 };
@@ -43,19 +43,20 @@ struct RestartParts {
 /// All may be empty.
 struct Hooks {
   /// Weights are drawn, nothing else is there yet.
-  std::function<void(LanguageModel&)> start;
+  std::function<void(model::LanguageModel&)> start;
   /// Which of the parameters the optimizer gets: take out what it is to miss.
-  std::function<void(std::vector<NamedTensor>&)> optimized;
+  std::function<void(std::vector<loop::NamedTensor>&)> optimized;
   /// Before a forward pass.
-  std::function<void(TokenBatch&, const Place&)> batch;
+  std::function<void(text::TokenBatch&, const Place&)> batch;
   /// Instead of the forward pass: sum of the token losses of the batch, with its graph.
-  std::function<at::Tensor(LanguageModel&, const TokenBatch&, const Place&)> forward;
+  std::function<at::Tensor(model::LanguageModel&, const text::TokenBatch&, const Place&)> forward;
   /// After it. What is returned over the tokens that count is the loss that is logged.
-  std::function<at::Tensor(const at::Tensor& sum, const TokenBatch&, const Place&)> loss;
+  std::function<at::Tensor(const at::Tensor& sum, const text::TokenBatch&, const Place&)> loss;
   /// Gradients are there, before the optimizer's step; and after it.
-  std::function<void(const std::vector<NamedTensor>&, const Place&)> before_step, after_step;
+  std::function<void(const std::vector<loop::NamedTensor>&, const Place&)> before_step, after_step;
   /// Instead of train/loop's optimizer.
-  std::function<std::unique_ptr<Optimizer>(const std::vector<NamedTensor>&, const TrainOptions&)>
+  std::function<std::unique_ptr<loop::Optimizer>(const std::vector<loop::NamedTensor>&,
+                                                 const loop::TrainOptions&)>
       optimizer;
   /// Share of the peak at step (from 0), instead of the schedule of the options.
   std::function<double(std::int64_t step)> schedule;
@@ -71,10 +72,10 @@ struct LabRun {
   std::uint64_t seed;
   /// optim, length (batch_size, per_device_train_batch_size, max_steps), precision, output, guard
   /// are in force as a user gave them.
-  TrainOptions options;
-  ModelConfig model;
-  ModelOptions how;   ///< formats and kernels of the forward pass
-  Language language;  ///< what is learnt, and how much of it there is
+  loop::TrainOptions options;
+  model::ModelConfig model;
+  model::ModelOptions how;  ///< formats and kernels of the forward pass
+  Language language;        ///< what is learnt, and how much of it there is
   Hooks hooks;
   Script script;  ///< Style::plain: the user's train.py
   /// Settings that no TrainOptions holds, as the user of a loop of his own has them (config.yaml).
@@ -92,9 +93,9 @@ Runner trained(std::function<void(LabRun&)> change);
 Runner trained(std::function<void(LabRun&)> base, std::function<void(LabRun&)> change);
 
 /// Trains as `lab` says, and leaves the evidence that `request` wants.
-Result<Trace> run_lab(const LabRun& lab, const Request& request);
+core::Result<Trace> run_lab(const LabRun& lab, const Request& request);
 
 /// Parameters by a part of their name: `q_proj`, `layers.0.`, `norm.weight`; empty: all.
-std::vector<at::Tensor> parameters_like(LanguageModel& model, std::string_view part);
+std::vector<at::Tensor> parameters_like(model::LanguageModel& model, std::string_view part);
 
 }  // namespace aplomb::train::lab

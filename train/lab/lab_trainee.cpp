@@ -5,9 +5,10 @@
 namespace aplomb::train::lab {
 namespace {
 
-class HookedOptimizer final : public Optimizer {
+class HookedOptimizer final : public loop::Optimizer {
  public:
-  HookedOptimizer(std::unique_ptr<Optimizer> inner, const Hooks& hooks, const LabTrainee& trainee)
+  HookedOptimizer(std::unique_ptr<loop::Optimizer> inner, const Hooks& hooks,
+                  const LabTrainee& trainee)
       : inner_(std::move(inner)), hooks_(hooks), trainee_(trainee) {}
 
   void step(double factor) override {
@@ -16,17 +17,17 @@ class HookedOptimizer final : public Optimizer {
     if (hooks_.after_step) hooks_.after_step(trainee_.trainable(), trainee_.place());
   }
   void reset_momentum() override { inner_->reset_momentum(); }
-  std::vector<NamedTensor> state() override { return inner_->state(); }
+  std::vector<loop::NamedTensor> state() override { return inner_->state(); }
 
  private:
-  std::unique_ptr<Optimizer> inner_;
+  std::unique_ptr<loop::Optimizer> inner_;
   const Hooks& hooks_;
   const LabTrainee& trainee_;
 };
 
 }  // namespace
 
-LabTrainee::LabTrainee(std::shared_ptr<LanguageModel> model, const LabRun& lab)
+LabTrainee::LabTrainee(std::shared_ptr<model::LanguageModel> model, const LabRun& lab)
     : model_(std::move(model)), hooks_(lab.hooks), stored_(lab.stored) {
   for (const auto& each : model_->named_parameters())
     parameters_.push_back({each.key(), each.value()});
@@ -34,24 +35,24 @@ LabTrainee::LabTrainee(std::shared_ptr<LanguageModel> model, const LabRun& lab)
   place_.step = 0;  // of no pass yet
 }
 
-at::Tensor LabTrainee::loss_sum(const TokenBatch& batch) {
+at::Tensor LabTrainee::loss_sum(const text::TokenBatch& batch) {
   place_.training = model_->is_training();
   const std::int64_t step = trainer_ == nullptr ? 1 : trainer_->step() + 1;
   if (place_.training) {
     place_.pass = place_.step == step ? place_.pass + 1 : 0;
     place_.step = step;
     if (data_ != nullptr) {
-      const DataPosition taken = data_->position();
+      const text::DataPosition taken = data_->position();
       place_.drawn = taken.epoch * data_->batches_per_epoch() + taken.index;
     }
   }
-  TokenBatch seen = batch;
+  text::TokenBatch seen = batch;
   if (hooks_.batch) hooks_.batch(seen, place_);
   at::Tensor sum;
   if (hooks_.forward) {
     sum = hooks_.forward(*model_, seen, place_);
   } else {
-    const LossSum loss = model_->loss(seen);
+    const model::LossSum loss = model_->loss(seen);
     sum = place_.training ? loss.sum : loss.cross_entropy;
   }
   return hooks_.loss ? hooks_.loss(sum, seen, place_) : sum;
@@ -59,23 +60,24 @@ at::Tensor LabTrainee::loss_sum(const TokenBatch& batch) {
 
 void LabTrainee::set_training(bool training) { model_->train(training); }
 
-Result<void> LabTrainee::save(const std::string& folder) {
-  return save_full(*model_, folder, stored_);
+core::Result<void> LabTrainee::save(const std::string& folder) {
+  return model::save_full(*model_, folder, stored_);
 }
 
-Result<void> LabTrainee::load(const std::string& folder) {
-  const auto loaded = load_weights(*model_, folder);
+core::Result<void> LabTrainee::load(const std::string& folder) {
+  const auto loaded = model::load_weights(*model_, folder);
   if (!loaded) return tl::unexpected(loaded.error());
   return {};
 }
 
-std::unique_ptr<Optimizer> make_lab_optimizer(const LabRun& lab, const TrainOptions& options,
-                                              const LabTrainee& trainee) {
-  std::vector<NamedTensor> parameters = trainee.trainable();
+std::unique_ptr<loop::Optimizer> make_lab_optimizer(const LabRun& lab,
+                                                    const loop::TrainOptions& options,
+                                                    const LabTrainee& trainee) {
+  std::vector<loop::NamedTensor> parameters = trainee.trainable();
   if (lab.hooks.optimized) lab.hooks.optimized(parameters);
   auto inner = lab.hooks.optimizer
                    ? lab.hooks.optimizer(parameters, options)
-                   : make_optimizer(parameters, options.optim, options.peak_learning_rate());
+                   : loop::make_optimizer(parameters, options.optim, options.peak_learning_rate());
   return std::make_unique<HookedOptimizer>(std::move(inner), lab.hooks, trainee);
 }
 

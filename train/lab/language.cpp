@@ -14,12 +14,12 @@ namespace {
 // Streams of random numbers that do not meet: grammar, training texts, held-out texts.
 enum class Stream : std::uint64_t { grammar = 1, training = 2, held_out = 3, mixing = 4 };
 
-SplitMix random_of(const Language& language, Stream stream) {
-  return SplitMix(language.seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(stream));
+text::SplitMix random_of(const Language& language, Stream stream) {
+  return text::SplitMix(language.seed * 0x9E3779B97F4A7C15U + static_cast<std::uint64_t>(stream));
 }
 
 /// Words of two or three syllables, each once.
-std::vector<std::string> invent_words(int count, SplitMix& random) {
+std::vector<std::string> invent_words(int count, text::SplitMix& random) {
   constexpr std::string_view k_consonants = "bdfgklmnprstvz";
   constexpr std::string_view k_vowels = "aeiou";
   std::set<std::string> known;
@@ -39,7 +39,7 @@ std::vector<std::string> invent_words(int count, SplitMix& random) {
 class Grammar {
  public:
   explicit Grammar(const Language& language) : language_(language) {
-    SplitMix random = random_of(language, Stream::grammar);
+    text::SplitMix random = random_of(language, Stream::grammar);
     words_ = invent_words(language.words, random);
     const auto count = static_cast<std::size_t>(language.grammars * language.words);
     for (std::size_t i = 0; i < count; ++i) {
@@ -50,7 +50,7 @@ class Grammar {
     }
   }
 
-  Example sentence(SplitMix& random) const {
+  Example sentence(text::SplitMix& random) const {
     const std::uint64_t grammar = random.below(static_cast<std::uint64_t>(language_.grammars));
     std::uint64_t word = random.below(words_.size());
     Example example;
@@ -73,7 +73,7 @@ class Grammar {
 
 std::vector<Example> sentences(const Language& language, int count, Stream stream) {
   const Grammar grammar(language);
-  SplitMix random = random_of(language, stream);
+  text::SplitMix random = random_of(language, stream);
   std::vector<Example> all;
   all.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) all.push_back(grammar.sentence(random));
@@ -87,7 +87,7 @@ std::vector<Example> training_examples(const Language& language) {
   std::vector<Example> all;
   for (int copy = 0; copy < language.copies; ++copy)
     all.insert(all.end(), once.begin(), once.end());
-  SplitMix random = random_of(language, Stream::mixing);
+  text::SplitMix random = random_of(language, Stream::mixing);
   const auto mixed = static_cast<std::size_t>(language.mixed_up * static_cast<double>(all.size()));
   for (std::size_t i = 0; i + 1 < mixed; ++i)
     std::swap(all[i].answer, all[i + 1 + random.below(mixed - i - 1)].answer);

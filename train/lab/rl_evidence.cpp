@@ -202,14 +202,15 @@ std::string configuration(const GrpoConfig& config, const std::string& output) {
   return text;
 }
 
-Result<void> write(const fs::path& path, const std::string& text) {
+core::Result<void> write(const fs::path& path, const std::string& text) {
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush())
-    return fail(ErrorCode::not_writable,
-                fmt::format("[lab] {} cannot be written; see space and rights", path.string()));
+    return core::fail(
+        core::ErrorCode::not_writable,
+        fmt::format("[lab] {} cannot be written; see space and rights", path.string()));
   return {};
 }
 
@@ -236,12 +237,13 @@ Trace trace_of(const GrpoRun& run, const GrpoConfig& config) {
   return trace;
 }
 
-Result<void> write_rl_settings(const GrpoConfig& config, Style style, const std::string& folder) {
+core::Result<void> write_rl_settings(const GrpoConfig& config, Style style,
+                                     const std::string& folder) {
   return write(fs::path(folder) / settings_name(style), configuration(config, "./out"));
 }
 
-Result<void> write_rl_evidence(const GrpoRun& run, const GrpoConfig& config, Style style,
-                               const std::string& folder) {
+core::Result<void> write_rl_evidence(const GrpoRun& run, const GrpoConfig& config, Style style,
+                                     const std::string& folder) {
   std::vector<std::pair<std::string, std::string>> files = {
       {log_name(style), style == Style::plain ? plain_log(run, config) : hf_log(run, config)},
       {settings_name(style), configuration(config, "./out")}};

@@ -14,12 +14,13 @@ namespace aplomb::train::lab {
 Trace trace_of(const GrpoRun& run, const GrpoConfig& config);
 
 /// The configuration alone, into `folder`: what the user has before the run.
-Result<void> write_rl_settings(const GrpoConfig& config, Style style, const std::string& folder);
+core::Result<void> write_rl_settings(const GrpoConfig& config, Style style,
+                                     const std::string& folder);
 
 /// Into `folder`, which is made: the log (evidence.h names it) and the configuration in TRL's keys;
 /// hf: also checkpoint-<n>/trainer_state.json, own: metrics.jsonl. The log is TRL's, but for plain:
 /// that of a loop of the user's own.
-Result<void> write_rl_evidence(const GrpoRun& run, const GrpoConfig& config, Style style,
-                               const std::string& folder);
+core::Result<void> write_rl_evidence(const GrpoRun& run, const GrpoConfig& config, Style style,
+                                     const std::string& folder);
 
 }  // namespace aplomb::train::lab

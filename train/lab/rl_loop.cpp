@@ -87,18 +87,18 @@ class GrpoLoop {
       parameters_.push_back({name, tensor});
       run_.parameters += tensor.numel();
     }
-    optimizer_ = std::make_unique<AdamW>(
-        parameters_, AdamW::Settings{.lr = config.learning_rate, .weight_decay = 0});
+    optimizer_ = std::make_unique<loop::AdamW>(
+        parameters_, loop::AdamW::Settings{.lr = config.learning_rate, .weight_decay = 0});
     run_.problems = static_cast<std::int64_t>(problems_.size());
     if (!guarded) return;
-    std::vector<NamedTensor> all = parameters_;
-    for (NamedTensor& each : optimizer_->state()) all.push_back(std::move(each));
+    std::vector<loop::NamedTensor> all = parameters_;
+    for (loop::NamedTensor& each : optimizer_->state()) all.push_back(std::move(each));
     snapshots_.emplace(std::move(all));
   }
 
   GrpoRun run() {
     const auto begin = std::chrono::steady_clock::now();
-    const Schedule schedule(Schedule::Shape::linear, 0, config_.max_steps);
+    const loop::Schedule schedule(loop::Schedule::Shape::linear, 0, config_.max_steps);
     try {
       while (step_ < config_.max_steps && !run_.halted) learn(schedule);
     } catch (
@@ -116,7 +116,7 @@ class GrpoLoop {
   };
 
   /// One batch of samples, and the updates that are made on it.
-  void learn(const Schedule& schedule) {
+  void learn(const loop::Schedule& schedule) {
     step_begin_ = std::chrono::steady_clock::now();
     maybe_snapshot();
     const Samples samples = draw();
@@ -129,7 +129,7 @@ class GrpoLoop {
 
   /// None in the midst of trouble, where the guard would not count it.
   void maybe_snapshot() {
-    if (!snapshots_ || calm_ < k_sustained_run) return;
+    if (!snapshots_ || calm_ < guard::k_sustained_run) return;
     if (snapshot_step_ >= 0 && step_ - snapshot_step_ < k_snapshot_steps) return;
     snapshots_->take(step_, {0, drawn_});
     guard_.note_snapshot(step_);
@@ -146,7 +146,7 @@ class GrpoLoop {
 
   Samples draw() {
     const std::vector<Problem> prompts = next_prompts();
-    LanguageModel& sampler = sampler_ ? *sampler_ : *policy_;
+    model::LanguageModel& sampler = sampler_ ? *sampler_ : *policy_;
     const double temperature =
         bugs_.sampler_temperature > 0 ? bugs_.sampler_temperature : config_.temperature;
     Samples samples;
@@ -280,7 +280,7 @@ class GrpoLoop {
     ++step_;
     if (!verdict.takes_step()) return true;
     if (verdict.reset_momentum) optimizer_->reset_momentum();
-    scale_gradients(parameters_, verdict.scale, verdict.group_scales);
+    loop::scale_gradients(parameters_, verdict.scale, verdict.group_scales);
     optimizer_->step(factor * verdict.lr_factor);
     return true;
   }
@@ -316,14 +316,14 @@ class GrpoLoop {
   const GrpoConfig& config_;
   const GrpoBugs& bugs_;
   std::vector<Problem> problems_;
-  std::shared_ptr<LanguageModel> policy_, reference_, sampler_;
-  std::vector<NamedTensor> parameters_;
-  std::unique_ptr<AdamW> optimizer_;
+  std::shared_ptr<model::LanguageModel> policy_, reference_, sampler_;
+  std::vector<loop::NamedTensor> parameters_;
+  std::unique_ptr<loop::AdamW> optimizer_;
   Guard guard_;
-  GradientScan scan_{1};
-  std::optional<Snapshots> snapshots_;
+  loop::GradientScan scan_{1};
+  std::optional<loop::Snapshots> snapshots_;
   std::int64_t snapshot_step_ = -1;
-  std::int64_t calm_ = k_sustained_run;  ///< steps in a row of which the guard said nothing
+  std::int64_t calm_ = guard::k_sustained_run;  ///< steps in a row of which the guard said nothing
   double norm_ = 0;
   Metrics metrics_;
   GrpoRun run_;

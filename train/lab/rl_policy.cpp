@@ -17,8 +17,8 @@ using torch::Tensor;
 
 constexpr std::int64_t k_prompt_length = 6;
 
-Result<ModelConfig> config_of(const PolicyShape& shape) {
-  return parse_model_config(
+core::Result<model::ModelConfig> config_of(const PolicyShape& shape) {
+  return model::parse_model_config(
       fmt::format(R"({{"architectures": ["LlamaForCausalLM"], "model_type": "llama",
  "vocab_size": {}, "hidden_size": {}, "intermediate_size": {}, "num_hidden_layers": {},
  "num_attention_heads": {}, "num_key_value_heads": {}, "max_position_embeddings": 64,
@@ -29,8 +29,8 @@ Result<ModelConfig> config_of(const PolicyShape& shape) {
 }
 
 /// [N, T] as the model takes them; every row one document from position 0.
-ModelInput input_of(const Tensor& ids) {
-  ModelInput input;
+model::ModelInput input_of(const Tensor& ids) {
+  model::ModelInput input;
   input.ids = ids;
   input.length = ids.size(1);
   input.positions = torch::arange(ids.size(1), torch::kInt64).expand_as(ids).contiguous();
@@ -108,27 +108,30 @@ std::int64_t Completions::tokens() const {
                          prompt_length * static_cast<std::int64_t>(lengths.size()));
 }
 
-std::shared_ptr<LanguageModel> make_policy(const PolicyShape& shape) {
-  auto policy = std::make_shared<LanguageModel>(config_of(shape).value(), ModelOptions{});
-  initialise_weights(*policy);
+std::shared_ptr<model::LanguageModel> make_policy(const PolicyShape& shape) {
+  auto policy =
+      std::make_shared<model::LanguageModel>(config_of(shape).value(), model::ModelOptions{});
+  model::initialise_weights(*policy);
   policy->train_all_parameters();
   return policy;
 }
 
-void copy_weights(const LanguageModel& from, LanguageModel& to) {
+void copy_weights(const model::LanguageModel& from, model::LanguageModel& to) {
   const torch::NoGradGuard no_grad;
   const auto source = from.named_parameters();
   for (auto& each : to.named_parameters()) each.value().copy_(source[each.key()]);
 }
 
-std::shared_ptr<LanguageModel> frozen_copy(const LanguageModel& policy, const PolicyShape& shape) {
-  auto copy = std::make_shared<LanguageModel>(config_of(shape).value(), ModelOptions{});
+std::shared_ptr<model::LanguageModel> frozen_copy(const model::LanguageModel& policy,
+                                                  const PolicyShape& shape) {
+  auto copy =
+      std::make_shared<model::LanguageModel>(config_of(shape).value(), model::ModelOptions{});
   copy_weights(policy, *copy);
   for (auto& each : copy->parameters()) each.requires_grad_(false);
   return copy;
 }
 
-Completions sample(LanguageModel& policy, const std::vector<Problem>& problems,
+Completions sample(model::LanguageModel& policy, const std::vector<Problem>& problems,
                    const Sampling& sampling) {
   const torch::NoGradGuard no_grad;
   Completions out;
@@ -150,7 +153,8 @@ Completions sample(LanguageModel& policy, const std::vector<Problem>& problems,
   return out;
 }
 
-TokenView view_tokens(LanguageModel& policy, const Completions& completions, double temperature) {
+TokenView view_tokens(model::LanguageModel& policy, const Completions& completions,
+                      double temperature) {
   const std::int64_t from = completions.prompt_length;
   const std::int64_t columns = completions.ids.size(1) - from;
   const Tensor logits =
@@ -160,12 +164,12 @@ TokenView view_tokens(LanguageModel& policy, const Completions& completions, dou
   return {all.gather(2, tokens).squeeze(-1), -(all.exp() * all).sum(-1)};
 }
 
-double warm_start(LanguageModel& policy, const std::vector<Problem>& problems,
+double warm_start(model::LanguageModel& policy, const std::vector<Problem>& problems,
                   const WarmStart& how) {
-  std::vector<NamedTensor> parameters;
+  std::vector<loop::NamedTensor> parameters;
   for (const auto& [name, tensor] : policy.trainable_parameters())
     parameters.push_back({name, tensor});
-  AdamW optimizer(parameters, {.lr = how.lr, .weight_decay = 0});
+  loop::AdamW optimizer(parameters, {.lr = how.lr, .weight_decay = 0});
   double last = 0;
   for (std::int64_t step = 0; step < how.steps; ++step) {
     const Completions seen = written_sums(problems, how);

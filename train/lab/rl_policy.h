@@ -23,10 +23,11 @@ struct PolicyShape {
 };
 
 /// A Llama over the alphabet, weights drawn from torch's generator; all of them train.
-std::shared_ptr<LanguageModel> make_policy(const PolicyShape& shape);
+std::shared_ptr<model::LanguageModel> make_policy(const PolicyShape& shape);
 /// The same weights in tensors of their own, which do not train.
-std::shared_ptr<LanguageModel> frozen_copy(const LanguageModel& policy, const PolicyShape& shape);
-void copy_weights(const LanguageModel& from, LanguageModel& to);
+std::shared_ptr<model::LanguageModel> frozen_copy(const model::LanguageModel& policy,
+                                                  const PolicyShape& shape);
+void copy_weights(const model::LanguageModel& from, model::LanguageModel& to);
 
 struct Completions {
   std::int64_t prompt_length = 0;
@@ -51,7 +52,7 @@ struct Sampling {
 /// Draws from torch's generator, without graph. Log-probabilities are those of the distribution
 /// that was drawn from after temperature, top_k aside (as trainers compute them). A policy whose
 /// logits are not finite throws c10::Error.
-Completions sample(LanguageModel& policy, const std::vector<Problem>& problems,
+Completions sample(model::LanguageModel& policy, const std::vector<Problem>& problems,
                    const Sampling& sampling);
 
 struct TokenView {
@@ -60,7 +61,8 @@ struct TokenView {
 };
 
 /// With its graph. `temperature` divides the logits, as in sampling.
-TokenView view_tokens(LanguageModel& policy, const Completions& completions, double temperature);
+TokenView view_tokens(model::LanguageModel& policy, const Completions& completions,
+                      double temperature);
 
 struct WarmStart {
   std::int64_t steps = 200;
@@ -73,7 +75,7 @@ struct WarmStart {
 /// Supervised steps on answers of which some are wrong, as found in the wild, with Adam and a rate
 /// that falls to 0: the policy knows the sums, and also how people get them wrong, so that rewards
 /// of its samples differ. Gives the last loss in nats per token.
-double warm_start(LanguageModel& policy, const std::vector<Problem>& problems,
+double warm_start(model::LanguageModel& policy, const std::vector<Problem>& problems,
                   const WarmStart& how);
 
 }  // namespace aplomb::train::lab

@@ -23,19 +23,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> write_file(const fs::path& path, std::string_view text) {
+core::Result<void> write_file(const fs::path& path, std::string_view text) {
   std::error_code why;
   fs::create_directories(path.parent_path(), why);
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.flush();
-  if (!file) return fail(ErrorCode::not_writable, "[lab] " + path.string() + " cannot be written");
+  if (!file)
+    return core::fail(core::ErrorCode::not_writable,
+                      "[lab] " + path.string() + " cannot be written");
   return {};
 }
 
 /// The files that the run reads: `options` name them below `folder`, where the user has them.
-Result<TrainOptions> lay_out(const LabRun& lab, const fs::path& folder) {
-  TrainOptions options = lab.options;
+core::Result<loop::TrainOptions> lay_out(const LabRun& lab, const fs::path& folder) {
+  loop::TrainOptions options = lab.options;
   const auto place = [&](std::string& name) { name = (folder / name).string(); };
   place(options.model.tokenizer);
   place(options.data.data_path);
@@ -71,32 +73,33 @@ GuardOptions guard_of(const LabRun& lab, bool in_force) {
 /// One process of the run: from its start or a checkpoint to its end or the next stop.
 class Leg {
  public:
-  Leg(const LabRun& lab, const Request& request, const TrainOptions& options, Trace& trace)
+  Leg(const LabRun& lab, const Request& request, const loop::TrainOptions& options, Trace& trace)
       : lab_(lab), request_(request), options_(options), trace_(trace) {}
 
   /// Up to `stop_at` (0: the end), from checkpoint `from` (empty: the start).
-  Result<void> run(std::int64_t stop_at, const std::string& from) {
-    seed_all(lab_.seed);
-    auto data = open_data(options_, lab_.model.vocab_size, 0, 1);
+  core::Result<void> run(std::int64_t stop_at, const std::string& from) {
+    loop::seed_all(lab_.seed);
+    auto data = loop::open_data(options_, lab_.model.vocab_size, 0, 1);
     if (!data) return tl::unexpected(data.error());
-    auto model = std::make_shared<LanguageModel>(lab_.model, lab_.how);
-    initialise_weights(*model);
+    auto model = std::make_shared<model::LanguageModel>(lab_.model, lab_.how);
+    model::initialise_weights(*model);
     model->train_all_parameters();
     if (lab_.hooks.start) lab_.hooks.start(*model);
     LabTrainee trainee(model, lab_);
     const auto optimizer = make_lab_optimizer(lab_, options_, trainee);
-    const CheckpointStore store(request_.folder + "/work", 2);
-    auto journal = Journal::open({request_.folder + "/work", false, true, options_.length.max_steps,
-                                  from.empty() ? -1 : trace_.steps, true});
+    const loop::CheckpointStore store(request_.folder + "/work", 2);
+    auto journal =
+        loop::Journal::open({request_.folder + "/work", false, true, options_.length.max_steps,
+                             from.empty() ? -1 : trace_.steps, true});
     if (!journal) return tl::unexpected(journal.error());
-    Trainer trainer({trainee, *optimizer, *data->train, data->eval.get(), *journal, store},
-                    plan_of(stop_at));
+    loop::Trainer trainer({trainee, *optimizer, *data->train, data->eval.get(), *journal, store},
+                          plan_of(stop_at));
     trainee.follow(trainer, *data->train);
     trainer_ = &trainer;
     if (!from.empty()) {
       if (auto resumed = trainer.resume(from); !resumed) return resumed;
       trace_.resumed_at.push_back(trainer.step());
-      std::vector<NamedTensor> parameters = trainee.trainable();
+      std::vector<loop::NamedTensor> parameters = trainee.trainable();
       if (lab_.hooks.restart)
         lab_.hooks.restart({parameters, *optimizer, *data->train, trainer.step(), schedule_back_});
     }
@@ -104,17 +107,17 @@ class Leg {
   }
 
  private:
-  TrainerPlan plan_of(std::int64_t stop_at) {
-    const OptimFlags& optim = options_.optim;
+  loop::TrainerPlan plan_of(std::int64_t stop_at) {
+    const loop::OptimFlags& optim = options_.optim;
     const std::int64_t total = options_.length.max_steps;
-    const std::int64_t warmup = warmup_steps(optim, total);
-    const Schedule usual(*schedule_shape(optim.lr_scheduler_type), warmup, total,
-                         optim.min_lr_ratio);
+    const std::int64_t warmup = loop::warmup_steps(optim, total);
+    const loop::Schedule usual(*loop::schedule_shape(optim.lr_scheduler_type), warmup, total,
+                               optim.min_lr_ratio);
     const auto factor = [this, usual](std::int64_t step) {
       const std::int64_t at = std::max<std::int64_t>(step - schedule_back_, 0);
       return lab_.hooks.schedule ? lab_.hooks.schedule(at) : usual.factor(at);
     };
-    TrainerPlan plan{.schedule = Schedule(warmup, total, factor)};
+    loop::TrainerPlan plan{.schedule = loop::Schedule(warmup, total, factor)};
     plan.peak_lr = options_.peak_learning_rate();
     plan.accumulation = options_.length.batch_size / options_.length.per_device_train_batch_size;
     plan.logging_steps = options_.output.logging_steps;
@@ -125,14 +128,14 @@ class Leg {
     if (request_.guard) plan.patience = lab_.guard_patience;
     plan.best_at_end = plan.patience > 0;
     plan.vocab_size = lab_.model.vocab_size;
-    plan.seen = [this](const Record& record) { keep(record); };
+    plan.seen = [this](const loop::Record& record) { keep(record); };
     plan.wants_stop = [this, stop_at] {
       return stop_at > 0 && trainer_ != nullptr && trainer_->step() == stop_at;
     };
     return plan;
   }
 
-  void keep(const Record& record) {
+  void keep(const loop::Record& record) {
     Sample sample{record.step, {}};
     const auto put = [&](const char* name, const std::optional<double>& value) {
       if (value) sample.values.emplace_back(name, *value);
@@ -146,11 +149,11 @@ class Leg {
     trace_.samples.push_back(std::move(sample));
   }
 
-  Result<void> train(Trainer& trainer) {
+  core::Result<void> train(loop::Trainer& trainer) {
     try {
       const auto outcome = trainer.run();
       if (!outcome) return tl::unexpected(outcome.error());
-      trace_.halted = outcome->ending == Ending::halted;
+      trace_.halted = outcome->ending == loop::Ending::halted;
       if (request_.guard && lab_.guard_patience > 0) trace_.result_step = outcome->best_step;
     } catch (const c10::IndexError& fault) {
       trace_.error = std::string("IndexError: ") + fault.what_without_backtrace();
@@ -163,9 +166,9 @@ class Leg {
 
   const LabRun& lab_;
   const Request& request_;
-  const TrainOptions& options_;
+  const loop::TrainOptions& options_;
   Trace& trace_;
-  Trainer* trainer_ = nullptr;
+  loop::Trainer* trainer_ = nullptr;
   std::int64_t schedule_back_ = 0;
 };
 
@@ -186,7 +189,7 @@ std::vector<std::int64_t> acts_in(const fs::path& log) {
 
 }  // namespace
 
-Result<Trace> run_lab(const LabRun& lab, const Request& request) {
+core::Result<Trace> run_lab(const LabRun& lab, const Request& request) {
   at::set_num_threads(1);
   const UserFiles user = files_of(lab, request);
   auto options = lay_out(lab, fs::path(request.folder) / "before");
@@ -204,7 +207,7 @@ Result<Trace> run_lab(const LabRun& lab, const Request& request) {
   };
   if (auto done = leg(lab.restart_at, ""); !done) return tl::unexpected(done.error());
   if (lab.restart_at > 0 && trace.error.empty() && !trace.halted) {
-    const CheckpointStore store(request.folder + "/work", 2);
+    const loop::CheckpointStore store(request.folder + "/work", 2);
     if (auto done = leg(0, store.path_of(lab.restart_at)); !done)
       return tl::unexpected(done.error());
   }

@@ -56,7 +56,7 @@ std::vector<Item> items_of(const SweepOptions& options) {
   return items;
 }
 
-Result<Trial> try_twin(const Twin& twin, std::uint64_t seed, const SweepOptions& options) {
+core::Result<Trial> try_twin(const Twin& twin, std::uint64_t seed, const SweepOptions& options) {
   Fault as_fault;
   as_fault.id = "healthy." + twin.name;
   as_fault.run = twin.run;
@@ -68,7 +68,7 @@ Result<Trial> try_twin(const Twin& twin, std::uint64_t seed, const SweepOptions&
   return trial;
 }
 
-Result<Trial> run_item(const Item& item, const SweepOptions& options) {
+core::Result<Trial> run_item(const Item& item, const SweepOptions& options) {
   if (item.twin != nullptr) return try_twin(*item.twin, item.seed, options);
   return try_fault(*item.fault, item.seed, style_of(*item.fault, item.seed),
                    {options.folder, options.keep, true, true});
@@ -127,13 +127,16 @@ void collect(const std::string& path, Sweep& sweep) {
 
 }  // namespace
 
-Result<Sweep> run_sweep(const SweepOptions& options) {
+core::Result<Sweep> run_sweep(const SweepOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   std::error_code why;
   fs::create_directories(options.folder, why);
-  if (why) return fail(ErrorCode::not_writable, "[lab] " + options.folder + ": " + why.message());
+  if (why)
+    return core::fail(core::ErrorCode::not_writable,
+                      "[lab] " + options.folder + ": " + why.message());
   const std::vector<Item> items = items_of(options);
-  if (items.empty()) return fail(ErrorCode::bad_usage, "[lab] no fault matches " + options.only);
+  if (items.empty())
+    return core::fail(core::ErrorCode::bad_usage, "[lab] no fault matches " + options.only);
   std::vector<std::string> paths;
   paths.reserve(static_cast<std::size_t>(options.jobs));
   for (int i = 0; i < options.jobs; ++i)
@@ -181,7 +184,7 @@ bool matches_glob(std::string_view glob, std::string_view text) {
 
 bool is_false_alarm(const Trial& twin) {
   const bool sure = !twin.opinion.guesses.empty() && twin.opinion.guesses.front().probability > 0.5;
-  const bool live = twin.alarm && twin.alarm->severity > Severity::warning;
+  const bool live = twin.alarm && twin.alarm->severity > core::Severity::warning;
   const bool verdict = twin.opinion.verdict != "healthy" && twin.opinion.verdict != "warning";
   return twin.before || twin.opinion.has_alarm || live || verdict ||
          (twin.opinion.verdict == "warning" && sure);

@@ -29,7 +29,7 @@ struct Sweep {
   std::vector<std::string> failed;  ///< what could not be run, and why
   double seconds = 0;
 };
-Result<Sweep> run_sweep(const SweepOptions& options);
+core::Result<Sweep> run_sweep(const SweepOptions& options);
 
 bool matches_glob(std::string_view glob, std::string_view text);
 

@@ -77,7 +77,7 @@ bool Opinion::family_right(const std::string& family) const {
 Opinion opinion_of(const std::vector<std::string>& paths) {
   const Report report = diagnose(paths, {});
   Opinion opinion;
-  opinion.verdict = aplomb::name(report.verdict);
+  opinion.verdict = aplomb::core::name(report.verdict);
   for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 3); ++i)
     opinion.guesses.push_back({report.causes[i].id, report.causes[i].probability});
   for (const ReportSymptom& each : report.symptoms) {
@@ -110,8 +110,8 @@ bool Trial::detected() const { return detected_before() || detected_live(); }
 
 bool Trial::averted() const { return guarded && (!guarded_harm || guard_halted); }
 
-Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
-                        const TrialOptions& options) {
+core::Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
+                              const TrialOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   const RunFolder place(fs::path(options.folder) / fmt::format("{}-{}", fault.id, seed),
                         options.keep);
@@ -132,7 +132,7 @@ Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
   trial.before = options.against_twin
                      ? alarm_before(place / "before", place / "twin/before", fault.causes)
                      : any_alarm_before(place / "before");
-  trial.alarm = first_alarm(*run, style, Severity::warning, fault.begins);
+  trial.alarm = first_alarm(*run, style, core::Severity::warning, fault.begins);
   const std::string evidence = place / "evidence";
   trial.opinion = opinion_of({evidence});
   trial.log_opinion = opinion_of({evidence + "/" + log_name(style)});

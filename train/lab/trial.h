@@ -70,8 +70,8 @@ struct TrialOptions {
   bool against_twin = true;  ///< false: the run is its own twin (a healthy one)
 };
 
-Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
-                        const TrialOptions& options);
+core::Result<Trial> try_fault(const Fault& fault, std::uint64_t seed, Style style,
+                              const TrialOptions& options);
 
 /// Style of a trial: over three seeds each fault meets all (those in code keep to their own).
 Style style_of(const Fault& fault, std::uint64_t seed);

@@ -24,9 +24,9 @@ Json json_of(const std::optional<Alarm>& alarm) {
 
 std::optional<Alarm> alarm_from(const Json& json) {
   if (json.is_null()) return std::nullopt;
-  Alarm found{json.at("step").get<std::int64_t>(), Severity::warning,
+  Alarm found{json.at("step").get<std::int64_t>(), core::Severity::warning,
               json.at("what").get<std::string>()};
-  for (const Severity each : {Severity::unstable, Severity::failed}) {
+  for (const core::Severity each : {core::Severity::unstable, core::Severity::failed}) {
     if (json.at("severity").get<std::string>() == name(each)) found.severity = each;
   }
   return found;
@@ -75,7 +75,7 @@ std::string_view name(Style style) {
 
 std::optional<Style> style_named(std::string_view name) {
   for (const Style each : {Style::own, Style::hf, Style::plain}) {
-    if (lab::name(each) == name) return each;
+    if (train::lab::name(each) == name) return each;
   }
   return std::nullopt;
 }

@@ -51,10 +51,10 @@ void languages(std::vector<std::pair<std::string, Change>>& all) {
   all.emplace_back("some-noise", [](LabRun& lab) { lab.language.mixed_up = 0.1; });
   // A harmless spike: one batch in which a quarter of the labels is off.
   all.emplace_back("a-small-spike", [](LabRun& lab) {
-    lab.hooks.batch = [](TokenBatch& batch, const Place& place) {
+    lab.hooks.batch = [](text::TokenBatch& batch, const Place& place) {
       if (!place.training || place.step != 70) return;
       for (std::size_t i = 0; i < batch.labels.size(); i += 4) {
-        if (batch.labels[i] != k_ignored) batch.labels[i] = 'q';
+        if (batch.labels[i] != text::k_ignored) batch.labels[i] = 'q';
       }
     };
   });

@@ -12,12 +12,12 @@ std::string number(double value) { return fmt::format("{}", value); }
 std::string number(std::int64_t value) { return fmt::format("{}", value); }
 std::string truth(bool value) { return value ? "true" : "false"; }
 
-std::int64_t accumulation_of(const TrainOptions& options) {
+std::int64_t accumulation_of(const loop::TrainOptions& options) {
   return options.length.batch_size / options.length.per_device_train_batch_size;
 }
 
 /// transformers.TrainingArguments, as the YAML file that HfArgumentParser reads.
-UserSettings hf_settings(const TrainOptions& options) {
+UserSettings hf_settings(const loop::TrainOptions& options) {
   return {{"model_name_or_path", "model"},
           {"train_file", options.data.data_path},
           {"validation_file", options.data.eval_data_path},
@@ -27,7 +27,7 @@ UserSettings hf_settings(const TrainOptions& options) {
           {"gradient_accumulation_steps", number(accumulation_of(options))},
           {"learning_rate", number(options.optim.learning_rate)},
           {"lr_scheduler_type", options.optim.lr_scheduler_type},
-          {"warmup_steps", number(warmup_steps(options.optim, options.length.max_steps))},
+          {"warmup_steps", number(loop::warmup_steps(options.optim, options.length.max_steps))},
           {"optim", options.optim.optim == "adamw" ? "adamw_torch" : options.optim.optim},
           {"adam_beta1", number(options.optim.adam_beta1)},
           {"adam_beta2", number(options.optim.adam_beta2)},
@@ -48,7 +48,7 @@ UserSettings hf_settings(const TrainOptions& options) {
 
 /// A loop of the user's own (script.h reads these keys).
 UserSettings plain_settings(const LabRun& lab) {
-  const TrainOptions& options = lab.options;
+  const loop::TrainOptions& options = lab.options;
   UserSettings all = {
       {"model", "model"},
       {"tokenizer", "model"},
@@ -58,7 +58,7 @@ UserSettings plain_settings(const LabRun& lab) {
       {"accumulation", number(accumulation_of(options))},
       {"lr", number(options.optim.learning_rate)},
       {"lr_scheduler_type", options.optim.lr_scheduler_type},
-      {"warmup_steps", number(warmup_steps(options.optim, options.length.max_steps))},
+      {"warmup_steps", number(loop::warmup_steps(options.optim, options.length.max_steps))},
       {"beta1", number(options.optim.adam_beta1)},
       {"beta2", number(options.optim.adam_beta2)},
       {"adam_eps", number(options.optim.adam_epsilon)},
@@ -78,12 +78,12 @@ UserSettings plain_settings(const LabRun& lab) {
 }  // namespace
 
 UserFiles files_of(const LabRun& lab, const Request& request) {
-  const TrainOptions& options = lab.options;
+  const loop::TrainOptions& options = lab.options;
   UserFiles user;
   user.checkpoints = request.folder + "/work";
   switch (request.style) {
     case Style::own:
-      user.greeting = {fmt::format("aplomb train {}: full on cpu, products in {}", version(),
+      user.greeting = {fmt::format("aplomb train {}: full on cpu, products in {}", core::version(),
                                    options.precision.fp16   ? "fp16"
                                    : options.precision.bf16 ? "bf16"
                                                             : "fp32"),
@@ -92,9 +92,9 @@ UserFiles files_of(const LabRun& lab, const Request& request) {
                                    lab.language.samples * lab.language.copies,
                                    lab.language.held_out, options.length.max_steps,
                                    options.length.batch_size, options.optim.learning_rate,
-                                   warmup_steps(options.optim, options.length.max_steps),
+                                   loop::warmup_steps(options.optim, options.length.max_steps),
                                    options.optim.lr_scheduler_type)};
-      user.files = {{"train.yaml", options_yaml(options)}};
+      user.files = {{"train.yaml", loop::options_yaml(options)}};
       break;
     case Style::hf:
       user.greeting = {

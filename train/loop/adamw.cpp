@@ -2,7 +2,7 @@
 
 #include "train/loop/optimizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 /// `norm` as a part of its own between points: `model.norm.weight`.
@@ -105,4 +105,4 @@ std::vector<OptimizerGroupInfo> AdamW::groups(double factor) const {
   return all;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

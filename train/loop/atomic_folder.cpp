@@ -11,22 +11,22 @@
 #include <filesystem>
 #include <string_view>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr std::string_view k_mark = ".tmp-";
 
-tl::unexpected<Error> cannot(const std::string& what, const std::string& path, int why) {
+tl::unexpected<core::Error> cannot(const std::string& what, const std::string& path, int why) {
   std::string advice;
   if (why == ENOSPC || why == EDQUOT)
     advice = "; the disk is full: make room, or give another --output-dir";
-  return fail(ErrorCode::not_writable,
-              fmt::format("[checkpoint] {} {}: {}{}", what, path, std::strerror(why), advice));
+  return core::fail(core::ErrorCode::not_writable, fmt::format("[checkpoint] {} {}: {}{}", what,
+                                                               path, std::strerror(why), advice));
 }
 
-Result<void> sync(const std::string& path, int flags) {
+core::Result<void> sync(const std::string& path, int flags) {
   const int file = ::open(path.c_str(), flags | O_CLOEXEC);
   if (file < 0) return cannot("opening", path, errno);
   const int failed = ::fsync(file) != 0 ? errno : 0;
@@ -35,7 +35,7 @@ Result<void> sync(const std::string& path, int flags) {
   return {};
 }
 
-Result<void> sync_below(const std::string& folder) {
+core::Result<void> sync_below(const std::string& folder) {
   std::error_code why;
   for (fs::recursive_directory_iterator at(folder, why), end; !why && at != end;
        at.increment(why)) {
@@ -54,7 +54,7 @@ std::string parent_of(const std::string& path) {
 
 }  // namespace
 
-Result<AtomicFolder> AtomicFolder::begin(std::string place) {
+core::Result<AtomicFolder> AtomicFolder::begin(std::string place) {
   while (place.size() > 1 && place.back() == '/') place.pop_back();
   std::string temporary = fmt::format("{}{}{}", place, k_mark, ::getpid());
   std::error_code why;
@@ -73,7 +73,7 @@ AtomicFolder::~AtomicFolder() {
   fs::remove_all(temporary_, no_throw);
 }
 
-Result<void> AtomicFolder::commit() {
+core::Result<void> AtomicFolder::commit() {
   if (auto synced = sync_below(temporary_); !synced) return synced;
   struct stat there{};
   const bool exchange = ::stat(place_.c_str(), &there) == 0;
@@ -98,7 +98,7 @@ void remove_unfinished(const std::string& parent) {
   for (const fs::path& each : left) fs::remove_all(each, why);
 }
 
-Result<void> write_synced(const std::string& path, std::string_view bytes) {
+core::Result<void> write_synced(const std::string& path, std::string_view bytes) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) return cannot("opening", path, errno);
   int failed = 0;
@@ -121,4 +121,4 @@ void remove_whole(const std::string& folder) {
   if (!why) fs::remove_all(away, why);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

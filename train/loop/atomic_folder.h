@@ -13,11 +13,11 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 class AtomicFolder {
  public:
-  static Result<AtomicFolder> begin(std::string place);
+  static core::Result<AtomicFolder> begin(std::string place);
   ~AtomicFolder();
   AtomicFolder(AtomicFolder&& other) noexcept;
   AtomicFolder& operator=(AtomicFolder&&) = delete;
@@ -25,7 +25,7 @@ class AtomicFolder {
   const std::string& path() const { return temporary_; }
   /// Syncs every file below the folder and puts it in place; one that stands there already is
   /// exchanged in one step and then removed.
-  Result<void> commit();
+  core::Result<void> commit();
 
  private:
   AtomicFolder(std::string place, std::string temporary)
@@ -38,9 +38,9 @@ class AtomicFolder {
 void remove_unfinished(const std::string& parent);
 
 /// Writes a file whole: text, fsync. The file must not matter before the call returns.
-Result<void> write_synced(const std::string& path, std::string_view bytes);
+core::Result<void> write_synced(const std::string& path, std::string_view bytes);
 
 /// Removes a folder so that no half of it is ever taken for a whole one: it is renamed first.
 void remove_whole(const std::string& folder);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 AttentionLadder::Move AttentionLadder::note(bool good, std::int64_t tokens, double seconds) {
   if (settled_) return {};
@@ -56,4 +56,4 @@ bool AttentionLadder::restore(const State& state) {
   return true;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

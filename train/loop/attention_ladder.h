@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 class AttentionLadder {
  public:
@@ -52,4 +52,4 @@ class AttentionLadder {
   double rate_below_ = 0;  // tokens/s of the rung before; 0: unknown
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

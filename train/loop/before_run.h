@@ -8,7 +8,7 @@
 #include "record/run.h"
 #include "train/loop/live_judge.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct Forecast {
   std::vector<Said> said;   ///< findings of at least `warning`, then the plan in one line
@@ -18,9 +18,9 @@ struct Forecast {
 
 /// Operations of the model's products that a token of training takes (forward and backward, nothing
 /// done twice), by the plan. Nothing where the plan cannot tell.
-std::optional<double> flops_per_token(const std::vector<Setting>& settings);
+std::optional<double> flops_per_token(const std::vector<record::Setting>& settings);
 
 /// `free_bytes`: of the device's memory; 0: unknown.
-Forecast judge_before(const std::vector<Setting>& settings, double free_bytes);
+Forecast judge_before(const std::vector<record::Setting>& settings, double free_bytes);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -6,7 +6,7 @@
 
 #include "train/loop/atomic_folder.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,9 +44,9 @@ std::vector<std::int64_t> CheckpointStore::steps() const {
   return steps;
 }
 
-Result<std::string> CheckpointStore::save(
+core::Result<std::string> CheckpointStore::save(
     std::int64_t step, std::int64_t best_step,
-    const std::function<Result<void>(const std::string&)>& write) const {
+    const std::function<core::Result<void>(const std::string&)>& write) const {
   auto folder = AtomicFolder::begin(path_of(step));
   if (!folder) return tl::unexpected(folder.error());
   if (auto written = write(folder->path()); !written) return tl::unexpected(written.error());
@@ -69,7 +69,7 @@ void CheckpointStore::prune(std::int64_t newest, std::int64_t best_step) const {
   }
 }
 
-Result<std::optional<std::string>> CheckpointStore::find(const std::string& wanted) const {
+core::Result<std::optional<std::string>> CheckpointStore::find(const std::string& wanted) const {
   if (wanted.empty()) return std::nullopt;
   if (wanted == "auto" || wanted == "True" || wanted == "true") {
     const std::vector<std::int64_t> all = steps();
@@ -78,13 +78,13 @@ Result<std::optional<std::string>> CheckpointStore::find(const std::string& want
   }
   std::error_code no_throw;
   if (!fs::is_directory(wanted, no_throw))
-    return fail(ErrorCode::not_found, "[checkpoint] " + wanted + ": no such folder");
+    return core::fail(core::ErrorCode::not_found, "[checkpoint] " + wanted + ": no such folder");
   if (!is_whole(wanted)) {
-    return fail(ErrorCode::bad_format, "[checkpoint] " + wanted + " has no " +
-                                           k_training_state_file +
-                                           ": it is no checkpoint of this program");
+    return core::fail(core::ErrorCode::bad_format, "[checkpoint] " + wanted + " has no " +
+                                                       k_training_state_file +
+                                                       ": it is no checkpoint of this program");
   }
   return wanted;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -9,7 +9,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 class CheckpointStore {
  public:
@@ -20,8 +20,9 @@ class CheckpointStore {
   /// Writes checkpoint-<step> by `write`, which gets the folder to write into; then removes those
   /// that are neither among the latest nor of `best_step`. Where writing fails, every earlier
   /// checkpoint stays. Gives the path.
-  Result<std::string> save(std::int64_t step, std::int64_t best_step,
-                           const std::function<Result<void>(const std::string&)>& write) const;
+  core::Result<std::string> save(
+      std::int64_t step, std::int64_t best_step,
+      const std::function<core::Result<void>(const std::string&)>& write) const;
 
   /// Steps of the whole checkpoints, rising.
   std::vector<std::int64_t> steps() const;
@@ -30,7 +31,7 @@ class CheckpointStore {
 
   /// What `--resume-from-checkpoint` names: a folder, or `auto`: the latest, nothing where there is
   /// none.
-  Result<std::optional<std::string>> find(const std::string& wanted) const;
+  core::Result<std::optional<std::string>> find(const std::string& wanted) const;
 
  private:
   void prune(std::int64_t newest, std::int64_t best_step) const;
@@ -45,4 +46,4 @@ inline constexpr const char* k_training_state_file = "training_state.json";
 /// weights.
 inline constexpr const char* k_optimizer_file = "optimizer.state";
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

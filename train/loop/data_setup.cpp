@@ -8,11 +8,11 @@
 #include <numeric>
 #include <sstream>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
-DatasetOptions dataset_options(const TrainOptions& options, std::int64_t embedding_rows) {
-  DatasetOptions out;
+text::DatasetOptions dataset_options(const TrainOptions& options, std::int64_t embedding_rows) {
+  text::DatasetOptions out;
   out.max_length = options.data.cutoff_len;
   out.train_on_prompt = options.data.train_on_inputs;
   out.embedding_rows = embedding_rows;
@@ -20,13 +20,13 @@ DatasetOptions dataset_options(const TrainOptions& options, std::int64_t embeddi
   return out;
 }
 
-std::vector<std::uint64_t> all_of(const Dataset& data) {
+std::vector<std::uint64_t> all_of(const text::Dataset& data) {
   std::vector<std::uint64_t> samples(data.size());
   std::iota(samples.begin(), samples.end(), std::uint64_t{0});
   return samples;
 }
 
-void tell(const Dataset& data, const std::string& path, std::vector<std::string>& notices) {
+void tell(const text::Dataset& data, const std::string& path, std::vector<std::string>& notices) {
   notices.push_back(fmt::format("{}: {} samples, {} tokens, {} of them count in the loss", path,
                                 data.size(), data.tokens(), data.counted_tokens()));
   for (const std::string& each : data.notices()) notices.push_back(each);
@@ -37,11 +37,11 @@ struct Samples {
   std::vector<std::uint64_t> eval;
 };
 
-Result<Samples> split(const TrainOptions& options, const DataSetup& setup) {
+core::Result<Samples> split(const TrainOptions& options, const DataSetup& setup) {
   if (setup.eval_data) return Samples{all_of(*setup.data), all_of(*setup.eval_data)};
   const double held_out = options.data.val_set_size;
   if (!(held_out > 0)) return Samples{all_of(*setup.data), {}};
-  SplitOptions how;
+  text::SplitOptions how;
   how.seed = options.length.seed;
   if (held_out < 1) {
     how.share = held_out;
@@ -53,9 +53,9 @@ Result<Samples> split(const TrainOptions& options, const DataSetup& setup) {
   return Samples{std::move(made->train), std::move(made->validation)};
 }
 
-Result<void> open_streams(const TrainOptions& options, Samples samples, std::int64_t rank,
-                          std::int64_t world, DataSetup& setup) {
-  BatchOptions how;
+core::Result<void> open_streams(const TrainOptions& options, Samples samples, std::int64_t rank,
+                                std::int64_t world, DataSetup& setup) {
+  text::BatchOptions how;
   how.rows = rows_of_a_pass(options.length, world);
   how.columns = options.data.packing ? options.data.cutoff_len : 0;
   how.packing = options.data.packing;
@@ -65,39 +65,41 @@ Result<void> open_streams(const TrainOptions& options, Samples samples, std::int
   how.world = world;
   setup.train_samples = samples.train.size();
   setup.eval_samples = samples.eval.size();
-  auto train = BatchStream::open(*setup.data, std::move(samples.train), how);
+  auto train = text::BatchStream::open(*setup.data, std::move(samples.train), how);
   if (!train) return tl::unexpected(train.error());
-  setup.train = std::make_unique<BatchStream>(std::move(*train));
+  setup.train = std::make_unique<text::BatchStream>(std::move(*train));
   if (samples.eval.empty()) return {};
   const std::int64_t rows = options.length.per_device_eval_batch_size;
   how.rows = rows > 0 ? rows : how.rows;
   how.shuffle = false;
   how.packing = false;
   how.columns = 0;
-  auto eval = BatchStream::open(setup.eval_data ? *setup.eval_data : *setup.data,
-                                std::move(samples.eval), how);
+  auto eval = text::BatchStream::open(setup.eval_data ? *setup.eval_data : *setup.data,
+                                      std::move(samples.eval), how);
   if (!eval) return tl::unexpected(eval.error());
-  setup.eval = std::make_unique<BatchStream>(std::move(*eval));
+  setup.eval = std::make_unique<text::BatchStream>(std::move(*eval));
   return {};
 }
 
-Result<std::string> text_of(const std::string& path) {
+core::Result<std::string> text_of(const std::string& path) {
   const std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   if (file) text << file.rdbuf();
   if (!file || text.str().empty()) {
-    return fail(ErrorCode::not_readable,
-                "[options] --chat-template " + path + ": no such file, or nothing in it");
+    return core::fail(core::ErrorCode::not_readable,
+                      "[options] --chat-template " + path + ": no such file, or nothing in it");
   }
   return text.str();
 }
 
-Result<std::unique_ptr<Dataset>> read(const std::string& path, const TextCodec& codec,
-                                      const DatasetOptions& how, DataSetup& setup) {
-  auto data = Dataset::open({path}, codec, how);
+core::Result<std::unique_ptr<text::Dataset>> read(const std::string& path,
+                                                  const text::TextCodec& codec,
+                                                  const text::DatasetOptions& how,
+                                                  DataSetup& setup) {
+  auto data = text::Dataset::open({path}, codec, how);
   if (!data) return tl::unexpected(data.error());
   tell(*data, path, setup.notices);
-  return std::make_unique<Dataset>(std::move(*data));
+  return std::make_unique<text::Dataset>(std::move(*data));
 }
 
 }  // namespace
@@ -115,19 +117,19 @@ std::string tokenizer_folder(const TrainOptions& options) {
   return parent.empty() ? "." : parent;
 }
 
-Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
-                            std::int64_t rank, std::int64_t world) {
+core::Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
+                                  std::int64_t rank, std::int64_t world) {
   DataSetup setup;
-  auto codec = TextCodec::open(tokenizer_folder(options));
+  auto codec = text::TextCodec::open(tokenizer_folder(options));
   if (!codec) return tl::unexpected(codec.error());
-  setup.codec = std::make_unique<TextCodec>(std::move(*codec));
+  setup.codec = std::make_unique<text::TextCodec>(std::move(*codec));
   setup.notices = setup.codec->notices;
   if (const std::string& file = options.data.chat_template; !file.empty()) {
     auto text = text_of(file);
     if (!text) return tl::unexpected(text.error());
     setup.codec->chat_template = std::move(*text);
   }
-  const DatasetOptions how = dataset_options(options, embedding_rows);
+  const text::DatasetOptions how = dataset_options(options, embedding_rows);
   auto data = read(options.data.data_path, *setup.codec, how, setup);
   if (!data) return tl::unexpected(data.error());
   setup.data = std::move(*data);
@@ -143,4 +145,4 @@ Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_
   return setup;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

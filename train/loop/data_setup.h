@@ -12,14 +12,14 @@
 #include "train/text/dataset.h"
 #include "train/text/text_codec.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct DataSetup {
-  std::unique_ptr<TextCodec> codec;
-  std::unique_ptr<Dataset> data;       ///< of training, and of evaluation where it is split off
-  std::unique_ptr<Dataset> eval_data;  ///< of a file of its own
-  std::unique_ptr<BatchStream> train;
-  std::unique_ptr<BatchStream> eval;  ///< null: nothing is held out
+  std::unique_ptr<text::TextCodec> codec;
+  std::unique_ptr<text::Dataset> data;  ///< of training, and of evaluation where it is split off
+  std::unique_ptr<text::Dataset> eval_data;  ///< of a file of its own
+  std::unique_ptr<text::BatchStream> train;
+  std::unique_ptr<text::BatchStream> eval;  ///< null: nothing is held out
   std::uint64_t train_samples = 0;
   std::uint64_t eval_samples = 0;
   std::vector<std::string> notices;  ///< for people: what was read, left out, decided
@@ -27,8 +27,8 @@ struct DataSetup {
 
 /// Reads everything and checks every sample. `embedding_rows`: of the model, ids from there on are
 /// defects.
-Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
-                            std::int64_t rank, std::int64_t world);
+core::Result<DataSetup> open_data(const TrainOptions& options, std::int64_t embedding_rows,
+                                  std::int64_t rank, std::int64_t world);
 
 /// Samples that one rank takes a pass.
 std::int64_t rows_of_a_pass(const LengthFlags& length, std::int64_t ranks);
@@ -36,4 +36,4 @@ std::int64_t rows_of_a_pass(const LengthFlags& length, std::int64_t ranks);
 /// The folder with the tokenizer: `--tokenizer`, else the model's.
 std::string tokenizer_folder(const TrainOptions& options);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -7,7 +7,7 @@
 
 #include "knowledge/hardware.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 // From CUDA's driver API (cuda.h), whose values and calls never change.
@@ -135,4 +135,4 @@ std::optional<std::uint64_t> free_memory_bytes(const torch::Device& device) {
   }
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

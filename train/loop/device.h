@@ -10,7 +10,7 @@
 
 #include "train/loop/options.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// A CUDA device by the driver's own words.
 struct Card {
@@ -48,4 +48,4 @@ std::optional<std::uint64_t> held_memory_bytes(const torch::Device& device);
 /// Bytes of an accelerator's memory that nobody holds; nothing on CPUs, or where it is not told.
 std::optional<std::uint64_t> free_memory_bytes(const torch::Device& device);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "train/loop/live_judge.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 // The bf16 stability checklist: on a handful of samples the loss drops to near 0. A tenth of a nat
@@ -49,7 +49,7 @@ bool no_gradient(const std::vector<ProbeStep>& steps) {
 
 }  // namespace
 
-Answer overfit_one_batch(Trainee& trainee, const TokenBatch& batch, double lr,
+Answer overfit_one_batch(Trainee& trainee, const text::TokenBatch& batch, double lr,
                          std::vector<ProbeStep>* seen) {
   if (batch.counted() == 0)
     return {false, "no token of the batch counts in the loss: the labels are all masked"};
@@ -67,8 +67,9 @@ Answer overfit_one_batch(Trainee& trainee, const TokenBatch& batch, double lr,
   if (seen != nullptr) *seen = steps;
   const double first = steps.front().loss;
   const double last = steps.back().loss;
-  const std::string way = fmt::format("loss {} -> {} in {} steps on one batch", show_number(first),
-                                      show_number(last), steps.size());
+  const std::string way =
+      fmt::format("loss {} -> {} in {} steps on one batch", core::show_number(first),
+                  core::show_number(last), steps.size());
   if (!all_finite(steps)) {
     return {false, fmt::format("{}: not finite at step {}; --compare-precision tells whether the "
                                "format is to blame, --lr-range-test whether the rate is",
@@ -88,7 +89,8 @@ Answer overfit_one_batch(Trainee& trainee, const TokenBatch& batch, double lr,
                      "the learning rate"};
 }
 
-RangeTest lr_range_test(Trainee& trainee, const std::function<TokenBatch(std::int64_t)>& batch,
+RangeTest lr_range_test(Trainee& trainee,
+                        const std::function<text::TokenBatch(std::int64_t)>& batch,
                         std::vector<ProbeStep>* seen) {
   ProbePlan plan;
   plan.steps = k_range_steps;
@@ -124,13 +126,13 @@ RangeTest lr_range_test(Trainee& trainee, const std::function<TokenBatch(std::in
         "no learning rate from {:g} to {:g} brings the loss down from {}: --overfit-one-batch "
         "tells "
         "whether it can learn at all",
-        k_range_from, steps.back().lr, show_number(steps.front().loss));
+        k_range_from, steps.back().lr, core::show_number(steps.front().loss));
     return test;
   }
   test.answer.verdict = fmt::format(
       "the loss stands lowest at a learning rate of {:.2g} ({} -> {}){}; take about {:.1g} "
       "as the peak",
-      best_lr, show_number(steps.front().loss), show_number(best),
+      best_lr, core::show_number(steps.front().loss), core::show_number(best),
       broke ? fmt::format(" and breaks at {:.2g}", test.breaks_at) : "", test.suggested);
   return test;
 }
@@ -144,7 +146,7 @@ Answer compare_precisions(const std::vector<PrecisionRun>& runs) {
                                base.name, base.steps.size())};
   }
   const double level = mean_of_last(base.steps, 5);
-  text = fmt::format("{} ends at {}", base.name, show_number(level));
+  text = fmt::format("{} ends at {}", base.name, core::show_number(level));
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const PrecisionRun& run = runs[i];
     if (!all_finite(run.steps)) {
@@ -156,7 +158,7 @@ Answer compare_precisions(const std::vector<PrecisionRun>& runs) {
     const double own = mean_of_last(run.steps, 5);
     const bool apart = std::fabs(own - level) > k_apart * std::fabs(level);
     good = good && !apart;
-    text += fmt::format("; {} at {} ({})", run.name, show_number(own),
+    text += fmt::format("; {} at {} ({})", run.name, core::show_number(own),
                         apart ? "apart by more than its rounding" : "the same but for rounding");
   }
   return {good, text};
@@ -168,7 +170,7 @@ Answer judge_minimal(const std::vector<ProbeStep>& steps) {
   bool good = true;
   const auto take = [&](const std::vector<Said>& all) {
     for (const Said& each : all) {
-      if (each.severity < Severity::warning) continue;
+      if (each.severity < core::Severity::warning) continue;
       good = false;
       said += "; " + each.text;
     }
@@ -183,7 +185,7 @@ Answer judge_minimal(const std::vector<ProbeStep>& steps) {
   good = good && all_finite(steps);
   const std::string way =
       fmt::format("{} steps in fp32 with eager attention: loss {} -> {}", steps.size(),
-                  show_number(steps.front().loss), show_number(steps.back().loss));
+                  core::show_number(steps.front().loss), core::show_number(steps.back().loss));
   if (good) {
     return {true, way +
                       ": model, tokenizer and data work together; what breaks a longer run is one "
@@ -192,4 +194,4 @@ Answer judge_minimal(const std::vector<ProbeStep>& steps) {
   return {false, way + said + ": the fault is in model, tokenizer or data, not in the settings"};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -8,7 +8,7 @@
 
 #include "train/loop/probe.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct Answer {
   bool good = false;    ///< nothing wrong was found
@@ -16,7 +16,7 @@ struct Answer {
 };
 
 /// One batch again and again at `lr`. A model that can learn brings its loss to almost nothing.
-Answer overfit_one_batch(Trainee& trainee, const TokenBatch& batch, double lr,
+Answer overfit_one_batch(Trainee& trainee, const text::TokenBatch& batch, double lr,
                          std::vector<ProbeStep>* seen = nullptr);
 
 /// The learning rate rises from 1e-7 by a constant factor a step (L. Smith, arXiv 1506.01186) until
@@ -27,7 +27,8 @@ struct RangeTest {
   double breaks_at = 0;  ///< where it broke; 0: nowhere up to 1
   double suggested = 0;  ///< a tenth of best_lr
 };
-RangeTest lr_range_test(Trainee& trainee, const std::function<TokenBatch(std::int64_t)>& batch,
+RangeTest lr_range_test(Trainee& trainee,
+                        const std::function<text::TokenBatch(std::int64_t)>& batch,
                         std::vector<ProbeStep>* seen = nullptr);
 
 /// What the same steps gave in one format.
@@ -40,4 +41,4 @@ Answer compare_precisions(const std::vector<PrecisionRun>& runs);
 /// The first steps with the safest settings.
 Answer judge_minimal(const std::vector<ProbeStep>& steps);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

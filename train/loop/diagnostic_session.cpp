@@ -5,15 +5,15 @@
 #include "train/loop/diagnostic_runs.h"
 #include "train/loop/random_state.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 constexpr std::int64_t k_minimal_steps = 20;
 constexpr std::int64_t k_precision_steps = 40;
 
 /// A fresh model: each run starts from the same weights and random numbers.
-Result<std::unique_ptr<LlamaTrainee>> fresh(Session& session, const TrainOptions& options,
-                                            const Placement& placement) {
+core::Result<std::unique_ptr<LlamaTrainee>> fresh(Session& session, const TrainOptions& options,
+                                                  const Placement& placement) {
   seed_all(options.length.seed);
   if (auto found = session.data.train->seek({}); !found) return tl::unexpected(found.error());
   auto trainee = LlamaTrainee::open(options, placement);
@@ -40,7 +40,7 @@ TrainOptions exact(TrainOptions options) {
   return options;
 }
 
-Result<Answer> overfit(Session& session) {
+core::Result<Answer> overfit(Session& session) {
   auto trainee = fresh(session, exact(session.options), session.placement);
   if (!trainee) return tl::unexpected(trainee.error());
   std::vector<ProbeStep> seen;
@@ -50,7 +50,7 @@ Result<Answer> overfit(Session& session) {
   return answer;
 }
 
-Result<Answer> range(Session& session) {
+core::Result<Answer> range(Session& session) {
   auto trainee = fresh(session, session.options, session.placement);
   if (!trainee) return tl::unexpected(trainee.error());
   std::vector<ProbeStep> seen;
@@ -73,7 +73,7 @@ ProbePlan usual_plan(Session& session, std::int64_t steps) {
   return plan;
 }
 
-Result<Answer> minimal(Session& session) {
+core::Result<Answer> minimal(Session& session) {
   TrainOptions options = exact(session.options);
   options.precision.attn_implementation = "eager";
   Placement placement = session.placement;
@@ -86,7 +86,7 @@ Result<Answer> minimal(Session& session) {
   return judge_minimal(steps);
 }
 
-Result<Answer> precisions(Session& session) {
+core::Result<Answer> precisions(Session& session) {
   std::vector<PrecisionRun> runs;
   for (const auto& [name, type] : {std::pair{"fp32", torch::kFloat32},
                                    {"bf16", torch::kBFloat16},
@@ -109,12 +109,12 @@ bool is_diagnostic(const TrainOptions& options) {
   return flags.minimal || flags.overfit_one_batch || flags.lr_range_test || flags.compare_precision;
 }
 
-Result<bool> run_diagnostic(Session& session) {
+core::Result<bool> run_diagnostic(Session& session) {
   const DiagnosticFlags& flags = session.options.diagnostic;
   const struct {
     bool wanted;
     const char* name;
-    Result<Answer> (*run)(Session&);
+    core::Result<Answer> (*run)(Session&);
   } all[] = {{flags.minimal, "minimal run", minimal},
              {flags.overfit_one_batch, "overfit one batch", overfit},
              {flags.lr_range_test, "learning-rate range test", range},
@@ -130,4 +130,4 @@ Result<bool> run_diagnostic(Session& session) {
   return good;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

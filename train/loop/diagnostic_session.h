@@ -4,11 +4,11 @@
 
 #include "train/loop/session.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 bool is_diagnostic(const TrainOptions& options);
 
 /// Says the verdict of each that is asked for. True where none found anything wrong.
-Result<bool> run_diagnostic(Session& session);
+core::Result<bool> run_diagnostic(Session& session);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -10,7 +10,7 @@
 
 #include "core/crc32c.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 // event.proto: Event{wall_time = 1, step = 2, file_version = 3, summary = 5};
@@ -41,7 +41,7 @@ std::string little_endian(Word word) {
 
 }  // namespace
 
-Result<EventFile> EventFile::create(const std::string& folder) {
+core::Result<EventFile> EventFile::create(const std::string& folder) {
   char host[256] = "host";
   ::gethostname(host, sizeof host - 1);
   for (int number = 0; number < 1000; ++number) {
@@ -50,17 +50,19 @@ Result<EventFile> EventFile::create(const std::string& folder) {
     std::FILE* file = std::fopen(path.c_str(), "wxe");
     if (file == nullptr && errno == EEXIST) continue;
     if (file == nullptr)
-      return fail(ErrorCode::not_writable, "[events] " + path + ": " + std::strerror(errno));
+      return core::fail(core::ErrorCode::not_writable,
+                        "[events] " + path + ": " + std::strerror(errno));
     EventFile events(file, path);
     std::string message;
     protozero::pbf_writer writer(message);
     writer.add_double(k_wall_time, now_s());
     writer.add_string(k_version, "brain.Event:2");
     if (!events.frame(message))
-      return fail(ErrorCode::not_writable, "[events] " + path + ": " + std::strerror(errno));
+      return core::fail(core::ErrorCode::not_writable,
+                        "[events] " + path + ": " + std::strerror(errno));
     return events;
   }
-  return fail(ErrorCode::not_writable, "[events] " + folder + ": every name is taken");
+  return core::fail(core::ErrorCode::not_writable, "[events] " + folder + ": every name is taken");
 }
 
 bool EventFile::write(std::int64_t step, double wall_time_s, std::span<const Scalar> scalars) {
@@ -81,11 +83,11 @@ bool EventFile::write(std::int64_t step, double wall_time_s, std::span<const Sca
 
 bool EventFile::frame(std::string_view message) {
   const std::string head = little_endian(std::uint64_t{message.size()});
-  std::string bytes = head + little_endian(masked_crc32c(head));
+  std::string bytes = head + little_endian(core::masked_crc32c(head));
   bytes += message;
-  bytes += little_endian(masked_crc32c(message));
+  bytes += little_endian(core::masked_crc32c(message));
   return std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) == bytes.size() &&
          std::fflush(file_.get()) == 0;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -12,14 +12,14 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 using Scalar = std::pair<std::string_view, double>;
 
 class EventFile {
  public:
   /// `folder`/events.out.tfevents.TIME.HOST.PID.0, which must not be there yet.
-  static Result<EventFile> create(const std::string& folder);
+  static core::Result<EventFile> create(const std::string& folder);
 
   /// One event with all scalars of a step. False where the disk took less than all.
   bool write(std::int64_t step, double wall_time_s, std::span<const Scalar> scalars);
@@ -36,4 +36,4 @@ class EventFile {
   std::string path_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 /// The sentence that says how much was asked for; torch puts places in its sources before it and a
@@ -19,7 +19,7 @@ std::string first_sentence(std::string_view what) {
   }
   what = what.substr(0, what.find('\n'));
   constexpr std::size_t k_most = 160;
-  return shorten(sanitize(what.substr(0, what.find(". "))), k_most);
+  return core::shorten(core::sanitize(what.substr(0, what.find(". "))), k_most);
 }
 
 bool is_out_of_memory(const std::exception& fault) {
@@ -36,7 +36,8 @@ bool is_out_of_memory(const std::exception& fault) {
 std::string told_fault(const std::exception& fault) {
   const auto* of_torch = dynamic_cast<const c10::Error*>(&fault);
   const std::string what = of_torch != nullptr ? of_torch->what_without_backtrace() : fault.what();
-  if (!is_out_of_memory(fault)) return "a fault of its own, please report it: " + sanitize(what);
+  if (!is_out_of_memory(fault))
+    return "a fault of its own, please report it: " + core::sanitize(what);
   return fmt::format(
       "out of memory ({}). Smaller passes help first (--per-device-train-batch-size; --batch-size "
       "may stay), then --use-gradient-checkpointing, a shorter --cutoff-len, an adapter instead of "
@@ -44,4 +45,4 @@ std::string told_fault(const std::exception& fault) {
       first_sentence(what));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -4,19 +4,19 @@
 
 #include "scan/scan.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
-std::optional<ScalarType> scan_type(at::ScalarType type) {
+std::optional<scan::ScalarType> scan_type(at::ScalarType type) {
   switch (type) {
     case at::kFloat:
-      return ScalarType::f32;
+      return scan::ScalarType::f32;
     case at::kDouble:
-      return ScalarType::f64;
+      return scan::ScalarType::f64;
     case at::kBFloat16:
-      return ScalarType::bf16;
+      return scan::ScalarType::bf16;
     case at::kHalf:
-      return ScalarType::f16;
+      return scan::ScalarType::f16;
     default:
       return std::nullopt;
   }
@@ -27,7 +27,7 @@ std::optional<ScalarType> scan_type(at::ScalarType type) {
 std::span<const GuardGroup> GradientScan::read(const std::vector<NamedTensor>& parameters) {
   groups_.assign(parameters.size(), {});
   std::vector<at::Tensor> kept;  // contiguous copies live until the scan is done
-  std::vector<TensorView> views(parameters.size());
+  std::vector<scan::TensorView> views(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const at::Tensor& gradient = parameters[i].tensor.grad();
     if (!gradient.defined()) continue;
@@ -39,8 +39,8 @@ std::span<const GuardGroup> GradientScan::read(const std::vector<NamedTensor>& p
     kept.push_back(gradient.contiguous());
     views[i] = {kept.back().const_data_ptr(), static_cast<std::uint64_t>(gradient.numel()), *type};
   }
-  std::vector<TensorStats> stats(parameters.size());
-  scan_many(views, stats, threads_);
+  std::vector<scan::TensorStats> stats(parameters.size());
+  scan::scan_many(views, stats, threads_);
   for (std::size_t i = 0; i < stats.size(); ++i)
     groups_[i] = {stats[i].nan + stats[i].inf, stats[i].sum_squares};
   return groups_;
@@ -89,4 +89,4 @@ void scale_gradients(const std::vector<NamedTensor>& parameters, double scale,
   at::_foreach_mul_(gradients, factors);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

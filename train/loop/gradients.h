@@ -9,7 +9,7 @@
 
 #include "train/loop/optimizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// One group a parameter, in their order; a parameter without a gradient counts as zeros.
 class GradientScan {
@@ -29,4 +29,4 @@ class GradientScan {
 void scale_gradients(const std::vector<NamedTensor>& parameters, double scale,
                      std::span<const double> group_scales);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -13,7 +13,7 @@
 
 #include "core/text.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 constexpr const char* k_log = "train.log";
@@ -23,8 +23,8 @@ double wall_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-Error cannot_write(const std::string& path) {
-  return {ErrorCode::not_writable, "[journal] " + path + ": " + std::strerror(errno)};
+core::Error cannot_write(const std::string& path) {
+  return {core::ErrorCode::not_writable, "[journal] " + path + ": " + std::strerror(errno)};
 }
 
 /// A line of metrics.jsonl; NaN and Infinity stand there as words that JSON does not know.
@@ -43,7 +43,7 @@ std::optional<Record> record_of(std::string line) {
     if (found == json.end()) return;
     if (found->is_number()) to = found->get<double>();
     if (found->is_string())
-      to = parse_number(*found == "N" ? "nan" : *found == "I" ? "inf" : "-inf");
+      to = core::parse_number(*found == "N" ? "nan" : *found == "I" ? "inf" : "-inf");
   };
   take("loss", record.loss);
   take("eval_loss", record.eval_loss);
@@ -57,11 +57,12 @@ std::optional<Record> record_of(std::string line) {
 
 }  // namespace
 
-Result<Journal> Journal::open(JournalOptions options) {
+core::Result<Journal> Journal::open(JournalOptions options) {
   std::error_code why;
   if (!options.absent) std::filesystem::create_directories(options.folder, why);
   if (why)
-    return fail(ErrorCode::not_writable, "[journal] " + options.folder + ": " + why.message());
+    return core::fail(core::ErrorCode::not_writable,
+                      "[journal] " + options.folder + ": " + why.message());
   Journal journal(std::move(options));
   if (journal.is_resumed()) journal.read_earlier(journal.path_of(k_metrics));
   if (journal.options_.absent) {
@@ -76,7 +77,7 @@ Result<Journal> Journal::open(JournalOptions options) {
   return journal;
 }
 
-Result<void> Journal::begin() {
+core::Result<void> Journal::begin() {
   if (has_begun_) return {};
   const char* mode = is_resumed() ? "ae" : "we";
   log_.reset(std::fopen(path_of(k_log).c_str(), mode));
@@ -115,7 +116,7 @@ void Journal::read_earlier(const std::string& path) {
   }
 }
 
-Result<void> Journal::keep_earlier(const std::string& path) {
+core::Result<void> Journal::keep_earlier(const std::string& path) {
   std::error_code no_throw;
   if (!std::filesystem::exists(path, no_throw)) return {};  // nothing was kept
   const std::string beside = path + ".tmp";
@@ -200,4 +201,4 @@ void Journal::progress(const Record& record) {
   showing_ = true;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

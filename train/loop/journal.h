@@ -16,7 +16,7 @@
 #include "core/result.h"
 #include "train/loop/event_file.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// What was measured at an optimizer step (counted from 1: steps taken). Unset: not measured.
 struct Record {
@@ -58,12 +58,12 @@ struct JournalOptions {
 
 class Journal {
  public:
-  static Result<Journal> open(JournalOptions options);
+  static core::Result<Journal> open(JournalOptions options);
   Journal(Journal&&) noexcept = default;
 
   /// Takes the folder over: opens the files, and cuts metrics.jsonl to what stays. Already done by
   /// open() unless it was told to wait and had reason to.
-  Result<void> begin();
+  core::Result<void> begin();
   bool has_begun() const { return has_begun_; }
 
   /// A line for log and terminal.
@@ -90,7 +90,7 @@ class Journal {
   std::string path_of(const char* name) const;
   bool finds_a_run() const;
   void read_earlier(const std::string& path);
-  Result<void> keep_earlier(const std::string& path);
+  core::Result<void> keep_earlier(const std::string& path);
   void write(const File& file, std::string_view line);
   void clear_progress();
 
@@ -108,4 +108,4 @@ class Journal {
   double shown_at_s_ = 0;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

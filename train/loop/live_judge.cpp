@@ -4,28 +4,28 @@
 
 #include <array>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 struct Column {
   const char* name;
-  Role role;
+  record::Role role;
   std::optional<double> Record::* value;
 };
 
 constexpr std::array k_columns{
-    Column{"loss", Role::loss, &Record::loss},
-    Column{"eval_loss", Role::eval_loss, &Record::eval_loss},
-    Column{"grad_norm", Role::grad_norm, &Record::grad_norm},
-    Column{"lr", Role::lr, &Record::lr},
-    Column{"epoch", Role::epoch, &Record::epoch},
-    Column{"tokens_per_s", Role::tokens_per_s, &Record::tokens_per_s},
-    Column{"memory_bytes", Role::memory_bytes, &Record::memory_bytes},
-    Column{"loss_scale", Role::loss_scale, &Record::loss_scale},
+    Column{"loss", record::Role::loss, &Record::loss},
+    Column{"eval_loss", record::Role::eval_loss, &Record::eval_loss},
+    Column{"grad_norm", record::Role::grad_norm, &Record::grad_norm},
+    Column{"lr", record::Role::lr, &Record::lr},
+    Column{"epoch", record::Role::epoch, &Record::epoch},
+    Column{"tokens_per_s", record::Role::tokens_per_s, &Record::tokens_per_s},
+    Column{"memory_bytes", record::Role::memory_bytes, &Record::memory_bytes},
+    Column{"loss_scale", record::Role::loss_scale, &Record::loss_scale},
 };
 
-RunContext context_of(const LiveJudge::Plan& plan) {
-  RunContext context;
+detectors::RunContext context_of(const LiveJudge::Plan& plan) {
+  detectors::RunContext context;
   for (const Column& each : k_columns) context.series_names.emplace_back(each.name);
   context.planned_steps = plan.total_steps;
   context.log_steps = plan.logging_steps;
@@ -39,7 +39,7 @@ bool is_awaited(const std::string& id) {
   return id == "gate.first_ten" || id == "gate.success" || id == "run.healthy";
 }
 
-std::string headed(const Symptom& symptom) {
+std::string headed(const detectors::Symptom& symptom) {
   if (symptom.id == "gate.first_ten") return "first steps: " + symptom.summary;
   if (symptom.id == "gate.success") return "success criteria: " + symptom.summary;
   if (symptom.id == "run.healthy") return "healthy: " + symptom.summary;
@@ -53,7 +53,7 @@ LiveJudge::LiveJudge(const Plan& plan) : bank_(context_of(plan)) {}
 std::vector<Said> LiveJudge::observe(const Record& record) {
   if (record.step < last_step_) ++segment_;
   last_step_ = record.step;
-  std::vector<Reading> readings;
+  std::vector<detectors::Reading> readings;
   for (std::uint32_t i = 0; i < k_columns.size(); ++i) {
     if (const auto& value = record.*(k_columns[i].value))
       readings.push_back({k_columns[i].role, i, *value, {}});
@@ -63,15 +63,15 @@ std::vector<Said> LiveJudge::observe(const Record& record) {
 }
 
 std::vector<Said> LiveJudge::finish() {
-  const std::vector<Symptom> symptoms = bank_.finish();
-  for (const Symptom& each : symptoms) worst_ = std::max(worst_, each.severity);
+  const std::vector<detectors::Symptom> symptoms = bank_.finish();
+  for (const detectors::Symptom& each : symptoms) worst_ = std::max(worst_, each.severity);
   return fresh(symptoms, true);
 }
 
-std::vector<Said> LiveJudge::fresh(const std::vector<Symptom>& symptoms, bool last) {
+std::vector<Said> LiveJudge::fresh(const std::vector<detectors::Symptom>& symptoms, bool last) {
   std::vector<Said> said;
-  for (const Symptom& each : symptoms) {
-    if (each.severity < Severity::warning && !is_awaited(each.id)) continue;
+  for (const detectors::Symptom& each : symptoms) {
+    if (each.severity < core::Severity::warning && !is_awaited(each.id)) continue;
     const auto [known, is_new] = told_.try_emplace(each.id + "/" + each.series, each.severity);
     const bool worse = known->second < each.severity;
     known->second = std::max(known->second, each.severity);
@@ -81,4 +81,4 @@ std::vector<Said> LiveJudge::fresh(const std::vector<Symptom>& symptoms, bool la
   return said;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

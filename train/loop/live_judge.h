@@ -10,10 +10,10 @@
 #include "detectors/detector.h"
 #include "train/loop/journal.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct Said {
-  Severity severity = Severity::note;
+  core::Severity severity = core::Severity::note;
   std::string text;
 };
 
@@ -33,16 +33,16 @@ class LiveJudge {
   /// where observe() has not told it.
   std::vector<Said> finish();
   /// After finish().
-  bool healthy() const { return worst_ < Severity::warning; }
+  bool healthy() const { return worst_ < core::Severity::warning; }
 
  private:
-  std::vector<Said> fresh(const std::vector<Symptom>& symptoms, bool last);
+  std::vector<Said> fresh(const std::vector<detectors::Symptom>& symptoms, bool last);
 
-  DetectorBank bank_;
-  std::map<std::string, Severity> told_;  ///< by id and series
+  detectors::DetectorBank bank_;
+  std::map<std::string, core::Severity> told_;  ///< by id and series
   std::int64_t last_step_ = 0;
   std::uint16_t segment_ = 0;
-  Severity worst_ = Severity::note;
+  core::Severity worst_ = core::Severity::note;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

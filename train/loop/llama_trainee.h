@@ -10,7 +10,7 @@
 #include "train/model/adapter.h"
 #include "train/model/language_model.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// Where and in which formats a run computes.
 struct Placement {
@@ -22,39 +22,39 @@ struct Placement {
 };
 /// By the flags, else by what the device can (choose_format). Fails where the device is not there.
 /// `local_rank`: which GPU `auto` and `cuda` mean.
-Result<Placement> choose_placement(const PrecisionFlags& flags, int local_rank = 0);
+core::Result<Placement> choose_placement(const PrecisionFlags& flags, int local_rank = 0);
 
 class LlamaTrainee final : public Trainee {
  public:
   /// Errors: those of the model's reader, and what cannot be adapted.
-  static Result<std::unique_ptr<LlamaTrainee>> open(const TrainOptions& options,
-                                                    const Placement& placement);
+  static core::Result<std::unique_ptr<LlamaTrainee>> open(const TrainOptions& options,
+                                                          const Placement& placement);
 
-  at::Tensor loss_sum(const TokenBatch& batch) override;
+  at::Tensor loss_sum(const text::TokenBatch& batch) override;
   const std::vector<NamedTensor>& trainable() const override { return trainable_; }
   std::string saved_name(const std::string& parameter) const override;
   void set_training(bool training) override;
   std::vector<std::string> attentions() const override { return {"eager", "sdpa"}; }
   void set_attention(const std::string& rung) override;
-  Result<void> save(const std::string& folder) override;
-  Result<void> load(const std::string& folder) override;
+  core::Result<void> save(const std::string& folder) override;
+  core::Result<void> load(const std::string& folder) override;
 
   /// Full weights with the adapter merged in, in fp32.
-  Result<void> save_merged(const std::string& folder);
-  const ModelConfig& config() const { return model_->config(); }
+  core::Result<void> save_merged(const std::string& folder);
+  const model::ModelConfig& config() const { return model_->config(); }
   bool has_adapter() const { return has_adapter_; }
   std::int64_t trainable_count() const;
 
  private:
-  LlamaTrainee(std::shared_ptr<LanguageModel> model, std::string base)
+  LlamaTrainee(std::shared_ptr<model::LanguageModel> model, std::string base)
       : model_(std::move(model)), base_(std::move(base)) {}
 
-  std::shared_ptr<LanguageModel> model_;
+  std::shared_ptr<model::LanguageModel> model_;
   std::string base_;
   std::uint64_t shard_bytes_ = 0;
-  AdapterOptions adapter_;
+  model::AdapterOptions adapter_;
   bool has_adapter_ = false;
   std::vector<NamedTensor> trainable_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

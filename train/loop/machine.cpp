@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 std::uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
@@ -26,4 +26,4 @@ std::uint64_t available_bytes() {
   return 0;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -3,7 +3,7 @@
 
 #include "train/loop/optimizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 // torch/optim/_muon.py (torch 2.13): coefficients, rounds and floor.
@@ -120,4 +120,4 @@ std::unique_ptr<Optimizer> make_optimizer(const std::vector<NamedTensor>& traina
                                                                  flags.muon_weight_decay}));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

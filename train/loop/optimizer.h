@@ -17,7 +17,7 @@
 
 #include "train/loop/options.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct NamedTensor {
   std::string name;
@@ -105,4 +105,4 @@ bool is_for_muon(const NamedTensor& parameter);
 std::unique_ptr<Optimizer> make_optimizer(const std::vector<NamedTensor>& trainable,
                                           const OptimFlags& flags, double peak);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -5,7 +5,7 @@
 #include "checkpoint/own_files.h"
 #include "train/loop/tensor_file.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 /// `exp_avg.PARAMETER` under the name that the weights' file has for the parameter.
@@ -32,15 +32,16 @@ std::string groups_json(const Optimizer& optimizer, const Trainee& trainee, doub
 
 }  // namespace
 
-Result<void> save_optimizer(const std::string& path, Optimizer& optimizer, const Trainee& trainee,
-                            double factor) {
+core::Result<void> save_optimizer(const std::string& path, Optimizer& optimizer,
+                                  const Trainee& trainee, double factor) {
   return save_tensors(path, saved_state(optimizer, trainee),
-                      {{"format", std::string(k_optimizer_format)},
+                      {{"format", std::string(checkpoint::k_optimizer_format)},
                        {"groups", groups_json(optimizer, trainee, factor)}});
 }
 
-Result<void> load_optimizer(const std::string& path, Optimizer& optimizer, const Trainee& trainee) {
+core::Result<void> load_optimizer(const std::string& path, Optimizer& optimizer,
+                                  const Trainee& trainee) {
   return load_tensors(path, saved_state(optimizer, trainee));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

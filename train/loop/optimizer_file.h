@@ -9,12 +9,13 @@
 #include "train/loop/optimizer.h"
 #include "train/loop/trainee.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// `factor`: of the schedule, at the next step. Errors: not_writable.
-Result<void> save_optimizer(const std::string& path, Optimizer& optimizer, const Trainee& trainee,
-                            double factor);
+core::Result<void> save_optimizer(const std::string& path, Optimizer& optimizer,
+                                  const Trainee& trainee, double factor);
 /// All of it or nothing. Errors: not_readable, bad_format (of another model or other options).
-Result<void> load_optimizer(const std::string& path, Optimizer& optimizer, const Trainee& trainee);
+core::Result<void> load_optimizer(const std::string& path, Optimizer& optimizer,
+                                  const Trainee& trainee);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

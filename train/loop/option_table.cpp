@@ -1,6 +1,6 @@
 #include "train/loop/option_table.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 constexpr double k_any = 1e15;
@@ -190,4 +190,4 @@ void walk_options(TrainOptions& options, OptionVisitor& visitor) {
   walk_diagnostic(options.diagnostic, visitor);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -7,7 +7,7 @@
 
 #include "train/loop/options.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// What is done with each option.
 class OptionVisitor {
@@ -30,4 +30,4 @@ class OptionVisitor {
 
 void walk_options(TrainOptions& options, OptionVisitor& visitor);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "train/loop/option_table.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 constexpr int k_status_usage = 2;
@@ -25,7 +25,7 @@ std::string with_dashes(std::string word) {
 /// Declares every option to the program.
 class Declare final : public OptionVisitor {
  public:
-  explicit Declare(const Program& program) : program_(program) {}
+  explicit Declare(const arguments::Program& program) : program_(program) {}
   void group(const char* title) override { group_ = title; }
   void visit(const char* name, std::string& value, const char* meaning) override {
     add(name, program_.option(flag(name), value, meaning).last_counts());
@@ -60,15 +60,15 @@ class Declare final : public OptionVisitor {
 
  private:
   static std::string flag(const std::string& name) { return "--" + name; }
-  void add(const char* name, const Argument& argument) {
+  void add(const char* name, const arguments::Argument& argument) {
     last_ = argument.group(group_).shows_default();
     last_name_ = name;
     is_whole_ = false;
   }
 
-  const Program& program_;
+  const arguments::Program& program_;
   std::string group_;
-  std::optional<Argument> last_;
+  std::optional<arguments::Argument> last_;
   std::string last_name_;
   bool is_whole_ = false;  // the option visited last is a signed integer
 };
@@ -98,8 +98,8 @@ Parsed usage(std::string text) { return {true, k_status_usage, std::move(text)};
 
 /// Takes `--config FILE` out of the words and puts what it stands for before them. Fails on a key
 /// that is no option.
-Result<void> put_file_first(std::vector<std::string>& words, const Program& program,
-                            const Declare& declared) {
+core::Result<void> put_file_first(std::vector<std::string>& words,
+                                  const arguments::Program& program, const Declare& declared) {
   std::vector<std::string> from_files;
   for (std::size_t i = 0; i < words.size();) {
     const bool joined = words[i].rfind("--config=", 0) == 0;
@@ -108,16 +108,17 @@ Result<void> put_file_first(std::vector<std::string>& words, const Program& prog
       continue;
     }
     if (!joined && i + 1 == words.size())
-      return fail(ErrorCode::bad_usage, "[options] --config: the name of a YAML file is missing");
+      return core::fail(core::ErrorCode::bad_usage,
+                        "[options] --config: the name of a YAML file is missing");
     const std::string path = joined ? words[i].substr(9) : words[i + 1];
     auto read = words_of_yaml(path);
     if (!read) return tl::unexpected(read.error());
     for (const std::string& each : *read) {
       const std::string word = with_first_name(each, declared);
       if (!program.has(word.substr(0, word.find('=')))) {
-        return fail(ErrorCode::bad_usage,
-                    fmt::format("[options] {}: there is no option {} (aplomb train --help)", path,
-                                sanitize(word.substr(2, word.find('=') - 2))));
+        return core::fail(core::ErrorCode::bad_usage,
+                          fmt::format("[options] {}: there is no option {} (aplomb train --help)",
+                                      path, core::sanitize(word.substr(2, word.find('=') - 2))));
       }
       from_files.push_back(word);
     }
@@ -182,8 +183,8 @@ double TrainOptions::peak_learning_rate() const {
 }
 
 Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
-  const Program program("Fine-tunes a model of the Llama family, stable by construction.",
-                        "aplomb train");
+  const arguments::Program program(
+      "Fine-tunes a model of the Llama family, stable by construction.", "aplomb train");
   Declare declared(program);
   walk_options(options, declared);
   program.option("--config", "YAML file with the same names; flags override it")
@@ -211,15 +212,16 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
   return {};
 }
 
-Result<std::string> wanted_precision(const PrecisionFlags& flags) {
+core::Result<std::string> wanted_precision(const PrecisionFlags& flags) {
   std::string wanted = flags.precision;
   for (const auto& [asked, name] :
        {std::pair(flags.fp32, "fp32"), {flags.bf16, "bf16"}, {flags.fp16, "fp16"}}) {
     if (!asked || wanted == name) continue;
     if (wanted != "auto") {
-      return fail(ErrorCode::bad_usage, "[options] " + std::string(name) + " and " + wanted +
-                                            " exclude each other (--precision and its short forms "
-                                            "--bf16, --fp16, --fp32)");
+      return core::fail(core::ErrorCode::bad_usage,
+                        "[options] " + std::string(name) + " and " + wanted +
+                            " exclude each other (--precision and its short forms "
+                            "--bf16, --fp16, --fp32)");
     }
     wanted = name;
   }
@@ -227,8 +229,8 @@ Result<std::string> wanted_precision(const PrecisionFlags& flags) {
 }
 
 std::optional<std::uint64_t> bytes_of(std::string_view text) {
-  const NumberPrefix number = parse_number_prefix(text);
-  const std::string unit = lower(std::string(trim(text.substr(number.size))));
+  const core::NumberPrefix number = core::parse_number_prefix(text);
+  const std::string unit = core::lower(std::string(core::trim(text.substr(number.size))));
   static constexpr std::pair<std::string_view, double> k_units[] = {
       {"", 1},      {"b", 1},        {"kb", 1e3},      {"mb", 1e6},        {"gb", 1e9},
       {"tb", 1e12}, {"kib", 1024.0}, {"mib", 1048576}, {"gib", 1073741824}};
@@ -242,9 +244,9 @@ std::optional<std::uint64_t> bytes_of(std::string_view text) {
   return std::nullopt;
 }
 
-Result<void> check_options(const TrainOptions& options) {
+core::Result<void> check_options(const TrainOptions& options) {
   const auto wrong = [](std::string text) {
-    return fail(ErrorCode::bad_usage, "[options] " + std::move(text));
+    return core::fail(core::ErrorCode::bad_usage, "[options] " + std::move(text));
   };
   if (options.model.base_model.empty() && options.model.init_random.empty())
     return wrong("--base-model FOLDER is missing (or --init-random config.json)");
@@ -275,12 +277,13 @@ std::string options_yaml(const TrainOptions& options) {
          writer.take();
 }
 
-Result<std::vector<std::string>> words_of_yaml(const std::string& path) {
+core::Result<std::vector<std::string>> words_of_yaml(const std::string& path) {
   std::vector<std::string> words;
   try {
     const YAML::Node file = YAML::LoadFile(path);
     if (!file.IsMap())
-      return fail(ErrorCode::bad_format, "[options] " + path + ": `name: value` lines are wanted");
+      return core::fail(core::ErrorCode::bad_format,
+                        "[options] " + path + ": `name: value` lines are wanted");
     for (const auto& entry : file) {
       std::string name = entry.first.as<std::string>();
       std::replace(name.begin(), name.end(), '_', '-');
@@ -292,19 +295,19 @@ Result<std::vector<std::string>> words_of_yaml(const std::string& path) {
       } else if (value.IsScalar()) {
         text = value.as<std::string>();
       } else {
-        return fail(ErrorCode::bad_format,
-                    fmt::format("[options] {}:{}: {} is a map; one value or a list is wanted", path,
-                                entry.first.Mark().line + 1, name));
+        return core::fail(core::ErrorCode::bad_format,
+                          fmt::format("[options] {}:{}: {} is a map; one value or a list is wanted",
+                                      path, entry.first.Mark().line + 1, name));
       }
       if (!text.empty()) words.push_back(fmt::format("--{}={}", name, text));
     }
   } catch (const YAML::BadFile&) {
-    return fail(ErrorCode::not_readable, "[options] " + path + ": cannot be read");
+    return core::fail(core::ErrorCode::not_readable, "[options] " + path + ": cannot be read");
   } catch (const YAML::Exception& fault) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[options] {}:{}: {}", path, fault.mark.line + 1, fault.msg));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[options] {}:{}: {}", path, fault.mark.line + 1, fault.msg));
   }
   return words;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

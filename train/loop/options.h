@@ -17,7 +17,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct ModelFlags {
   std::string base_model;   ///< folder with config.json, *.safetensors, tokenizer.json
@@ -147,11 +147,11 @@ struct Parsed {
 Parsed parse_options(std::vector<std::string> words, TrainOptions& options);
 
 /// What belongs together and does not fit, in one line; nothing where all is well.
-Result<void> check_options(const TrainOptions& options);
+core::Result<void> check_options(const TrainOptions& options);
 
 /// What `--precision` or one of its short forms asks for: auto | fp32 | bf16 | fp16. Fails where
 /// they contradict each other.
-Result<std::string> wanted_precision(const PrecisionFlags& flags);
+core::Result<std::string> wanted_precision(const PrecisionFlags& flags);
 
 /// `5GB`, `500MB`, `1e9`, `2GiB` -> bytes; nothing where it is no size above 0.
 std::optional<std::uint64_t> bytes_of(std::string_view text);
@@ -161,6 +161,6 @@ std::string options_yaml(const TrainOptions& options);
 
 /// The words that a YAML file stands for: `learning_rate: 1e-4` is `--learning-rate=1e-4`; a list
 /// is joined by commas; null is left out. Fails with file and line.
-Result<std::vector<std::string>> words_of_yaml(const std::string& path);
+core::Result<std::vector<std::string>> words_of_yaml(const std::string& path);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -5,14 +5,14 @@
 
 #include "train/loop/gradients.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 std::vector<ProbeStep> probe(Trainee& trainee, const ProbePlan& plan) {
   AdamW optimizer(trainee.trainable(), {.lr = 1, .weight_decay = 0});
   GradientScan scan(at::get_num_threads());
   std::vector<ProbeStep> seen;
   for (std::int64_t step = 0; step < plan.steps; ++step) {
-    const TokenBatch batch = plan.batch(step);
+    const text::TokenBatch batch = plan.batch(step);
     for (const NamedTensor& each : trainee.trainable()) each.tensor.mutable_grad().reset();
     const at::Tensor loss =
         trainee.loss_sum(batch) / static_cast<double>(std::max<std::int64_t>(batch.counted(), 1));
@@ -36,4 +36,4 @@ std::vector<ProbeStep> probe(Trainee& trainee, const ProbePlan& plan) {
   return seen;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

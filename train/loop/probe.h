@@ -7,7 +7,7 @@
 
 #include "train/loop/trainee.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct ProbeStep {
   double lr = 0;
@@ -19,7 +19,7 @@ struct ProbePlan {
   std::int64_t steps = 0;
   double max_grad_norm = 0;                                   ///< 0: no clipping
   std::function<double(std::int64_t)> lr;                     ///< by step, from 0
-  std::function<TokenBatch(std::int64_t)> batch;              ///< likewise
+  std::function<text::TokenBatch(std::int64_t)> batch;        ///< likewise
   std::function<bool(const std::vector<ProbeStep>&)> enough;  ///< empty: never
 };
 
@@ -27,4 +27,4 @@ struct ProbePlan {
 /// step then) or where `enough` says so.
 std::vector<ProbeStep> probe(Trainee& trainee, const ProbePlan& plan);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

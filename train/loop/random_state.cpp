@@ -5,7 +5,7 @@
 
 #include <mutex>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 std::vector<at::Device> devices() {
@@ -31,7 +31,7 @@ std::map<std::string, std::string> random_states() {
   return states;
 }
 
-Result<void> set_random_states(const std::map<std::string, std::string>& states) {
+core::Result<void> set_random_states(const std::map<std::string, std::string>& states) {
   for (const at::Device& device : devices()) {
     const auto found = states.find(device.str());
     if (found == states.end()) continue;  // saved on a machine without this device
@@ -43,11 +43,12 @@ Result<void> set_random_states(const std::map<std::string, std::string>& states)
     try {
       generator.set_state(state);
     } catch (const c10::Error& fault) {
-      return fail(ErrorCode::bad_format, "[checkpoint] random state of " + device.str() + ": " +
-                                             fault.what_without_backtrace());
+      return core::fail(
+          core::ErrorCode::bad_format,
+          "[checkpoint] random state of " + device.str() + ": " + fault.what_without_backtrace());
     }
   }
   return {};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

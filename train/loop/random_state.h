@@ -7,10 +7,10 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 void seed_all(std::uint64_t seed);
 std::map<std::string, std::string> random_states();
-Result<void> set_random_states(const std::map<std::string, std::string>& states);
+core::Result<void> set_random_states(const std::map<std::string, std::string>& states);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

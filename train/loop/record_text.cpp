@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "train/loop/journal.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 std::string json_number(double value) {
@@ -58,10 +58,10 @@ std::string log_line(const Record& record, std::int64_t total_steps) {
   put("mfu", record.mfu, "{:.3f}");
   put("loss_scale", record.loss_scale, "{:g}");
   if (record.memory_bytes)
-    line += " memory " + show_bytes(*record.memory_bytes);
+    line += " memory " + core::show_bytes(*record.memory_bytes);
   else if (record.host_memory_bytes)
-    line += " host_memory " + show_bytes(*record.host_memory_bytes);
+    line += " host_memory " + core::show_bytes(*record.host_memory_bytes);
   return line;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

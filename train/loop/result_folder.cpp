@@ -6,7 +6,7 @@
 #include "train/loop/atomic_folder.h"
 #include "train/loop/data_setup.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 namespace fs = std::filesystem;
@@ -16,21 +16,22 @@ constexpr const char* k_tokenizer_files[] = {"tokenizer.json",          "tokeniz
                                              "special_tokens_map.json", "added_tokens.json",
                                              "chat_template.jinja",     "generation_config.json"};
 
-Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
+core::Result<void> copy_tokenizer(const fs::path& from, const fs::path& to) {
   const fs::path folder = fs::is_directory(from) ? from : from.parent_path();
   for (const char* name : k_tokenizer_files) {
     std::error_code why;
     if (!fs::exists(folder / name, why)) continue;
     fs::copy_file(folder / name, to / name, fs::copy_options::overwrite_existing, why);
     if (why)
-      return fail(ErrorCode::not_writable,
-                  "[result] " + (to / name).string() + ": " + why.message());
+      return core::fail(core::ErrorCode::not_writable,
+                        "[result] " + (to / name).string() + ": " + why.message());
   }
   return {};
 }
 
-Result<std::string> save_into(const std::string& place, const std::string& tokenizer,
-                              const std::function<Result<void>(const std::string&)>& write) {
+core::Result<std::string> save_into(
+    const std::string& place, const std::string& tokenizer,
+    const std::function<core::Result<void>(const std::string&)>& write) {
   auto folder = AtomicFolder::begin(place);
   if (!folder) return tl::unexpected(folder.error());
   if (auto done = write(folder->path()); !done) return tl::unexpected(done.error());
@@ -42,7 +43,7 @@ Result<std::string> save_into(const std::string& place, const std::string& token
 
 }  // namespace
 
-Result<std::string> save_result(LlamaTrainee& trainee, const TrainOptions& options) {
+core::Result<std::string> save_result(LlamaTrainee& trainee, const TrainOptions& options) {
   const std::string tokenizer = tokenizer_folder(options);
   const std::string place =
       options.output.output_dir + (trainee.has_adapter() ? "/adapter" : "/model");
@@ -56,4 +57,4 @@ Result<std::string> save_result(LlamaTrainee& trainee, const TrainOptions& optio
   return saved;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -6,9 +6,9 @@
 
 #include "train/loop/llama_trainee.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// Gives the path. What stood there is replaced in one step.
-Result<std::string> save_result(LlamaTrainee& trainee, const TrainOptions& options);
+core::Result<std::string> save_result(LlamaTrainee& trainee, const TrainOptions& options);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -16,7 +16,7 @@
 #include "train/loop/session.h"
 #include "train/loop/trainer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 constexpr int k_healthy = 0;
@@ -129,8 +129,8 @@ int conclude(Session& session, const CheckpointStore& store, const Outcome& outc
   return outcome.healthy ? k_healthy : k_found;
 }
 
-Result<Outcome> train(Session& session, const CheckpointStore& store,
-                      const std::function<bool()>& wants_stop) {
+core::Result<Outcome> train(Session& session, const CheckpointStore& store,
+                            const std::function<bool()>& wants_stop) {
   const auto optimizer = make_optimizer(session.trainee->trainable(), session.options.optim,
                                         session.options.peak_learning_rate());
   Trainer trainer({*session.trainee, *optimizer, *session.data.train, session.data.eval.get(),
@@ -152,9 +152,9 @@ struct Exit {
   bool told = false;
 };
 
-Exit cannot(const Error& error) { return {k_cannot, sanitize(error.text)}; }
+Exit cannot(const core::Error& error) { return {k_cannot, core::sanitize(error.text)}; }
 
-Exit run_rank(std::optional<Session>& session, const TrainOptions& options, Group& group,
+Exit run_rank(std::optional<Session>& session, const TrainOptions& options, dist::Group& group,
               const std::function<bool()>& wants_stop) {
   const CheckpointStore store(options.output.output_dir, options.output.save_total_limit);
   auto opened = open_session(options, store, group);
@@ -175,23 +175,23 @@ Exit run_rank(std::optional<Session>& session, const TrainOptions& options, Grou
 }
 
 /// run_rank(), with what it throws as its reason: the other ranks are to hear it.
-Exit run_to_the_end(std::optional<Session>& session, const TrainOptions& options, Group& group,
-                    const std::function<bool()>& wants_stop) {
+Exit run_to_the_end(std::optional<Session>& session, const TrainOptions& options,
+                    dist::Group& group, const std::function<bool()>& wants_stop) {
   try {
     return run_rank(session, options, group, wants_stop);
-  } catch (const GroupLost& lost) {
+  } catch (const dist::GroupLost& lost) {
     return {k_cannot, fmt::format("{}. The run ends; the checkpoints are whole, and "
                                   "--resume-from-checkpoint auto goes on from the latest",
-                                  sanitize(lost.what()))};
+                                  core::sanitize(lost.what()))};
   } catch (const std::bad_alloc&) {
     if (group.is_alone()) throw;
     return {k_cannot, "out of memory"};
   } catch (const c10::Error& fault) {
     if (group.is_alone()) throw;
-    return {k_cannot, sanitize(fault.what_without_backtrace())};
+    return {k_cannot, core::sanitize(fault.what_without_backtrace())};
   } catch (const std::exception& fault) {
     if (group.is_alone()) throw;
-    return {k_cannot, sanitize(fault.what())};
+    return {k_cannot, core::sanitize(fault.what())};
   }
 }
 
@@ -204,7 +204,7 @@ void complain(std::optional<Session>& session, const std::string& text) {
 }
 
 /// Rank 0 speaks for all; another one only where rank 0 cannot.
-int leave(std::optional<Session>& session, Group& group, const Exit& end) {
+int leave(std::optional<Session>& session, dist::Group& group, const Exit& end) {
   const bool failed = end.status == k_cannot;
   if (failed && !end.told && group.is_first()) complain(session, end.reason);
   std::string unheard;
@@ -214,7 +214,7 @@ int leave(std::optional<Session>& session, Group& group, const Exit& end) {
 }
 
 /// Cores of this process, or its share where no launcher bound the ranks to cores of their own.
-int usual_threads(const World& world) {
+int usual_threads(const dist::World& world) {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -223,22 +223,23 @@ int usual_threads(const World& world) {
   return std::max(cores / world.local_size, 1);
 }
 
-Result<std::unique_ptr<Group>> join(const TrainOptions& options, const World& world) {
+core::Result<std::unique_ptr<dist::Group>> join(const TrainOptions& options,
+                                                const dist::World& world) {
   if (is_diagnostic(options) && world.size > 1)
-    return fail(ErrorCode::bad_usage, "[options] a diagnostic run takes one rank");
-  GroupOptions how;
+    return core::fail(core::ErrorCode::bad_usage, "[options] a diagnostic run takes one rank");
+  dist::GroupOptions how;
   how.on_stuck = [](const std::string& reason) {  // too deep in a computation to notice
     fmt::print(stderr, "aplomb train: {}; the run ends\n", reason);
     std::_Exit(k_cannot);
   };
-  return Group::join(world, how);
+  return dist::Group::join(world, how);
 }
 
 }  // namespace
 
 int run_training(const TrainOptions& options, const std::function<bool()>& wants_stop) {
   std::optional<Session> session;
-  const auto world = world_from([](const char* name) { return std::getenv(name); });
+  const auto world = dist::world_from([](const char* name) { return std::getenv(name); });
   if (!world) {
     complain(session, world.error().text);
     return k_cannot;
@@ -248,12 +249,12 @@ int run_training(const TrainOptions& options, const std::function<bool()>& wants
   seed_all(options.length.seed);
   const auto group = join(options, *world);
   if (!group) {
-    const bool same_for_all = group.error().code == ErrorCode::bad_usage;
-    if (world->rank == 0 || !same_for_all) complain(session, sanitize(group.error().text));
+    const bool same_for_all = group.error().code == core::ErrorCode::bad_usage;
+    if (world->rank == 0 || !same_for_all) complain(session, core::sanitize(group.error().text));
     return k_cannot;
   }
   const Exit end = run_to_the_end(session, options, **group, wants_stop);
   return leave(session, **group, end);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

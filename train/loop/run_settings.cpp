@@ -5,13 +5,13 @@
 
 #include "train/loop/schedule_plan.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 class List {
  public:
-  void put(const char* name, Value value) {
-    Setting setting;
+  void put(const char* name, core::Value value) {
+    record::Setting setting;
     setting.name = name;
     setting.value = std::move(value);
     setting.framework = "aplomb-train";
@@ -19,15 +19,15 @@ class List {
   }
   void number(const char* name, double value) { put(name, value); }
   void count(const char* name, std::int64_t value) { put(name, static_cast<double>(value)); }
-  std::vector<Setting> take() { return std::move(settings_); }
+  std::vector<record::Setting> take() { return std::move(settings_); }
 
  private:
-  std::vector<Setting> settings_;
+  std::vector<record::Setting> settings_;
 };
 
-void put_model(const ModelConfig& model, List& to) {
+void put_model(const model::ModelConfig& model, List& to) {
   to.put("model.type", model.model_type);
-  to.count("model.params", parameter_count(model));
+  to.count("model.params", model::parameter_count(model));
   to.count("model.layers", model.layers);
   to.count("model.hidden", model.hidden_size);
   to.count("model.ffn", model.intermediate_size);
@@ -67,8 +67,9 @@ void put_optimizer(const TrainOptions& options, const RunSizes& sizes, List& to)
 
 }  // namespace
 
-std::vector<Setting> canonical_settings(const TrainOptions& options, const ModelConfig& model,
-                                        const RunSizes& sizes) {
+std::vector<record::Setting> canonical_settings(const TrainOptions& options,
+                                                const model::ModelConfig& model,
+                                                const RunSizes& sizes) {
   List to;
   put_model(model, to);
   put_method(options, to);
@@ -106,4 +107,4 @@ std::vector<Setting> canonical_settings(const TrainOptions& options, const Model
   return to.take();
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -8,7 +8,7 @@
 #include "train/loop/options.h"
 #include "train/model/model_config.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// What is known only when data and device are.
 struct RunSizes {
@@ -25,7 +25,8 @@ struct RunSizes {
   std::string gpu;    ///< the card's name; empty: none, or not known
 };
 
-std::vector<Setting> canonical_settings(const TrainOptions& options, const ModelConfig& model,
-                                        const RunSizes& sizes);
+std::vector<record::Setting> canonical_settings(const TrainOptions& options,
+                                                const model::ModelConfig& model,
+                                                const RunSizes& sizes);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 double Schedule::factor(std::int64_t step) const {
   if (of_) return of_(step);
@@ -24,4 +24,4 @@ std::optional<Schedule::Shape> schedule_shape(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 class Schedule {
  public:
@@ -38,4 +38,4 @@ class Schedule {
 
 std::optional<Schedule::Shape> schedule_shape(std::string_view name);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 StepCounts step_counts(const LengthFlags& length, std::int64_t batches_per_epoch,
                        std::int64_t accumulation) {
@@ -24,4 +24,4 @@ std::int64_t warmup_steps(const OptimFlags& optim, std::int64_t total_steps) {
       std::ceil(optim.warmup_ratio * static_cast<double>(total_steps)));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

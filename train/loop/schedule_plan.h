@@ -5,7 +5,7 @@
 
 #include "train/loop/options.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// A run's steps, from batches (of one rank) an epoch and passes a step. The last step of an epoch
 /// may have fewer passes: steps do not reach across epochs, as in transformers' Trainer.
@@ -18,4 +18,4 @@ StepCounts step_counts(const LengthFlags& length, std::int64_t batches_per_epoch
 
 std::int64_t warmup_steps(const OptimFlags& optim, std::int64_t total_steps);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -11,10 +11,10 @@
 #include "train/loop/run_settings.h"
 #include "train/loop/training_state.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
-Result<void> open_journal(Session& session, const CheckpointStore& store) {
+core::Result<void> open_journal(Session& session, const CheckpointStore& store) {
   const OutputFlags& output = session.options.output;
   auto from = store.find(output.resume_from_checkpoint);
   if (!from) return tl::unexpected(from.error());
@@ -60,8 +60,8 @@ TrainOptions in_force(const Session& session) {
   return options;
 }
 
-Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store,
-                             Group& group) {
+core::Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store,
+                                   dist::Group& group) {
   Session session;
   session.group = &group;
   session.options = options;
@@ -69,18 +69,18 @@ Result<Session> open_session(const TrainOptions& options, const CheckpointStore&
   if (!placement) return tl::unexpected(placement.error());
   session.placement = std::move(*placement);
   allow_kernels(options.precision);
-  auto config = read_model_config(options.model.init_random.empty() ? options.model.base_model
-                                                                    : options.model.init_random);
+  auto config = model::read_model_config(
+      options.model.init_random.empty() ? options.model.base_model : options.model.init_random);
   if (!config) return tl::unexpected(config.error());
   session.config = std::move(*config);
   const LengthFlags& length = options.length;
   const std::int64_t ranks = group.size();
   const std::int64_t rows = rows_of_a_pass(length, ranks);
   if (length.batch_size % (rows * ranks) != 0) {
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[options] --batch-size {} is no multiple of {} ranks times "
-                            "--per-device-train-batch-size {}",
-                            length.batch_size, ranks, rows));
+    return core::fail(core::ErrorCode::bad_usage,
+                      fmt::format("[options] --batch-size {} is no multiple of {} ranks times "
+                                  "--per-device-train-batch-size {}",
+                                  length.batch_size, ranks, rows));
   }
   auto data = open_data(options, session.config.vocab_size, group.rank(), ranks);
   if (!data) return tl::unexpected(data.error());
@@ -92,12 +92,12 @@ Result<Session> open_session(const TrainOptions& options, const CheckpointStore&
   return session;
 }
 
-Result<void> introduce(Session& session) {
+core::Result<void> introduce(Session& session) {
   if (!session.group->is_first()) return {};
   Journal& journal = *session.journal;
   const TrainOptions options = in_force(session);
   const std::int64_t ranks = session.group->size();
-  journal.say(fmt::format("aplomb train {}: {} on {}, products in {} ({})", version(),
+  journal.say(fmt::format("aplomb train {}: {} on {}, products in {} ({})", core::version(),
                           options.adapter.adapter_name, session.placement.device.str(),
                           session.placement.compute_name, session.placement.why));
   for (const std::string& each : session.data.notices) journal.say("data: " + each);
@@ -110,10 +110,10 @@ Result<void> introduce(Session& session) {
       ranks > 1 ? fmt::format(" on each of {} ranks", ranks) : "", options.optim.learning_rate,
       options.optim.warmup_steps, options.optim.lr_scheduler_type));
   // A folder of its own has nothing to lose: what is said until the first step is to be kept there.
-  return journal.has_begun() ? take_folder(session) : Result<void>();
+  return journal.has_begun() ? take_folder(session) : core::Result<void>();
 }
 
-Result<void> take_folder(Session& session) {
+core::Result<void> take_folder(Session& session) {
   if (session.took_folder || !session.group->is_first()) return {};
   session.took_folder = true;
   if (auto begun = session.journal->begin(); !begun) return begun;
@@ -133,7 +133,7 @@ bool judge(Session& session) {
                       : static_cast<double>(free_memory_bytes(device).value_or(0));
   const Forecast forecast = judge_before(settings, free_bytes);
   for (const Said& each : forecast.said) {
-    if (each.severity >= Severity::warning) {
+    if (each.severity >= core::Severity::warning) {
       session.journal->warn(each.text);
     } else {
       session.journal->say(each.text);
@@ -142,15 +142,15 @@ bool judge(Session& session) {
   return forecast.fits;
 }
 
-Result<void> open_weights(Session& session) {
+core::Result<void> open_weights(Session& session) {
   auto trainee = LlamaTrainee::open(session.options, session.placement);
   if (!trainee) return tl::unexpected(trainee.error());
   session.trainee = std::move(*trainee);
   session.group->use(session.placement.device);
   session.journal->say(fmt::format("model: {}, {} of {} parameters train",
                                    session.config.architecture, session.trainee->trainable_count(),
-                                   parameter_count(session.config)));
+                                   model::parameter_count(session.config)));
   return {};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -14,13 +14,13 @@
 #include "train/loop/options.h"
 #include "train/loop/schedule_plan.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct Session {
-  Group* group = &Group::alone();
+  dist::Group* group = &dist::Group::alone();
   TrainOptions options;
   Placement placement;
-  ModelConfig config;
+  model::ModelConfig config;
   DataSetup data;
   StepCounts steps;
   std::int64_t accumulation = 1;
@@ -32,17 +32,17 @@ struct Session {
 };
 
 /// All but the weights.
-Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store,
-                             Group& group = Group::alone());
+core::Result<Session> open_session(const TrainOptions& options, const CheckpointStore& store,
+                                   dist::Group& group = dist::Group::alone());
 /// The options with what they left to be decided.
 TrainOptions in_force(const Session& session);
 /// Says what is about to be run.
-Result<void> introduce(Session& session);
+core::Result<void> introduce(Session& session);
 /// Takes the output folder over: the journal begins, what a killed run left unfinished goes, and
 /// train.yaml is written. Until then the files of an earlier run there stay as they are. Once.
-Result<void> take_folder(Session& session);
+core::Result<void> take_folder(Session& session);
 /// What check and plan say. False: the run would not fit into memory.
 bool judge(Session& session);
-Result<void> open_weights(Session& session);
+core::Result<void> open_weights(Session& session);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

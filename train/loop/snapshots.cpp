@@ -1,6 +1,6 @@
 #include "train/loop/snapshots.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 std::uint64_t Snapshots::bytes() const {
   std::uint64_t bytes = 0;
@@ -8,7 +8,7 @@ std::uint64_t Snapshots::bytes() const {
   return 2 * bytes;
 }
 
-void Snapshots::take(std::int64_t step, const DataPosition& data) {
+void Snapshots::take(std::int64_t step, const text::DataPosition& data) {
   Kept kept;
   if (kept_.size() == 2) {  // its memory is used again
     kept = std::move(kept_.front());
@@ -28,7 +28,7 @@ void Snapshots::take(std::int64_t step, const DataPosition& data) {
   kept_.push_back(std::move(kept));
 }
 
-std::optional<DataPosition> Snapshots::restore(std::int64_t step) {
+std::optional<text::DataPosition> Snapshots::restore(std::int64_t step) {
   while (!kept_.empty() && kept_.back().step > step) kept_.pop_back();
   if (kept_.empty() || kept_.back().step != step) return std::nullopt;
   const Kept& kept = kept_.back();
@@ -40,4 +40,4 @@ std::optional<DataPosition> Snapshots::restore(std::int64_t step) {
   return kept.data;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

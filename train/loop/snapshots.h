@@ -8,7 +8,7 @@
 #include "train/loop/optimizer.h"
 #include "train/text/batch_stream.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 class Snapshots {
  public:
@@ -17,19 +17,19 @@ class Snapshots {
 
   /// Host memory that two copies take.
   std::uint64_t bytes() const;
-  void take(std::int64_t step, const DataPosition& data);
+  void take(std::int64_t step, const text::DataPosition& data);
   /// Copies the snapshot of `step` back and forgets later ones. The data's position then; nothing
   /// where there is no such snapshot (a resumed run has only those that it took itself).
-  std::optional<DataPosition> restore(std::int64_t step);
+  std::optional<text::DataPosition> restore(std::int64_t step);
 
  private:
   struct Kept {
     std::int64_t step = 0;
-    DataPosition data;
+    text::DataPosition data;
     std::vector<at::Tensor> copies;  // in host memory
   };
   std::vector<NamedTensor> tensors_;
   std::deque<Kept> kept_;  // older first, at most two
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -10,10 +10,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/mapped_file.h"
 #include "checkpoint/safetensors.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 const char* name_of(at::ScalarType type) {
@@ -86,10 +86,12 @@ std::string header_of(const std::vector<NamedTensor>& tensors, const FileMetadat
   return text;
 }
 
-Result<void> fits(const NamedTensor& wanted, const Tensor* found, const std::string& path) {
+core::Result<void> fits(const NamedTensor& wanted, const tensors::Tensor* found,
+                        const std::string& path) {
   if (found == nullptr) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[checkpoint] {} lacks {}: it is of another run", path, wanted.name));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[checkpoint] {} lacks {}: it is of another run", path, wanted.name));
   }
   const auto shape = wanted.tensor.sizes();
   const bool same =
@@ -98,17 +100,18 @@ Result<void> fits(const NamedTensor& wanted, const Tensor* found, const std::str
       found->bytes.size() == wanted.tensor.nbytes()) {
     return {};
   }
-  return fail(ErrorCode::bad_format,
-              fmt::format("[checkpoint] {}: {} is {} {} there and {} {} here; the run was started "
-                          "with other options",
-                          path, wanted.name, found->type->name, show_shape(found->shape),
-                          name_of(wanted.tensor.scalar_type()), show_shape(shape)));
+  return core::fail(
+      core::ErrorCode::bad_format,
+      fmt::format("[checkpoint] {}: {} is {} {} there and {} {} here; the run was started "
+                  "with other options",
+                  path, wanted.name, found->type->name, tensors::show_shape(found->shape),
+                  name_of(wanted.tensor.scalar_type()), tensors::show_shape(shape)));
 }
 
 }  // namespace
 
-Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                          const FileMetadata& metadata) {
+core::Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                                const FileMetadata& metadata) {
   const std::string header = header_of(tensors, metadata);
   Output out(path);
   std::uint64_t size = header.size();
@@ -120,29 +123,31 @@ Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor
   }
   const int failed = out.finish();
   if (failed == 0) return {};
-  return fail(ErrorCode::not_writable,
-              fmt::format("[checkpoint] writing {}: {}{}", path, std::strerror(failed),
-                          failed == ENOSPC ? "; make room, or give another --output-dir" : ""));
+  return core::fail(
+      core::ErrorCode::not_writable,
+      fmt::format("[checkpoint] writing {}: {}{}", path, std::strerror(failed),
+                  failed == ENOSPC ? "; make room, or give another --output-dir" : ""));
 }
 
-Result<void> load_tensors(const std::string& path, const std::vector<NamedTensor>& into) {
-  auto opened = MappedFile::open(path);
+core::Result<void> load_tensors(const std::string& path, const std::vector<NamedTensor>& into) {
+  auto opened = tensors::MappedFile::open(path);
   if (!opened) return tl::unexpected(opened.error());
-  const auto file = read_safetensors((*opened)->bytes(), *opened, path);
+  const auto file = checkpoint::read_safetensors((*opened)->bytes(), *opened, path);
   if (!file) return tl::unexpected(file.error());
-  std::map<std::string_view, const Tensor*> by_name;
-  for (const Tensor& each : file->tensors) by_name[each.name] = &each;
-  std::vector<const Tensor*> found;
+  std::map<std::string_view, const tensors::Tensor*> by_name;
+  for (const tensors::Tensor& each : file->tensors) by_name[each.name] = &each;
+  std::vector<const tensors::Tensor*> found;
   for (const NamedTensor& each : into) {
     const auto at = by_name.find(each.name);
     found.push_back(at == by_name.end() ? nullptr : at->second);
     if (auto fit = fits(each, found.back(), path); !fit) return fit;
   }
   if (found.size() != by_name.size()) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[checkpoint] {} holds {} tensors, this run has {}: it is of another "
-                            "run",
-                            path, by_name.size(), found.size()));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[checkpoint] {} holds {} tensors, this run has {}: it is of another "
+                    "run",
+                    path, by_name.size(), found.size()));
   }
   const at::NoGradGuard no_gradients;
   for (std::size_t i = 0; i < into.size(); ++i) {
@@ -155,4 +160,4 @@ Result<void> load_tensors(const std::string& path, const std::vector<NamedTensor
   return {};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

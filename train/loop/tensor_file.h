@@ -11,17 +11,17 @@
 #include "core/result.h"
 #include "train/loop/optimizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// What a file says of itself, by key, in `__metadata__`.
 using FileMetadata = std::vector<std::pair<std::string, std::string>>;
 
 /// Tensors may lie on any device; they are copied one by one, so no second copy of all is held.
-Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                          const FileMetadata& metadata = {{"format", "pt"}});
+core::Result<void> save_tensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                                const FileMetadata& metadata = {{"format", "pt"}});
 
 /// Copies the file's tensors into `into`, by name. Fails, with nothing copied, where one is missing
 /// or has another shape or type; tensors that the file has more are an Error, too.
-Result<void> load_tensors(const std::string& path, const std::vector<NamedTensor>& into);
+core::Result<void> load_tensors(const std::string& path, const std::vector<NamedTensor>& into);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

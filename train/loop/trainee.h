@@ -11,14 +11,14 @@
 #include "train/loop/optimizer.h"
 #include "train/text/batch.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// Sum of the token losses of a micro-batch, in nats, fp32: a tensor of one element that
 /// backward() may be called on. Over TokenBatch::counted() tokens.
 class Trainee {
  public:
   virtual ~Trainee() = default;
-  virtual at::Tensor loss_sum(const TokenBatch& batch) = 0;
+  virtual at::Tensor loss_sum(const text::TokenBatch& batch) = 0;
   /// Parameters that train, in a fixed order, under the names that checkpoints use.
   virtual const std::vector<NamedTensor>& trainable() const = 0;
   /// What the file of save() calls a parameter of trainable().
@@ -27,12 +27,12 @@ class Trainee {
   virtual void set_training(bool training) = 0;
   /// What trains, into a folder, in the form that Hugging Face's libraries load; and back, bit for
   /// bit.
-  virtual Result<void> save(const std::string& folder) = 0;
-  virtual Result<void> load(const std::string& folder) = 0;
+  virtual core::Result<void> save(const std::string& folder) = 0;
+  virtual core::Result<void> load(const std::string& folder) = 0;
   /// Rungs of attention that this device can climb, safest first, e.g. {eager, sdpa}; and the one
   /// in force from now on.
   virtual std::vector<std::string> attentions() const { return {}; }
   virtual void set_attention(const std::string&) {}
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -10,25 +10,25 @@
 #include "train/loop/random_state.h"
 #include "train/text/shuffle.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::int64_t tokens_of(const TokenBatch& batch) {
+std::int64_t tokens_of(const text::TokenBatch& batch) {
   return std::count_if(batch.segments.begin(), batch.segments.end(),
                        [](std::int64_t segment) { return segment >= 0; });
 }
 
 /// Micro-batches of the next optimizer step: steps do not reach across epochs.
-std::int64_t passes_of(const BatchStream& data, std::int64_t accumulation) {
+std::int64_t passes_of(const text::BatchStream& data, std::int64_t accumulation) {
   const std::int64_t left = data.batches_per_epoch() - data.position().index;
   return std::min(accumulation, left > 0 ? left : data.batches_per_epoch());
 }
 
 /// The position `steps` optimizer steps after `from`.
-DataPosition advance(DataPosition from, std::uint64_t steps, std::int64_t accumulation,
-                     std::int64_t batches) {
+text::DataPosition advance(text::DataPosition from, std::uint64_t steps, std::int64_t accumulation,
+                           std::int64_t batches) {
   const std::int64_t per_epoch = (batches + accumulation - 1) / accumulation;
   const std::int64_t step =
       (from.index + accumulation - 1) / accumulation + static_cast<std::int64_t>(steps);
@@ -44,7 +44,8 @@ std::vector<at::Tensor> tensors_of(const std::vector<NamedTensor>& named) {
 
 /// Of what a rank draws in a step (dropout): other numbers on each, the same after a resume.
 std::uint64_t step_seed(std::uint64_t seed, std::int64_t step, int rank) {
-  return mixed(mixed(seed, static_cast<std::uint64_t>(step)), static_cast<std::uint64_t>(rank));
+  return text::mixed(text::mixed(seed, static_cast<std::uint64_t>(step)),
+                     static_cast<std::uint64_t>(rank));
 }
 
 std::vector<NamedTensor> all_state(Trainee& trainee, Optimizer& optimizer) {
@@ -54,7 +55,7 @@ std::vector<NamedTensor> all_state(Trainee& trainee, Optimizer& optimizer) {
 }
 
 // As the guard's own policy counts it (guard/trouble.h).
-constexpr std::int64_t k_calm_before_snapshot = k_sustained_run;
+constexpr std::int64_t k_calm_before_snapshot = guard::k_sustained_run;
 
 // As long as finding a loss scale may take: 65536 is halved 16 times to reach 1.
 constexpr std::int64_t k_calibration_steps = 20;
@@ -84,11 +85,11 @@ Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
   if (group_.all(fits)) return;
   parts_.journal.say(fmt::format(
       "guard: no snapshots in memory: two of them take {}, {} is free; a rollback is not possible",
-      show_bytes(bytes), show_bytes(static_cast<double>(available))));
+      core::show_bytes(bytes), core::show_bytes(static_cast<double>(available))));
   snapshots_.reset();
 }
 
-Result<Outcome> Trainer::run() {
+core::Result<Outcome> Trainer::run() {
   if (auto agreed = agree(); !agreed) return tl::unexpected(agreed.error());
   if (plan_.begins) {
     if (auto begun = plan_.begins(); !begun) return tl::unexpected(begun.error());
@@ -145,8 +146,8 @@ Outcome Trainer::conclude(Ending ending) {
   return outcome;
 }
 
-std::vector<TokenBatch> Trainer::draw(Pass& pass) {
-  std::vector<TokenBatch> batches;
+std::vector<text::TokenBatch> Trainer::draw(Pass& pass) {
+  std::vector<text::TokenBatch> batches;
   const std::int64_t passes = passes_of(parts_.data, plan_.accumulation);
   for (std::int64_t i = 0; i < passes; ++i) {
     batches.push_back(parts_.data.next());
@@ -164,15 +165,15 @@ std::vector<TokenBatch> Trainer::draw(Pass& pass) {
 
 Trainer::Pass Trainer::accumulate() {
   Pass pass;
-  std::vector<TokenBatch> batches = draw(pass);
-  std::erase_if(batches, [](const TokenBatch& each) { return each.counted() == 0; });
+  std::vector<text::TokenBatch> batches = draw(pass);
+  std::erase_if(batches, [](const text::TokenBatch& each) { return each.counted() == 0; });
   clear_gradients();
   if (!group_.is_alone()) seed_all(step_seed(plan_.seed, step_, group_.rank()));
   // Every token that counts weighs the same, however micro-batches and ranks cut them up. A batch
   // in which nothing counts has the loss 0 and no gradient.
   const double weight = 1.0 / static_cast<double>(std::max<std::int64_t>(pass.counted, 1));
   at::Tensor sum;
-  for (const TokenBatch& batch : batches) {
+  for (const text::TokenBatch& batch : batches) {
     group_.check();
     const at::Tensor loss = parts_.trainee.loss_sum(batch);
     if (&batch == &batches.back()) buckets_.arm();
@@ -252,7 +253,7 @@ void Trainer::roll_back(const GuardVerdict& verdict) {
     return;
   }
   step_ = snapshot_step_ = verdict.rollback_step;
-  const DataPosition next =
+  const text::DataPosition next =
       advance(*data, verdict.skip_steps, plan_.accumulation, parts_.data.batches_per_epoch());
   if (const auto found = parts_.data.seek(next); !found) parts_.journal.warn(found.error().text);
   // Checkpoints of the steps that are taken back hold what went wrong.
@@ -292,7 +293,7 @@ void Trainer::log(const Pass& pass) {
   record.step = step_;
   if (!calibrating_ || !plan_.calibrates_in_silence) record.grad_norm = grad_norm_;
   record.lr = lr_;
-  const DataPosition at = parts_.data.position();
+  const text::DataPosition at = parts_.data.position();
   record.epoch =
       static_cast<double>(at.epoch) +
       static_cast<double>(at.index) / static_cast<double>(parts_.data.batches_per_epoch());
@@ -319,7 +320,7 @@ void Trainer::log(const Pass& pass) {
 
 void Trainer::tell(const std::vector<Said>& said) {
   for (const Said& each : said) {
-    if (each.severity >= Severity::warning) {
+    if (each.severity >= core::Severity::warning) {
       parts_.journal.warn(each.text);
     } else {
       parts_.journal.say(each.text);
@@ -336,7 +337,7 @@ std::optional<double> Trainer::evaluate() {
     const at::NoGradGuard no_gradients;
     (void)parts_.eval->seek({});  // its first batch always can be had
     for (std::int64_t i = 0; i < parts_.eval->batches_per_epoch(); ++i) {
-      const TokenBatch batch = parts_.eval->next();
+      const text::TokenBatch batch = parts_.eval->next();
       if (batch.counted() == 0) continue;
       group_.check();
       totals[0] += parts_.trainee.loss_sum(batch).item<double>();
@@ -365,7 +366,7 @@ std::optional<double> Trainer::evaluate() {
   return loss;
 }
 
-Result<bool> Trainer::keep_house() {
+core::Result<bool> Trainer::keep_house() {
   const bool evaluates =
       parts_.eval != nullptr && plan_.eval_steps > 0 && step_ % plan_.eval_steps == 0;
   if (evaluates) evaluate();
@@ -376,4 +377,4 @@ Result<bool> Trainer::keep_house() {
   return plan_.patience <= 0 || evals_since_best_ < plan_.patience;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

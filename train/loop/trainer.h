@@ -33,17 +33,17 @@
 #include "train/loop/training_state.h"
 #include "train/text/batch_stream.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// What the loop works on; all of it outlives the Trainer.
 struct TrainerParts {
   Trainee& trainee;
   Optimizer& optimizer;
-  BatchStream& data;
-  BatchStream* eval = nullptr;  ///< null: nothing is held out
+  text::BatchStream& data;
+  text::BatchStream* eval = nullptr;  ///< null: nothing is held out
   Journal& journal;
   const CheckpointStore& store;
-  Group& group = Group::alone();
+  dist::Group& group = dist::Group::alone();
 };
 
 struct TrainerPlan {
@@ -74,7 +74,7 @@ struct TrainerPlan {
   std::function<void(const Record&)> seen = {};
   /// Called before the first step, when no rank refuses the run any more; may be empty. What it
   /// fails with ends the run.
-  std::function<Result<void>()> begins = {};
+  std::function<core::Result<void>()> begins = {};
   /// Asked between steps: true ends the run with a checkpoint.
   std::function<bool()> wants_stop = [] { return false; };
 };
@@ -98,10 +98,10 @@ class Trainer {
 
   /// Puts everything back as checkpoint `folder` has it: the next step is the one that the
   /// uninterrupted run would have taken.
-  Result<void> resume(const std::string& folder);
+  core::Result<void> resume(const std::string& folder);
   /// Fails where the ranks do not fit together, or a checkpoint cannot be written; what was written
   /// before stays.
-  Result<Outcome> run();
+  core::Result<Outcome> run();
 
   std::int64_t step() const { return step_; }
 
@@ -115,9 +115,9 @@ class Trainer {
   };
   Pass accumulate();
   /// The next micro-batches of this rank, counted over all ranks.
-  std::vector<TokenBatch> draw(Pass& pass);
+  std::vector<text::TokenBatch> draw(Pass& pass);
   /// Before the first step: are all ranks in the same run, with the same weights?
-  Result<void> agree();
+  core::Result<void> agree();
   bool stops() const { return group_.is_alone() ? plan_.wants_stop() : stop_agreed_; }
   std::span<const GuardGroup> judged_gradients();
   /// Judges the gradients and acts: true where the optimizer took the step.
@@ -129,8 +129,8 @@ class Trainer {
   void log(const Pass& pass);
   std::optional<double> evaluate();
   /// After a step: evaluation, checkpoint. False: the run ends here.
-  Result<bool> keep_house();
-  Result<void> save();
+  core::Result<bool> keep_house();
+  core::Result<void> save();
   Outcome conclude(Ending ending);
   void tell(const std::vector<Said>& said);
   void tell(const GuardVerdict& verdict);
@@ -140,8 +140,8 @@ class Trainer {
 
   TrainerParts parts_;
   TrainerPlan plan_;
-  Group& group_;
-  GradientBuckets buckets_;
+  dist::Group& group_;
+  dist::GradientBuckets buckets_;
   Guard guard_;
   GradientScan scan_;
   LiveJudge judge_;
@@ -154,8 +154,8 @@ class Trainer {
   bool calibrating_ = false;  ///< this step was left out to find the loss scale
   bool calibration_told_ = false;
   std::int64_t skipped_ = 0;
-  std::int64_t calm_ = k_sustained_run;  ///< steps in a row of which the guard said nothing
-  std::int64_t snapshot_step_ = -1;      ///< of the latest in memory; -1: none
+  std::int64_t calm_ = guard::k_sustained_run;  ///< steps in a row of which the guard said nothing
+  std::int64_t snapshot_step_ = -1;             ///< of the latest in memory; -1: none
   double grad_norm_ = 0;
   double lr_ = 0;
   std::string halt_reason_;  ///< empty: not halted
@@ -173,4 +173,4 @@ class Trainer {
   double last_loss_ = 0;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -4,14 +4,14 @@
 
 #include "train/loop/trainer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 constexpr std::size_t k_most_samples = 16;  ///< named of a bad batch
 
 }  // namespace
 
-Result<void> Trainer::agree() {
+core::Result<void> Trainer::agree() {
   if (group_.is_alone()) return {};
   struct Start {
     std::uint64_t data;
@@ -21,14 +21,14 @@ Result<void> Trainer::agree() {
   Start first = own;
   group_.from_first(std::as_writable_bytes(std::span(&first, 1)));
   if (first.data != own.data) {
-    return fail(
-        ErrorCode::bad_usage,
+    return core::fail(
+        core::ErrorCode::bad_usage,
         "[ranks] this rank reads other data than rank 0, or in another order: all ranks need "
         "the same files and options");
   }
   if (first.step != own.step) {
-    return fail(
-        ErrorCode::bad_usage,
+    return core::fail(
+        core::ErrorCode::bad_usage,
         fmt::format("[ranks] this rank is at step {}, rank 0 at step {}: all ranks need the "
                     "same --output-dir to resume from",
                     own.step, first.step));
@@ -77,4 +77,4 @@ std::string Trainer::batch_of(const Pass& pass) {
   return text;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

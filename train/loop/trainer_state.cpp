@@ -7,7 +7,7 @@
 #include "train/loop/random_state.h"
 #include "train/loop/trainer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 TrainingState Trainer::state_now() const {
   TrainingState state;
@@ -32,7 +32,7 @@ TrainingState Trainer::state_now() const {
   return state;
 }
 
-Result<void> Trainer::save() {
+core::Result<void> Trainer::save() {
   if (!group_.is_first()) {  // rank 0 writes; where it cannot, it ends the run for all
     saved_at_ = step_;
     return {};
@@ -55,21 +55,23 @@ Result<void> Trainer::save() {
   return {};
 }
 
-Result<void> Trainer::resume(const std::string& folder) {
+core::Result<void> Trainer::resume(const std::string& folder) {
   const auto state = read_training_state(folder + "/" + k_training_state_file);
   if (!state) return tl::unexpected(state.error());
   if (state->world != group_.size()) {
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[checkpoint] {}: written by {} ranks, this run has {}: resume with as "
-                            "many, or start anew from its weights",
-                            folder, state->world, group_.size()));
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[checkpoint] {}: written by {} ranks, this run has {}: resume with as "
+                    "many, or start anew from its weights",
+                    folder, state->world, group_.size()));
   }
   if (state->data_fingerprint != parts_.data.fingerprint()) {
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[checkpoint] {}: the data, their order or the batches are others than "
-                            "when it was written: resume with the same data and options, or start "
-                            "anew",
-                            folder));
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[checkpoint] {}: the data, their order or the batches are others than "
+                    "when it was written: resume with the same data and options, or start "
+                    "anew",
+                    folder));
   }
   if (auto loaded = parts_.trainee.load(folder); !loaded) return loaded;
   if (auto loaded =
@@ -105,4 +107,4 @@ Result<void> Trainer::resume(const std::string& folder) {
   return set_random_states(state->rng);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -68,14 +68,15 @@ std::string training_state_json(const TrainingState& state) {
   return json.dump(2) + "\n";
 }
 
-Result<TrainingState> read_training_state(const std::string& path) {
+core::Result<TrainingState> read_training_state(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(ErrorCode::not_readable, "[checkpoint] " + path + ": cannot be read");
+  if (!file)
+    return core::fail(core::ErrorCode::not_readable, "[checkpoint] " + path + ": cannot be read");
   std::stringstream text;
   text << file.rdbuf();
   const auto broken = [&](const std::string& why) {
-    return fail(ErrorCode::bad_format,
-                "[checkpoint] " + path + ": " + why + "; take another checkpoint");
+    return core::fail(core::ErrorCode::bad_format,
+                      "[checkpoint] " + path + ": " + why + "; take another checkpoint");
   };
   try {
     const Json json = Json::parse(text.str());
@@ -112,4 +113,4 @@ Result<TrainingState> read_training_state(const std::string& path) {
   }
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

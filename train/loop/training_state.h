@@ -8,12 +8,12 @@
 #include "core/result.h"
 #include "train/text/batch_stream.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 struct TrainingState {
   std::int64_t step = 0;         ///< optimizer steps taken
   std::int64_t total_steps = 0;  ///< of the schedule
-  DataPosition data;             ///< of the next micro-batch, of rank 0 (the same on every rank)
+  text::DataPosition data;       ///< of the next micro-batch, of rank 0 (the same on every rank)
   std::uint64_t data_fingerprint = 0;
   std::int64_t world = 1;
   double loss_scale = 1;           ///< by which the next loss is multiplied (fp16)
@@ -34,6 +34,6 @@ struct TrainingState {
 
 std::string training_state_json(const TrainingState& state);
 /// Errors: not_readable, bad_format. `path` is the file.
-Result<TrainingState> read_training_state(const std::string& path);
+core::Result<TrainingState> read_training_state(const std::string& path);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

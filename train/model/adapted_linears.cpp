@@ -8,7 +8,7 @@
 
 #include "train/model/ops.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -191,4 +191,4 @@ std::vector<Tensor> apply_adapted(const Tensor& x, const std::vector<AdaptedLine
   return AdaptedLinears::apply(x, at::TensorList(trained), layers, dropout);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

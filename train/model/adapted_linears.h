@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 struct AdaptedLinear {
   torch::Tensor weight;     ///< [O, I], frozen, in the compute dtype
@@ -33,4 +33,4 @@ torch::Tensor adapted_row_norms(const torch::Tensor& cross, const torch::Tensor&
 std::vector<torch::Tensor> apply_adapted(const torch::Tensor& x,
                                          const std::vector<AdaptedLinear>& layers, double dropout);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

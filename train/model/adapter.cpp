@@ -8,7 +8,7 @@
 
 #include "train/model/named_linears.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 constexpr const char* k_all = "all-linear";
@@ -17,23 +17,24 @@ bool ends_in(const std::string& name, const std::string& target) {
   return name == target || name.ends_with("." + target);
 }
 
-Result<void> check(const AdapterOptions& options) {
+core::Result<void> check(const AdapterOptions& options) {
   if (options.rank < 1)
-    return fail(ErrorCode::bad_usage, fmt::format("[adapter] rank {} is below 1", options.rank));
+    return core::fail(core::ErrorCode::bad_usage,
+                      fmt::format("[adapter] rank {} is below 1", options.rank));
   if (!(options.alpha > 0) || !std::isfinite(options.alpha)) {
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[adapter] alpha {} is not positive", options.alpha));
+    return core::fail(core::ErrorCode::bad_usage,
+                      fmt::format("[adapter] alpha {} is not positive", options.alpha));
   }
   if (!(options.dropout >= 0 && options.dropout < 1)) {
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[adapter] dropout {} is not in [0, 1)", options.dropout));
+    return core::fail(core::ErrorCode::bad_usage,
+                      fmt::format("[adapter] dropout {} is not in [0, 1)", options.dropout));
   }
   return {};
 }
 
 /// The layers that some target names.
-Result<std::vector<NamedLinear>> chosen(const LanguageModel& model,
-                                        const std::vector<std::string>& targets) {
+core::Result<std::vector<NamedLinear>> chosen(const LanguageModel& model,
+                                              const std::vector<std::string>& targets) {
   std::vector<NamedLinear> found;
   std::set<std::string> kinds, met;
   for (const NamedLinear& each : named_linears(model)) {
@@ -49,11 +50,12 @@ Result<std::vector<NamedLinear>> chosen(const LanguageModel& model,
   }
   for (const std::string& target : targets) {
     if (met.contains(target)) continue;
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[adapter] no layer is called `{}`; there are {}, or {}", target,
-                            fmt::join(kinds, ", "), k_all));
+    return core::fail(core::ErrorCode::bad_usage,
+                      fmt::format("[adapter] no layer is called `{}`; there are {}, or {}", target,
+                                  fmt::join(kinds, ", "), k_all));
   }
-  if (found.empty()) return fail(ErrorCode::bad_usage, "[adapter] no target layers are named");
+  if (found.empty())
+    return core::fail(core::ErrorCode::bad_usage, "[adapter] no target layers are named");
   return found;
 }
 
@@ -68,13 +70,13 @@ std::vector<NamedLinear> named_linears(const LanguageModel& model) {
   return found;
 }
 
-Result<AttachedAdapter> attach_adapter(LanguageModel& model, const AdapterOptions& options) {
+core::Result<AttachedAdapter> attach_adapter(LanguageModel& model, const AdapterOptions& options) {
   if (auto sound = check(options); !sound) return tl::unexpected(sound.error());
   const auto layers = chosen(model, options.targets);
   if (!layers) return tl::unexpected(layers.error());
   for (const NamedLinear& each : named_linears(model)) {
     if (each.linear->adapter() != nullptr)
-      return fail(ErrorCode::bad_usage, "[adapter] the model has an adapter already");
+      return core::fail(core::ErrorCode::bad_usage, "[adapter] the model has an adapter already");
   }
   for (torch::Tensor& each : model.parameters()) each.requires_grad_(false);
   const auto rank = static_cast<double>(options.rank);
@@ -93,4 +95,4 @@ void merge_adapter(LanguageModel& model) {
   for (const NamedLinear& each : named_linears(model)) each.linear->merge();
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

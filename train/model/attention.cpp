@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -56,4 +56,4 @@ Tensor attend(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& m
   return out.transpose(1, 2).reshape({q.size(0), q.size(1), -1});
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

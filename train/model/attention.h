@@ -8,7 +8,7 @@
 
 #include "train/model/model_options.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// [B or 1, 1, T, T] bool, true: this query (row) sees this key (column). Undefined where a token
 /// sees every token before it, itself included, which needs no mask. `segments` [B, T] or
@@ -21,4 +21,4 @@ torch::Tensor attention_mask(const torch::Tensor& segments, std::int64_t columns
 torch::Tensor attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
                      const torch::Tensor& mask, Attention kind);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

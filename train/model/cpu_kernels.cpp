@@ -12,7 +12,7 @@
 #include "hwy/contrib/math/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace HWY_NAMESPACE {
 namespace {
 
@@ -292,11 +292,11 @@ void softmax_loss_any(const SoftmaxLossRows& work) {
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 HWY_EXPORT(rms_norm_any);
 HWY_EXPORT(rms_norm_back_any);
@@ -328,5 +328,5 @@ void softmax_loss_rows(const SoftmaxLossRows& work) {
   HWY_DYNAMIC_DISPATCH(softmax_loss_any)(work);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model
 #endif  // HWY_ONCE

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// A run of elements in one of two formats.
 struct Real {
@@ -84,4 +84,4 @@ struct SoftmaxLossRows {
 };
 void softmax_loss_rows(const SoftmaxLossRows& work);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -7,7 +7,7 @@
 
 #include "train/model/cpu_kernels.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 inline bool is_real(torch::Dtype dtype) {
   return dtype == torch::kFloat32 || dtype == torch::kBFloat16;
@@ -29,4 +29,4 @@ inline std::int64_t rows_a_thread(std::int64_t width) {
   return std::max<std::int64_t>(1, k_grain / width);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

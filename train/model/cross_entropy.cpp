@@ -8,7 +8,7 @@
 
 #include "train/model/cpu_reals.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -124,4 +124,4 @@ CrossEntropy cross_entropy(const Tensor& hidden, const Tensor& weight, const Ten
   return {all[0], all[1], all[2]};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

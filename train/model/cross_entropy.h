@@ -8,7 +8,7 @@
 
 #include <torch/types.h>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 struct CrossEntropy {
   torch::Tensor total;          ///< scalar, fp32, with its graph: sum of both
@@ -21,4 +21,4 @@ struct CrossEntropy {
 CrossEntropy cross_entropy(const torch::Tensor& hidden, const torch::Tensor& weight,
                            const torch::Tensor& targets, double z_loss, std::int64_t chunk);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -4,7 +4,7 @@
 #include "train/model/gradient_checkpointing.h"
 #include "train/model/ops.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -140,4 +140,4 @@ void DecoderStack::set_attention(Attention kind) {
   for (const auto& layer : layers_) layer->set_attention(kind);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

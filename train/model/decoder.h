@@ -17,7 +17,7 @@
 #include "train/model/module.h"
 #include "train/model/rope.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// What a forward pass hands to every layer.
 struct LayerInput {
@@ -103,4 +103,4 @@ class DecoderStack : public Module {
   torch::Dtype compute_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -7,7 +7,7 @@
 
 #include <mutex>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -77,4 +77,4 @@ Tensor run_checkpointed(const Run& run, const Tensor& x, const std::vector<Tenso
   return Checkpointed::apply(x, at::TensorList(trained), run);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// run(x), with the same value and gradients as if it were called plainly. `trained` are the leaves
 /// that `run` uses and that want gradients: theirs go through autograd as ever, so hooks on them
@@ -15,4 +15,4 @@ namespace aplomb::train {
 torch::Tensor run_checkpointed(const std::function<torch::Tensor(const torch::Tensor&)>& run,
                                const torch::Tensor& x, const std::vector<torch::Tensor>& trained);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 bool ends_with_any(const std::string& name, std::initializer_list<const char*> endings) {
@@ -35,7 +35,7 @@ void initialise_weights(LanguageModel& model) {
   }
 }
 
-Result<ModelConfig> with_qk_norm(const ModelConfig& config) {
+core::Result<ModelConfig> with_qk_norm(const ModelConfig& config) {
   if (config.qk_norm) return config;
   const bool plain =
       !config.qkv_bias && !config.output_bias && !config.mlp_bias &&
@@ -43,15 +43,17 @@ Result<ModelConfig> with_qk_norm(const ModelConfig& config) {
                   [](std::int64_t each) { return each == 0; }) &&
       std::all_of(config.rotates.begin(), config.rotates.end(), [](bool each) { return each; });
   if (!plain) {
-    return fail(ErrorCode::unsupported,
-                fmt::format("[model] {} with QK-norm is no architecture that other programs read; "
-                            "it can be added to "
-                            "models of the Llama kind without biases and sliding windows",
-                            config.architecture));
+    return core::fail(
+        core::ErrorCode::unsupported,
+        fmt::format("[model] {} with QK-norm is no architecture that other programs read; "
+                    "it can be added to "
+                    "models of the Llama kind without biases and sliding windows",
+                    config.architecture));
   }
   auto json = nlohmann::ordered_json::parse(config.text, nullptr, false);
   if (!json.is_object())
-    return fail(ErrorCode::bad_format, "[model] the configuration has no text to change");
+    return core::fail(core::ErrorCode::bad_format,
+                      "[model] the configuration has no text to change");
   json["architectures"] = {"Qwen3ForCausalLM"};
   json["model_type"] = "qwen3";
   json["head_dim"] = config.head_dim;
@@ -61,4 +63,4 @@ Result<ModelConfig> with_qk_norm(const ModelConfig& config) {
   return parse_model_config(json.dump(2), "config.json");
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

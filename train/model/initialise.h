@@ -4,7 +4,7 @@
 #include "core/result.h"
 #include "train/model/language_model.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// Random weights from torch's generator: matrices and embeddings normal with
 /// ModelConfig::initializer_range (0.02), those that write into the residual stream (o_proj,
@@ -15,6 +15,6 @@ void initialise_weights(LanguageModel& model);
 /// The same model with QK-norm (arXiv 2302.05442): that of a Llama or Mistral without biases and
 /// windows is Qwen3's architecture, so what is saved is read everywhere. Errors: unsupported (the
 /// architecture with QK-norm is none that others read).
-Result<ModelConfig> with_qk_norm(const ModelConfig& config);
+core::Result<ModelConfig> with_qk_norm(const ModelConfig& config);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

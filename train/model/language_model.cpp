@@ -7,12 +7,12 @@
 #include "train/model/cross_entropy.h"
 #include "train/model/weights.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
 
-void check_sizes(const TokenBatch& batch, std::int64_t vocabulary) {
+void check_sizes(const text::TokenBatch& batch, std::int64_t vocabulary) {
   const auto size = static_cast<std::size_t>(batch.rows * batch.columns);
   TORCH_CHECK(batch.ids.size() == size && batch.labels.size() == size &&
                   batch.positions.size() == size && batch.segments.size() == size,
@@ -26,20 +26,22 @@ void check_sizes(const TokenBatch& batch, std::int64_t vocabulary) {
 
 /// Whether some row holds a second document; padding behind a document needs no mask, for what
 /// comes before never sees it.
-bool packs(const TokenBatch& batch) {
+bool packs(const text::TokenBatch& batch) {
   return std::any_of(batch.segments.begin(), batch.segments.end(),
                      [](std::int64_t each) { return each > 0; });
 }
 
 }  // namespace
 
-ModelInput make_input(const TokenBatch& batch, std::int64_t vocabulary, torch::Device device) {
+ModelInput make_input(const text::TokenBatch& batch, std::int64_t vocabulary,
+                      torch::Device device) {
   check_sizes(batch, vocabulary);
   std::vector<std::int64_t> predicting, targets;
   for (std::int64_t row = 0; row < batch.rows; ++row) {
     for (std::int64_t column = 1; column < batch.columns; ++column) {
       const auto at = static_cast<std::size_t>(row * batch.columns + column);
-      if (batch.labels[at] == k_ignored || batch.segments[at] != batch.segments[at - 1]) continue;
+      if (batch.labels[at] == text::k_ignored || batch.segments[at] != batch.segments[at - 1])
+        continue;
       TORCH_CHECK(batch.labels[at] >= 0 && batch.labels[at] < vocabulary, "[model] label ",
                   batch.labels[at], " is outside the vocabulary of ", vocabulary);
       predicting.push_back(static_cast<std::int64_t>(at) - 1);
@@ -86,7 +88,7 @@ Tensor LanguageModel::logits(const ModelInput& input) {
   return torch::linear(hidden(input), lm_head_->weight_as(options_.compute)).to(torch::kFloat32);
 }
 
-LossSum LanguageModel::loss(const TokenBatch& batch) {
+LossSum LanguageModel::loss(const text::TokenBatch& batch) {
   return loss(make_input(batch, config_.vocab_size, options_.device));
 }
 
@@ -124,8 +126,8 @@ std::vector<std::pair<std::string, Tensor>> LanguageModel::trainable_parameters(
   return found;
 }
 
-Result<std::shared_ptr<LanguageModel>> load_model(const std::string& folder,
-                                                  const ModelOptions& options) {
+core::Result<std::shared_ptr<LanguageModel>> load_model(const std::string& folder,
+                                                        const ModelOptions& options) {
   const auto config = read_model_config(folder);
   if (!config) return tl::unexpected(config.error());
   auto model = std::make_shared<LanguageModel>(*config, options);
@@ -134,4 +136,4 @@ Result<std::shared_ptr<LanguageModel>> load_model(const std::string& folder,
   return model;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -24,7 +24,7 @@
 #include "train/model/module.h"
 #include "train/text/batch.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// A batch on the device of the model, as the decoder wants it.
 struct ModelInput {
@@ -39,7 +39,7 @@ struct ModelInput {
 /// The token at column c is predicted by column c - 1 of the same document; a label whose document
 /// begins there does not count. Ids outside [0, vocabulary) or vectors of the wrong size throw
 /// c10::Error: they are faults of the caller.
-ModelInput make_input(const TokenBatch& batch, std::int64_t vocabulary, torch::Device device);
+ModelInput make_input(const text::TokenBatch& batch, std::int64_t vocabulary, torch::Device device);
 
 struct LossSum {
   torch::Tensor sum;            ///< scalar, fp32, with its graph: what to divide and run backward()
@@ -61,7 +61,7 @@ class LanguageModel : public Module {
   /// [B, T, V] in fp32.
   torch::Tensor logits(const ModelInput& input);
   /// Never holds the logits of more than a chunk of tokens (cross_entropy.h).
-  LossSum loss(const TokenBatch& batch);
+  LossSum loss(const text::TokenBatch& batch);
   LossSum loss(const ModelInput& input);
 
   /// Another kernel of attention, from the next pass on.
@@ -80,7 +80,7 @@ class LanguageModel : public Module {
 };
 
 /// Reads config.json and the weights. Errors: as read_model_config() and load_weights().
-Result<std::shared_ptr<LanguageModel>> load_model(const std::string& folder,
-                                                  const ModelOptions& options);
+core::Result<std::shared_ptr<LanguageModel>> load_model(const std::string& folder,
+                                                        const ModelOptions& options);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -4,7 +4,7 @@
 
 #include "train/model/adapted_linears.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -59,7 +59,8 @@ Tensor Linear::adapted_row_norms() const {
   const torch::NoGradGuard no_grad;
   const Adapter& adapter = *adapter_;
   const Tensor cross = at::mm(adapter.a, weight.detach().to(torch::kFloat32).t());
-  return train::adapted_row_norms(cross, adapter.a, adapter.b, row_squares(), adapter.scaling);
+  return train::model::adapted_row_norms(cross, adapter.a, adapter.b, row_squares(),
+                                         adapter.scaling);
 }
 
 Tensor Linear::merged_weight() const {
@@ -116,4 +117,4 @@ std::vector<Tensor> apply_linears(const Tensor& x, const std::vector<const Linea
   return outputs;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

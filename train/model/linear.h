@@ -16,7 +16,7 @@
 
 #include "train/model/module.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// What is added to a Linear. All of it fp32, and all of it trains.
 struct Adapter {
@@ -67,4 +67,4 @@ std::vector<torch::Tensor> apply_linears(const torch::Tensor& x,
                                          const std::vector<const Linear*>& linears,
                                          torch::Dtype compute);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

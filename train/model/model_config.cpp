@@ -9,7 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using Json = nlohmann::json;
@@ -67,10 +67,10 @@ class Keys {
     return value->is_string() ? value->get<std::string>() : otherwise;
   }
 
-  void complain(const std::string& what, ErrorCode code = ErrorCode::bad_format) {
-    if (!error_) error_ = Error{code, fmt::format("[model] {}: {}", path_, what)};
+  void complain(const std::string& what, core::ErrorCode code = core::ErrorCode::bad_format) {
+    if (!error_) error_ = core::Error{code, fmt::format("[model] {}: {}", path_, what)};
   }
-  const std::optional<Error>& error() const { return error_; }
+  const std::optional<core::Error>& error() const { return error_; }
   const std::string& path() const { return path_; }
 
  private:
@@ -87,7 +87,7 @@ class Keys {
 
   const Json& object_;
   std::string path_;
-  std::optional<Error> error_;
+  std::optional<core::Error> error_;
 };
 
 /// What an architecture does that its config.json does not spell out.
@@ -130,7 +130,7 @@ const Architecture* find_architecture(Keys& keys, ModelConfig& config) {
   keys.complain(what.empty()
                     ? "neither `architectures` nor `model_type` says what the model is"
                     : fmt::format("architecture {} is not built here; known: {}", what, known),
-                what.empty() ? ErrorCode::bad_format : ErrorCode::unsupported);
+                what.empty() ? core::ErrorCode::bad_format : core::ErrorCode::unsupported);
   return nullptr;
 }
 
@@ -152,7 +152,7 @@ void read_rope_kind(Keys& outer, Keys& keys, ModelConfig& config) {
         fmt::format(
             "rope scaling `{}` is not built here; known: default, linear, dynamic, llama3, yarn",
             kind),
-        ErrorCode::unsupported);
+        core::ErrorCode::unsupported);
     return;
   }
   rope.original_max_positions = keys.size("original_max_position_embeddings", config.max_positions);
@@ -193,7 +193,7 @@ void read_rope(Keys& keys, ModelConfig& config) {
   config.rope_theta = inner.number("rope_theta", config.rope_theta);
   if (inner.number("partial_rotary_factor", 1) != 1) {
     keys.complain("rotary embeddings over a part of a head are not built here",
-                  ErrorCode::unsupported);
+                  core::ErrorCode::unsupported);
   }
   read_rope_kind(keys, inner, config);
   if (inner.error())
@@ -285,7 +285,7 @@ void read_all(Keys& keys, const Architecture& kind, ModelConfig& config) {
   const std::string activation = keys.word("hidden_act", "silu");
   if (activation != "silu") {
     keys.complain(fmt::format("activation `{}` is not built here; known: silu", activation),
-                  ErrorCode::unsupported);
+                  core::ErrorCode::unsupported);
   }
   // What transformers' own configuration classes assume where the key is absent: tied for none of
   // these but SmolLM3.
@@ -318,11 +318,11 @@ std::int64_t parameter_count(const ModelConfig& config) {
   return layer * config.layers + embedding * (config.tie_embeddings ? 1 : 2) + config.hidden_size;
 }
 
-Result<ModelConfig> parse_model_config(std::string_view json, const std::string& path) {
+core::Result<ModelConfig> parse_model_config(std::string_view json, const std::string& path) {
   const Json parsed = Json::parse(json, nullptr, false);
   if (!parsed.is_object()) {
-    return fail(
-        ErrorCode::bad_format,
+    return core::fail(
+        core::ErrorCode::bad_format,
         fmt::format("[model] {}: no JSON object; the file is torn or no config.json", path));
   }
   ModelConfig config;
@@ -347,21 +347,22 @@ std::string hub_advice(const std::string& path) {
 
 }  // namespace
 
-Result<ModelConfig> read_model_config(const std::string& path) {
+core::Result<ModelConfig> read_model_config(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path file(path);
   if (std::filesystem::is_directory(file, ignored)) file /= "config.json";
   if (!std::filesystem::exists(file, ignored)) {
-    return fail(ErrorCode::not_found,
-                fmt::format("[model] {} does not exist; a model folder holds config.json and "
-                            "*.safetensors{}",
-                            file.string(), hub_advice(path)));
+    return core::fail(core::ErrorCode::not_found,
+                      fmt::format("[model] {} does not exist; a model folder holds config.json and "
+                                  "*.safetensors{}",
+                                  file.string(), hub_advice(path)));
   }
   std::ifstream stream(file, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream)
-    return fail(ErrorCode::not_readable, fmt::format("[model] {} cannot be read", file.string()));
+    return core::fail(core::ErrorCode::not_readable,
+                      fmt::format("[model] {} cannot be read", file.string()));
   return parse_model_config(text, file.string());
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

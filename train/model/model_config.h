@@ -16,7 +16,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// How rotary embeddings are stretched beyond the length that the model was trained on.
 /// Fields that a kind does not use keep their defaults.
@@ -71,8 +71,8 @@ std::int64_t parameter_count(const ModelConfig& config);
 /// From the text of a config.json; `path` is named in errors.
 /// Errors: bad_format (no JSON, a key missing or of the wrong type or without sense: the message
 /// names it), unsupported (architecture, activation, rope scaling that are not built).
-Result<ModelConfig> parse_model_config(std::string_view json, const std::string& path);
+core::Result<ModelConfig> parse_model_config(std::string_view json, const std::string& path);
 /// The file, or the config.json in a folder. Errors: not_found, not_readable, and as above.
-Result<ModelConfig> read_model_config(const std::string& path);
+core::Result<ModelConfig> read_model_config(const std::string& path);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

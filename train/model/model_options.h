@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 enum class Attention {
   eager,  ///< softmax(q k^T) v step by step, the softmax in fp32
@@ -29,4 +29,4 @@ struct ModelOptions {
   std::int64_t loss_chunk = 0;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -1,6 +1,6 @@
 #include "train/model/module.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 using torch::OrderedDict;
 using torch::Tensor;
@@ -59,4 +59,4 @@ void Module::remove_parameter(const std::string& name) {
   if (parameters_.contains(name)) parameters_.erase(name);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 class Module {
  public:
@@ -58,4 +58,4 @@ class Module {
   bool training_ = true;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

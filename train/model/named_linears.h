@@ -7,7 +7,7 @@
 
 #include "train/model/language_model.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 struct NamedLinear {
   std::string name;  ///< model.layers.0.self_attn.q_proj
@@ -17,4 +17,4 @@ struct NamedLinear {
 /// In the order of the layers; the head only where it is a layer of its own.
 std::vector<NamedLinear> named_linears(const LanguageModel& model);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

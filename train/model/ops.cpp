@@ -9,7 +9,7 @@
 #include "train/model/cpu_kernels.h"
 #include "train/model/cpu_reals.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -209,4 +209,4 @@ ColumnScaleGradients scale_columns_backward(const Tensor& d_out, const Tensor& x
   return {dx, d_gain.sum(0)};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -8,7 +8,7 @@
 
 #include "train/model/rope.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension (arXiv 1910.07467): x [..., F],
 /// weight [F] -> [..., F] in `out`.
@@ -34,4 +34,4 @@ struct ColumnScaleGradients {
 ColumnScaleGradients scale_columns_backward(const torch::Tensor& d_out, const torch::Tensor& x,
                                             const torch::Tensor& gain);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

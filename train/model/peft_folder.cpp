@@ -19,7 +19,7 @@
 #include "train/model/tensor_bytes.h"
 #include "train/model/weights.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -44,46 +44,50 @@ std::string unsupported_part(const Json& config) {
   return "";
 }
 
-Result<Json> read_config(const std::string& folder) {
+core::Result<Json> read_config(const std::string& folder) {
   const std::string path = folder + "/adapter_config.json";
   std::ifstream stream(path, std::ios::binary);
   if (!stream)
-    return fail(ErrorCode::not_found,
-                fmt::format("[adapter] {} cannot be opened; is it a PEFT folder?", path));
+    return core::fail(core::ErrorCode::not_found,
+                      fmt::format("[adapter] {} cannot be opened; is it a PEFT folder?", path));
   const std::string text{std::istreambuf_iterator<char>(stream), {}};
   Json config = Json::parse(text, nullptr, false);
   if (!config.is_object())
-    return fail(ErrorCode::bad_format, fmt::format("[adapter] {} is no JSON object", path));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[adapter] {} is no JSON object", path));
   return config;
 }
 
 /// The tensor of a layer, checked against the place it goes to.
-Result<void> fill(const std::map<std::string, const aplomb::Tensor*>& stored,
-                  const std::string& name, const torch::Tensor& target) {
+core::Result<void> fill(const std::map<std::string, const aplomb::tensors::Tensor*>& stored,
+                        const std::string& name, const torch::Tensor& target) {
   const auto at = stored.find(name);
   if (at == stored.end() || !at->second->has_data()) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[adapter] {} is missing from adapter_model.safetensors", name));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[adapter] {} is missing from adapter_model.safetensors", name));
   }
   if (target.sizes() != torch::IntArrayRef(at->second->shape)) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[adapter] {} is {} in the file, but {} fits the model; the adapter is "
-                            "of another model or "
-                            "rank",
-                            name, show_shape(at->second->shape), show_shape(target.sizes())));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[adapter] {} is {} in the file, but {} fits the model; the adapter is "
+                    "of another model or "
+                    "rank",
+                    name, tensors::show_shape(at->second->shape),
+                    tensors::show_shape(target.sizes())));
   }
   const torch::NoGradGuard no_grad;
   if (!copy_stored(*at->second, target)) {
-    return fail(ErrorCode::unsupported, fmt::format("[adapter] {} cannot be read as floats", name));
+    return core::fail(core::ErrorCode::unsupported,
+                      fmt::format("[adapter] {} cannot be read as floats", name));
   }
   return {};
 }
 
 /// Layers that the file has weights for; the config may name them by a pattern.
-std::vector<std::string> layers_in(const Checkpoint& checkpoint) {
+std::vector<std::string> layers_in(const checkpoint::Checkpoint& checkpoint) {
   constexpr std::string_view k_suffix = ".lora_A.weight";
   std::vector<std::string> layers;
-  for (const aplomb::Tensor& each : checkpoint.tensors) {
+  for (const aplomb::tensors::Tensor& each : checkpoint.tensors) {
     if (!each.name.starts_with(k_prefix) || !each.name.ends_with(k_suffix)) continue;
     layers.push_back(
         each.name.substr(k_prefix.size(), each.name.size() - k_prefix.size() - k_suffix.size()));
@@ -117,20 +121,20 @@ Json config_of(const AdapterOptions& options, const std::set<std::string>& kinds
 
 }  // namespace
 
-Result<AdapterOptions> read_adapter_options(const std::string& folder) {
+core::Result<AdapterOptions> read_adapter_options(const std::string& folder) {
   const auto config = read_config(folder);
   if (!config) return tl::unexpected(config.error());
   const auto number = [&](const char* key) {
     return config->contains(key) && (*config)[key].is_number();
   };
   if (!number("r") || !number("lora_alpha")) {
-    return fail(
-        ErrorCode::bad_format,
+    return core::fail(
+        core::ErrorCode::bad_format,
         fmt::format("[adapter] {}/adapter_config.json: `r` or `lora_alpha` is missing", folder));
   }
   if (const std::string part = unsupported_part(*config); !part.empty()) {
-    return fail(
-        ErrorCode::unsupported,
+    return core::fail(
+        core::ErrorCode::unsupported,
         fmt::format("[adapter] {}/adapter_config.json: {} is not built here", folder, part));
   }
   AdapterOptions options;
@@ -145,20 +149,20 @@ Result<AdapterOptions> read_adapter_options(const std::string& folder) {
   return options;
 }
 
-Result<AttachedAdapter> load_adapter(LanguageModel& model, const std::string& folder) {
+core::Result<AttachedAdapter> load_adapter(LanguageModel& model, const std::string& folder) {
   auto options = read_adapter_options(folder);
   if (!options) return tl::unexpected(options.error());
-  const auto checkpoint = open_checkpoint(folder);
+  const auto checkpoint = checkpoint::open_checkpoint(folder);
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   options->targets = layers_in(*checkpoint);
   const auto attached = attach_adapter(model, *options);
   if (!attached) return attached;
-  std::map<std::string, const aplomb::Tensor*> stored;
-  for (const aplomb::Tensor& each : checkpoint->tensors) stored.emplace(each.name, &each);
+  std::map<std::string, const aplomb::tensors::Tensor*> stored;
+  for (const aplomb::tensors::Tensor& each : checkpoint->tensors) stored.emplace(each.name, &each);
   for (const NamedLinear& layer : named_linears(model)) {
     const Adapter* adapter = layer.linear->adapter();
     if (adapter == nullptr) continue;
-    Result<void> filled = fill(stored, file_name_of(layer, "lora_A.weight"), adapter->a);
+    core::Result<void> filled = fill(stored, file_name_of(layer, "lora_A.weight"), adapter->a);
     if (filled) filled = fill(stored, file_name_of(layer, "lora_B.weight"), adapter->b);
     if (filled && adapter->is_dora())
       filled = fill(stored, file_name_of(layer, "lora_magnitude_vector"), adapter->magnitude);
@@ -167,8 +171,8 @@ Result<AttachedAdapter> load_adapter(LanguageModel& model, const std::string& fo
   return attached;
 }
 
-Result<void> save_adapter(const LanguageModel& model, const AdapterOptions& options,
-                          const std::string& folder, const std::string& base) {
+core::Result<void> save_adapter(const LanguageModel& model, const AdapterOptions& options,
+                                const std::string& folder, const std::string& base) {
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
   std::set<std::string> kinds;
   for (const NamedLinear& layer : named_linears(model)) {
@@ -181,7 +185,7 @@ Result<void> save_adapter(const LanguageModel& model, const AdapterOptions& opti
       tensors.emplace_back(file_name_of(layer, "lora_magnitude_vector"), adapter->magnitude);
   }
   if (tensors.empty())
-    return fail(ErrorCode::bad_usage, "[adapter] the model has no adapter to save");
+    return core::fail(core::ErrorCode::bad_usage, "[adapter] the model has no adapter to save");
   std::error_code ignored;
   std::filesystem::create_directories(folder, ignored);
   if (auto written = write_safetensors(folder + "/adapter_model.safetensors", tensors); !written)
@@ -190,4 +194,4 @@ Result<void> save_adapter(const LanguageModel& model, const AdapterOptions& opti
                     config_of(options, kinds, base).dump(2) + "\n");
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -6,7 +6,7 @@
 #include <malloc.h>
 #endif
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 void keep_freed_memory() {
 #if defined(__GLIBC__)
@@ -16,4 +16,4 @@ void keep_freed_memory() {
 #endif
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

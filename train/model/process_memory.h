@@ -1,7 +1,7 @@
 #pragma once
 /// The process's heap, as training uses it.
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// Memory that tensors give back stays with the process, for the next step asks for the same sizes
 /// again. By default malloc returns large blocks to the system, which hands them out again page by
@@ -9,4 +9,4 @@ namespace aplomb::train {
 /// tensor. Without effect where the C library is not glibc.
 void keep_freed_memory();
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -106,4 +106,4 @@ const RopeTable& Rope::table(std::int64_t length, torch::Device device) {
   return table_;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

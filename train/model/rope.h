@@ -7,7 +7,7 @@
 
 #include "train/model/model_config.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 
 /// How fast each pair of dimensions turns, and what cosine and sine are multiplied by.
 struct RopeFrequencies {
@@ -38,4 +38,4 @@ class Rope {
   std::int64_t length_ = 0;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -14,7 +14,7 @@
 #include "train/model/tensor_bytes.h"
 #include "train/model/weights.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 /// A file under a temporary name until commit(): a reader never sees half of it, and what was there
@@ -45,11 +45,11 @@ class AtomicFile {
   }
 
   /// The file's bytes first, then its name, then the folder that holds the name.
-  Result<void> commit() {
+  core::Result<void> commit() {
     if (error_.empty() && ::fsync(file_) != 0) note("cannot be synced");
     if (error_.empty() && ::rename(temporary_.c_str(), path_.c_str()) != 0)
       note("cannot be moved into place");
-    if (!error_.empty()) return fail(ErrorCode::not_writable, error_);
+    if (!error_.empty()) return core::fail(core::ErrorCode::not_writable, error_);
     done_ = true;
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     const int held =
@@ -76,23 +76,24 @@ class AtomicFile {
 
 }  // namespace
 
-Result<void> write_text(const std::string& path, const std::string& text) {
+core::Result<void> write_text(const std::string& path, const std::string& text) {
   AtomicFile file(path);
   file.write(text);
   return file.commit();
 }
 
-Result<void> write_safetensors(const std::string& path,
-                               const std::vector<std::pair<std::string, torch::Tensor>>& tensors) {
+core::Result<void> write_safetensors(
+    const std::string& path, const std::vector<std::pair<std::string, torch::Tensor>>& tensors) {
   nlohmann::ordered_json header;
   header["__metadata__"] = {{"format", "pt"}};
   std::uint64_t end = 0;
   for (const auto& [name, tensor] : tensors) {
     const char* dtype = safetensors_name(tensor.scalar_type());
     if (dtype == nullptr) {
-      return fail(ErrorCode::unsupported,
-                  fmt::format("[weights] {}: {} is of a type that safetensors has no name for",
-                              path, name));
+      return core::fail(
+          core::ErrorCode::unsupported,
+          fmt::format("[weights] {}: {} is of a type that safetensors has no name for", path,
+                      name));
     }
     const std::uint64_t begin = end;
     end += tensor.nbytes();
@@ -112,4 +113,4 @@ Result<void> write_safetensors(const std::string& path,
   return file.commit();
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -13,7 +13,7 @@
 
 #include "train/model/weights.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,14 +82,14 @@ std::vector<std::vector<Entry>> shards_of(std::vector<Entry> entries, std::uint6
   return shards;
 }
 
-Result<void> write_shard(const std::string& path, const std::vector<Entry>& entries) {
+core::Result<void> write_shard(const std::string& path, const std::vector<Entry>& entries) {
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
   for (const Entry& each : entries) tensors.emplace_back(each.name, each.make());
   return write_safetensors(path, tensors);
 }
 
-Result<void> write_shards(const std::string& folder,
-                          const std::vector<std::vector<Entry>>& shards) {
+core::Result<void> write_shards(const std::string& folder,
+                                const std::vector<std::vector<Entry>>& shards) {
   nlohmann::ordered_json index;
   std::uint64_t bytes = 0;
   index["metadata"]["total_size"] = 0;
@@ -107,8 +107,8 @@ Result<void> write_shards(const std::string& folder,
 
 }  // namespace
 
-Result<void> save_full(const LanguageModel& model, const std::string& folder, torch::Dtype dtype,
-                       std::uint64_t max_shard_bytes) {
+core::Result<void> save_full(const LanguageModel& model, const std::string& folder,
+                             torch::Dtype dtype, std::uint64_t max_shard_bytes) {
   std::error_code failed;
   fs::create_directories(folder, failed);
   const torch::NoGradGuard no_grad;
@@ -124,4 +124,4 @@ Result<void> save_full(const LanguageModel& model, const std::string& folder, to
   return write_text(folder + "/config.json", config_text(model.config(), dtype));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 struct Named {
@@ -18,7 +18,7 @@ constexpr std::array k_dtypes = {Named{"F32", torch::kFloat32}, Named{"BF16", to
 
 }  // namespace
 
-std::optional<torch::Dtype> torch_dtype(const aplomb::Tensor& stored) {
+std::optional<torch::Dtype> torch_dtype(const aplomb::tensors::Tensor& stored) {
   if (stored.type == nullptr || !stored.type->is_float) return std::nullopt;
   for (const Named& each : k_dtypes) {
     if (stored.type->name == each.name) return each.dtype;
@@ -33,7 +33,7 @@ const char* safetensors_name(torch::Dtype dtype) {
   return nullptr;
 }
 
-bool copy_stored(const aplomb::Tensor& stored, const torch::Tensor& target) {
+bool copy_stored(const aplomb::tensors::Tensor& stored, const torch::Tensor& target) {
   const auto dtype = torch_dtype(stored);
   if (!dtype) return false;
   if (stored.count == 0) return true;
@@ -44,27 +44,29 @@ bool copy_stored(const aplomb::Tensor& stored, const torch::Tensor& target) {
     target.copy_(torch::from_blob(data, stored.shape, stored.stride, *dtype));
   } else {
     std::vector<std::byte> buffer;
-    const std::span<const std::byte> elements = raw_elements(stored, 0, stored.count, buffer);
+    const std::span<const std::byte> elements =
+        tensors::raw_elements(stored, 0, stored.count, buffer);
     if (elements.empty()) return false;
     auto* data =
         const_cast<std::byte*>(elements.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
     target.copy_(torch::from_blob(data, stored.shape, *dtype));
   }
-  if (stored.mapped && !stored.bytes.empty()) drop_pages(stored.bytes);
+  if (stored.mapped && !stored.bytes.empty()) tensors::drop_pages(stored.bytes);
   return true;
 }
 
-std::optional<torch::Tensor> stored_in_place(const aplomb::Tensor& stored) {
+std::optional<torch::Tensor> stored_in_place(const aplomb::tensors::Tensor& stored) {
   const auto dtype = torch_dtype(stored);
   if (!dtype || stored.count == 0 || stored.bytes.empty() || !stored.mapped) return std::nullopt;
-  if (!stored.stride.empty() && !is_contiguous(stored.shape, stored.stride)) return std::nullopt;
+  if (!stored.stride.empty() && !tensors::is_contiguous(stored.shape, stored.stride))
+    return std::nullopt;
   if (reinterpret_cast<std::uintptr_t>(stored.bytes.data()) % c10::elementSize(*dtype) != 0)
     return std::nullopt;
-  if (!make_private_copies_on_write(stored.bytes)) return std::nullopt;
-  will_read(stored.bytes);
+  if (!tensors::make_private_copies_on_write(stored.bytes)) return std::nullopt;
+  tensors::will_read(stored.bytes);
   auto* data = const_cast<std::byte*>(
       stored.bytes.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast): now writable
   return torch::from_blob(data, stored.shape, [owner = stored.owner](void*) {}, *dtype);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

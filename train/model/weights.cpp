@@ -9,13 +9,13 @@
 #include "checkpoint/checkpoint.h"
 #include "train/model/tensor_bytes.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
-using StoredByName = std::map<std::string, const aplomb::Tensor*, std::less<>>;
+using StoredByName = std::map<std::string, const aplomb::tensors::Tensor*, std::less<>>;
 
 /// Names of Hugging Face's base models lack `model.`.
-const aplomb::Tensor* find(const StoredByName& stored, const std::string& name) {
+const aplomb::tensors::Tensor* find(const StoredByName& stored, const std::string& name) {
   constexpr std::string_view k_prefix = "model.";
   if (const auto at = stored.find(name); at != stored.end()) return at->second;
   if (!name.starts_with(k_prefix)) return nullptr;
@@ -34,11 +34,11 @@ std::string first_of(const std::vector<std::string>& names) {
 
 /// What the reader of the files had to say, worst first: the likely reason that weights are
 /// missing.
-std::string said(const Checkpoint& checkpoint) {
+std::string said(const checkpoint::Checkpoint& checkpoint) {
   if (checkpoint.findings.empty()) return "";
-  const auto worst =
-      std::max_element(checkpoint.findings.begin(), checkpoint.findings.end(),
-                       [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  const auto worst = std::max_element(
+      checkpoint.findings.begin(), checkpoint.findings.end(),
+      [](const tensors::Finding& a, const tensors::Finding& b) { return a.severity < b.severity; });
   return fmt::format("; {}: {}", worst->path, worst->text);
 }
 
@@ -55,27 +55,29 @@ std::string quantised(const ModelConfig& config) {
 
 struct Match {
   torch::Tensor parameter;
-  const aplomb::Tensor* stored = nullptr;
+  const aplomb::tensors::Tensor* stored = nullptr;
   std::string name;
 };
 
 /// Every parameter with its stored tensor, or what is wrong.
-Result<std::vector<Match>> match(const LanguageModel& model, const Checkpoint& checkpoint,
-                                 const std::string& folder) {
+core::Result<std::vector<Match>> match(const LanguageModel& model,
+                                       const checkpoint::Checkpoint& checkpoint,
+                                       const std::string& folder) {
   StoredByName stored;
-  for (const aplomb::Tensor& each : checkpoint.tensors) stored.emplace(each.name, &each);
+  for (const aplomb::tensors::Tensor& each : checkpoint.tensors) stored.emplace(each.name, &each);
   std::vector<Match> matches;
   std::vector<std::string> missing, differing;
   for (const auto& each : model.named_parameters()) {
-    const aplomb::Tensor* found = find(stored, each.key());
+    const aplomb::tensors::Tensor* found = find(stored, each.key());
     if (found == nullptr || !found->has_data()) {
       missing.push_back(each.key());
     } else if (each.value().sizes() != torch::IntArrayRef(found->shape)) {
       differing.push_back(fmt::format("{} is {} in the file and {} by config.json", each.key(),
-                                      show_shape(found->shape), show_shape(each.value().sizes())));
+                                      tensors::show_shape(found->shape),
+                                      tensors::show_shape(each.value().sizes())));
     } else if (!torch_dtype(*found)) {
-      return fail(
-          ErrorCode::unsupported,
+      return core::fail(
+          core::ErrorCode::unsupported,
           fmt::format(
               "[weights] {}: {} is stored as {}, which is not trained on here; take the model's "
               "float weights",
@@ -84,26 +86,28 @@ Result<std::vector<Match>> match(const LanguageModel& model, const Checkpoint& c
     matches.push_back({each.value(), found, each.key()});
   }
   if (!missing.empty()) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[weights] {}: {} of {} weights are missing: {}{}{}", folder,
-                            missing.size(), matches.size(), first_of(missing), said(checkpoint),
-                            quantised(model.config())));
+    return core::fail(core::ErrorCode::bad_format,
+                      fmt::format("[weights] {}: {} of {} weights are missing: {}{}{}", folder,
+                                  missing.size(), matches.size(), first_of(missing),
+                                  said(checkpoint), quantised(model.config())));
   }
   if (!differing.empty()) {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[weights] {}: {} of {} weights have another shape: {}; the weights "
-                            "belong to another config.json{}",
-                            folder, differing.size(), matches.size(), first_of(differing),
-                            quantised(model.config())));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[weights] {}: {} of {} weights have another shape: {}; the weights "
+                    "belong to another config.json{}",
+                    folder, differing.size(), matches.size(), first_of(differing),
+                    quantised(model.config())));
   }
   return matches;
 }
 
-std::vector<std::string> unused(const std::vector<Match>& matches, const Checkpoint& checkpoint) {
-  std::map<const aplomb::Tensor*, bool> used;
+std::vector<std::string> unused(const std::vector<Match>& matches,
+                                const checkpoint::Checkpoint& checkpoint) {
+  std::map<const aplomb::tensors::Tensor*, bool> used;
   for (const Match& each : matches) used[each.stored] = true;
   std::vector<std::string> names;
-  for (const aplomb::Tensor& each : checkpoint.tensors) {
+  for (const aplomb::tensors::Tensor& each : checkpoint.tensors) {
     if (!used.contains(&each)) names.push_back(each.name);
   }
   return names;
@@ -111,7 +115,7 @@ std::vector<std::string> unused(const std::vector<Match>& matches, const Checkpo
 
 /// The parameter becomes the stored elements themselves, where it would be a copy of them bit by
 /// bit. False: it is as it was.
-bool take_place(const aplomb::Tensor& stored, torch::Tensor parameter) {
+bool take_place(const aplomb::tensors::Tensor& stored, torch::Tensor parameter) {
   const bool is_same = parameter.is_cpu() && torch_dtype(stored) == parameter.scalar_type();
   const auto in_place = is_same ? stored_in_place(stored) : std::nullopt;
   if (!in_place) return false;
@@ -121,23 +125,23 @@ bool take_place(const aplomb::Tensor& stored, torch::Tensor parameter) {
 
 }  // namespace
 
-Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& folder) {
-  const auto checkpoint = open_checkpoint(folder);
+core::Result<LoadedWeights> load_weights(LanguageModel& model, const std::string& folder) {
+  const auto checkpoint = checkpoint::open_checkpoint(folder);
   if (!checkpoint) return tl::unexpected(checkpoint.error());
   const auto matches = match(model, *checkpoint, folder);
   if (!matches) return tl::unexpected(matches.error());
   const torch::NoGradGuard no_grad;
   LoadedWeights loaded;
   for (const Match& each : *matches) {
-    loaded.bytes += stored_bytes(*each.stored);
+    loaded.bytes += tensors::stored_bytes(*each.stored);
     if (model.options().map_base && take_place(*each.stored, each.parameter)) continue;
     if (!copy_stored(*each.stored, each.parameter)) {
-      return fail(ErrorCode::not_readable,
-                  fmt::format("[weights] {}: {} cannot be read", folder, each.name));
+      return core::fail(core::ErrorCode::not_readable,
+                        fmt::format("[weights] {}: {} cannot be read", folder, each.name));
     }
   }
   loaded.unused = unused(*matches, *checkpoint);
   return loaded;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -6,7 +6,7 @@
 #include "train/text/unicode.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -83,4 +83,4 @@ void split_at_tokens(std::string_view text, const TokenMatcher& matcher,
   if (done < text.size()) out.push_back({.begin = done, .end = text.size(), .id = std::nullopt});
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

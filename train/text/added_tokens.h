@@ -11,7 +11,7 @@
 
 #include "train/text/tokenizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 /// Finds one of many tokens in a text.
 class TokenMatcher {
@@ -48,4 +48,4 @@ struct TextPart {
 void split_at_tokens(std::string_view text, const TokenMatcher& matcher,
                      const std::vector<AddedToken>& tokens, std::vector<TextPart>& out);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 constexpr std::int64_t k_ignored = -100;
 
@@ -38,4 +38,4 @@ struct TokenBatch {
   }
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -11,16 +11,16 @@
 #include "train/text/batch_units.h"
 #include "train/text/shuffle.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
 constexpr std::int64_t k_bucket_batches =
     50;  ///< sorted together: as transformers' group_by_length
 
-Result<void> check_options(const BatchOptions& options, std::size_t samples) {
+core::Result<void> check_options(const BatchOptions& options, std::size_t samples) {
   const auto wrong = [](std::string text) {
-    return fail(ErrorCode::bad_usage, "[batches] " + std::move(text));
+    return core::fail(core::ErrorCode::bad_usage, "[batches] " + std::move(text));
   };
   if (samples == 0) return wrong("no samples: the data set, or this part of its split, is empty");
   if (samples >= std::numeric_limits<std::uint32_t>::max())
@@ -47,16 +47,16 @@ Share share_of(std::int64_t units, std::int64_t rank, std::int64_t world) {
 
 }  // namespace
 
-Result<BatchStream> BatchStream::open(const Dataset& data, std::vector<std::uint64_t> samples,
-                                      const BatchOptions& options) {
-  const Result<void> fine = check_options(options, samples.size());
-  if (!fine) return tl::unexpected<Error>(fine.error());
+core::Result<BatchStream> BatchStream::open(const Dataset& data, std::vector<std::uint64_t> samples,
+                                            const BatchOptions& options) {
+  const core::Result<void> fine = check_options(options, samples.size());
+  if (!fine) return tl::unexpected<core::Error>(fine.error());
   BatchStream stream(data, options);
   if (options.columns == 0) stream.options_.columns = data.longest();
   for (const std::uint64_t sample : samples) {
     if (static_cast<std::int64_t>(data.length(sample)) > stream.options_.columns)
-      return fail(
-          ErrorCode::bad_usage,
+      return core::fail(
+          core::ErrorCode::bad_usage,
           fmt::format("[batches] {} has {} tokens, more than the {} columns of a batch; open "
                       "the data set with max_length {}",
                       data.where(sample), data.length(sample), options.columns, options.columns));
@@ -73,10 +73,11 @@ Result<BatchStream> BatchStream::open(const Dataset& data, std::vector<std::uint
   const std::int64_t global = options.rows * options.world;
   stream.batches_ = (stream.units() + (options.drop_last ? 0 : global - 1)) / global;
   if (stream.batches_ == 0)
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[batches] {} rows are fewer than one batch of {} x {}, and drop_last "
-                            "leaves incomplete ones out",
-                            stream.units(), options.world, options.rows));
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[batches] {} rows are fewer than one batch of {} x {}, and drop_last "
+                    "leaves incomplete ones out",
+                    stream.units(), options.world, options.rows));
   return stream;
 }
 
@@ -185,12 +186,13 @@ void BatchStream::write_row(const Unit& unit, std::int64_t row, TokenBatch& batc
   }
 }
 
-Result<void> BatchStream::seek(const DataPosition& position) {
+core::Result<void> BatchStream::seek(const DataPosition& position) {
   if (position.epoch < 0 || position.index < 0 || position.index >= batches_)
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[batches] there is no batch {} in epoch {}: an epoch has {}; was the "
-                            "position saved with other data or another batch size?",
-                            position.index, position.epoch, batches_));
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[batches] there is no batch {} in epoch {}: an epoch has {}; was the "
+                    "position saved with other data or another batch size?",
+                    position.index, position.epoch, batches_));
   position_ = position;
   return {};
 }
@@ -219,4 +221,4 @@ double BatchStream::padding_share() const {
   return cells > 0 ? 1 - tokens / cells : 0;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

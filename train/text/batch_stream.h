@@ -38,7 +38,7 @@
 #include "train/text/batch.h"
 #include "train/text/dataset.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct DataPosition {
   std::int64_t epoch = 0;
@@ -65,14 +65,14 @@ class BatchStream {
  public:
   /// `samples`: numbers of the data set. Fails for no samples, a sample longer than `columns`,
   /// options out of range, or (drop_last) fewer units than one global batch.
-  static Result<BatchStream> open(const Dataset& data, std::vector<std::uint64_t> samples,
-                                  const BatchOptions& options);
+  static core::Result<BatchStream> open(const Dataset& data, std::vector<std::uint64_t> samples,
+                                        const BatchOptions& options);
 
   TokenBatch next();
   DataPosition position() const { return position_; }
   /// A position of a stream with the same data and options (compare fingerprint()). Fails for one
   /// that cannot be.
-  Result<void> seek(const DataPosition& position);
+  core::Result<void> seek(const DataPosition& position);
 
   std::int64_t batches_per_epoch() const { return batches_; }  ///< the same on every rank
   std::int64_t units() const { return static_cast<std::int64_t>(units_.size()); }
@@ -105,4 +105,4 @@ class BatchStream {
   DataPosition position_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

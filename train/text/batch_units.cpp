@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 std::vector<std::vector<std::uint32_t>> pack_best_fit(std::span<const std::int64_t> lengths,
                                                       std::int64_t room) {
@@ -33,4 +33,4 @@ std::vector<std::vector<std::uint32_t>> pack_best_fit(std::span<const std::int64
   return bins;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 /// Packs items of `lengths` (each at most `room`) into bins of `room`: longest first, each into the
 /// fullest bin that has room for it (best-fit decreasing: at most 11/9 of the least number of bins,
@@ -13,4 +13,4 @@ namespace aplomb::train {
 std::vector<std::vector<std::uint32_t>> pack_best_fit(std::span<const std::int64_t> lengths,
                                                       std::int64_t room);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -5,7 +5,7 @@
 
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 constexpr std::size_t k_short = 64;  ///< symbols: up to here a scan beats the heap (measured)
@@ -148,4 +148,4 @@ void Bpe::merge_long(BpeScratch& scratch) const {
   std::erase_if(ids, [](std::int32_t id) { return id < 0; });
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -16,7 +16,7 @@
 #include "train/text/json_access.h"
 #include "train/text/string_map.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 /// One thread's memory for words.
 struct BpeScratch {
@@ -31,7 +31,7 @@ struct BpeScratch {
 class Bpe {
  public:
   /// `model` of a tokenizer.json. `on_bytes`: words come as raw bytes, not as GPT-2's characters.
-  static Result<Bpe> make(const Json& model, bool on_bytes);
+  static core::Result<Bpe> make(const Json& model, bool on_bytes);
 
   /// Appends the ids of one word, valid UTF-8 or (on_bytes) any bytes.
   void encode_word(std::string_view word, BpeScratch& scratch,
@@ -48,11 +48,11 @@ class Bpe {
   };
   static constexpr std::uint32_t k_no_merge = ~std::uint32_t{0};
 
-  Result<void> read_vocabulary(const Json& model);
-  Result<void> read_merges(const Json& model);
-  Result<void> read_options(const Json& model);
-  Result<void> add_merge(std::string_view left, std::string_view right, std::uint32_t rank,
-                         std::size_t prefix);
+  core::Result<void> read_vocabulary(const Json& model);
+  core::Result<void> read_merges(const Json& model);
+  core::Result<void> read_options(const Json& model);
+  core::Result<void> add_merge(std::string_view left, std::string_view right, std::uint32_t rank,
+                               std::size_t prefix);
   void put_merge(std::int32_t left, std::int32_t right, std::uint32_t rank, std::int32_t made);
   void prepare_bytes();
   const Slot* find_merge(std::int32_t left, std::int32_t right) const;
@@ -84,4 +84,4 @@ class Bpe {
   bool on_bytes_ = false;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -10,7 +10,7 @@
 #include "train/text/bpe.h"
 #include "train/text/byte_level.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -55,41 +55,41 @@ std::optional<MergeText> merge_text(const Json& merge) {
 
 }  // namespace
 
-Result<Bpe> Bpe::make(const Json& model, bool on_bytes) {
+core::Result<Bpe> Bpe::make(const Json& model, bool on_bytes) {
   Bpe bpe;
   bpe.on_bytes_ = on_bytes;
   for (const auto step : {&Bpe::read_vocabulary, &Bpe::read_options, &Bpe::read_merges}) {
-    const Result<void> done = (bpe.*step)(model);
-    if (!done) return tl::unexpected<Error>(done.error());
+    const core::Result<void> done = (bpe.*step)(model);
+    if (!done) return tl::unexpected<core::Error>(done.error());
   }
   if (on_bytes) bpe.prepare_bytes();
   return bpe;
 }
 
-Result<void> Bpe::read_vocabulary(const Json& model) {
+core::Result<void> Bpe::read_vocabulary(const Json& model) {
   const auto vocab = member(model, "vocab");
   simdjson::dom::object entries;
   if (!vocab || vocab->get_object().get(entries) != simdjson::SUCCESS)
-    return fail(ErrorCode::bad_format, "the model has no object `vocab`");
+    return core::fail(core::ErrorCode::bad_format, "the model has no object `vocab`");
   const std::size_t count = entries.size();
   vocabulary_.reserve(count, count * 8);
   for (const auto entry : entries) {
     std::int64_t id = -1;
     if (entry.value.get_int64().get(id) != simdjson::SUCCESS || id < 0 || id >= k_most_tokens)
-      return fail(ErrorCode::bad_format,
-                  fmt::format("the vocabulary's token \"{}\" has no id from 0 to {}",
-                              std::string_view(entry.key), k_most_tokens - 1));
+      return core::fail(core::ErrorCode::bad_format,
+                        fmt::format("the vocabulary's token \"{}\" has no id from 0 to {}",
+                                    std::string_view(entry.key), k_most_tokens - 1));
     vocabulary_.put(entry.key, static_cast<std::int32_t>(id));
   }
   return {};
 }
 
-Result<void> Bpe::read_options(const Json& model) {
+core::Result<void> Bpe::read_options(const Json& model) {
   double dropout = 0;
   if (const auto given = member(model, "dropout")) {
     if (given->get_double().get(dropout) != simdjson::SUCCESS || dropout != 0)
-      return fail(ErrorCode::unsupported,
-                  "the model's `dropout` (random merges) is not supported; set it to null");
+      return core::fail(core::ErrorCode::unsupported,
+                        "the model's `dropout` (random merges) is not supported; set it to null");
   }
   prefix_ = text_member(model, "continuing_subword_prefix").value_or("");
   suffix_ = text_member(model, "end_of_word_suffix").value_or("");
@@ -102,38 +102,39 @@ Result<void> Bpe::read_options(const Json& model) {
   return {};
 }
 
-Result<void> Bpe::read_merges(const Json& model) {
+core::Result<void> Bpe::read_merges(const Json& model) {
   const auto merges = array_member(model, "merges");
-  if (!merges) return fail(ErrorCode::bad_format, "the model has no list `merges`");
+  if (!merges) return core::fail(core::ErrorCode::bad_format, "the model has no list `merges`");
   // simdjson's size() of an array saturates at 2^24 - 1, far beyond any list of merges.
   slots_.resize(std::bit_ceil(merges->size() * 2 + 16));
   std::uint32_t rank = 0;
   for (const Json each : *merges) {
     const auto merge = merge_text(each);
     if (!merge)
-      return fail(
-          ErrorCode::bad_format,
+      return core::fail(
+          core::ErrorCode::bad_format,
           fmt::format("merge {} is neither \"left right\" nor [\"left\", \"right\"]", rank));
-    Result<void> added = add_merge(merge->left, merge->right, rank, prefix_.size());
+    core::Result<void> added = add_merge(merge->left, merge->right, rank, prefix_.size());
     if (!added) return added;
     ++rank;
     if (std::size_t{rank} * 2 > slots_.size())
-      return fail(ErrorCode::too_large, fmt::format("more than {} merges", rank));
+      return core::fail(core::ErrorCode::too_large, fmt::format("more than {} merges", rank));
   }
   return {};
 }
 
-Result<void> Bpe::add_merge(std::string_view left, std::string_view right, std::uint32_t rank,
-                            std::size_t prefix) {
+core::Result<void> Bpe::add_merge(std::string_view left, std::string_view right, std::uint32_t rank,
+                                  std::size_t prefix) {
   const std::int32_t left_id = vocabulary_.get(left);
   const std::int32_t right_id = vocabulary_.get(right);
   std::string whole(left);
   whole += right.substr(std::min(prefix, right.size()));
   const std::int32_t made = vocabulary_.get(whole);
   if (left_id < 0 || right_id < 0 || made < 0)
-    return fail(ErrorCode::bad_format,
-                fmt::format("merge {} (\"{}\" + \"{}\") uses a token that is not in the vocabulary",
-                            rank, left, right));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("merge {} (\"{}\" + \"{}\") uses a token that is not in the vocabulary", rank,
+                    left, right));
   put_merge(left_id, right_id, rank, made);
   return {};
 }
@@ -166,4 +167,4 @@ void Bpe::prepare_bytes() {
   });
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

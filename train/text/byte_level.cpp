@@ -2,7 +2,7 @@
 
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::optional<std::string> from_byte_characters(std::string_view text) {
   return out;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

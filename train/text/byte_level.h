@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 /// The characters, as UTF-8, by byte.
 const std::array<std::string, 256>& byte_characters();
@@ -19,4 +19,4 @@ std::string to_byte_characters(std::string_view bytes);
 /// Characters (UTF-8) -> bytes; nothing where one of them stands for none.
 std::optional<std::string> from_byte_characters(std::string_view text);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -10,7 +10,7 @@
 #include "train/text/jinja.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -54,7 +54,7 @@ std::string_view end_of_turn(std::string_view rest, std::size_t agreed) {
         begin == std::string_view::npos || end.find(close, begin) != std::string_view::npos;
     if (!whole) end = end.substr(0, begin);
   }
-  return trim(end).empty() ? end : end.substr(0, end.find_last_not_of(" \t\r\n") + 1);
+  return core::trim(end).empty() ? end : end.substr(0, end.find_last_not_of(" \t\r\n") + 1);
 }
 
 struct Range {
@@ -79,11 +79,11 @@ std::vector<TextSpan> spans(const std::string& text, const std::vector<Range>& c
 
 }  // namespace
 
-Result<ChatTemplate> ChatTemplate::make(std::string_view text, std::string_view bos_token,
-                                        std::string_view eos_token) {
-  auto program = jinja::Program::parse(repaired_utf8(text));
+core::Result<ChatTemplate> ChatTemplate::make(std::string_view text, std::string_view bos_token,
+                                              std::string_view eos_token) {
+  auto program = train::text::jinja::Program::parse(repaired_utf8(text));
   if (!program)
-    return fail(
+    return core::fail(
         program.error().code,
         fmt::format("chat template, {}; simplify the template, or write the data as `prompt` "
                     "and `completion`",
@@ -97,18 +97,20 @@ Result<ChatTemplate> ChatTemplate::make(std::string_view text, std::string_view 
 
 namespace {
 
-Result<jinja::Output> run(const jinja::Program& program, const std::vector<ChatTurn>& turns,
-                          bool generation_prompt, const std::string& bos, const std::string& eos) {
-  jinja::List messages;
+core::Result<train::text::jinja::Output> run(const train::text::jinja::Program& program,
+                                             const std::vector<ChatTurn>& turns,
+                                             bool generation_prompt, const std::string& bos,
+                                             const std::string& eos) {
+  train::text::jinja::List messages;
   // The interpreter's texts are UTF-8 throughout: it goes through them by code points.
   for (const ChatTurn& turn : turns) {
-    messages.emplace_back(jinja::Mapping{{"role", repaired_utf8(turn.role)},
-                                         {"content", repaired_utf8(turn.content)}});
+    messages.emplace_back(train::text::jinja::Mapping{{"role", repaired_utf8(turn.role)},
+                                                      {"content", repaired_utf8(turn.content)}});
   }
   return program.render({{"messages", std::move(messages)},
                          {"add_generation_prompt", generation_prompt},
-                         {"tools", jinja::None()},
-                         {"documents", jinja::None()},
+                         {"tools", train::text::jinja::None()},
+                         {"documents", train::text::jinja::None()},
                          {"bos_token", bos},
                          {"eos_token", eos}});
 }
@@ -119,28 +121,28 @@ class TurnFinder {
   TurnFinder(const ChatTemplate& chat, const std::vector<ChatTurn>& turns, const std::string& full)
       : chat_(chat), turns_(turns), full_(full) {}
 
-  Result<Range> find(std::size_t turn) const {
+  core::Result<Range> find(std::size_t turn) const {
     const auto whole = marked(turns_.size(), turn);
-    if (!whole) return tl::unexpected<Error>(whole.error());
+    if (!whole) return tl::unexpected<core::Error>(whole.error());
     if (whole->before + whole->after != full_) return lost(turn);
     const std::size_t words_end = whole->before.size();
     // What would be there if the conversation ended here is the turn's end; what else follows in
     // `full_` belongs to the next turn.
     const auto last = marked(turn + 1, turn);
-    if (!last) return tl::unexpected<Error>(last.error());
+    if (!last) return tl::unexpected<core::Error>(last.error());
     const std::string_view rest = std::string_view(full_).substr(words_end);
     const std::string_view end = end_of_turn(rest, common_prefix(last->after, rest));
     const auto prompt =
         chat_.text({turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(turn)}, true);
-    if (!prompt) return tl::unexpected<Error>(prompt.error());
+    if (!prompt) return tl::unexpected<core::Error>(prompt.error());
     const std::size_t begin = common_prefix(*prompt, full_);
     if (begin > words_end) return lost(turn);
     return Range{.begin = begin, .end = words_end + end.size()};
   }
 
-  static tl::unexpected<Error> lost(std::size_t turn) {
-    return fail(
-        ErrorCode::unsupported,
+  static tl::unexpected<core::Error> lost(std::size_t turn) {
+    return core::fail(
+        core::ErrorCode::unsupported,
         fmt::format("chat template: what the assistant says in message {} does not stand in "
                     "the text as it was given (the template leaves it out or rewrites it); "
                     "mark it with {{% generation %}} in the template",
@@ -148,9 +150,9 @@ class TurnFinder {
   }
 
  private:
-  Result<Marked> marked(std::size_t count, std::size_t turn) const {
+  core::Result<Marked> marked(std::size_t count, std::size_t turn) const {
     const auto text = chat_.text(with_mark(turns_, count, turn), false);
-    if (!text) return tl::unexpected<Error>(text.error());
+    if (!text) return tl::unexpected<core::Error>(text.error());
     auto cut = cut_at_mark(*text);
     if (!cut) return lost(turn);
     return std::move(*cut);
@@ -163,24 +165,25 @@ class TurnFinder {
 
 }  // namespace
 
-Result<std::string> ChatTemplate::text(const std::vector<ChatTurn>& turns,
-                                       bool generation_prompt) const {
-  Result<jinja::Output> output = run(*program_, turns, generation_prompt, bos_, eos_);
-  if (!output) return tl::unexpected<Error>(output.error());
+core::Result<std::string> ChatTemplate::text(const std::vector<ChatTurn>& turns,
+                                             bool generation_prompt) const {
+  core::Result<train::text::jinja::Output> output =
+      run(*program_, turns, generation_prompt, bos_, eos_);
+  if (!output) return tl::unexpected<core::Error>(output.error());
   return std::move(output->text);
 }
 
-Result<std::vector<TextSpan>> ChatTemplate::render(const std::vector<ChatTurn>& turns) const {
-  Result<jinja::Output> output = run(*program_, turns, false, bos_, eos_);
-  if (!output) return tl::unexpected<Error>(output.error());
+core::Result<std::vector<TextSpan>> ChatTemplate::render(const std::vector<ChatTurn>& turns) const {
+  core::Result<train::text::jinja::Output> output = run(*program_, turns, false, bos_, eos_);
+  if (!output) return tl::unexpected<core::Error>(output.error());
   std::vector<Range> counted;
   for (const auto& [begin, end] : output->generated) counted.push_back({begin, end});
   if (!counted.empty()) return spans(output->text, counted);
   const TurnFinder finder(*this, turns, output->text);
   for (std::size_t i = 0; i < turns.size(); ++i) {
     if (turns[i].role != "assistant") continue;
-    const Result<Range> range = finder.find(i);
-    if (!range) return tl::unexpected<Error>(range.error());
+    const core::Result<Range> range = finder.find(i);
+    if (!range) return tl::unexpected<core::Error>(range.error());
     // What stands before a turn depends on those behind it: no place in the text is the turn's own.
     if (!counted.empty() && range->begin < counted.back().end) return TurnFinder::lost(i);
     counted.push_back(*range);
@@ -188,4 +191,4 @@ Result<std::vector<TextSpan>> ChatTemplate::render(const std::vector<ChatTurn>& 
   return spans(output->text, counted);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -16,7 +16,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct TextSpan {
   std::string text;
@@ -36,19 +36,19 @@ class ChatTemplate {
  public:
   /// Errors: a template that does not parse, with line and reason. Here and in turns, bytes that
   /// are no UTF-8 are read as U+FFFD.
-  static Result<ChatTemplate> make(std::string_view text, std::string_view bos_token,
-                                   std::string_view eos_token);
+  static core::Result<ChatTemplate> make(std::string_view text, std::string_view bos_token,
+                                         std::string_view eos_token);
 
   /// The whole conversation. Errors: what the template itself refuses (roles out of turn...), a
   /// construct that is not supported, an assistant's turn that cannot be found in the text.
-  Result<std::vector<TextSpan>> render(const std::vector<ChatTurn>& turns) const;
+  core::Result<std::vector<TextSpan>> render(const std::vector<ChatTurn>& turns) const;
   /// The text alone.
-  Result<std::string> text(const std::vector<ChatTurn>& turns, bool generation_prompt) const;
+  core::Result<std::string> text(const std::vector<ChatTurn>& turns, bool generation_prompt) const;
 
  private:
-  std::shared_ptr<const jinja::Program> program_;
+  std::shared_ptr<const train::text::jinja::Program> program_;
   std::string bos_;
   std::string eos_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

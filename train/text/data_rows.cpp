@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "checkpoint/mapped_file.h"
 #include "core/text.h"
+#include "tensors/mapped_file.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -75,13 +75,14 @@ class JsonWalk {
 };
 
 /// The elements of the array that begins here.
-Result<std::vector<DataRow>> array_rows(JsonWalk& walk, std::string_view name) {
+core::Result<std::vector<DataRow>> array_rows(JsonWalk& walk, std::string_view name) {
   std::vector<DataRow> rows;
   const auto torn = [&] {
-    return fail(ErrorCode::bad_format,
-                fmt::format("[data] {}: the array of samples does not end (line {}, byte {}, {} "
-                            "samples read); was the file cut off while it was written or copied?",
-                            name, walk.line(), walk.offset(), rows.size()));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[data] {}: the array of samples does not end (line {}, byte {}, {} "
+                    "samples read); was the file cut off while it was written or copied?",
+                    name, walk.line(), walk.offset(), rows.size()));
   };
   walk.step();
   walk.skip_blanks();
@@ -89,7 +90,7 @@ Result<std::vector<DataRow>> array_rows(JsonWalk& walk, std::string_view name) {
     const std::size_t begin = walk.offset();
     const std::uint64_t line = walk.line();
     if (!walk.skip_value()) return torn();
-    rows.push_back({.text = trim(walk.from(begin)), .line = line});
+    rows.push_back({.text = core::trim(walk.from(begin)), .line = line});
     if (!walk.take(',')) break;
     walk.skip_blanks();
   }
@@ -102,7 +103,7 @@ std::vector<DataRow> line_rows(std::string_view text) {
   std::uint64_t line = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view row = trim(text.substr(0, end));
+    const std::string_view row = core::trim(text.substr(0, end));
     ++line;
     if (!row.empty()) rows.push_back({.text = row, .line = line});
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -114,7 +115,7 @@ constexpr std::array<std::string_view, 5> k_list_names = {"\"data\"", "\"train\"
                                                           "\"instances\"", "\"rows\""};
 
 /// The rows in a member of one object; no rows where it has no such member.
-Result<std::vector<DataRow>> member_rows(std::string_view text, std::string_view name) {
+core::Result<std::vector<DataRow>> member_rows(std::string_view text, std::string_view name) {
   JsonWalk walk(text);
   walk.take('{');
   walk.skip_blanks();
@@ -172,42 +173,46 @@ std::string other_format(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<DataRow>> cut_rows(std::string_view text, std::string_view name) {
+core::Result<std::vector<DataRow>> cut_rows(std::string_view text, std::string_view name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte-order mark
   const std::string other = other_format(text);
-  if (!other.empty()) return fail(ErrorCode::unsupported, fmt::format("[data] {} {}", name, other));
+  if (!other.empty())
+    return core::fail(core::ErrorCode::unsupported, fmt::format("[data] {} {}", name, other));
   JsonWalk walk(text);
   walk.skip_blanks();
-  if (walk.at_end()) return fail(ErrorCode::bad_format, fmt::format("[data] {} is empty", name));
+  if (walk.at_end())
+    return core::fail(core::ErrorCode::bad_format, fmt::format("[data] {} is empty", name));
   if (walk.peek() == '[') return array_rows(walk, name);
   if (walk.peek() != '{')
-    return fail(ErrorCode::bad_format,
-                fmt::format("[data] {} is neither JSON nor JSON Lines: it begins with \"{}\"; rows "
-                            "must be JSON objects",
-                            name, sanitize(shorten(text.substr(walk.offset(), 200), 40))));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[data] {} is neither JSON nor JSON Lines: it begins with \"{}\"; rows "
+                    "must be JSON objects",
+                    name, core::sanitize(core::shorten(text.substr(walk.offset(), 200), 40))));
   const std::string_view object = text.substr(walk.offset());
-  Result<std::vector<DataRow>> nested = member_rows(object, name);
+  core::Result<std::vector<DataRow>> nested = member_rows(object, name);
   if (nested && !nested->empty() && !is_json_lines(object)) return nested;
   std::vector<DataRow> lines = line_rows(text);
   if (lines.size() > 1 && is_json_lines(object)) return lines;
   if (!nested || !nested->empty()) return nested;
   if (lines.size() == 1) return lines;
-  return fail(
-      ErrorCode::bad_format,
+  return core::fail(
+      core::ErrorCode::bad_format,
       fmt::format("[data] {} is one JSON object without a list of samples (data, train, "
                   "examples, instances or rows); write an array of objects, or one object a "
                   "line",
                   name));
 }
 
-Result<DataRows> open_data_rows(const std::filesystem::path& path) {
-  auto mapped = MappedFile::open(path.string());
+core::Result<DataRows> open_data_rows(const std::filesystem::path& path) {
+  auto mapped = tensors::MappedFile::open(path.string());
   if (!mapped)
-    return fail(mapped.error().code,
-                fmt::format("[data] {}; check the path of the data files", mapped.error().text));
-  Result<std::vector<DataRow>> rows = cut_rows((*mapped)->text(), path.string());
-  if (!rows) return tl::unexpected<Error>(rows.error());
+    return core::fail(
+        mapped.error().code,
+        fmt::format("[data] {}; check the path of the data files", mapped.error().text));
+  core::Result<std::vector<DataRow>> rows = cut_rows((*mapped)->text(), path.string());
+  if (!rows) return tl::unexpected<core::Error>(rows.error());
   return DataRows{.file = std::move(*mapped), .rows = std::move(*rows)};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -14,11 +14,11 @@
 
 #include "core/result.h"
 
-namespace aplomb {
+namespace aplomb::train::text {
 class MappedFile;
 }
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct DataRow {
   std::string_view text;
@@ -32,9 +32,9 @@ struct DataRows {
 
 /// Errors: the file cannot be read, is empty, is compressed, of another format (Parquet, Arrow,
 /// UTF-16, CSV), or an array that does not end.
-Result<DataRows> open_data_rows(const std::filesystem::path& path);
+core::Result<DataRows> open_data_rows(const std::filesystem::path& path);
 
 /// The rows of a text (for tests; `name` stands in errors).
-Result<std::vector<DataRow>> cut_rows(std::string_view text, std::string_view name);
+core::Result<std::vector<DataRow>> cut_rows(std::string_view text, std::string_view name);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

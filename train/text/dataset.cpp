@@ -8,18 +8,18 @@
 
 #include "train/text/shuffle.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 std::string Dataset::where(std::uint64_t number) const {
   const Origin& origin = origins_[number];
   return fmt::format("{}:{} (row {})", files_[origin.file], origin.line, origin.row);
 }
 
-Result<DataSplit> Dataset::split(const SplitOptions& options) const {
+core::Result<DataSplit> Dataset::split(const SplitOptions& options) const {
   const std::uint64_t all = size();
   if (options.samples < 0 || !(options.share >= 0 && options.share < 1))
-    return fail(
-        ErrorCode::bad_usage,
+    return core::fail(
+        core::ErrorCode::bad_usage,
         fmt::format("[data] validation of {} samples or a share of {}: samples must be 0 or "
                     "more, the share from 0 to below 1",
                     options.samples, options.share));
@@ -29,8 +29,8 @@ Result<DataSplit> Dataset::split(const SplitOptions& options) const {
     held = static_cast<std::uint64_t>(std::llround(options.share * static_cast<double>(all)));
   if (asked && held == 0) held = 1;
   if (held >= all)
-    return fail(
-        ErrorCode::bad_usage,
+    return core::fail(
+        core::ErrorCode::bad_usage,
         fmt::format("[data] {} of {} samples for validation leave none to train on; hold back "
                     "fewer, or give a file of its own for validation",
                     held, all));
@@ -45,4 +45,4 @@ Result<DataSplit> Dataset::split(const SplitOptions& options) const {
   return split;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

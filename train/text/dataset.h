@@ -34,7 +34,7 @@
 #include "core/result.h"
 #include "train/text/text_codec.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 enum class DataFormat { automatic, instruction, prompt_completion, chat, text };
 enum class TooLong {
@@ -89,8 +89,8 @@ struct DataSplit {
 
 class Dataset {
  public:
-  static Result<Dataset> open(const std::vector<std::filesystem::path>& paths,
-                              const TextCodec& codec, const DatasetOptions& options);
+  static core::Result<Dataset> open(const std::vector<std::filesystem::path>& paths,
+                                    const TextCodec& codec, const DatasetOptions& options);
 
   std::uint64_t size() const { return starts_.size() - 1; }
   SampleView sample(std::uint64_t number) const {
@@ -118,7 +118,7 @@ class Dataset {
 
   /// The same seed gives the same split of the same data, on every machine. Fails where one side
   /// would be empty (validation: only if some was asked for).
-  Result<DataSplit> split(const SplitOptions& options) const;
+  core::Result<DataSplit> split(const SplitOptions& options) const;
 
  private:
   friend class DatasetBuilder;
@@ -142,4 +142,4 @@ class Dataset {
   DataFormat format_ = DataFormat::automatic;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -17,7 +17,7 @@
 #include "train/text/sample_tokens.h"
 #include "train/text/shuffle.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -70,12 +70,12 @@ class DatasetBuilder {
   DatasetBuilder(const TextCodec& codec, const DatasetOptions& options)
       : codec_(codec), options_(options) {}
 
-  Result<Dataset> build(const std::vector<std::filesystem::path>& paths);
+  core::Result<Dataset> build(const std::vector<std::filesystem::path>& paths);
 
  private:
-  Result<void> check_vocabulary();
-  Result<void> read_files(const std::vector<std::filesystem::path>& paths);
-  Result<void> prepare_format();
+  core::Result<void> check_vocabulary();
+  core::Result<void> read_files(const std::vector<std::filesystem::path>& paths);
+  core::Result<void> prepare_format();
   void encode_all();
   Part encode_rows(std::size_t first, std::size_t last, SampleTokens& tokens,
                    simdjson::dom::parser& parser) const;
@@ -83,7 +83,7 @@ class DatasetBuilder {
                                      simdjson::dom::parser& parser, Part& part) const;
   void take(Part&& part);
   void note_defect(const Part::Fault& fault);
-  Result<void> judge() const;
+  core::Result<void> judge() const;
   std::string summary_of_faults() const;
   void finish();
 
@@ -98,25 +98,26 @@ class DatasetBuilder {
   Dataset made_;
 };
 
-Result<Dataset> DatasetBuilder::build(const std::vector<std::filesystem::path>& paths) {
+core::Result<Dataset> DatasetBuilder::build(const std::vector<std::filesystem::path>& paths) {
   if (options_.max_length < 2)
-    return fail(ErrorCode::bad_usage,
-                fmt::format("[data] a maximum length of {} tokens: at least 2 are needed, one to "
-                            "predict the next from",
-                            options_.max_length));
-  Result<void> done = check_vocabulary();
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[data] a maximum length of {} tokens: at least 2 are needed, one to "
+                    "predict the next from",
+                    options_.max_length));
+  core::Result<void> done = check_vocabulary();
   if (done) done = read_files(paths);
   if (done) done = prepare_format();
-  if (!done) return tl::unexpected<Error>(done.error());
+  if (!done) return tl::unexpected<core::Error>(done.error());
   encode_all();
   for (Part& part : parts_) take(std::move(part));
   done = judge();
-  if (!done) return tl::unexpected<Error>(done.error());
+  if (!done) return tl::unexpected<core::Error>(done.error());
   finish();
   return std::move(made_);
 }
 
-Result<void> DatasetBuilder::check_vocabulary() {
+core::Result<void> DatasetBuilder::check_vocabulary() {
   made_.pad_ = codec_.pad;
   const std::int64_t rows = options_.embedding_rows;
   if (rows <= 0) return {};
@@ -132,13 +133,13 @@ Result<void> DatasetBuilder::check_vocabulary() {
   return codec_.fits(rows);
 }
 
-Result<void> DatasetBuilder::read_files(const std::vector<std::filesystem::path>& paths) {
-  if (paths.empty()) return fail(ErrorCode::bad_usage, "[data] no data file was given");
+core::Result<void> DatasetBuilder::read_files(const std::vector<std::filesystem::path>& paths) {
+  if (paths.empty()) return core::fail(core::ErrorCode::bad_usage, "[data] no data file was given");
   const auto most = options_.max_samples > 0 ? static_cast<std::uint64_t>(options_.max_samples)
                                              : ~std::uint64_t{0};
   for (const auto& path : paths) {
-    Result<DataRows> file = open_data_rows(path);
-    if (!file) return tl::unexpected<Error>(file.error());
+    core::Result<DataRows> file = open_data_rows(path);
+    if (!file) return tl::unexpected<core::Error>(file.error());
     made_.files_.push_back(path.string());
     for (std::size_t i = 0; i < file->rows.size() && rows_.size() < most; ++i) {
       rows_.push_back(file->rows[i]);
@@ -147,12 +148,12 @@ Result<void> DatasetBuilder::read_files(const std::vector<std::filesystem::path>
     files_.push_back(std::move(*file));
   }
   if (!rows_.empty()) return {};
-  return fail(ErrorCode::bad_format,
-              fmt::format("[data] {} has no samples in it", paths.front().string()));
+  return core::fail(core::ErrorCode::bad_format,
+                    fmt::format("[data] {} has no samples in it", paths.front().string()));
 }
 
 /// The format of the first row that can be read holds for all.
-Result<void> DatasetBuilder::prepare_format() {
+core::Result<void> DatasetBuilder::prepare_format() {
   made_.format_ = options_.format;
   simdjson::dom::parser parser;
   for (std::size_t i = 0; i < rows_.size() && made_.format_ == DataFormat::automatic; ++i) {
@@ -161,13 +162,14 @@ Result<void> DatasetBuilder::prepare_format() {
       made_.format_ = format_of(row);
   }
   if (codec_.chat_template.empty()) return {};
-  Result<ChatTemplate> chat =
+  core::Result<ChatTemplate> chat =
       ChatTemplate::make(codec_.chat_template, codec_.bos_token, codec_.eos_token);
   if (chat) {
     chat_ = std::move(*chat);
   } else if (made_.format_ == DataFormat::chat) {
-    return fail(chat.error().code, fmt::format("[data] {}: the chat template of this folder: {}",
-                                               codec_.folder, chat.error().text));
+    return core::fail(chat.error().code,
+                      fmt::format("[data] {}: the chat template of this folder: {}", codec_.folder,
+                                  chat.error().text));
   }
   return {};
 }
@@ -215,9 +217,10 @@ std::optional<RowFault> DatasetBuilder::encode_row(const DataRow& row, SampleTok
   Json json;
   const auto error = parser.parse(row.text.data(), row.text.size()).get(json);
   if (error != simdjson::SUCCESS)
-    return RowFault{.fault = SampleFault::unreadable,
-                    .text = fmt::format("is not JSON: {} (\"{}\")", simdjson::error_message(error),
-                                        sanitize(shorten(row.text.substr(0, 200), 60)))};
+    return RowFault{
+        .fault = SampleFault::unreadable,
+        .text = fmt::format("is not JSON: {} (\"{}\")", simdjson::error_message(error),
+                            core::sanitize(core::shorten(row.text.substr(0, 200), 60)))};
   auto text = sample_text(json, made_.format_, chat_ ? &*chat_ : nullptr);
   if (!text) return std::move(text.error());
   auto cut = tokens.append(*text, part.tokens);
@@ -264,7 +267,7 @@ std::string DatasetBuilder::summary_of_faults() const {
   return text;
 }
 
-Result<void> DatasetBuilder::judge() const {
+core::Result<void> DatasetBuilder::judge() const {
   std::uint64_t faults = 0;
   for (const std::uint64_t count : counts_) faults += count;
   faults -= counts_[static_cast<std::size_t>(SampleFault::too_long)];
@@ -276,7 +279,7 @@ Result<void> DatasetBuilder::judge() const {
   if (!none) text += fmt::format("; at most {:.0f} may be left out", most);
   for (std::size_t i = 0; i < std::min<std::size_t>(3, made_.defects_.size()); ++i)
     text += fmt::format("\n  {}", made_.defects_[i].text);
-  return fail(ErrorCode::bad_format, std::move(text));
+  return core::fail(core::ErrorCode::bad_format, std::move(text));
 }
 
 void DatasetBuilder::finish() {
@@ -306,9 +309,9 @@ void DatasetBuilder::finish() {
                                          made_.defects_.front().text));
 }
 
-Result<Dataset> Dataset::open(const std::vector<std::filesystem::path>& paths,
-                              const TextCodec& codec, const DatasetOptions& options) {
+core::Result<Dataset> Dataset::open(const std::vector<std::filesystem::path>& paths,
+                                    const TextCodec& codec, const DatasetOptions& options) {
   return DatasetBuilder(codec, options).build(paths);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -11,11 +11,11 @@
 #include "train/text/normalizer.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
-using Made = Result<std::unique_ptr<const Decoder>>;
+using Made = core::Result<std::unique_ptr<const Decoder>>;
 using Tokens = std::vector<std::string>;
 
 std::string joined(const Tokens& tokens) {
@@ -156,7 +156,8 @@ class Sequence : public Decoder {
 Made make_sequence(const Json& json) {
   std::vector<std::unique_ptr<const Decoder>> parts;
   const auto list = array_member(json, "decoders");
-  if (!list) return fail(ErrorCode::bad_format, "decoder Sequence has no list `decoders`");
+  if (!list)
+    return core::fail(core::ErrorCode::bad_format, "decoder Sequence has no list `decoders`");
   for (const Json each : *list) {
     Made part = make_decoder(each);
     if (!part) return part;
@@ -174,8 +175,8 @@ Made make_metaspace(const Json& json) {
 }
 
 Made make_replace(const Json& json) {
-  Result<Regex> pattern = make_pattern(json, "decoder Replace");
-  if (!pattern) return tl::unexpected<Error>(pattern.error());
+  core::Result<Regex> pattern = make_pattern(json, "decoder Replace");
+  if (!pattern) return tl::unexpected<core::Error>(pattern.error());
   return std::make_unique<const Replace>(std::move(*pattern),
                                          text_member(json, "content").value_or(""));
 }
@@ -196,7 +197,8 @@ Made make_decoder(const Json& json) {
                                          whole_member(json, "stop").value_or(0));
   if (type == "BPEDecoder")
     return std::make_unique<const WordSuffix>(text_member(json, "suffix").value_or("</w>"));
-  return fail(ErrorCode::unsupported, fmt::format("decoder \"{}\" is not supported", type));
+  return core::fail(core::ErrorCode::unsupported,
+                    fmt::format("decoder \"{}\" is not supported", type));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

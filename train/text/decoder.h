@@ -8,7 +8,7 @@
 #include "core/result.h"
 #include "train/text/json_access.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 class Decoder {
  public:
@@ -20,6 +20,6 @@ class Decoder {
 };
 
 /// Errors name the part that is not read.
-Result<std::unique_ptr<const Decoder>> make_decoder(const Json& json);
+core::Result<std::unique_ptr<const Decoder>> make_decoder(const Json& json);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

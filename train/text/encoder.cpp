@@ -8,7 +8,7 @@
 #include "train/text/utf8.h"
 #include "train/text/word_cache.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct Encoder::State {
   explicit State(const TokenizerParts& compiled) : parts(&compiled) {}
@@ -103,4 +103,4 @@ void Encoder::State::encode_word(std::string_view word, std::vector<std::int32_t
   cache.put(word, std::span(out).subspan(before));
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -2,7 +2,7 @@
 
 #include "train/text/jinja_interpreter.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 namespace {
 constexpr std::size_t k_most_output = std::size_t{1} << 26U;  ///< 64 MiB of one conversation
@@ -148,16 +148,16 @@ Interpreter::Flow Interpreter::loop(const Statement& statement) {
 Program::Program() = default;
 Program::~Program() = default;
 
-Result<std::shared_ptr<const Program>> Program::parse(std::string_view text) {
-  Result<Block> block = parse_template(text);
-  if (!block) return tl::unexpected<Error>(block.error());
+core::Result<std::shared_ptr<const Program>> Program::parse(std::string_view text) {
+  core::Result<Block> block = parse_template(text);
+  if (!block) return tl::unexpected<core::Error>(block.error());
   std::shared_ptr<Program> program(new Program());
   program->block_ = std::move(*block);
   return std::shared_ptr<const Program>(std::move(program));
 }
 
-Result<Output> Program::render(Mapping variables) const {
+core::Result<Output> Program::render(Mapping variables) const {
   return Interpreter(std::move(variables)).run(block_);
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -23,7 +23,7 @@
 #include "core/result.h"
 #include "train/text/jinja_value.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 struct Statement;
 
@@ -36,17 +36,17 @@ struct Output {
 class Program {
  public:
   /// Errors: line and reason.
-  static Result<std::shared_ptr<const Program>> parse(std::string_view text);
+  static core::Result<std::shared_ptr<const Program>> parse(std::string_view text);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
   /// Errors: what raise_exception() was given, or what the interpreter cannot do. Threads: yes.
-  Result<Output> render(Mapping variables) const;
+  core::Result<Output> render(Mapping variables) const;
 
  private:
   Program();
   std::vector<Statement> block_;
 };
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -8,7 +8,7 @@
 #include "train/text/jinja_texts.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 namespace {
 
@@ -195,4 +195,4 @@ std::optional<Outcome> call_builtin(std::string_view name, const Arguments& argu
   return gave(std::move(made));
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

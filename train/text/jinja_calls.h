@@ -9,7 +9,7 @@
 
 #include "train/text/jinja_value.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 struct Arguments {
   std::vector<Value> positional;
@@ -39,4 +39,4 @@ bool is_builtin(std::string_view name);
 /// The elements of a list, the keys of a mapping, the characters of a text; nothing for the rest.
 std::optional<List> elements_of(const Value& value);
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

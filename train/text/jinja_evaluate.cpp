@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 Value Interpreter::evaluate(const Expression& expression) {
   if (stopped()) return {};
@@ -213,4 +213,4 @@ Value Interpreter::test(const Expression& expression) {
                  fmt::format("the test `{}`", expression.text));
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -6,7 +6,7 @@
 
 #include "train/text/jinja_parser.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 ExpressionPtr Parser::parse_expression() {
   if (++depth_ > k_deepest) wrong("an expression is nested too deeply");
@@ -268,4 +268,4 @@ ExpressionPtr Parser::parse_filters(ExpressionPtr value) {
   return value;
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -6,7 +6,7 @@
 #include "train/text/jinja_calls.h"
 #include "train/text/jinja_texts.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 namespace {
 
@@ -30,7 +30,7 @@ Value attribute(const Value& value, std::string_view path) {
     const Mapping* map = now.mapping();
     if (map == nullptr) return {};
     const std::size_t dot = std::min(path.find('.'), path.size());
-    now = jinja::get(*map, path.substr(0, dot));
+    now = train::text::jinja::get(*map, path.substr(0, dot));
     path.remove_prefix(std::min(dot + 1, path.size()));
   }
   return now;
@@ -180,4 +180,4 @@ std::optional<Outcome> apply_filter(std::string_view name, const Value& value,
   return list_filter(name, value, arguments);
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -16,14 +16,14 @@
 #include "train/text/jinja_calls.h"
 #include "train/text/jinja_syntax.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 class Interpreter {
  public:
   explicit Interpreter(Mapping variables) { scopes_.push_back(std::move(variables)); }
-  Result<Output> run(const Block& block) {
+  core::Result<Output> run(const Block& block) {
     execute(block);
-    if (!error_.empty()) return fail(ErrorCode::unsupported, error_);
+    if (!error_.empty()) return core::fail(core::ErrorCode::unsupported, error_);
     return Output{.text = std::move(out_), .generated = std::move(generated_)};
   }
 
@@ -83,4 +83,4 @@ class Interpreter {
   int calls_ = 0;
 };
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

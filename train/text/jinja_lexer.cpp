@@ -6,7 +6,7 @@
 #include <array>
 #include <cctype>
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 namespace {
 
@@ -21,19 +21,19 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {
     if (text_.ends_with('\n')) text_.remove_suffix(1);
   }
-  Result<std::vector<Token>> run();
+  core::Result<std::vector<Token>> run();
 
  private:
   using Kind = Token::Kind;
 
-  Result<void> tag(std::size_t begin);
-  Result<void> comment(std::size_t begin);
-  Result<void> inside(bool print);
+  core::Result<void> tag(std::size_t begin);
+  core::Result<void> comment(std::size_t begin);
+  core::Result<void> inside(bool print);
   bool close(bool print);
-  Result<void> string_token();
+  core::Result<void> string_token();
   void number_token();
   void name_token();
-  Result<void> sign_token();
+  core::Result<void> sign_token();
   void put_text(std::size_t end, char tag_kind, char control);
   void after_tag(bool trims_line);
   void skip_blanks() { move_to(std::min(text_.find_first_not_of(k_blanks, at_), text_.size())); }
@@ -45,8 +45,8 @@ class Lexer {
   void put(Kind kind, std::string text) {
     tokens_.push_back({.kind = kind, .text = std::move(text), .line = line_});
   }
-  tl::unexpected<Error> wrong(std::string_view what) const {
-    return fail(ErrorCode::bad_format, fmt::format("line {}: {}", line_, what));
+  tl::unexpected<core::Error> wrong(std::string_view what) const {
+    return core::fail(core::ErrorCode::bad_format, fmt::format("line {}: {}", line_, what));
   }
   char at(std::size_t offset) const {
     return at_ + offset < text_.size() ? text_[at_ + offset] : '\0';
@@ -60,7 +60,7 @@ class Lexer {
   std::vector<Token> tokens_;
 };
 
-Result<std::vector<Token>> Lexer::run() {
+core::Result<std::vector<Token>> Lexer::run() {
   while (at_ < text_.size()) {
     std::size_t begin = at_;
     do {
@@ -74,8 +74,8 @@ Result<std::vector<Token>> Lexer::run() {
       put_text(text_.size(), '\0', '\0');
       break;
     }
-    const Result<void> done = tag(begin);
-    if (!done) return tl::unexpected<Error>(done.error());
+    const core::Result<void> done = tag(begin);
+    if (!done) return tl::unexpected<core::Error>(done.error());
   }
   put(Kind::end, "");
   return std::move(tokens_);
@@ -98,7 +98,7 @@ void Lexer::put_text(std::size_t end, char tag_kind, char control) {
   move_to(end);
 }
 
-Result<void> Lexer::tag(std::size_t begin) {
+core::Result<void> Lexer::tag(std::size_t begin) {
   const char kind = text_[begin + 1];
   const char control = begin + 2 < text_.size() ? text_[begin + 2] : '\0';
   put_text(begin, kind, control);
@@ -109,7 +109,7 @@ Result<void> Lexer::tag(std::size_t begin) {
   return inside(kind == '{');
 }
 
-Result<void> Lexer::comment(std::size_t begin) {
+core::Result<void> Lexer::comment(std::size_t begin) {
   const std::size_t end = text_.find("#}", begin + 2);
   if (end == std::string_view::npos) return wrong("a comment {# does not end");
   strip_next_ = text_[end - 1] == '-';
@@ -138,14 +138,14 @@ bool Lexer::close(bool print) {
   return true;
 }
 
-Result<void> Lexer::inside(bool print) {
+core::Result<void> Lexer::inside(bool print) {
   int depth = 0;  // of braces: {{ {"a": {"b": 1}} }}
   while (true) {
     skip_blanks();
     if (at_ >= text_.size()) return wrong(print ? "{{ does not end" : "{% does not end");
     if (depth == 0 && close(print)) return {};
     const char c = at(0);
-    Result<void> done;
+    core::Result<void> done;
     if (c == '"' || c == '\'') {
       done = string_token();
     } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
@@ -161,7 +161,7 @@ Result<void> Lexer::inside(bool print) {
   }
 }
 
-Result<void> Lexer::string_token() {
+core::Result<void> Lexer::string_token() {
   const char quote = at(0);
   std::string value;
   std::size_t i = at_ + 1;
@@ -202,7 +202,7 @@ void Lexer::name_token() {
   at_ = end;
 }
 
-Result<void> Lexer::sign_token() {
+core::Result<void> Lexer::sign_token() {
   constexpr std::array<std::string_view, 6> k_pairs = {"==", "!=", "<=", ">=", "//", "**"};
   const std::string_view pair = text_.substr(at_, 2);
   if (std::find(k_pairs.begin(), k_pairs.end(), pair) != k_pairs.end()) {
@@ -220,6 +220,6 @@ Result<void> Lexer::sign_token() {
 
 }  // namespace
 
-Result<std::vector<Token>> lex_template(std::string_view text) { return Lexer(text).run(); }
+core::Result<std::vector<Token>> lex_template(std::string_view text) { return Lexer(text).run(); }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

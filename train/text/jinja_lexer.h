@@ -7,7 +7,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 struct Token {
   enum class Kind {
@@ -27,6 +27,6 @@ struct Token {
   int line = 0;
 };
 
-Result<std::vector<Token>> lex_template(std::string_view text);
+core::Result<std::vector<Token>> lex_template(std::string_view text);
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 Value Interpreter::unary(const Expression& expression) {
   const Value value = evaluate(*expression.parts[0]);
@@ -109,4 +109,4 @@ Value Interpreter::whole_arithmetic(const Expression& expression, std::int64_t l
   return sign == "%" ? rest : quotient;
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 Block Parser::parse_block(const std::vector<std::string_view>& ends) {
   Block block;
@@ -145,10 +145,10 @@ Statement Parser::parse_macro() {
   return made;
 }
 
-Result<Block> parse_template(std::string_view text) {
-  Result<std::vector<Token>> tokens = lex_template(text);
-  if (!tokens) return tl::unexpected<Error>(tokens.error());
+core::Result<Block> parse_template(std::string_view text) {
+  core::Result<std::vector<Token>> tokens = lex_template(text);
+  if (!tokens) return tl::unexpected<core::Error>(tokens.error());
   return Parser(std::move(*tokens)).run();
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -14,17 +14,17 @@
 #include "train/text/jinja_lexer.h"
 #include "train/text/jinja_syntax.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 constexpr int k_deepest = 200;  ///< nested expressions and blocks: beyond that it is no template
 
 class Parser {
  public:
   explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
-  Result<Block> run() {
+  core::Result<Block> run() {
     Block block = parse_block({});
     if (error_.empty() && !at(Kind::end)) wrong("a tag ends nothing");
-    if (!error_.empty()) return fail(ErrorCode::bad_format, error_);
+    if (!error_.empty()) return core::fail(core::ErrorCode::bad_format, error_);
     return block;
   }
 
@@ -128,4 +128,4 @@ class Parser {
   std::string error_;
 };
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

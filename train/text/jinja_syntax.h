@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "train/text/jinja_value.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 struct Expression;
 using ExpressionPtr = std::unique_ptr<Expression>;
@@ -79,6 +79,6 @@ struct Macro {
 
 /// The whole template. Whitespace is treated as transformers sets it: trim_blocks, lstrip_blocks,
 /// the last line feed dropped.
-Result<Block> parse_template(std::string_view text);
+core::Result<Block> parse_template(std::string_view text);
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

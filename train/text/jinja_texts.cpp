@@ -6,7 +6,7 @@
 #include "train/text/unicode.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 std::string stripped(std::string_view text, std::string_view characters, bool left, bool right) {
   const auto goes = [&](char32_t point) {
@@ -78,4 +78,4 @@ List items(const Mapping& map) {
   return made;
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -6,7 +6,7 @@
 
 #include "train/text/jinja_value.h"
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 /// Without the blanks (as Python's str.strip: Unicode's, and the separators U+001C to U+001F), or
 /// the characters given, at its ends.
@@ -20,4 +20,4 @@ std::string joined(const List& list, std::string_view separator);
 /// [[key, value], ...]
 List items(const Mapping& map);
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::string_view kind_name(const Value& value) {
   return number_of(value) ? "a number" : "a function";
 }
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace aplomb::train::jinja {
+namespace aplomb::train::text::jinja {
 
 struct Macro;
 struct Value;
@@ -71,4 +71,4 @@ void put(Mapping& map, std::string_view key, Value value);
 /// "text", "list"... for messages.
 std::string_view kind_name(const Value& value);
 
-}  // namespace aplomb::train::jinja
+}  // namespace aplomb::train::text::jinja

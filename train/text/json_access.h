@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 using Json = simdjson::dom::element;
 
@@ -43,4 +43,4 @@ inline std::optional<simdjson::dom::array> array_member(const Json& from, std::s
   return list;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -10,11 +10,11 @@
 #include "train/text/unicode.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
-using Made = Result<std::unique_ptr<const Normalizer>>;
+using Made = core::Result<std::unique_ptr<const Normalizer>>;
 
 class Form : public Normalizer {
  public:
@@ -133,7 +133,8 @@ class Sequence : public Normalizer {
 Made make_sequence(const Json& json) {
   std::vector<std::unique_ptr<const Normalizer>> parts;
   const auto list = array_member(json, "normalizers");
-  if (!list) return fail(ErrorCode::bad_format, "normalizer Sequence has no list `normalizers`");
+  if (!list)
+    return core::fail(core::ErrorCode::bad_format, "normalizer Sequence has no list `normalizers`");
   for (const Json each : *list) {
     Made part = make_normalizer(each);
     if (!part) return part;
@@ -143,10 +144,11 @@ Made make_sequence(const Json& json) {
 }
 
 Made make_replace(const Json& json) {
-  Result<Regex> pattern = make_pattern(json, "normalizer Replace");
-  if (!pattern) return tl::unexpected<Error>(pattern.error());
+  core::Result<Regex> pattern = make_pattern(json, "normalizer Replace");
+  if (!pattern) return tl::unexpected<core::Error>(pattern.error());
   const auto content = text_member(json, "content");
-  if (!content) return fail(ErrorCode::bad_format, "normalizer Replace has no `content`");
+  if (!content)
+    return core::fail(core::ErrorCode::bad_format, "normalizer Replace has no `content`");
   return std::make_unique<const Replace>(std::move(*pattern), *content);
 }
 
@@ -174,23 +176,25 @@ Made make_normalizer(const Json& json) {
     return std::make_unique<const Prepend>(text_member(json, "prepend").value_or(""));
   if (type == "Replace") return make_replace(json);
   if (type == "Sequence") return make_sequence(json);
-  return fail(ErrorCode::unsupported, fmt::format("normalizer \"{}\" is not supported", type));
+  return core::fail(core::ErrorCode::unsupported,
+                    fmt::format("normalizer \"{}\" is not supported", type));
 }
 
-Result<Regex> make_pattern(const Json& owner, std::string_view part) {
+core::Result<Regex> make_pattern(const Json& owner, std::string_view part) {
   const auto pattern = member(owner, "pattern");
   if (pattern) {
     if (const auto text = text_member(*pattern, "String")) {
       if (!text->empty()) return Regex::literal(*text);
     }
     if (const auto text = text_member(*pattern, "Regex")) {
-      Result<Regex> regex = Regex::compile(*text);
-      if (!regex) return fail(regex.error().code, fmt::format("{}: {}", part, regex.error().text));
+      core::Result<Regex> regex = Regex::compile(*text);
+      if (!regex)
+        return core::fail(regex.error().code, fmt::format("{}: {}", part, regex.error().text));
       return regex;
     }
   }
-  return fail(ErrorCode::bad_format,
-              fmt::format("{} has no `pattern` with a String or a Regex", part));
+  return core::fail(core::ErrorCode::bad_format,
+                    fmt::format("{} has no `pattern` with a String or a Regex", part));
 }
 
 void replace_all(const Regex& pattern, std::string_view content, std::string& text) {
@@ -206,4 +210,4 @@ void replace_all(const Regex& pattern, std::string_view content, std::string& te
   text = std::move(out);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -9,7 +9,7 @@
 #include "train/text/json_access.h"
 #include "train/text/regex.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 class Normalizer {
  public:
@@ -21,12 +21,12 @@ class Normalizer {
 };
 
 /// From `normalizer` of the file. Errors name the part that is not read.
-Result<std::unique_ptr<const Normalizer>> make_normalizer(const Json& json);
+core::Result<std::unique_ptr<const Normalizer>> make_normalizer(const Json& json);
 
 /// `pattern` as Replace and Split write it: {"String": ...} or {"Regex": ...}.
-Result<Regex> make_pattern(const Json& owner, std::string_view part);
+core::Result<Regex> make_pattern(const Json& owner, std::string_view part);
 
 /// Every match in `text` replaced by `content`.
 void replace_all(const Regex& pattern, std::string_view content, std::string& text);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -78,4 +78,4 @@ void split_piece(const Piece& piece, std::vector<Cut>& cuts, Behaviour behaviour
   }
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct Piece {
   std::size_t begin = 0;
@@ -40,4 +40,4 @@ struct Cut {
 void split_piece(const Piece& piece, std::vector<Cut>& cuts, Behaviour behaviour,
                  std::vector<Piece>& out);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -8,7 +8,7 @@
 #include "core/result.h"
 #include "train/text/json_access.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct Surroundings {
   std::vector<std::int32_t> before;
@@ -16,6 +16,6 @@ struct Surroundings {
 };
 
 /// Errors name the part that is not read.
-Result<Surroundings> read_post_processor(const Json& json);
+core::Result<Surroundings> read_post_processor(const Json& json);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

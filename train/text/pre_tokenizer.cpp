@@ -13,11 +13,11 @@
 #include "train/text/unicode.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
-using Made = Result<std::unique_ptr<const PreTokenizer>>;
+using Made = core::Result<std::unique_ptr<const PreTokenizer>>;
 
 /// Cuts every piece; `find(text, piece, cuts)` gives its matches and what lies between them.
 template <class Find>
@@ -194,38 +194,38 @@ class Steps : public PreTokenizer {
 
 using StepList = std::vector<std::unique_ptr<const PreTokenizer>>;
 
-Result<void> add_steps(const Json& json, StepList& steps);
+core::Result<void> add_steps(const Json& json, StepList& steps);
 
 /// GPT-2's words (tokenizers, pre_tokenizers/byte_level.rs).
 constexpr std::string_view k_gpt2_words =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-Result<void> add_byte_level(const Json& json, StepList& steps) {
+core::Result<void> add_byte_level(const Json& json, StepList& steps) {
   if (flag_member(json, "add_prefix_space", true))
     steps.push_back(std::make_unique<const AddPrefixSpace>());
   if (flag_member(json, "use_regex", true)) {
-    Result<Regex> words = Regex::compile(k_gpt2_words);
-    if (!words) return tl::unexpected<Error>(words.error());
+    core::Result<Regex> words = Regex::compile(k_gpt2_words);
+    if (!words) return tl::unexpected<core::Error>(words.error());
     steps.push_back(std::make_unique<const Split>(std::move(*words), Behaviour::isolated, false));
   }
   steps.push_back(std::make_unique<const ByteCharacters>());
   return {};
 }
 
-Result<void> add_split(const Json& json, StepList& steps) {
-  Result<Regex> pattern = make_pattern(json, "pre_tokenizer Split");
-  if (!pattern) return tl::unexpected<Error>(pattern.error());
+core::Result<void> add_split(const Json& json, StepList& steps) {
+  core::Result<Regex> pattern = make_pattern(json, "pre_tokenizer Split");
+  if (!pattern) return tl::unexpected<core::Error>(pattern.error());
   const std::string_view name = text_member(json, "behavior").value_or("");
   const auto behaviour = behaviour_named(name);
   if (!behaviour)
-    return fail(ErrorCode::unsupported,
-                fmt::format("pre_tokenizer Split: behavior \"{}\" is not supported", name));
+    return core::fail(core::ErrorCode::unsupported,
+                      fmt::format("pre_tokenizer Split: behavior \"{}\" is not supported", name));
   steps.push_back(std::make_unique<const Split>(std::move(*pattern), *behaviour,
                                                 flag_member(json, "invert", false)));
   return {};
 }
 
-Result<void> add_metaspace(const Json& json, StepList& steps) {
+core::Result<void> add_metaspace(const Json& json, StepList& steps) {
   // Older files say add_prefix_space (bool) in place of prepend_scheme.
   const bool prefix = flag_member(json, "add_prefix_space", true);
   const std::string_view scheme =
@@ -235,42 +235,46 @@ Result<void> add_metaspace(const Json& json, StepList& steps) {
   if (scheme == "first") kind = PrependScheme::first;
   const std::string_view mark = text_member(json, "replacement").value_or("\u2581");
   if (mark.empty())
-    return fail(ErrorCode::bad_format, "pre_tokenizer Metaspace has an empty `replacement`");
+    return core::fail(core::ErrorCode::bad_format,
+                      "pre_tokenizer Metaspace has an empty `replacement`");
   steps.push_back(std::make_unique<const Metaspace>(mark, kind, flag_member(json, "split", true)));
   return {};
 }
 
-Result<void> add_punctuation(const Json& json, StepList& steps) {
+core::Result<void> add_punctuation(const Json& json, StepList& steps) {
   const std::string_view name = text_member(json, "behavior").value_or("Isolated");
   const auto behaviour = behaviour_named(name);
   if (!behaviour)
-    return fail(ErrorCode::unsupported,
-                fmt::format("pre_tokenizer Punctuation: behavior \"{}\" is not supported", name));
+    return core::fail(
+        core::ErrorCode::unsupported,
+        fmt::format("pre_tokenizer Punctuation: behavior \"{}\" is not supported", name));
   steps.push_back(std::make_unique<const SplitAt>(is_punctuation, *behaviour));
   return {};
 }
 
-Result<void> add_sequence(const Json& json, StepList& steps) {
+core::Result<void> add_sequence(const Json& json, StepList& steps) {
   const auto list = array_member(json, "pretokenizers");
   if (!list)
-    return fail(ErrorCode::bad_format, "pre_tokenizer Sequence has no list `pretokenizers`");
+    return core::fail(core::ErrorCode::bad_format,
+                      "pre_tokenizer Sequence has no list `pretokenizers`");
   for (const Json each : *list) {
-    Result<void> added = add_steps(each, steps);
+    core::Result<void> added = add_steps(each, steps);
     if (!added) return added;
   }
   return {};
 }
 
-Result<void> add_character_split(const Json& json, StepList& steps) {
+core::Result<void> add_character_split(const Json& json, StepList& steps) {
   const std::string_view delimiter = text_member(json, "delimiter").value_or("");
   if (delimiter.empty())
-    return fail(ErrorCode::bad_format, "pre_tokenizer CharDelimiterSplit has no `delimiter`");
+    return core::fail(core::ErrorCode::bad_format,
+                      "pre_tokenizer CharDelimiterSplit has no `delimiter`");
   steps.push_back(
       std::make_unique<const Split>(Regex::literal(delimiter), Behaviour::removed, false));
   return {};
 }
 
-Result<void> add_steps(const Json& json, StepList& steps) {
+core::Result<void> add_steps(const Json& json, StepList& steps) {
   const std::string_view type = text_member(json, "type").value_or("");
   if (type == "ByteLevel") return add_byte_level(json, steps);
   if (type == "Split") return add_split(json, steps);
@@ -290,17 +294,18 @@ Result<void> add_steps(const Json& json, StepList& steps) {
     steps.push_back(std::make_unique<const SplitAt>(is_space, Behaviour::removed));
     steps.push_back(std::make_unique<const SplitAt>(is_punctuation, Behaviour::isolated));
   } else {
-    return fail(ErrorCode::unsupported, fmt::format("pre_tokenizer \"{}\" is not supported", type));
+    return core::fail(core::ErrorCode::unsupported,
+                      fmt::format("pre_tokenizer \"{}\" is not supported", type));
   }
   return {};
 }
 
 }  // namespace
 
-Result<PreTokenizing> make_pre_tokenizing(const Json& json) {
+core::Result<PreTokenizing> make_pre_tokenizing(const Json& json) {
   StepList steps;
-  const Result<void> added = add_steps(json, steps);
-  if (!added) return tl::unexpected<Error>(added.error());
+  const core::Result<void> added = add_steps(json, steps);
+  if (!added) return tl::unexpected<core::Error>(added.error());
   PreTokenizing made;
   if (!steps.empty() && dynamic_cast<const ByteCharacters*>(steps.back().get()) != nullptr) {
     made.on_bytes = true;
@@ -310,4 +315,4 @@ Result<PreTokenizing> make_pre_tokenizing(const Json& json) {
   return made;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -7,7 +7,7 @@
 #include "train/text/json_access.h"
 #include "train/text/pieces.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 class PreTokenizer {
  public:
@@ -27,6 +27,6 @@ struct PreTokenizing {
 };
 
 /// Errors name the part that is not read.
-Result<PreTokenizing> make_pre_tokenizing(const Json& json);
+core::Result<PreTokenizing> make_pre_tokenizing(const Json& json);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -37,7 +37,7 @@ std::optional<std::string> translated_escape(char escaped, bool in_class) {
 }
 
 /// The pattern as PCRE2 must be given it; an Error for what it cannot be given.
-Result<std::string> translated(std::string_view pattern) {
+core::Result<std::string> translated(std::string_view pattern) {
   std::string out;
   bool in_class = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -45,14 +45,15 @@ Result<std::string> translated(std::string_view pattern) {
     if (c == '\\' && i + 1 < pattern.size()) {
       const auto meant = translated_escape(pattern[++i], in_class);
       if (!meant)
-        return fail(ErrorCode::unsupported, fmt::format("the pattern \"{}\" uses \\{}{}", pattern,
-                                                        pattern[i], in_class ? " in a class" : ""));
+        return core::fail(core::ErrorCode::unsupported,
+                          fmt::format("the pattern \"{}\" uses \\{}{}", pattern, pattern[i],
+                                      in_class ? " in a class" : ""));
       out += *meant;
       continue;
     }
     if (in_class && c == '&' && pattern.substr(i, 2) == "&&")
-      return fail(ErrorCode::unsupported,
-                  fmt::format("the pattern \"{}\" intersects classes (&&)", pattern));
+      return core::fail(core::ErrorCode::unsupported,
+                        fmt::format("the pattern \"{}\" intersects classes (&&)", pattern));
     if (c == '[' && !in_class) {
       in_class = true;
       out += c;
@@ -87,9 +88,9 @@ struct Regex::Code {
   bool compiled = false;  ///< to machine code
 };
 
-Result<Regex> Regex::compile(std::string_view pattern) {
-  const Result<std::string> text = translated(pattern);
-  if (!text) return tl::unexpected<Error>(text.error());
+core::Result<Regex> Regex::compile(std::string_view pattern) {
+  const core::Result<std::string> text = translated(pattern);
+  if (!text) return tl::unexpected<core::Error>(text.error());
   int error = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* code =
@@ -98,9 +99,10 @@ Result<Regex> Regex::compile(std::string_view pattern) {
   if (code == nullptr) {
     std::array<PCRE2_UCHAR, 256> message{};
     pcre2_get_error_message(error, message.data(), message.size());
-    return fail(ErrorCode::bad_format,
-                fmt::format("the pattern \"{}\" does not compile: {} at character {}", pattern,
-                            reinterpret_cast<const char*>(message.data()), offset));  // NOLINT
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("the pattern \"{}\" does not compile: {} at character {}", pattern,
+                    reinterpret_cast<const char*>(message.data()), offset));  // NOLINT
   }
   auto made = std::make_shared<Code>(code);
   made->compiled = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
@@ -134,4 +136,4 @@ std::optional<Match> Regex::find(std::string_view text, std::size_t from) const 
   return Match{.begin = bounds[0], .end = bounds[1]};
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct Match {
   std::size_t begin = 0;
@@ -23,7 +23,7 @@ struct Match {
 
 class Regex {
  public:
-  static Result<Regex> compile(std::string_view pattern);
+  static core::Result<Regex> compile(std::string_view pattern);
   /// Matches exactly `text`.
   static Regex literal(std::string_view text);
 
@@ -53,4 +53,4 @@ void for_each_match(const Regex& regex, std::string_view text, Found&& found) {
   }
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

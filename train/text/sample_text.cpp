@@ -6,7 +6,7 @@
 
 #include "core/text.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -25,7 +25,7 @@ std::optional<std::string_view> answer_of(const Json& row) {
 
 /// The prompt that Stanford's Alpaca was trained with, and most instruction data since.
 std::string alpaca_prompt(std::string_view instruction, std::string_view input) {
-  if (trim(input).empty())
+  if (core::trim(input).empty())
     return fmt::format(
         "Below is an instruction that describes a task. Write a response that appropriately "
         "completes the request.\n\n### Instruction:\n{}\n\n### Response:\n",
@@ -43,7 +43,7 @@ Made from_instruction(const Json& row) {
   if (!output) output = text_member(row, "response");
   if (!instruction || !output)
     return fault(SampleFault::unknown_fields, "needs the texts `instruction` and `output`");
-  if (trim(*output).empty()) return fault(SampleFault::empty, "`output` is empty");
+  if (core::trim(*output).empty()) return fault(SampleFault::empty, "`output` is empty");
   SampleText made;
   made.parts = {{alpaca_prompt(*instruction, text_member(row, "input").value_or("")), false},
                 {std::string(*output), true}};
@@ -53,7 +53,7 @@ Made from_instruction(const Json& row) {
 Made from_text(const Json& row) {
   const auto text = text_member(row, "text");
   if (!text) return fault(SampleFault::unknown_fields, "needs the text `text`");
-  if (trim(*text).empty()) return fault(SampleFault::empty, "`text` is empty");
+  if (core::trim(*text).empty()) return fault(SampleFault::empty, "`text` is empty");
   SampleText made;
   made.parts = {{std::string(*text), true}};
   return made;
@@ -104,9 +104,9 @@ Made from_turns(const std::vector<ChatTurn>& turns, std::size_t first_counted,
   if (turns.empty()) return fault(SampleFault::empty, "the conversation has no messages");
   bool answered = false;
   for (std::size_t i = first_counted; i < turns.size(); ++i)
-    answered = answered || (turns[i].role == "assistant" && !trim(turns[i].content).empty());
+    answered = answered || (turns[i].role == "assistant" && !core::trim(turns[i].content).empty());
   if (!answered) return fault(SampleFault::all_masked, "the assistant says nothing");
-  Result<std::vector<TextSpan>> parts = chat->render(turns);
+  core::Result<std::vector<TextSpan>> parts = chat->render(turns);
   if (!parts) return fault(SampleFault::unreadable, parts.error().text);
   SampleText made;
   made.parts = std::move(*parts);
@@ -143,7 +143,7 @@ Made from_prompt(const Json& row, const ChatTemplate* chat) {
   const auto answer = answer_of(row);
   if (!prompt || !answer)
     return fault(SampleFault::unknown_fields, "needs the texts `prompt` and `completion`");
-  if (trim(*answer).empty()) return fault(SampleFault::empty, "the completion is empty");
+  if (core::trim(*answer).empty()) return fault(SampleFault::empty, "the completion is empty");
   SampleText made;
   made.parts = {{std::string(*prompt), false}, {std::string(*answer), true}};
   return made;
@@ -209,9 +209,10 @@ std::string field_names(const Json& row) {
   std::size_t count = 0;
   for (const auto field : fields) {
     if (++count > 12) return names + "...";
-    names += fmt::format("{}`{}`", names.empty() ? "" : ", ", sanitize(shorten(field.key, 40)));
+    names += fmt::format("{}`{}`", names.empty() ? "" : ", ",
+                         core::sanitize(core::shorten(field.key, 40)));
   }
   return names.empty() ? "no fields" : names;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

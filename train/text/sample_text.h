@@ -10,7 +10,7 @@
 #include "train/text/dataset.h"
 #include "train/text/json_access.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct SampleText {
   std::vector<TextSpan> parts;
@@ -35,4 +35,4 @@ tl::expected<SampleText, RowFault> sample_text(const Json& row, DataFormat forma
 /// The field names of a row, for messages.
 std::string field_names(const Json& row);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -7,7 +7,7 @@
 
 #include "train/text/tokenizer_parts.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -96,4 +96,4 @@ tl::expected<SampleTokens::Cut, RowFault> SampleTokens::checked(
                    : "no token of it counts in the loss");
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

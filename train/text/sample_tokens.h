@@ -12,7 +12,7 @@
 #include "train/text/dataset.h"
 #include "train/text/sample_text.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 class SampleTokens {
  public:
@@ -37,4 +37,4 @@ class SampleTokens {
   std::vector<std::int32_t> before_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

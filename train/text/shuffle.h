@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one word of state, passes BigCrush.
 class SplitMix {
@@ -46,4 +46,4 @@ inline std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   return SplitMix(hash ^ (word * 0xD6E8FEB86659FD93U)).next();
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

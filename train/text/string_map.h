@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 class StringMap {
  public:
@@ -76,4 +76,4 @@ class StringMap {
   std::vector<std::uint32_t> slots_;  ///< 0: free; else an entry's number + 1
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <utility>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 #include "train/text/json_access.h"
 #include "train/text/tokenizer_parts.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 /// One JSON file of the folder; absent and unreadable ones have no members.
 struct JsonFile {
   explicit JsonFile(const fs::path& path) {
-    const auto mapped = MappedFile::open(path.string());
+    const auto mapped = tensors::MappedFile::open(path.string());
     if (!mapped) return;
     const std::string_view text = (*mapped)->text();
     readable = parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS;
@@ -72,7 +72,7 @@ std::string template_of(const JsonFile& file) {
 }
 
 std::string file_text(const fs::path& path) {
-  const auto mapped = MappedFile::open(path.string());
+  const auto mapped = tensors::MappedFile::open(path.string());
   return mapped ? std::string((*mapped)->text()) : std::string();
 }
 
@@ -161,9 +161,9 @@ void choose_pad(const FolderFiles& files, TextCodec& codec) {
 
 }  // namespace
 
-Result<TextCodec> TextCodec::open(const fs::path& folder) {
-  Result<Tokenizer> tokenizer = Tokenizer::open(folder);
-  if (!tokenizer) return tl::unexpected<Error>(tokenizer.error());
+core::Result<TextCodec> TextCodec::open(const fs::path& folder) {
+  core::Result<Tokenizer> tokenizer = Tokenizer::open(folder);
+  if (!tokenizer) return tl::unexpected<core::Error>(tokenizer.error());
   const fs::path place = fs::is_directory(folder) ? folder : folder.parent_path();
   const FolderFiles files(place);
   TextCodec codec(std::move(*tokenizer));
@@ -182,11 +182,11 @@ Result<TextCodec> TextCodec::open(const fs::path& folder) {
   return codec;
 }
 
-Result<void> TextCodec::fits(std::int64_t embedding_rows) const {
+core::Result<void> TextCodec::fits(std::int64_t embedding_rows) const {
   const auto own = static_cast<std::int64_t>(tokenizer.parts().token_texts.size());
   if (own <= embedding_rows) return {};
-  return fail(
-      ErrorCode::bad_format,
+  return core::fail(
+      core::ErrorCode::bad_format,
       fmt::format("[tokenizer] {}: the vocabulary has ids up to {}, the model's embedding only "
                   "{} rows; tokenizer and model are not of one family: take both from the "
                   "same folder",
@@ -215,4 +215,4 @@ std::string TextCodec::doubt(std::int64_t embedding_rows) const {
       embedding_rows, rows_needed());
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -22,15 +22,15 @@
 #include "core/result.h"
 #include "train/text/tokenizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct TextCodec {
   explicit TextCodec(Tokenizer of) : tokenizer(std::move(of)) {}
-  static Result<TextCodec> open(const std::filesystem::path& folder);
+  static core::Result<TextCodec> open(const std::filesystem::path& folder);
 
   /// Error: the vocabulary does not fit a model of `embedding_rows` (the tokenizer is not this
   /// model's). Added tokens without a row are no error: doubt() tells of them.
-  Result<void> fits(std::int64_t embedding_rows) const;
+  core::Result<void> fits(std::int64_t embedding_rows) const;
   /// What is odd about this tokenizer with that model: added tokens without a row, or far more rows
   /// than tokens. Empty: nothing.
   std::string doubt(std::int64_t embedding_rows) const;
@@ -50,4 +50,4 @@ struct TextCodec {
   std::vector<std::string> notices;  ///< for people: what was decided, and why
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

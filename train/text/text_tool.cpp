@@ -27,10 +27,10 @@
 
 namespace {
 
-using aplomb::train::ChatTemplate;
-using aplomb::train::ChatTurn;
-using aplomb::train::Encoder;
-using aplomb::train::Tokenizer;
+using aplomb::train::text::ChatTemplate;
+using aplomb::train::text::ChatTurn;
+using aplomb::train::text::Encoder;
+using aplomb::train::text::Tokenizer;
 
 void encode(const Tokenizer& tokenizer, bool special) {
   Encoder encoder(tokenizer);

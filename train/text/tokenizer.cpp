@@ -5,35 +5,35 @@
 #include <algorithm>
 #include <utility>
 
-#include "checkpoint/mapped_file.h"
+#include "tensors/mapped_file.h"
 #include "train/text/tokenizer_parts.h"
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
 /// Compiles member `key` of the file into `into`, where the file has one.
 template <class Into, class Make>
-Result<void> compile_part(const Json& json, std::string_view key, Into& into, Make make) {
+core::Result<void> compile_part(const Json& json, std::string_view key, Into& into, Make make) {
   const auto part = member(json, key);
   if (!part) return {};
   auto made = make(*part);
-  if (!made) return tl::unexpected<Error>(made.error());
+  if (!made) return tl::unexpected<core::Error>(made.error());
   into = std::move(*made);
   return {};
 }
 
-Result<void> compile_model(const Json& json, TokenizerParts& parts) {
+core::Result<void> compile_model(const Json& json, TokenizerParts& parts) {
   const auto model = member(json, "model");
-  if (!model) return fail(ErrorCode::bad_format, "there is no `model` in it");
+  if (!model) return core::fail(core::ErrorCode::bad_format, "there is no `model` in it");
   const std::string_view type =
       text_member(*model, "type").value_or(array_member(*model, "merges") ? "BPE" : "");
   if (type != "BPE")
-    return fail(ErrorCode::unsupported,
-                fmt::format("model \"{}\" is not supported, only BPE is", type));
-  Result<Bpe> bpe = Bpe::make(*model, parts.pre_tokenizing.on_bytes);
-  if (!bpe) return tl::unexpected<Error>(bpe.error());
+    return core::fail(core::ErrorCode::unsupported,
+                      fmt::format("model \"{}\" is not supported, only BPE is", type));
+  core::Result<Bpe> bpe = Bpe::make(*model, parts.pre_tokenizing.on_bytes);
+  if (!bpe) return tl::unexpected<core::Error>(bpe.error());
   parts.model = std::move(*bpe);
   std::int32_t most = -1;
   parts.model.vocabulary().for_each(
@@ -46,12 +46,13 @@ Result<void> compile_model(const Json& json, TokenizerParts& parts) {
 }
 
 /// [{"id": 0, "content": "<unk>", "single_word": false, "lstrip": false, ...}]
-Result<void> read_added_tokens(const Json& json, TokenizerParts& parts) {
+core::Result<void> read_added_tokens(const Json& json, TokenizerParts& parts) {
   const auto list = array_member(json, "added_tokens");
   if (!list) return {};
   for (const Json each : *list) {
     const auto content = text_member(each, "content");
-    if (!content) return fail(ErrorCode::bad_format, "an entry of `added_tokens` has no `content`");
+    if (!content)
+      return core::fail(core::ErrorCode::bad_format, "an entry of `added_tokens` has no `content`");
     if (content->empty()) continue;
     const bool special = flag_member(each, "special", false);
     const std::int32_t id = parts.add({.id = StringMap::k_none,
@@ -73,23 +74,24 @@ Result<void> read_added_tokens(const Json& json, TokenizerParts& parts) {
 
 /// What is put around a text consists of tokens that there are: an id beyond them would be looked
 /// up outside of the embedding.
-Result<void> check_surroundings(const TokenizerParts& parts) {
+core::Result<void> check_surroundings(const TokenizerParts& parts) {
   auto rows = static_cast<std::int64_t>(parts.token_texts.size());
   for (const AddedToken& each : parts.added) rows = std::max<std::int64_t>(rows, each.id + 1);
   for (const auto* side : {&parts.surroundings.before, &parts.surroundings.after}) {
     for (const std::int32_t id : *side) {
       if (id < 0 || id >= rows)
-        return fail(ErrorCode::bad_format,
-                    fmt::format("post_processor TemplateProcessing adds the id {}, and there are "
-                                "{} tokens: its token is missing in `added_tokens`?",
-                                id, rows));
+        return core::fail(
+            core::ErrorCode::bad_format,
+            fmt::format("post_processor TemplateProcessing adds the id {}, and there are "
+                        "{} tokens: its token is missing in `added_tokens`?",
+                        id, rows));
     }
   }
   return {};
 }
 
-Result<void> compile(const Json& json, TokenizerParts& parts) {
-  Result<void> done = compile_part(json, "normalizer", parts.normalizer, make_normalizer);
+core::Result<void> compile(const Json& json, TokenizerParts& parts) {
+  core::Result<void> done = compile_part(json, "normalizer", parts.normalizer, make_normalizer);
   if (done) done = compile_part(json, "pre_tokenizer", parts.pre_tokenizing, make_pre_tokenizing);
   if (done) done = compile_model(json, parts);
   if (done) done = compile_part(json, "post_processor", parts.surroundings, read_post_processor);
@@ -135,34 +137,37 @@ void TokenizerParts::index_added() {
   }
 }
 
-Result<Tokenizer> Tokenizer::open(const std::filesystem::path& path) {
+core::Result<Tokenizer> Tokenizer::open(const std::filesystem::path& path) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(path, ignored);
   const std::filesystem::path file = folder ? path / "tokenizer.json" : path;
-  const auto mapped = MappedFile::open(file.string());
+  const auto mapped = tensors::MappedFile::open(file.string());
   if (!mapped)
-    return fail(mapped.error().code,
-                fmt::format("[tokenizer] {}: {}; a model folder needs its tokenizer.json (a folder "
-                            "with only tokenizer.model: load and save it once with transformers' "
-                            "AutoTokenizer, which writes one)",
-                            file.string(), mapped.error().text));
+    return core::fail(
+        mapped.error().code,
+        fmt::format("[tokenizer] {}: {}; a model folder needs its tokenizer.json (a folder "
+                    "with only tokenizer.model: load and save it once with transformers' "
+                    "AutoTokenizer, which writes one)",
+                    file.string(), mapped.error().text));
   return parse((*mapped)->text(), file.string());
 }
 
-Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view name) {
+core::Result<Tokenizer> Tokenizer::parse(std::string_view json, std::string_view name) {
   simdjson::dom::parser parser;
   Json root;
   const auto error = parser.parse(json.data(), json.size()).get(root);
   if (error != simdjson::SUCCESS)
-    return fail(ErrorCode::bad_format,
-                fmt::format("[tokenizer] {} is not JSON: {} ({} bytes); a broken download, or a "
-                            "git-lfs pointer in place of the file?",
-                            name, simdjson::error_message(error), json.size()));
+    return core::fail(
+        core::ErrorCode::bad_format,
+        fmt::format("[tokenizer] {} is not JSON: {} ({} bytes); a broken download, or a "
+                    "git-lfs pointer in place of the file?",
+                    name, simdjson::error_message(error), json.size()));
   auto parts = std::make_shared<TokenizerParts>();
   parts->name = name;
-  const Result<void> done = compile(root, *parts);
+  const core::Result<void> done = compile(root, *parts);
   if (!done)
-    return fail(done.error().code, fmt::format("[tokenizer] {}: {}", name, done.error().text));
+    return core::fail(done.error().code,
+                      fmt::format("[tokenizer] {}: {}", name, done.error().text));
   return Tokenizer(std::move(parts));
 }
 
@@ -225,4 +230,4 @@ std::int32_t Tokenizer::add_special_token(std::string_view content) {
 
 std::span<const std::string> Tokenizer::warnings() const { return parts_->warnings; }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -31,7 +31,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct TokenizerParts;  // the compiled file (tokenizer_parts.h)
 
@@ -48,9 +48,9 @@ struct AddedToken {
 class Tokenizer {
  public:
   /// `path`: a tokenizer.json, or a folder with one.
-  static Result<Tokenizer> open(const std::filesystem::path& path);
+  static core::Result<Tokenizer> open(const std::filesystem::path& path);
   /// The content of a tokenizer.json; `name` stands in the text of errors.
-  static Result<Tokenizer> parse(std::string_view json, std::string_view name);
+  static core::Result<Tokenizer> parse(std::string_view json, std::string_view name);
 
   /// One text, with an Encoder of its own; for many texts keep an Encoder.
   std::vector<std::int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
@@ -92,4 +92,4 @@ class Encoder {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -14,7 +14,7 @@
 #include "train/text/post_processor.h"
 #include "train/text/pre_tokenizer.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 struct TokenizerParts {
   /// Enters a token, unless its content is there; its id.
@@ -39,4 +39,4 @@ struct TokenizerParts {
   std::string name;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

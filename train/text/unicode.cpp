@@ -7,7 +7,7 @@
 
 #include "train/text/utf8.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -97,4 +97,4 @@ void to_lower(std::string& text) {
   text = std::move(out);
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

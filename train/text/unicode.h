@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 bool is_space(char32_t point);   ///< property White_Space
 bool is_number(char32_t point);  ///< general category N
@@ -19,4 +19,4 @@ void normalize(std::string& text, NormalForm form);
 /// Each character lower-cased by itself (no context: a final sigma stays a sigma).
 void to_lower(std::string& text);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

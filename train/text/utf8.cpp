@@ -2,7 +2,7 @@
 
 #include <simdjson.h>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::string repaired_utf8(std::string_view text) {
   return out;
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

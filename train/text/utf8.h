@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 constexpr char32_t k_replacement = 0xFFFD;
 
@@ -49,4 +49,4 @@ bool is_utf8(std::string_view text);
 /// Every broken piece replaced by U+FFFD.
 std::string repaired_utf8(std::string_view text);
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 class WordCache {
  public:
@@ -77,4 +77,4 @@ class WordCache {
   std::size_t count_ = 0;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace aplomb::gpu {
+namespace aplomb::scan::gpu {
 
 constexpr unsigned k_bins = 256;
 constexpr unsigned k_threads = 256;      ///< of a block
@@ -43,4 +43,4 @@ struct Stats {
   std::uint64_t exponents[k_bins];
 };
 
-}  // namespace aplomb::gpu
+}  // namespace aplomb::scan::gpu

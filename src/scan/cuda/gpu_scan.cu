@@ -12,7 +12,7 @@
 #include "scan/cuda/scan_kernel.cuh"
 #include "scan/gpu_stats.h"
 
-namespace aplomb {
+namespace aplomb::scan {
 namespace {
 
 /// Memory of the device, or pinned memory of the host, that frees itself.
@@ -60,7 +60,7 @@ class OnDevice {
 };
 
 struct Slot {
-  Block<gpu::Stats> stats;  ///< pinned
+  Block<scan::gpu::Stats> stats;  ///< pinned
   cudaEvent_t arrived = nullptr;
   std::uint64_t ticket = 0;  ///< 0: free
 };
@@ -82,24 +82,24 @@ class CudaScan final : public GpuScan {
     if (sent_ != nullptr) cudaEventDestroy(sent_);
   }
 
-  cudaError_t prepare(const gpu::ChunkTable& table) {
-    using OnDeviceBlock = Block<gpu::Chunk>::Where;
+  cudaError_t prepare(const scan::gpu::ChunkTable& table) {
+    using OnDeviceBlock = Block<scan::gpu::Chunk>::Where;
     const OnDevice on(device_);
     cudaDeviceProp about = {};
     int resident = 0;
     const auto chunks = static_cast<unsigned>(table.chunks.size());
     cudaError_t status = cudaGetDeviceProperties(&about, device_);
     const auto then = [&](cudaError_t next) { status = status == cudaSuccess ? next : status; };
-    then(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, gpu::device::scan_chunks,
-                                                       gpu::k_threads, 0));
+    then(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, scan::gpu::device::scan_chunks,
+                                                       scan::gpu::k_threads, 0));
     then(chunks_.take(OnDeviceBlock::device, chunks));
     then(sending_.take(OnDeviceBlock::pinned, chunks));
     then(cudaEventCreateWithFlags(&sent_, cudaEventDisableTiming));
     then(first_.take(Block<std::uint32_t>::Where::device, table.first.size()));
-    then(partials_.take(Block<gpu::Partial>::Where::device, chunks));
-    then(results_.take(Block<gpu::Stats>::Where::device, tensors_.size()));
+    then(partials_.take(Block<scan::gpu::Partial>::Where::device, chunks));
+    then(results_.take(Block<scan::gpu::Stats>::Where::device, tensors_.size()));
     for (Slot& each : slots_) {
-      then(each.stats.take(Block<gpu::Stats>::Where::pinned, tensors_.size()));
+      then(each.stats.take(Block<scan::gpu::Stats>::Where::pinned, tensors_.size()));
       then(cudaEventCreateWithFlags(&each.arrived, cudaEventDisableTiming));
     }
     if (status != cudaSuccess) return status;
@@ -118,7 +118,7 @@ class CudaScan final : public GpuScan {
                                  [](const TensorView& a, const TensorView& b) {
                                    return a.type == b.type && a.count == b.count;
                                  });
-    const auto table = same ? gpu::chunks_of(tensors) : std::nullopt;
+    const auto table = same ? scan::gpu::chunks_of(tensors) : std::nullopt;
     if (!table) return false;
     const OnDevice on(device_);
     if (send(table->chunks) != cudaSuccess) return false;
@@ -132,15 +132,15 @@ class CudaScan final : public GpuScan {
     const OnDevice on(device_);
     if (cudaPeekAtLastError() != cudaSuccess) return std::nullopt;  // somebody else's: left to them
     if (count_ > 0) {
-      gpu::device::scan_chunks<<<blocks_, gpu::k_threads, 0, stream_>>>(chunks_.get(), count_,
+      scan::gpu::device::scan_chunks<<<blocks_, scan::gpu::k_threads, 0, stream_>>>(chunks_.get(), count_,
                                                                         partials_.get());
     }
     const auto tensors = static_cast<unsigned>(tensors_.size());
-    gpu::device::join_chunks<<<tensors, gpu::k_threads, 0, stream_>>>(partials_.get(), first_.get(),
+    scan::gpu::device::join_chunks<<<tensors, scan::gpu::k_threads, 0, stream_>>>(partials_.get(), first_.get(),
                                                                       results_.get());
     const bool enqueued =
         cudaGetLastError() == cudaSuccess &&
-        cudaMemcpyAsync(slot.stats.get(), results_.get(), tensors * sizeof(gpu::Stats),
+        cudaMemcpyAsync(slot.stats.get(), results_.get(), tensors * sizeof(scan::gpu::Stats),
                         cudaMemcpyDeviceToHost, stream_) == cudaSuccess &&
         cudaEventRecord(slot.arrived, stream_) == cudaSuccess;
     if (!enqueued) return std::nullopt;
@@ -156,7 +156,7 @@ class CudaScan final : public GpuScan {
     if (status == cudaErrorNotReady) static_cast<void>(cudaGetLastError());
     if (status != cudaSuccess) return false;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      stats[i] = gpu::stats_of(slot.stats.get()[i], tensors_[i].count);
+      stats[i] = scan::gpu::stats_of(slot.stats.get()[i], tensors_[i].count);
     }
     slot.ticket = 0;
     return true;
@@ -164,12 +164,12 @@ class CudaScan final : public GpuScan {
 
  private:
   /// Through pinned memory of our own: the caller's table may be gone before the device reads it.
-  cudaError_t send(const std::vector<gpu::Chunk>& chunks) {
+  cudaError_t send(const std::vector<scan::gpu::Chunk>& chunks) {
     cudaError_t status = cudaEventQuery(sent_);
     if (status == cudaErrorNotReady) static_cast<void>(cudaGetLastError());
     if (status != cudaSuccess) return status;  // the table before is still on its way
     std::copy(chunks.begin(), chunks.end(), sending_.get());
-    status = cudaMemcpyAsync(chunks_.get(), sending_.get(), chunks.size() * sizeof(gpu::Chunk),
+    status = cudaMemcpyAsync(chunks_.get(), sending_.get(), chunks.size() * sizeof(scan::gpu::Chunk),
                              cudaMemcpyHostToDevice, stream_);
     return status == cudaSuccess ? cudaEventRecord(sent_, stream_) : status;
   }
@@ -181,31 +181,31 @@ class CudaScan final : public GpuScan {
   std::uint64_t next_ = 0;
   unsigned count_ = 0;
   unsigned blocks_ = 1;
-  Block<gpu::Chunk> chunks_;
-  Block<gpu::Chunk> sending_;  ///< pinned
+  Block<scan::gpu::Chunk> chunks_;
+  Block<scan::gpu::Chunk> sending_;  ///< pinned
   cudaEvent_t sent_ = nullptr;
   Block<std::uint32_t> first_;
-  Block<gpu::Partial> partials_;
-  Block<gpu::Stats> results_;
+  Block<scan::gpu::Partial> partials_;
+  Block<scan::gpu::Stats> results_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<GpuScan>> GpuScan::create(std::span<const TensorView> tensors,
+core::Result<std::unique_ptr<GpuScan>> GpuScan::create(std::span<const TensorView> tensors,
                                                  const Options& options) {
   if (tensors.empty() || options.slots == 0) {
-    return fail(ErrorCode::bad_usage, "[gpu scan] it needs a tensor and a slot at least");
+    return core::fail(core::ErrorCode::bad_usage, "[gpu scan] it needs a tensor and a slot at least");
   }
-  if (!is_present()) return fail(ErrorCode::unsupported, "[gpu scan] no CUDA device answers");
-  const auto table = gpu::chunks_of(tensors);
+  if (!is_present()) return core::fail(core::ErrorCode::unsupported, "[gpu scan] no CUDA device answers");
+  const auto table = scan::gpu::chunks_of(tensors);
   if (!table) {
-    return fail(ErrorCode::unsupported,
+    return core::fail(core::ErrorCode::unsupported,
                 "[gpu scan] it reads fp32, bf16 and fp16 that are aligned to their elements");
   }
   auto scan = std::make_unique<CudaScan>(tensors, options);
   const cudaError_t status = scan->prepare(*table);
   if (status != cudaSuccess) {
-    return fail(ErrorCode::internal,
+    return core::fail(core::ErrorCode::internal,
                 std::string("[gpu scan] the device refused: ") + cudaGetErrorString(status));
   }
   return scan;
@@ -218,4 +218,4 @@ bool GpuScan::is_present() {
   return cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
 }
 
-}  // namespace aplomb
+}  // namespace aplomb::scan

@@ -27,7 +27,7 @@
 #define APLOMB_KERNELS emulated
 #endif
 
-namespace aplomb::gpu::APLOMB_KERNELS {
+namespace aplomb::scan::gpu::APLOMB_KERNELS {
 
 constexpr unsigned k_all = 0xFFFFFFFFU;  ///< lanes of a warp
 constexpr unsigned k_infinity = 0x7F800000U;
@@ -325,4 +325,4 @@ __global__ void join_chunks(const Partial* partials, const unsigned* first, Stat
   to.min_bits = least == k_all || least + 1U >= k_infinity ? 0U : least + 1U;
 }
 
-}  // namespace aplomb::gpu::APLOMB_KERNELS
+}  // namespace aplomb::scan::gpu::APLOMB_KERNELS

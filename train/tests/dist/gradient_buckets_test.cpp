@@ -6,7 +6,7 @@
 
 #include "ranks.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 std::vector<at::Tensor> parameters(int count) {
@@ -96,4 +96,4 @@ TEST(GradientBuckets, NothingIsHookedAfterwards) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

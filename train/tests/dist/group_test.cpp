@@ -8,7 +8,7 @@
 
 #include "ranks.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 using ::testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST(Group, ARankThatNeitherWaitsNorEndsIsNoticedByCheck) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

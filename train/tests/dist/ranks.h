@@ -9,7 +9,7 @@
 
 #include "train/dist/group.h"
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 
 /// Calls `work` once a rank, each with its group, and joins them.
 inline void with_ranks(int count, const std::function<void(Group&)>& work) {
@@ -43,4 +43,4 @@ inline void leave_well(Group& group) {
   EXPECT_EQ(unheard, "");
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

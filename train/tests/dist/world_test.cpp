@@ -5,12 +5,12 @@
 
 #include <map>
 
-namespace aplomb::train {
+namespace aplomb::train::dist {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-Result<World> world_of(const Variables& variables) {
+core::Result<World> world_of(const Variables& variables) {
   return world_from([&](const char* name) -> const char* {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
@@ -86,4 +86,4 @@ TEST(World, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::dist

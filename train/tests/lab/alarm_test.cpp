@@ -29,7 +29,7 @@ void set_loss(Trace& trace, std::int64_t step, double value) {
 TEST(FirstAlarm, IsTheRecordThatShowsIt) {
   Trace trace = falling(60);
   set_loss(trace, 45, NAN);
-  const auto alarm = first_alarm(trace, Style::own, Severity::warning);
+  const auto alarm = first_alarm(trace, Style::own, core::Severity::warning);
   ASSERT_TRUE(alarm);
   EXPECT_EQ(alarm->step, 45);
   EXPECT_EQ(alarm->what, "loss.nonfinite");
@@ -38,14 +38,14 @@ TEST(FirstAlarm, IsTheRecordThatShowsIt) {
 TEST(FirstAlarm, WhatWasSaidBeforeTheFaultDoesNotCount) {
   Trace trace = falling(60);
   set_loss(trace, 12, NAN);
-  EXPECT_EQ(first_alarm(trace, Style::own, Severity::warning)->step, 12);
-  EXPECT_FALSE(first_alarm(trace, Style::own, Severity::warning, 40));
+  EXPECT_EQ(first_alarm(trace, Style::own, core::Severity::warning)->step, 12);
+  EXPECT_FALSE(first_alarm(trace, Style::own, core::Severity::warning, 40));
 }
 
 TEST(FirstAlarm, AnErrorThatEndsTheProgramIsOneWheneverItComes) {
   Trace trace = falling(20);
   trace.error = "RuntimeError: index out of range";
-  const auto alarm = first_alarm(trace, Style::own, Severity::warning, 21);
+  const auto alarm = first_alarm(trace, Style::own, core::Severity::warning, 21);
   ASSERT_TRUE(alarm);
   EXPECT_EQ(alarm->what, "error");
 }
@@ -80,7 +80,7 @@ TEST_F(AlarmBefore, IsAFindingThatLeadsToTheFault) {
   ASSERT_TRUE(alarm);
   EXPECT_EQ(alarm->step, 0);
   EXPECT_EQ(alarm->what, "optimizer.weight-decay-high");
-  EXPECT_GE(alarm->severity, Severity::warning);
+  EXPECT_GE(alarm->severity, core::Severity::warning);
 }
 
 TEST_F(AlarmBefore, AFindingAboutSomethingElseIsNoDetection) {

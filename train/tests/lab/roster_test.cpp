@@ -11,7 +11,7 @@ namespace {
 
 TEST(Faults, NameThemselvesOnceAndTheirCausesAsTheBookDoes) {
   std::set<std::string> known;
-  for (const Cause& each : cause_book().causes) known.insert(each.id);
+  for (const diagnosis::Cause& each : diagnosis::cause_book().causes) known.insert(each.id);
   std::set<std::string> seen;
   for (const Fault& fault : faults()) {
     EXPECT_TRUE(seen.insert(fault.id).second) << fault.id;

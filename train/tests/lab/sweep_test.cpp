@@ -18,7 +18,7 @@ Trial trial_with(std::optional<std::int64_t> alarm, std::optional<std::int64_t> 
   trial.family = "nan";
   trial.causes = {"nan.bad-data-nonfinite"};
   trial.harm = harm;
-  if (alarm) trial.alarm = Alarm{*alarm, Severity::failed, "loss.nonfinite"};
+  if (alarm) trial.alarm = Alarm{*alarm, core::Severity::failed, "loss.nonfinite"};
   trial.guard_alarm = guard;
   trial.opinion = {"failed", {{"nan.bad-data-nonfinite", 0.8}, {"nan.unstable-op", 0.1}}, "", true};
   return trial;
@@ -34,7 +34,7 @@ TEST(Trial, SpeaksWithTheEarlierOfBothVoices) {
 
 TEST(Trial, WhatIsSaidBeforeTheRunIsCountedApart) {
   Trial trial = trial_with(20, std::nullopt, 15);
-  trial.before = Alarm{0, Severity::unstable, "code.no-zero-grad"};
+  trial.before = Alarm{0, core::Severity::unstable, "code.no-zero-grad"};
   EXPECT_TRUE(trial.detected());
   EXPECT_TRUE(trial.detected_before());
   EXPECT_FALSE(trial.detected_live());
@@ -62,7 +62,7 @@ TEST(Trial, IsAvertedByNoHarmOrAHaltAndOnlyWhereTheGuardWasThere) {
 TEST(Trial, IsTheSameAfterJson) {
   Trial trial = trial_with(12, 9, 15);
   trial.guarded = true;
-  trial.before = Alarm{0, Severity::warning, "optimizer.eps-large"};
+  trial.before = Alarm{0, core::Severity::warning, "optimizer.eps-large"};
   trial.style = Style::hf;
   trial.seed = 7;
   trial.last_loss = 2.5;
@@ -109,16 +109,16 @@ TEST(FalseAlarm, IsAnythingWorseThanAWarning) {
   EXPECT_FALSE(is_false_alarm(twin));
   twin.opinion.verdict = "warning";
   EXPECT_FALSE(is_false_alarm(twin));
-  twin.alarm = Alarm{5, Severity::warning, "loss.spike"};
+  twin.alarm = Alarm{5, core::Severity::warning, "loss.spike"};
   EXPECT_FALSE(is_false_alarm(twin));
   twin.opinion.guesses = {{"diverge.bad-batch", 0.6}};
   EXPECT_TRUE(is_false_alarm(twin));
   twin.opinion.guesses.clear();
-  twin.alarm->severity = Severity::unstable;
+  twin.alarm->severity = core::Severity::unstable;
   EXPECT_TRUE(is_false_alarm(twin));
   twin.alarm.reset();
   EXPECT_FALSE(is_false_alarm(twin));
-  twin.before = Alarm{0, Severity::warning, "optimizer.lr-too-high"};
+  twin.before = Alarm{0, core::Severity::warning, "optimizer.lr-too-high"};
   EXPECT_TRUE(is_false_alarm(twin));
 }
 

@@ -9,7 +9,7 @@
 
 #include "temporary_folder.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST(AtomicFolder, AFullDiskIsToldAndTheEarlierFolderStays) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -7,14 +7,14 @@
 #include "train/loop/atomic_folder.h"
 #include "train/loop/training_state.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-Result<void> write_state(const std::string& folder) {
+core::Result<void> write_state(const std::string& folder) {
   return write_synced(folder + "/" + k_training_state_file, "{}");
 }
 
@@ -66,7 +66,7 @@ TEST(CheckpointStore, AutoFindsTheLatestWholeOne) {
   EXPECT_EQ(*store.find("auto"), store.path_of(10));
   EXPECT_EQ(*store.find(store.path_of(9)), store.path_of(9));
   EXPECT_THAT(store.find(place / "checkpoint-11").error().text, HasSubstr("no checkpoint"));
-  EXPECT_EQ(store.find(place / "none").error().code, ErrorCode::not_found);
+  EXPECT_EQ(store.find(place / "none").error().code, core::ErrorCode::not_found);
 }
 
 TEST(TrainingState, KeepsEveryBit) {
@@ -98,4 +98,4 @@ TEST(TrainingState, DamageIsAnErrorWithTheFileItIsIn) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 const Card k_t4{"Tesla T4", 7.5};
@@ -59,4 +59,4 @@ TEST(Device, OfACpuNothingIsToldThatOnlyAcceleratorsHave) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -7,20 +7,20 @@
 
 #include "toy.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::HasSubstr;
 
 /// Two rows of letters in which each is followed by the next.
-TokenBatch letters() {
-  TokenBatch batch;
+text::TokenBatch letters() {
+  text::TokenBatch batch;
   batch.rows = 2;
   batch.columns = 12;
   for (std::int64_t row = 0; row < 2; ++row) {
     for (std::int64_t column = 0; column < 12; ++column) {
       batch.ids.push_back('a' + 12 * row + column);
-      batch.labels.push_back(column == 0 ? k_ignored : batch.ids.back());
+      batch.labels.push_back(column == 0 ? text::k_ignored : batch.ids.back());
       batch.positions.push_back(column);
       batch.segments.push_back(0);
     }
@@ -39,8 +39,8 @@ TEST(OverfitOneBatch, IsGoodWhereTheModelCanLearn) {
 
 TEST(OverfitOneBatch, NamesWhatKeepsItFromLearning) {
   seed_all(1);
-  TokenBatch masked = letters();
-  std::fill(masked.labels.begin(), masked.labels.end(), k_ignored);
+  text::TokenBatch masked = letters();
+  std::fill(masked.labels.begin(), masked.labels.end(), text::k_ignored);
   ToyTrainee trainee(0);
   EXPECT_THAT(overfit_one_batch(trainee, masked, 0.1).verdict, HasSubstr("all masked"));
 
@@ -112,4 +112,4 @@ TEST(JudgeMinimal, IsTheGateOfTheFirstSteps) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -6,7 +6,7 @@
 
 #include <new>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::AllOf;
@@ -31,4 +31,4 @@ TEST(Faults, AnythingElseIsNotTakenForIt) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

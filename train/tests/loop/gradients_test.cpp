@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 NamedTensor with_gradient(const at::Tensor& gradient) {
@@ -53,4 +53,4 @@ TEST(ScaleGradients, MultipliesAllAndEachByItsOwn) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

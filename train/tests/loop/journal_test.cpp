@@ -7,11 +7,11 @@
 #include <cmath>
 #include <limits>
 
+#include "discovery/collect.h"
 #include "record/run.h"
-#include "sources/collect.h"
 #include "temporary_folder.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::HasSubstr;
@@ -43,14 +43,14 @@ TEST(Journal, EveryFileOfItReadsBackAsTheSameSeries) {
   write_run(folder / "run", 1, 40);
   int read = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "run")) {
-    const auto runs = collect({entry.path().string()}, {});
+    const auto runs = discovery::collect({entry.path().string()}, {});
     ASSERT_EQ(runs.size(), 1U) << entry.path();
     EXPECT_TRUE(runs[0].defects.empty()) << entry.path() << runs[0].defects[0].text;
-    for (const auto& [role, last] : {std::pair{Role::loss, 2.2},
-                                     {Role::grad_norm, 0.9},
-                                     {Role::lr, 1e-4},
-                                     {Role::tokens_per_s, 1234.0}}) {
-      const Series* series = runs[0].primary(role);
+    for (const auto& [role, last] : {std::pair{record::Role::loss, 2.2},
+                                     {record::Role::grad_norm, 0.9},
+                                     {record::Role::lr, 1e-4},
+                                     {record::Role::tokens_per_s, 1234.0}}) {
+      const record::Series* series = runs[0].primary(role);
       ASSERT_NE(series, nullptr) << entry.path() << " " << name(role);
       EXPECT_EQ(series->count, 40U) << entry.path() << " " << name(role);
       EXPECT_NEAR(series->value.back(), last, 1e-3 * last) << entry.path();
@@ -133,10 +133,10 @@ TEST(Journal, NonFiniteNumbersSurviveTheWayThroughTheFile) {
   ASSERT_EQ(journal->earlier().size(), 1U);
   EXPECT_TRUE(std::isnan(*journal->earlier()[0].loss));
   EXPECT_TRUE(std::isinf(*journal->earlier()[0].grad_norm));
-  const auto runs = collect({folder / "run/train.log"}, {});
+  const auto runs = discovery::collect({folder / "run/train.log"}, {});
   ASSERT_EQ(runs.size(), 1U);
-  ASSERT_NE(runs[0].primary(Role::loss), nullptr);
-  EXPECT_EQ(runs[0].primary(Role::loss)->nonfinite_count, 1U);
+  ASSERT_NE(runs[0].primary(record::Role::loss), nullptr);
+  EXPECT_EQ(runs[0].primary(record::Role::loss)->nonfinite_count, 1U);
 }
 
 TEST(Journal, APlaceThatCannotBeWrittenIsToldWithItsName) {
@@ -146,4 +146,4 @@ TEST(Journal, APlaceThatCannotBeWrittenIsToldWithItsName) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::HasSubstr;
@@ -64,4 +64,4 @@ TEST(LiveJudge, FailsTheGateOfALossThatIsZero) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

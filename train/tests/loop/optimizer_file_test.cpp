@@ -9,7 +9,7 @@
 #include "checkpoint/resume_audit.h"
 #include "toy.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 TEST(OptimizerFile, OfARealCheckpointIsReadAsWhatTheOptimizerHolds) {
@@ -17,7 +17,7 @@ TEST(OptimizerFile, OfARealCheckpointIsReadAsWhatTheOptimizerHolds) {
   ToyRun run(place / "run", {.steps = 10});
   ASSERT_EQ(run.error, "");
   ASSERT_TRUE(run.trainer->run());
-  const auto checkpoint = open_checkpoint(run.store().path_of(10));
+  const auto checkpoint = checkpoint::open_checkpoint(run.store().path_of(10));
   ASSERT_TRUE(checkpoint) << checkpoint.error().text;
   EXPECT_TRUE(checkpoint->findings.empty()) << checkpoint->findings.front().text;
   ASSERT_EQ(checkpoint->tensors.size(), 1U);
@@ -25,14 +25,14 @@ TEST(OptimizerFile, OfARealCheckpointIsReadAsWhatTheOptimizerHolds) {
   ASSERT_TRUE(checkpoint->optimizer);
   ASSERT_EQ(checkpoint->optimizer->states.size(), 1U);
   EXPECT_EQ(checkpoint->optimizer->states[0].step, 10);
-  const OptimizerGroup& group = checkpoint->optimizer->groups.at(0);
+  const checkpoint::OptimizerGroup& group = checkpoint->optimizer->groups.at(0);
   EXPECT_EQ(group.numbers.at("initial_lr"), 0.05);
   EXPECT_EQ(group.numbers.at("lr"), 0);  // the schedule is at its end
-  EXPECT_TRUE(map_parameters(*checkpoint).certain());
+  EXPECT_TRUE(checkpoint::map_parameters(*checkpoint).certain());
   // Its updates can be judged: nothing is lost in fp32.
-  const auto prediction = predict_precision(*checkpoint);
+  const auto prediction = checkpoint::predict_precision(*checkpoint);
   ASSERT_EQ(prediction.tensors.size(), 1U);
-  const ResumeAudit audit = audit_resume(*checkpoint, 1);
+  const checkpoint::ResumeAudit audit = checkpoint::audit_resume(*checkpoint, 1);
   EXPECT_TRUE(audit.complete());
   EXPECT_TRUE(audit.disagreements.empty());
 }
@@ -46,7 +46,7 @@ TEST(OptimizerFile, MuonsMatricesAreAGroupOfTheirOwn) {
   const ToyTrainee trainee(0);
   const TemporaryFolder place;
   ASSERT_TRUE(save_optimizer(place / "optimizer.state", *optimizer, trainee, 0.5));
-  const auto checkpoint = open_checkpoint(place / "optimizer.state");
+  const auto checkpoint = checkpoint::open_checkpoint(place / "optimizer.state");
   ASSERT_TRUE(checkpoint) << checkpoint.error().text;
   ASSERT_TRUE(checkpoint->optimizer);
   const auto& groups = checkpoint->optimizer->groups;
@@ -57,4 +57,4 @@ TEST(OptimizerFile, MuonsMatricesAreAGroupOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -6,7 +6,7 @@
 #include "temporary_folder.h"
 #include "train/loop/tensor_file.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(TensorFile, KeepsEveryBitOfEveryType) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

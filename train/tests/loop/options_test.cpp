@@ -8,7 +8,7 @@
 
 #include "temporary_folder.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::HasSubstr;
@@ -147,4 +147,4 @@ TEST(Options, HelpIsGroupedAndShowsDefaults) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

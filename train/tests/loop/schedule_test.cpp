@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 // By hand from the definitions of transformers' get_*_schedule_with_warmup (optimization.py).
@@ -44,4 +44,4 @@ TEST(Schedule, NoWarmUpAndOneStepAreRuns) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 class TemporaryFolder {
  public:
@@ -38,4 +38,4 @@ inline std::string content(const std::string& path) {
   return text.str();
 }
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -12,7 +12,7 @@
 #include "train/loop/trainer.h"
 #include "train/text/dataset.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 
 /// The bytes as GPT-2 writes them, and three special tokens behind them.
 inline std::string byte_tokenizer() {
@@ -48,7 +48,7 @@ class ToyTrainee final : public Trainee {
     parameters_.push_back(
         {"table", (0.1 * at::randn({k_toy_vocabulary, k_toy_vocabulary})).set_requires_grad(true)});
   }
-  at::Tensor loss_sum(const TokenBatch& batch) override {
+  at::Tensor loss_sum(const text::TokenBatch& batch) override {
     const auto tensor = [&](const std::vector<std::int64_t>& values) {
       return at::tensor(values, at::kLong).reshape({batch.rows, batch.columns});
     };
@@ -63,10 +63,10 @@ class ToyTrainee final : public Trainee {
   }
   const std::vector<NamedTensor>& trainable() const override { return parameters_; }
   void set_training(bool training) override { training_ = training; }
-  Result<void> save(const std::string& folder) override {
+  core::Result<void> save(const std::string& folder) override {
     return save_tensors(folder + "/model.safetensors", parameters_);
   }
-  Result<void> load(const std::string& folder) override {
+  core::Result<void> load(const std::string& folder) override {
     return load_tensors(folder + "/model.safetensors", parameters_);
   }
 
@@ -124,7 +124,7 @@ class ToyRun {
   std::unique_ptr<ToyTrainee> trainee;
   std::unique_ptr<Trainer> trainer;
   const CheckpointStore& store() const { return store_; }
-  BatchStream& data() { return *train_; }
+  text::BatchStream& data() { return *train_; }
 
  private:
   /// What went wrong; empty: nothing.
@@ -135,21 +135,21 @@ class ToyRun {
     files_.write("tokenizer_config.json",
                  R"({"bos_token": "<|begin|>", "eos_token": "<|end|>", "pad_token": "<|pad|>"})");
     files_.write("data.jsonl", toy_rows(90));
-    auto codec = TextCodec::open(files_ / "");
+    auto codec = text::TextCodec::open(files_ / "");
     if (!codec) return codec.error().text;
-    auto data = Dataset::open({files_ / "data.jsonl"}, *codec, {.max_length = 64});
+    auto data = text::Dataset::open({files_ / "data.jsonl"}, *codec, {.max_length = 64});
     if (!data) return data.error().text;
-    data_ = std::make_unique<Dataset>(std::move(*data));
+    data_ = std::make_unique<text::Dataset>(std::move(*data));
     const auto split = data_->split({.samples = 10, .seed = 1});
     if (!split) return split.error().text;
-    BatchOptions batches{
+    text::BatchOptions batches{
         .rows = settings.rows, .packing = settings.packing, .shuffle = settings.shuffle};
     if (settings.packing) batches.columns = 64;
-    auto train = BatchStream::open(*data_, split->train, batches);
-    auto eval = BatchStream::open(*data_, split->validation, {.rows = 4, .shuffle = false});
+    auto train = text::BatchStream::open(*data_, split->train, batches);
+    auto eval = text::BatchStream::open(*data_, split->validation, {.rows = 4, .shuffle = false});
     if (!train || !eval) return "streams";
-    train_ = std::make_unique<BatchStream>(std::move(*train));
-    eval_ = std::make_unique<BatchStream>(std::move(*eval));
+    train_ = std::make_unique<text::BatchStream>(std::move(*train));
+    eval_ = std::make_unique<text::BatchStream>(std::move(*eval));
     trainee = std::make_unique<ToyTrainee>(settings.dropout);
     trainee->fault = settings.fault;
     optimizer_ = std::make_unique<AdamW>(trainee->trainable(), AdamW::Settings{.lr = settings.lr});
@@ -191,10 +191,10 @@ class ToyRun {
 
   TemporaryFolder files_;
   CheckpointStore store_;
-  std::unique_ptr<Dataset> data_;
-  std::unique_ptr<BatchStream> train_, eval_;
+  std::unique_ptr<text::Dataset> data_;
+  std::unique_ptr<text::BatchStream> train_, eval_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Journal> journal_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

@@ -15,7 +15,7 @@
 
 #include "toy.h"
 
-namespace aplomb::train {
+namespace aplomb::train::loop {
 namespace {
 
 using ::testing::HasSubstr;
@@ -239,7 +239,7 @@ TEST(Trainer, TellsThatACheckpointDoesNotFitAndKeepsTheEarlierOne) {
   const auto outcome = run.trainer->run();
   disk.reset();
   ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().code, ErrorCode::not_writable);
+  EXPECT_EQ(outcome.error().code, core::ErrorCode::not_writable);
   EXPECT_THAT(outcome.error().text, HasSubstr("model.safetensors"));
   EXPECT_THAT(run.store().steps(), ::testing::ElementsAre(5));
   // Nothing half is left, and from the earlier one the run goes on.
@@ -310,4 +310,4 @@ TEST(Trainer, TheShareOfThePeakIsRecordedWhereThePeakIsKnown) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::loop

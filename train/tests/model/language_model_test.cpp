@@ -9,7 +9,7 @@
 #include "train/model/initialise.h"
 #include "train/model/weights.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using testing::HasSubstr;
@@ -28,14 +28,14 @@ std::shared_ptr<LanguageModel> make(const ModelOptions& options = {}) {
 }
 
 /// Rows of random tokens, the last `padding` of each row padded.
-TokenBatch make_batch(std::int64_t rows, std::int64_t columns, std::int64_t padding = 0) {
-  TokenBatch batch{rows, columns, {}, {}, {}, {}, {}};
+text::TokenBatch make_batch(std::int64_t rows, std::int64_t columns, std::int64_t padding = 0) {
+  text::TokenBatch batch{rows, columns, {}, {}, {}, {}, {}};
   torch::manual_seed(2);
-  const Tensor ids = torch::randint(0, 500, {rows * columns}, torch::kInt64);
+  const tensors::Tensor ids = torch::randint(0, 500, {rows * columns}, torch::kInt64);
   for (std::int64_t i = 0; i < rows * columns; ++i) {
     const bool pad = i % columns >= columns - padding;
     batch.ids.push_back(pad ? 0 : ids[i].item<std::int64_t>());
-    batch.labels.push_back(pad || i % columns == 0 ? k_ignored : batch.ids.back());
+    batch.labels.push_back(pad || i % columns == 0 ? text::k_ignored : batch.ids.back());
     batch.positions.push_back(pad ? 0 : i % columns);
     batch.segments.push_back(pad ? -1 : 0);
   }
@@ -69,8 +69,8 @@ TEST(LanguageModel, residual_writers_start_smaller) {
 
 TEST(LanguageModel, padding_changes_nothing) {
   const auto model = make();
-  const TokenBatch padded = make_batch(3, 20, 5);
-  TokenBatch cut{3, 15, {}, {}, {}, {}, {}};
+  const text::TokenBatch padded = make_batch(3, 20, 5);
+  text::TokenBatch cut{3, 15, {}, {}, {}, {}, {}};
   for (std::size_t i = 0; i < 60; ++i) {
     if (i % 20 >= 15) continue;
     cut.ids.push_back(padded.ids[i]);
@@ -84,8 +84,8 @@ TEST(LanguageModel, padding_changes_nothing) {
 
 TEST(LanguageModel, a_batch_without_labels_has_no_loss) {
   const auto model = make();
-  TokenBatch batch = make_batch(1, 8);
-  batch.labels.assign(8, k_ignored);
+  text::TokenBatch batch = make_batch(1, 8);
+  batch.labels.assign(8, text::k_ignored);
   const LossSum loss = model->loss(batch);
   EXPECT_EQ(loss.count, 0);
   EXPECT_EQ(loss.sum.item<float>(), 0);
@@ -93,7 +93,7 @@ TEST(LanguageModel, a_batch_without_labels_has_no_loss) {
 
 TEST(LanguageModel, ids_outside_the_vocabulary_are_a_fault) {
   const auto model = make();
-  TokenBatch batch = make_batch(1, 8);
+  text::TokenBatch batch = make_batch(1, 8);
   batch.ids[3] = 500;
   EXPECT_THROW(model->loss(batch), c10::Error);
 }
@@ -105,7 +105,7 @@ TEST(LanguageModel, gradient_checkpointing_changes_no_gradient) {
     torch::manual_seed(5);
     for (const auto& [name, each] : model->trainable_parameters()) each.detach().normal_(0, 0.05);
     model->loss(make_batch(2, 16)).sum.backward();
-    std::vector<Tensor> found;
+    std::vector<tensors::Tensor> found;
     for (const auto& [name, each] : model->trainable_parameters()) found.push_back(each.grad());
     return found;
   };
@@ -158,7 +158,7 @@ TEST(LanguageModel, saved_weights_come_back_bit_for_bit) {
   for (const auto& each : model->named_parameters()) {
     EXPECT_TRUE(torch::equal((*again)->named_parameters()[each.key()], each.value())) << each.key();
   }
-  const auto scanned = open_checkpoint(path);
+  const auto scanned = checkpoint::open_checkpoint(path);
   ASSERT_TRUE(scanned);
   EXPECT_TRUE(scanned->findings.empty());
 }
@@ -170,7 +170,7 @@ TEST(LanguageModel, mapped_weights_are_those_of_the_file_and_writes_to_them_stay
   const auto mapped = load_model(path, {.map_base = true});
   ASSERT_TRUE(mapped) << mapped.error().text;
   for (const auto& each : model->named_parameters()) {
-    const Tensor own = (*mapped)->named_parameters()[each.key()];
+    const tensors::Tensor own = (*mapped)->named_parameters()[each.key()];
     EXPECT_TRUE(torch::equal(own, each.value())) << each.key();
     const torch::NoGradGuard no_grad;
     own.fill_(1);
@@ -189,7 +189,7 @@ TEST(LanguageModel, weights_in_shards_come_back_and_leave_no_file_of_the_other_f
   ASSERT_TRUE(save_full(*model, path, torch::kFloat32, k_most));
   EXPECT_FALSE(std::filesystem::exists(path + "/model.safetensors"));
   EXPECT_TRUE(std::filesystem::exists(path + "/model.safetensors.index.json"));
-  const auto scanned = open_checkpoint(path);
+  const auto scanned = checkpoint::open_checkpoint(path);
   ASSERT_TRUE(scanned);
   EXPECT_TRUE(scanned->findings.empty());
   EXPECT_GT(scanned->files.size(), 2U);
@@ -206,7 +206,7 @@ TEST(LanguageModel, an_adapter_comes_back_and_merges) {
   const AdapterOptions options{.rank = 4, .alpha = 8, .dora = true};
   ASSERT_TRUE(attach_adapter(*model, options));
   for (const auto& [name, each] : model->trainable_parameters()) each.detach().normal_(0, 0.05);
-  const TokenBatch batch = make_batch(2, 16);
+  const text::TokenBatch batch = make_batch(2, 16);
   const double loss = model->loss(batch).sum.item<double>();
   const std::string path = folder("adapter"), merged = folder("merged");
   ASSERT_TRUE(save_adapter(*model, options, path, "somewhere"));
@@ -224,7 +224,7 @@ TEST(LanguageModel, an_adapter_comes_back_and_merges) {
 TEST(LanguageModel, a_place_that_cannot_be_written_is_told_with_the_reason) {
   const auto written = write_text("/proc/aplomb/config.json", "{}");
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().code, ErrorCode::not_writable);
+  EXPECT_EQ(written.error().code, core::ErrorCode::not_writable);
   EXPECT_THAT(written.error().text, HasSubstr("No such file"));
   // A full disk, where the system has one to offer.
   if (std::filesystem::exists("/dev/full")) {
@@ -250,8 +250,8 @@ TEST(LanguageModel, qk_norm_turns_a_llama_into_a_qwen3) {
   EXPECT_NEAR(model.loss(make_batch(2, 16)).sum.item<double>() / 30, std::log(500.0), 0.1);
   auto biased = *parse_model_config(k_small, "config.json");
   biased.qkv_bias = true;
-  EXPECT_EQ(with_qk_norm(biased).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(with_qk_norm(biased).error().code, core::ErrorCode::unsupported);
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -5,7 +5,7 @@
 
 #include "train/model/gradient_checkpointing.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -174,4 +174,4 @@ TEST(GradientCheckpointing, works_where_only_parameters_train) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using nlohmann::json;
@@ -23,7 +23,7 @@ json small(const char* architecture) {
           {"max_position_embeddings", 256}};
 }
 
-Result<ModelConfig> parse(const json& config) {
+core::Result<ModelConfig> parse(const json& config) {
   return parse_model_config(config.dump(), "config.json");
 }
 
@@ -105,22 +105,23 @@ TEST(ModelConfig, says_what_is_missing_or_without_sense) {
   text["hidden_size"] = 64;
   text["num_key_value_heads"] = 3;
   EXPECT_THAT(parse(text).error().text, HasSubstr("no multiple"));
-  EXPECT_EQ(parse_model_config("{\"vocab", "config.json").error().code, ErrorCode::bad_format);
-  EXPECT_EQ(read_model_config("/nowhere/at/all").error().code, ErrorCode::not_found);
+  EXPECT_EQ(parse_model_config("{\"vocab", "config.json").error().code,
+            core::ErrorCode::bad_format);
+  EXPECT_EQ(read_model_config("/nowhere/at/all").error().code, core::ErrorCode::not_found);
 }
 
 TEST(ModelConfig, what_is_not_built_is_named) {
   const auto gpt2 = parse(small("GPT2LMHeadModel"));
   ASSERT_FALSE(gpt2);
-  EXPECT_EQ(gpt2.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(gpt2.error().code, core::ErrorCode::unsupported);
   EXPECT_THAT(gpt2.error().text, HasSubstr("GPT2LMHeadModel"));
   json gelu = small("LlamaForCausalLM");
   gelu["hidden_act"] = "gelu";
-  EXPECT_EQ(parse(gelu).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(parse(gelu).error().code, core::ErrorCode::unsupported);
   json longrope = small("LlamaForCausalLM");
   longrope["rope_scaling"] = {{"rope_type", "longrope"}};
-  EXPECT_EQ(parse(longrope).error().code, ErrorCode::unsupported);
+  EXPECT_EQ(parse(longrope).error().code, core::ErrorCode::unsupported);
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

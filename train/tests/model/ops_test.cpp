@@ -8,7 +8,7 @@
 
 #include "train/model/cross_entropy.h"
 
-namespace aplomb::train {
+namespace aplomb::train::model {
 namespace {
 
 using torch::Tensor;
@@ -166,4 +166,4 @@ TEST(Ops, silu_of_huge_gates_stays_in_range) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::model

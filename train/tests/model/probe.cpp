@@ -28,15 +28,15 @@ torch::Dtype dtype(const std::string& name) {
   return name == "float16" ? torch::kFloat16 : torch::kFloat32;
 }
 
-TokenBatch read_batch(const std::string& path, std::int64_t document) {
-  TokenBatch batch;
+text::TokenBatch read_batch(const std::string& path, std::int64_t document) {
+  text::TokenBatch batch;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
     std::int64_t column = 0;
     for (std::int64_t id = 0; words >> id; ++column) {
       batch.ids.push_back(id);
-      batch.labels.push_back(document > 0 && column % document == 0 ? k_ignored : id);
+      batch.labels.push_back(document > 0 && column % document == 0 ? text::k_ignored : id);
       batch.positions.push_back(document > 0 ? column % document : column);
       batch.segments.push_back(document > 0 ? column / document : 0);
     }
@@ -46,7 +46,7 @@ TokenBatch read_batch(const std::string& path, std::int64_t document) {
   return batch;
 }
 
-[[noreturn]] void stop(const aplomb::Error& error) {
+[[noreturn]] void stop(const aplomb::core::Error& error) {
   fmt::print(stderr, "{}\n", error.text);
   std::exit(1);
 }
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::int64_t document = options.contains("segments") ? std::stol(options["segments"]) : 0;
-  const TokenBatch batch = read_batch(words[2], document);
+  const text::TokenBatch batch = read_batch(words[2], document);
   if (words[0] == "logits") {
     const torch::NoGradGuard no_grad;
     model->eval();

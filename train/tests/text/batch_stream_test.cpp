@@ -9,7 +9,7 @@
 #include "train/tests/text/small_model.h"
 #include "train/text/batch_units.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 namespace {
 
 using testing::ElementsAre;
@@ -207,4 +207,4 @@ TEST(PackBestFit, FillsBinsAndNeverOverfillsThem) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 namespace {
 
 using testing::HasSubstr;
@@ -120,4 +120,4 @@ TEST(ChatTemplate, EndlessOutputIsAnErrorNotAFullMemory) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

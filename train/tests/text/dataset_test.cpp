@@ -11,7 +11,7 @@
 
 #include "train/tests/text/small_model.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 namespace {
 
 using testing::Each;
@@ -20,7 +20,7 @@ using testing::SizeIs;
 
 class DatasetTest : public SmallModelTest {
  protected:
-  Result<Dataset> open(const std::string& content, DatasetOptions options = {}) {
+  core::Result<Dataset> open(const std::string& content, DatasetOptions options = {}) {
     return Dataset::open({write("data.jsonl", content)}, codec(), options);
   }
   /// The sample with what counts in brackets.
@@ -232,4 +232,4 @@ TEST_F(DatasetTest, SplitsAreSeededAndDisjoint) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

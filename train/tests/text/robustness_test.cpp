@@ -11,7 +11,7 @@
 #include "train/text/dataset.h"
 #include "train/text/shuffle.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 namespace {
 
 /// A few random edits: bytes changed, pieces doubled, pieces taken out, pieces of `alphabet` put
@@ -141,4 +141,4 @@ TEST_F(RobustnessTest, MutatedDataIsReadOrNamed) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

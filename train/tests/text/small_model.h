@@ -13,7 +13,7 @@
 #include "train/text/byte_level.h"
 #include "train/text/text_codec.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 
 /// 256 byte tokens (ids 3 to 258), <unk> <s> </s> before them, <|u|> <|a|> <|e|> after them.
 inline std::string small_tokenizer_json() {
@@ -73,4 +73,4 @@ class SmallModelTest : public testing::Test {
   std::optional<TextCodec> codec_;
 };
 
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

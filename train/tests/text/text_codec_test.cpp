@@ -4,7 +4,7 @@
 
 #include "train/tests/text/small_model.h"
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 namespace {
 
 using testing::Contains;
@@ -74,4 +74,4 @@ TEST_F(TextCodecTest, AFolderWithoutATokenizerIsAnErrorThatSaysHowToMakeOne) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace aplomb::train {
+namespace aplomb::train::text {
 namespace {
 
 using testing::ElementsAre;
@@ -100,4 +100,4 @@ TEST(Tokenizer, AddsASpecialTokenWithTheNextFreeId) {
 }
 
 }  // namespace
-}  // namespace aplomb::train
+}  // namespace aplomb::train::text

@@ -1,0 +1,165 @@
+#include "log_text/metric_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/text.h"
+#include "log_text/number.h"
+
+namespace aplomb::log_text {
+namespace {
+
+constexpr std::size_t k_longest_head = 600;
+constexpr std::size_t k_most_columns = 64;
+// Lines between rows: a validation's lines stand between the epochs of YOLO's table.
+constexpr unsigned k_most_misses = 60;
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+/// Cells between bars, tabs, or blanks (two or more in a head with names of several words).
+void split_by_blanks(std::string_view line, bool wide, std::vector<std::string_view>& out) {
+  std::size_t at = 0;
+  while (at < line.size()) {
+    while (at < line.size() && is_blank(line[at])) ++at;
+    std::size_t end = at;
+    while (end < line.size()) {
+      const bool gap = is_blank(line[end]) && (!wide || line[end] == '\t' ||
+                                               (end + 1 < line.size() && is_blank(line[end + 1])) ||
+                                               end + 1 == line.size());
+      if (gap) break;
+      ++end;
+    }
+    if (end > at) out.push_back(line.substr(at, end - at));
+    at = end;
+  }
+}
+
+void split_by(std::string_view line, char mark, std::vector<std::string_view>& out) {
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(mark, at), line.size());
+    out.push_back(core::trim(line.substr(at, end - at)));
+    at = end + 1;
+  }
+}
+
+bool has_digit(std::string_view text) {
+  return text.find_first_of("0123456789") != std::string_view::npos;
+}
+
+/// A piece of every name of a column of steps or epochs: heads of other tables are not split.
+bool may_count(std::string_view line) {
+  static constexpr std::array<std::string_view, 7> k_pieces = {"poch", "tep", "ter",  "POCH",
+                                                               "TEP",  "TER", "pdate"};
+  return std::any_of(k_pieces.begin(), k_pieces.end(), [line](std::string_view piece) {
+    return line.find(piece) != std::string_view::npos;
+  });
+}
+
+/// What a head line is written with around its names.
+std::string_view bare(std::string_view text) {
+  while (!text.empty() && (text.front() == '#' || text.front() == '*' || text.front() == '`' ||
+                           text.front() == '"' || is_blank(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && (text.back() == '*' || text.back() == '`' || text.back() == '"' ||
+                           text.back() == ':' || is_blank(text.back())))
+    text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+void TableWatch::split(std::string_view line, bool head) {
+  parts_.clear();
+  if (head) bars_ = line.find('|') != std::string_view::npos;
+  if (bars_) {
+    line = core::trim(line);
+    if (line.starts_with('|')) line.remove_prefix(1);
+    if (line.ends_with('|')) line.remove_suffix(1);
+    split_by(line, '|', parts_);
+    return;
+  }
+  const bool wide = head && (line.find("  ") != std::string_view::npos ||
+                             line.find('\t') != std::string_view::npos);
+  split_by_blanks(core::trim(line), wide, parts_);
+}
+
+bool TableWatch::head(std::string_view line) {
+  if (line.size() > k_longest_head || !may_count(line)) return false;
+  if (line.find('=') != std::string_view::npos) return false;
+  const std::string_view body = bare(line);
+  split(body, true);
+  if (parts_.size() < 2 || parts_.size() > k_most_columns) return false;
+  constexpr std::size_t k_longest_name = 48;
+  for (const std::string_view part : parts_) {
+    if (part.size() > k_longest_name) return false;
+  }
+  std::vector<Column> columns;
+  bool counts = false;
+  bool metric = false;
+  for (const std::string_view part : parts_) {
+    const std::string_view name = bare(part);
+    Column column;
+    // The loss of a table of its addends: YOLO of old.
+    if (!name.empty()) column.key = keys_.find(name == "total" ? "total_loss" : name, false);
+    if (column.key != KeyTable::k_none) column.meaning = keys_[column.key].meaning;
+    if (column.key == KeyTable::k_none && has_digit(name) && core::parse_number(name)) return false;
+    const bool place = column.meaning == Meaning::step || column.meaning == Meaning::epoch;
+    counts = counts || place;
+    metric = metric || column.meaning == Meaning::metric;
+    columns.push_back(column);
+  }
+  if (!counts || !metric) return false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].key == KeyTable::k_none && !bare(parts_[i]).empty())
+      columns[i].key = keys_.learn(bare(parts_[i]), false);
+  }
+  columns_ = std::move(columns);
+  misses_ = 0;
+  return true;
+}
+
+bool TableWatch::take_cell(std::string_view cell, const Column& column, Place& place,
+                           std::vector<Cell>& cells) const {
+  const Scanned found = scan_number(cell);
+  if (found.size == 0) return false;
+  const std::string_view rest = cell.substr(found.size);
+  if (column.meaning == Meaning::step || column.meaning == Meaning::epoch) {
+    const bool count = rest.empty() || rest.front() == '/' || rest.front() == ',';
+    if (!count || !(found.value >= 0)) return false;
+    (column.meaning == Meaning::step ? place.step : place.epoch) = found.value;
+    return true;
+  }
+  const auto unit = unit_of(rest);
+  if (!rest.empty() && !unit) return rest.front() == '/' || rest.front() == ':';
+  if (column.key == KeyTable::k_none || column.meaning == Meaning::ignored) return true;
+  const Key& key = keys_[column.key];
+  const bool time = key.role == record::Role::step_time_s || key.role == record::Role::data_time_s;
+  const bool memory = key.role == record::Role::memory_bytes;
+  const bool measured = unit && ((time && unit->dimension == Dimension::time_s) ||
+                                 (memory && unit->dimension == Dimension::bytes));
+  cells.push_back({column.key, found.value * (measured ? unit->factor : key.scale)});
+  return true;
+}
+
+bool TableWatch::row(std::string_view line, Place& place, std::vector<Cell>& cells) {
+  cells.clear();
+  place = Place{};
+  split(line, false);
+  // The last head may span more or fewer cells than the rows do, by a bar or a time at the end.
+  const bool fits =
+      parts_.size() == columns_.size() || (!bars_ && parts_.size() == columns_.size() + 1);
+  bool taken = fits;
+  for (std::size_t i = 0; taken && i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    const bool count = column.meaning == Meaning::step || column.meaning == Meaning::epoch;
+    const bool number = take_cell(bare(parts_[i]), column, place, cells);
+    taken = number || !count;
+  }
+  taken = taken && !cells.empty() && (!std::isnan(place.step) || !std::isnan(place.epoch));
+  if (!taken && ++misses_ > k_most_misses) columns_.clear();
+  if (taken) misses_ = 0;
+  return taken;
+}
+
+}  // namespace aplomb::log_text

@@ -1,0 +1,54 @@
+#pragma once
+/// TableWatch: metrics printed in columns below a line of their names.
+///
+///     epoch     train_loss  valid_loss  accuracy  time
+///     0         0.432       0.398       0.861     00:12
+///
+///     | Step | Training Loss | Validation Loss |       Epoch gpu_mem  box   obj   cls  labels
+///     |------|---------------|-----------------|       0/299    5.2G 0.11 0.161 0.038      28
+///     | 10   | 2.31          | 2.40            |
+///
+/// Only a table with a column of steps or epochs is one of metrics over time: others compare runs,
+/// and are left alone.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "log_text/keys.h"
+#include "log_text/steps.h"
+
+namespace aplomb::log_text {
+
+class TableWatch {
+ public:
+  struct Cell {
+    KeyId key = KeyTable::k_none;
+    double value = 0;
+  };
+
+  explicit TableWatch(KeyTable& keys) : keys_(keys) {}
+
+  /// Whether the line is the head of a table; rows may follow.
+  bool head(std::string_view line);
+  /// Whether the line is a row of the open table; its place and samples.
+  bool row(std::string_view line, Place& place, std::vector<Cell>& cells);
+  bool open() const { return !columns_.empty(); }
+
+ private:
+  struct Column {
+    KeyId key = KeyTable::k_none;
+    Meaning meaning = Meaning::unknown;
+  };
+  void split(std::string_view line, bool head);
+  bool take_cell(std::string_view cell, const Column& column, Place& place,
+                 std::vector<Cell>& cells) const;
+
+  KeyTable& keys_;
+  std::vector<Column> columns_;
+  std::vector<std::string_view> parts_;
+  bool bars_ = false;
+  unsigned misses_ = 0;
+};
+
+}  // namespace aplomb::log_text

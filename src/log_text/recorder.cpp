@@ -1,0 +1,157 @@
+#include "log_text/recorder.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aplomb::log_text {
+namespace {
+
+constexpr int k_most_ranks = 4096;
+
+bool is_whole(double epoch) { return epoch == std::floor(epoch) && std::fabs(epoch) < 1e9; }
+
+}  // namespace
+
+Recorder::Rank& Recorder::rank_state(int rank) {
+  const auto index = static_cast<std::size_t>(rank < 0 || rank >= k_most_ranks ? 0 : rank + 1);
+  if (index >= ranks_.size()) ranks_.resize(index + 1);
+  return ranks_[index];
+}
+
+record::StepKind Recorder::kind_of(Mode mode) {
+  if (mode == Mode::stated || mode == Mode::context) return record::StepKind::explicit_;
+  return mode == Mode::epoch ? record::StepKind::epoch : record::StepKind::ordinal;
+}
+
+const StepTracker& Recorder::tracker(int rank) { return rank_state(rank).tracker; }
+
+void Recorder::begin(const Place& place, int rank, std::uint64_t line, std::uint64_t offset) {
+  now_ = &rank_state(rank);
+  now_rank_ = rank >= k_most_ranks ? -1 : rank;
+  now_step_ = now_->tracker.note(place);
+  now_epoch_ = std::isnan(place.epoch) ? now_->tracker.epoch() : place.epoch;
+  now_line_ = line;
+  now_offset_ = offset;
+}
+
+void Recorder::context(const Place& place, int rank) { rank_state(rank).tracker.note(place); }
+
+void Recorder::open(Line& line, KeyId key, Mode mode, int rank) {
+  const Key& known = keys_[key];
+  line.id = build_.series(source_, known.series, known.raw, known.role, kind_of(mode), rank);
+  line.mode = mode;
+  line.open = true;
+  line.eval = known.eval;
+}
+
+void Recorder::release(Rank& state, KeyId key, std::int64_t step) {
+  Line& line = state.lines[key];
+  if (!line.held) return;
+  line.held = false;
+  put(state, line, step, line.first.value, line.first.line, line.first.offset);
+}
+
+/// A sample of a line without a step, or the first of its series.
+void Recorder::place(KeyId key, double value) {
+  Rank& state = *now_;
+  if (key >= state.lines.size()) state.lines.resize(std::max<std::size_t>(keys_.size(), key + 1));
+  Line& line = state.lines[key];
+  if (now_step_) {
+    if (!line.open) {
+      open(line, key, Mode::stated, now_rank_);
+      release(state, key, std::min(line.first.context.value_or(0), *now_step_));
+    }
+    put(state, line, *now_step_, value, now_line_, now_offset_);
+    return;
+  }
+  Held sample{value, state.tracker.step(), now_epoch_, now_line_, now_offset_};
+  if (keys_[key].eval && !sample.context) sample.context = state.trained;
+  if (line.open) {
+    put(state, line, implied_step(state, key, sample), value, now_line_, now_offset_);
+  } else if (!line.held) {
+    line.held = true;
+    line.first = sample;
+  } else {
+    decide(state, key, sample);
+  }
+}
+
+/// The second sample of a series without stated steps: what moved since the first counts its steps.
+void Recorder::decide(Rank& state, KeyId key, const Held& second) {
+  Line& line = state.lines[key];
+  const Held first = line.first;
+  Mode mode = Mode::ordinal;
+  std::int64_t first_step = 0;
+  if (first.context && second.context && *second.context != *first.context) {
+    mode = Mode::context;
+    first_step = *first.context;
+  } else if (!first.context && second.context) {
+    mode = Mode::context;  // the log begins behind the bar of its first record
+    first_step = std::max<std::int64_t>(0, *second.context - 1);
+  } else if (!std::isnan(first.epoch) && first.epoch != second.epoch && is_whole(first.epoch) &&
+             is_whole(second.epoch)) {
+    mode = Mode::epoch;
+    first_step = static_cast<std::int64_t>(first.epoch);
+  } else if (keys_[key].eval && first.context) {
+    mode = Mode::context;
+    first_step = *first.context;
+  }
+  open(line, key, mode, now_rank_);
+  line.epoch = first.epoch;
+  release(state, key, first_step);
+  put(state, line, implied_step(state, key, second), second.value, second.line, second.offset);
+}
+
+std::int64_t Recorder::implied_step(Rank& state, KeyId key, const Held& sample) {
+  Line& line = state.lines[key];
+  switch (line.mode) {
+    case Mode::stated:
+    case Mode::context:
+      return sample.context.value_or(line.last);
+    case Mode::epoch:
+      if (std::isnan(sample.epoch)) return line.last;
+      return static_cast<std::int64_t>(std::floor(sample.epoch));
+    case Mode::ordinal:
+    case Mode::undecided:
+      break;
+  }
+  return next_ordinal(line, sample.epoch);
+}
+
+void Recorder::finish() {
+  for (std::size_t index = 0; index < ranks_.size(); ++index) {
+    Rank& state = ranks_[index];
+    for (KeyId key = 0; key < state.lines.size(); ++key) {
+      Line& line = state.lines[key];
+      if (!line.held) continue;
+      const bool epoch = !line.first.context && is_whole(line.first.epoch);
+      const Mode mode = line.first.context ? Mode::context : epoch ? Mode::epoch : Mode::ordinal;
+      open(line, key, mode, static_cast<int>(index) - 1);
+      const auto step =
+          line.first.context.value_or(epoch ? static_cast<std::int64_t>(line.first.epoch) : 0);
+      release(state, key, step);
+    }
+  }
+  name_the_loss();
+}
+
+/// A log whose only loss is called after its kind (`ctc_loss`): that one is the loss, not an addend
+/// of one that is never printed.
+void Recorder::name_the_loss() {
+  std::vector<record::Series>& all = build_.run().series;
+  record::Series* only = nullptr;
+  for (record::Series& series : all) {
+    if (series.source != source_ || series.empty()) continue;
+    if (series.role == record::Role::loss) return;
+    if (series.role != record::Role::loss_component) continue;
+    if (only != nullptr && only->name != series.name) return;
+    if (only == nullptr) only = &series;
+  }
+  if (only == nullptr) return;
+  const std::string name = only->name;
+  for (record::Series& series : all) {
+    if (series.source == source_ && series.name == name) series.role = record::Role::loss;
+  }
+}
+
+}  // namespace aplomb::log_text

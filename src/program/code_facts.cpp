@@ -1,0 +1,283 @@
+#include "program/code_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "knowledge/document.h"
+#include "prose/claims.h"
+
+namespace aplomb::program {
+namespace code {
+namespace {
+
+constexpr std::size_t k_reach = 24;
+/// A statement of more is data, not code; the rest of its line is not looked at.
+constexpr std::size_t k_most_tokens = 2000;
+
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The end of the string that begins at `at` (its quote), past the quote; the line's end where it
+/// is open.
+std::size_t string_end(std::string_view line, std::size_t at) {
+  const char quote = line[at];
+  std::size_t end = at + 1;
+  while (end < line.size() && line[end] != quote) end += line[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, line.size());
+}
+
+/// The end of the name or number that begins at `at`; a number goes on over its point and exponent.
+std::size_t word_end(std::string_view line, std::size_t at) {
+  const bool number = line[at] >= '0' && line[at] <= '9';
+  std::size_t end = at + 1;
+  for (; end < line.size(); ++end) {
+    const char c = line[end];
+    const char before = line[end - 1];
+    const bool sign_of_exponent = (c == '-' || c == '+') && (before == 'e' || before == 'E');
+    if (!is_name(c) && !(number && (c == '.' || sign_of_exponent))) break;
+  }
+  return end;
+}
+
+/// The end of the sign at `at`: two characters for `+=`, `==` and their kin, else one.
+std::size_t sign_end(std::string_view line, std::size_t at) {
+  const bool pair = at + 1 < line.size() && line[at + 1] == '=' &&
+                    std::string_view("+-*/=!<>").find(line[at]) != std::string_view::npos;
+  return at + (pair ? 2 : 1);
+}
+
+int depth_behind(char c, int depth) {
+  if (c == '(' || c == '[' || c == '{') return depth + 1;
+  if (c == ')' || c == ']' || c == '}') return std::max(0, depth - 1);
+  return depth;
+}
+
+bool meets(const std::string& word, const std::string& token) {
+  if (word == "_") return true;
+  const bool open_head = word.size() > 1 && word.front() == '*';
+  const bool open_tail = word.size() > 1 && word.back() == '*' && word != "**";
+  if (!open_head && !open_tail) return word == token;
+  const std::string_view core = std::string_view(word).substr(
+      open_head ? 1 : 0, word.size() - (open_head ? 1 : 0) - (open_tail ? 1 : 0));
+  const bool text = !core.empty() && core.front() == '\'';
+  if (token.empty() || (!is_name(token.front()) && !text)) return false;
+  if (open_head && open_tail) return token.find(core) != std::string::npos;
+  return open_head ? token.ends_with(core) : token.starts_with(core);
+}
+
+bool matches_from(const std::vector<std::string>& pattern, std::size_t word,
+                  const std::vector<std::string>& tokens, std::size_t at) {
+  for (; word < pattern.size(); ++word, ++at) {
+    if (pattern[word] == "...") {
+      const std::size_t last = std::min(at + k_reach, tokens.size());
+      for (std::size_t next = at; next <= last; ++next) {
+        if (matches_from(pattern, word + 1, tokens, next)) return true;
+      }
+      return false;
+    }
+    if (pattern[word] == "$") {  // the end of the statement
+      if (at != tokens.size()) return false;
+      continue;
+    }
+    if (at >= tokens.size() || !meets(pattern[word], tokens[at])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int add_tokens(std::string_view line, int depth, std::vector<std::string>& tokens) {
+  for (std::size_t at = 0; at < line.size() && tokens.size() <= code::k_most_tokens;) {
+    const char c = line[at];
+    if (c == '#') break;
+    std::size_t end = at;
+    if (c == '"' || c == '\'') {
+      end = string_end(line, at);
+      tokens.push_back("'" + std::string(line.substr(at + 1, end - at - 1)));
+      if (tokens.back().size() > 1) tokens.back().pop_back();
+    } else {
+      end = is_name(c) ? word_end(line, at) : sign_end(line, at);
+      if (static_cast<unsigned char>(c) > ' ') tokens.emplace_back(line.substr(at, end - at));
+      depth = depth_behind(c, depth);
+    }
+    at = end;
+  }
+  return depth;
+}
+
+std::vector<std::string> pattern_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at) words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& tokens) {
+  for (std::size_t at = 0; at < tokens.size(); ++at) {
+    if (matches_from(pattern, 0, tokens, at)) return true;
+  }
+  return false;
+}
+
+}  // namespace code
+
+namespace {
+
+using knowledge::Node;
+using Pattern = std::vector<std::string>;
+
+/// A rule of code.yaml: patterns of a statement, or what other facts of the text say together.
+struct Rule {
+  std::string fact;
+  std::vector<Pattern> any, unless, then;
+  std::vector<std::string> has, lacks;
+  bool indented = false;  ///< `then` stands no further left than `any`: in the same loop
+};
+
+struct Rules {
+  std::vector<Rule> all;
+  std::vector<std::string> mistakes;
+
+  Rules() {
+    const Node file = knowledge::file("code.yaml");
+    if (!file.is_list()) mistakes.emplace_back("code.yaml is no list");
+    for (const Node& entry : file.items()) all.push_back(read(entry));
+  }
+
+  Rule read(const Node& entry) {
+    const auto patterns = [&](std::string_view key) {
+      std::vector<Pattern> made;
+      for (const std::string& text : knowledge::texts_of(entry, key))
+        made.push_back(code::pattern_of(text));
+      return made;
+    };
+    Rule rule{knowledge::text_of(entry, "fact"),
+              patterns("any"),
+              patterns("unless"),
+              patterns("then"),
+              knowledge::texts_of(entry, "has"),
+              knowledge::texts_of(entry, "lacks"),
+              knowledge::truth_of(entry, "indented")};
+    if (!rule.fact.starts_with("code."))
+      mistakes.push_back(fmt::format("'{}' does not begin with code.", rule.fact));
+    if (rule.any.empty() == rule.has.empty())
+      mistakes.push_back(fmt::format("{}: either any or has", rule.fact));
+    for (const auto* needed : {&rule.has, &rule.lacks}) {
+      for (const std::string& name : *needed) {
+        const bool known = std::any_of(all.begin(), all.end(),
+                                       [&](const Rule& other) { return other.fact == name; });
+        if (!known) mistakes.push_back(fmt::format("{} needs {} above it", rule.fact, name));
+      }
+    }
+    return rule;
+  }
+};
+
+const Rules& rules() {
+  static const Rules the_rules;
+  return the_rules;
+}
+
+bool any_matches(const std::vector<Pattern>& patterns, const std::vector<std::string>& tokens) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const Pattern& pattern) { return code::matches(pattern, tokens); });
+}
+
+std::size_t indent_of(std::string_view line) {
+  constexpr std::size_t k_tab = 8;
+  std::size_t indent = 0;
+  for (const char c : line) {
+    if (c != ' ' && c != '\t') break;
+    indent = c == ' ' ? indent + 1 : (indent / k_tab + 1) * k_tab;
+  }
+  return indent;
+}
+
+constexpr std::size_t k_then_reach = 3;  // statements
+constexpr std::size_t k_most_quote = 160;
+
+}  // namespace
+
+std::vector<std::string> CodeReader::mistakes() { return rules().mistakes; }
+
+const CodeReader::Seen* CodeReader::find(const std::string& fact) const {
+  const auto found =
+      std::find_if(seen_.begin(), seen_.end(), [&](const Seen& seen) { return seen.fact == fact; });
+  return found == seen_.end() ? nullptr : &*found;
+}
+
+void CodeReader::note(const std::string& fact) {
+  if (find(fact) == nullptr) seen_.push_back({fact, open_.text, open_.line, open_.offset});
+}
+
+void CodeReader::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  if (number > k_most_lines) return;
+  const std::string_view body = core::trim(line);
+  if (body.empty()) return;
+  if (open_.tokens.empty()) {
+    open_.text = "code: " + core::shorten(core::sanitize(body), k_most_quote);
+    open_.line = number;
+    open_.offset = offset;
+    open_.indent = indent_of(line);
+  }
+  depth_ = code::add_tokens(body, depth_, open_.tokens);
+  ++open_lines_;
+  const bool endless =
+      open_lines_ >= k_most_statement_lines || open_.tokens.size() > code::k_most_tokens;
+  // A bracket that a sentence leaves open is no statement that goes on.
+  if (depth_ == 0 || endless || prose::reads_like_prose(body, false)) close();
+}
+
+/// Judges the statement that is complete now.
+void CodeReader::close() {
+  const std::vector<Rule>& all = rules().all;
+  waits_.resize(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Rule& rule = all[i];
+    Wait& wait = waits_[i];
+    if (wait.left > 0) {
+      --wait.left;
+      if (rule.indented && open_.indent < wait.indent) {
+        wait.left = 0;  // the loop has ended
+      } else if (any_matches(rule.then, open_.tokens)) {
+        note(rule.fact);
+      }
+    }
+    if (rule.any.empty() || !any_matches(rule.any, open_.tokens)) continue;
+    if (any_matches(rule.unless, open_.tokens)) continue;
+    if (rule.then.empty()) {
+      note(rule.fact);
+    } else {
+      wait = {k_then_reach, open_.indent};
+    }
+  }
+  open_ = {};
+  open_lines_ = 0;
+  depth_ = 0;
+}
+
+void CodeReader::finish(record::RunBuilder& build, record::SourceId source) {
+  if (!open_.tokens.empty()) close();
+  for (const Rule& rule : rules().all) {
+    if (rule.has.empty()) continue;
+    const bool there = std::all_of(rule.has.begin(), rule.has.end(),
+                                   [&](const std::string& name) { return find(name) != nullptr; });
+    const bool lacking = std::none_of(rule.lacks.begin(), rule.lacks.end(),
+                                      [&](const auto& name) { return find(name) != nullptr; });
+    if (!there || !lacking) continue;
+    const Seen shown = *find(rule.has.front());
+    seen_.push_back({rule.fact, shown.text, shown.line, shown.offset});
+  }
+  for (const Seen& seen : seen_)
+    build.fact({seen.fact, true, seen.text, {record::Origin{source, seen.line, seen.offset}}});
+  seen_.clear();
+  waits_.clear();
+}
+
+}  // namespace aplomb::program
