@@ -3,8 +3,9 @@
 
 usage: check_layers.py [ROOT]
 
-Also checked: the parts of train/ likewise, and that torch is included nowhere else; the public headers (at most 12,
-each compiles alone), rosters without duplicates, and that no private header is included through a relative path.
+Also checked: the parts of train/ likewise, and that torch is included nowhere else; one namespace a folder, and one
+definition a type over the whole tree (two types of one name are undefined behaviour that no linker reports); the public
+headers (at most 12, each compiles alone), rosters without duplicates, and that no header is included by a relative path.
 Exit status 1, one line a fault, where something is off.
 """
 
@@ -13,6 +14,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import cpp_declarations
 
 # Right may include left. One row a folder: what it may include besides itself.
 ALLOWED = {
@@ -31,16 +34,16 @@ ALLOWED = {
     "prose": ["core", "record", "knowledge", "input", "config_text"],
     "program": ["core", "record", "knowledge", "input", "config_text", "prose"],
     "log_text": ["core", "record", "knowledge", "input", "config_text", "prose"],
-    "sources": ["core", "record", "recorder", "input", "tensors", "pickle", "checkpoint", "knowledge", "config_text", "prose",
-                "program", "log_text"],
+    "sources": ["core", "record", "recorder", "input", "tensors", "pickle", "checkpoint", "knowledge", "config_text",
+                "prose", "program", "log_text"],
     "discovery": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "sources"],
     "detectors": ["core", "record"],
     "diagnosis": ["core", "record", "knowledge", "detectors", "plan"],
     "guard": ["core", "record", "scan", "detectors"],
     "compare": ["core", "record"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan", "compare"],
-    "preflight": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "program", "sources", "discovery",
-                  "detectors", "diagnosis", "report"],
+    "preflight": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "program", "sources",
+                  "discovery", "detectors", "diagnosis", "report"],
     "fix": ["core", "record", "knowledge", "input", "config_text", "report"],
     "watch": ["core", "record", "knowledge", "input", "log_text", "sources", "discovery", "detectors"],
     "arguments": [],
@@ -111,6 +114,54 @@ def check_train(root: pathlib.Path) -> list[str]:
     return faults
 
 
+# Files that define what include/aplomb declares, which is of the namespace aplomb itself.
+PUBLIC_DEFINITIONS = {
+    "src/api/check.cpp",
+    "src/api/diagnose.cpp",
+    "src/guard/guard.cpp",
+    "src/recorder/recorder.cpp",
+    "src/report/build.cpp",
+}
+
+
+def namespace_of(parts: tuple[str, ...]) -> str | None:
+    """The namespace of a file's folder; None where none is asked of it."""
+    if parts[0] == "src" and len(parts) > 2:
+        return f"aplomb::{parts[1]}"
+    if parts[0] == "train" and len(parts) > 2 and parts[1] in TRAIN_ALLOWED:
+        return f"aplomb::train::{parts[1]}"
+    return None
+
+
+def namespace_faults(where: pathlib.PurePath, blocks: list[cpp_declarations.NamespaceBlock]) -> list[str]:
+    own = namespace_of(where.parts)
+    faults = []
+    for block in blocks:
+        name = block.name.removesuffix("::")
+        public = str(where) in PUBLIC_DEFINITIONS and name == "aplomb"
+        foreign = own is not None and name.startswith("aplomb") and name != own and not name.startswith(own + "::")
+        if foreign and not public:
+            faults.append(f"{where}:{block.line}: namespace {name}: the folder's is {own}")
+    return faults
+
+
+def check_namespaces(root: pathlib.Path) -> list[str]:
+    """One namespace a folder, and each type defined once: two that share a name share their symbols, whatever they hold."""
+    faults = []
+    seen: dict[str, str] = {}
+    for path in sorted(each for top in ("include", "src", "train") for each in (root / top).rglob("*")):
+        where = path.relative_to(root)
+        if path.suffix not in {".h", ".cpp"} or where.parts[:2] == ("train", "tests"):
+            continue
+        blocks, types = cpp_declarations.read(path.read_text(errors="replace"))
+        faults += namespace_faults(where, blocks)
+        for each in types:
+            before = seen.setdefault(each.name, f"{where}:{each.line}") if not each.local else ""
+            if before and not before.startswith(f"{where}:"):  # within one file the compiler sees it
+                faults.append(f"{where}:{each.line}: {each.name} is defined in {before} as well")
+    return faults
+
+
 def check_rosters(root: pathlib.Path) -> list[str]:
     faults = []
     for roster in sorted((root / "src").rglob("roster.def")):
@@ -139,8 +190,9 @@ def check_public_headers(root: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    faults = check_includes(root) + check_train(root) + check_rosters(root) + check_public_headers(root)
-    print("\n".join(faults) if faults else "layers, rosters and public headers are in order")
+    checks = (check_includes, check_train, check_namespaces, check_rosters, check_public_headers)
+    faults = [fault for check in checks for fault in check(root)]
+    print("\n".join(faults) if faults else "layers, namespaces, rosters and public headers are in order")
     return 1 if faults else 0
 
 
