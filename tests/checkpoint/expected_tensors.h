@@ -63,7 +63,7 @@ inline nlohmann::json json_of(const std::filesystem::path& path) {
 }
 
 /// A checkpoint of three steps against {"weights": {...}, "states": {...}}.
-inline void expect_whole(const Checkpoint& checkpoint, const nlohmann::json& said) {
+inline void expect_whole(const checkpoint::Checkpoint& checkpoint, const nlohmann::json& said) {
   for (const tensors::Finding& each : checkpoint.findings) {
     EXPECT_EQ(each.severity, core::Severity::note) << each.text;
   }
@@ -86,7 +86,8 @@ inline void expect_whole(const Checkpoint& checkpoint, const nlohmann::json& sai
     ASSERT_TRUE(said["states"].contains(tensor.name)) << tensor.name;
     expect_tensor(tensor, said["states"][tensor.name]);
   }
-  for (const ParameterState& state : checkpoint.optimizer->states) EXPECT_EQ(state.step, 3.0);
+  for (const checkpoint::ParameterState& state : checkpoint.optimizer->states)
+    EXPECT_EQ(state.step, 3.0);
 }
 
 }  // namespace aplomb::test

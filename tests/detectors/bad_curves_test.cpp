@@ -91,8 +91,8 @@ const Shape k_harmless[] = {
 };
 
 /// Symptoms above `note`; the NaN itself is left aside: it is not asked here.
-bool alarmed(const std::vector<Symptom>& symptoms) {
-  for (const Symptom& symptom : symptoms) {
+bool alarmed(const std::vector<detectors::Symptom>& symptoms) {
+  for (const detectors::Symptom& symptom : symptoms) {
     if (symptom.severity == core::Severity::note || symptom.id == "loss.nonfinite") continue;
     return true;
   }

@@ -35,12 +35,13 @@ TEST(Bank, FrameByFrameSaysTheSameAsTheWholeRun) {
   loss[420] = k_nan;
   run.loss(loss).grad_norm(norm);
   const auto whole = run.detect();
-  RunContext context;
+  detectors::RunContext context;
   context.series_names = {"loss", "grad_norm"};
-  DetectorBank bank(context);
+  detectors::DetectorBank bank(context);
   for (std::size_t i = 0; i < loss.size(); ++i) {
-    const Reading readings[]{{record::Role::loss, 0, loss[i], run.run().series[0].origin(i)},
-                             {record::Role::grad_norm, 1, norm[i], run.run().series[1].origin(i)}};
+    const detectors::Reading readings[]{
+        {record::Role::loss, 0, loss[i], run.run().series[0].origin(i)},
+        {record::Role::grad_norm, 1, norm[i], run.run().series[1].origin(i)}};
     bank.observe({static_cast<std::int64_t>(i), 0, readings});
   }
   EXPECT_EQ(told(whole), told(bank.finish()));
@@ -54,9 +55,9 @@ TEST(Bank, SymptomsComeMostSevereFirst) {
 
 TEST(Bank, EverySymptomIsDeclaredByItsDetectorAndEvidenceIsBounded) {
   std::set<std::string> declared;
-  for (const auto& detector : make_detectors())
+  for (const auto& detector : detectors::make_detectors())
     declared.insert(detector->spec().symptoms.begin(), detector->spec().symptoms.end());
-  for (const Symptom& symptom : eventful().detect()) {
+  for (const detectors::Symptom& symptom : eventful().detect()) {
     EXPECT_EQ(declared.count(symptom.id), 1U) << symptom.id;
     EXPECT_LE(symptom.evidence.size(), 8U);
     EXPECT_FALSE(symptom.summary.empty());
@@ -65,14 +66,14 @@ TEST(Bank, EverySymptomIsDeclaredByItsDetectorAndEvidenceIsBounded) {
 
 TEST(Bank, EverySpecIsComplete) {
   std::set<std::string> slugs;
-  for (const auto& detector : make_detectors()) {
-    const DetectorSpec& spec = detector->spec();
+  for (const auto& detector : detectors::make_detectors()) {
+    const detectors::DetectorSpec& spec = detector->spec();
     EXPECT_TRUE(slugs.insert(spec.slug).second) << spec.slug;
     for (const std::string* text : {&spec.summary, &spec.why_bad, &spec.example})
       EXPECT_FALSE(text->empty()) << spec.slug;
     EXPECT_FALSE(spec.inputs.empty()) << spec.slug;
     EXPECT_FALSE(spec.symptoms.empty()) << spec.slug;
-    for (const Parameter& parameter : spec.parameters) {
+    for (const detectors::Parameter& parameter : spec.parameters) {
       EXPECT_FALSE(parameter.source.empty()) << spec.slug << " " << parameter.name;
       EXPECT_LE(parameter.least, parameter.value) << spec.slug << " " << parameter.name;
       EXPECT_GE(parameter.most, parameter.value) << spec.slug << " " << parameter.name;

@@ -14,7 +14,7 @@ std::vector<double> norms(std::size_t n, double level, double spread) {
 
 TEST(Clipping, NormsFarAboveTheThresholdInEveryStepAreAWarning) {
   const auto symptoms = RunOf().set("optim.grad_clip", 1.0).grad_norm(norms(100, 20, 0.3)).detect();
-  const Symptom* found = find(symptoms, "clip.every_step");
+  const detectors::Symptom* found = find(symptoms, "clip.every_step");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_EQ(number(found, "threshold"), 1.0);
@@ -25,7 +25,7 @@ TEST(Clipping, NormsPinnedAtAMaximumWereLoggedAfterClipping) {
   auto norm = norms(100, 1.3, 0.4);
   for (double& each : norm) each = std::min(each, 1.0);
   const auto symptoms = RunOf().grad_norm(norm).detect();
-  const Symptom* found = find(symptoms, "log.clipped_norm");
+  const detectors::Symptom* found = find(symptoms, "log.clipped_norm");
   ASSERT_NE(found, nullptr);
   EXPECT_DOUBLE_EQ(number(found, "threshold"), 1.0);
   EXPECT_GT(number(found, "share"), 0.5);

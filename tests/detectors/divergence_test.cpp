@@ -11,7 +11,7 @@ TEST(Divergence, ALossThatEndsFarAboveItsBestHasFailed) {
       1000, [](double i) { return i < 500 ? power_law(i, 8, 2) : 2.5 + (i - 500) * 0.02; },
       [&] { return 0.1 * draw.normal(); });
   const auto symptoms = RunOf().loss(loss).detect();
-  const Symptom* found = find(symptoms, "loss.divergence");
+  const detectors::Symptom* found = find(symptoms, "loss.divergence");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::failed);
   EXPECT_TRUE(flag(found, "slow"));
@@ -24,7 +24,7 @@ TEST(Divergence, AJumpThatStaysIsSudden) {
   const auto loss = curve(
       800, [](double i) { return i < 400 ? 2.0 : 10.3; }, [&] { return 0.05 * draw.normal(); });
   const auto symptoms = RunOf().loss(loss).detect();
-  const Symptom* found = find(symptoms, "loss.divergence");
+  const detectors::Symptom* found = find(symptoms, "loss.divergence");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_TRUE(flag(found, "sudden"));
   EXPECT_NEAR(number(found, "step"), 400, 20);

@@ -52,7 +52,7 @@ class RunOf {
   }
 
   aplomb::record::Run& run() { return run_; }
-  std::vector<Symptom> detect() const { return aplomb::detectors::detect(run_); }
+  std::vector<detectors::Symptom> detect() const { return aplomb::detectors::detect(run_); }
 
  private:
   aplomb::record::Run run_;
@@ -60,35 +60,36 @@ class RunOf {
   record::SourceId source_;
 };
 
-inline const Symptom* find(const std::vector<Symptom>& symptoms, const std::string& id) {
-  for (const Symptom& symptom : symptoms) {
+inline const detectors::Symptom* find(const std::vector<detectors::Symptom>& symptoms,
+                                      const std::string& id) {
+  for (const detectors::Symptom& symptom : symptoms) {
     if (symptom.id == id) return &symptom;
   }
   return nullptr;
 }
-inline bool has(const std::vector<Symptom>& symptoms, const std::string& id) {
+inline bool has(const std::vector<detectors::Symptom>& symptoms, const std::string& id) {
   return find(symptoms, id) != nullptr;
 }
 
 /// The worst severity among the symptoms, `note` where there is none.
-inline core::Severity worst(const std::vector<Symptom>& symptoms) {
+inline core::Severity worst(const std::vector<detectors::Symptom>& symptoms) {
   core::Severity most = core::Severity::note;
-  for (const Symptom& symptom : symptoms) most = std::max(most, symptom.severity);
+  for (const detectors::Symptom& symptom : symptoms) most = std::max(most, symptom.severity);
   return most;
 }
 
-inline double number(const Symptom* symptom, const std::string& measure) {
+inline double number(const detectors::Symptom* symptom, const std::string& measure) {
   if (symptom == nullptr) return k_nan;
   const auto found = symptom->measures.find(measure);
   const double* value = found == symptom->measures.end() ? nullptr : core::as_number(found->second);
   return value == nullptr ? k_nan : *value;
 }
-inline bool flag(const Symptom* symptom, const std::string& measure) {
+inline bool flag(const detectors::Symptom* symptom, const std::string& measure) {
   if (symptom == nullptr) return false;
   const auto found = symptom->measures.find(measure);
   return found != symptom->measures.end() && core::is_true(found->second);
 }
-inline std::string word(const Symptom* symptom, const std::string& measure) {
+inline std::string word(const detectors::Symptom* symptom, const std::string& measure) {
   if (symptom == nullptr) return {};
   const auto found = symptom->measures.find(measure);
   const std::string* value =
@@ -97,9 +98,9 @@ inline std::string word(const Symptom* symptom, const std::string& measure) {
 }
 
 /// Symptoms as one text: for messages of failed expectations.
-inline std::string told(const std::vector<Symptom>& symptoms) {
+inline std::string told(const std::vector<detectors::Symptom>& symptoms) {
   std::string text;
-  for (const Symptom& symptom : symptoms)
+  for (const detectors::Symptom& symptom : symptoms)
     text += std::string(name(symptom.severity)) + " " + symptom.id + ": " + symptom.summary + "\n";
   return text;
 }

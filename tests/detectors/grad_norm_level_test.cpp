@@ -58,7 +58,7 @@ TEST(GradNormLevel, FewHighNormsOfAHealthyRunAreANote) {
 
 TEST(GradNormLevel, LargeSwingsWithoutLearningAreAWarning) {
   const auto symptoms = RunOf().loss(flat(100)).grad_norm(norms(100, 15, 1.2)).detect();
-  const Symptom* found = find(symptoms, "grad_norm.oscillating");
+  const detectors::Symptom* found = find(symptoms, "grad_norm.oscillating");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_GT(number(found, "ratio"), 2);
@@ -94,7 +94,7 @@ TEST(GradNormLevel, ANormThatGrowsWithTheStepsWhileTheLossStaysIsTold) {
       120, [](double i) { return 2 + 40 * (1 - std::exp(-i / 30)); },
       [&] { return 0.5 * draw.normal(); });
   const auto flat = curve(120, [](double) { return 2.9; }, [&] { return 0.05 * draw.normal(); });
-  const Symptom* found = nullptr;
+  const detectors::Symptom* found = nullptr;
   const auto symptoms = RunOf().loss(flat, 2).grad_norm(norm, 2).detect();
   found = find(symptoms, "grad_norm.climb");
   ASSERT_NE(found, nullptr) << told(symptoms);

@@ -19,7 +19,7 @@ RunOf grpo(double beta, double noise, std::uint64_t seed, int records = 60) {
 
 TEST(KlRewarded, ATermThatIsSubtractedIsSaid) {
   const auto symptoms = grpo(-0.5, 0.01, 1).detect();
-  const Symptom* found = find(symptoms, "kl.rewarded");
+  const detectors::Symptom* found = find(symptoms, "kl.rewarded");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "slope"), -0.5, 0.05);

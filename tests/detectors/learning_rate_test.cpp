@@ -17,7 +17,7 @@ std::vector<double> schedule(std::size_t n, std::size_t warmup, double peak) {
   return lr;
 }
 
-std::vector<Symptom> of(const std::vector<double>& lr, std::int64_t every = 10) {
+std::vector<detectors::Symptom> of(const std::vector<double>& lr, std::int64_t every = 10) {
   return RunOf().with("lr", record::Role::lr, lr, every).detect();
 }
 
@@ -83,12 +83,12 @@ TEST(LearningRate, AJumpUpAfterThePeakIsTold) {
 TEST(LearningRate, AJumpFarAboveAllBeforeIsAWarningAtOnce) {
   auto lr = schedule(200, 10, 1e-4);
   lr[120] = 3e-3;
-  RunContext context;
+  detectors::RunContext context;
   context.series_names = {"lr"};
-  DetectorBank bank(context);
+  detectors::DetectorBank bank(context);
   for (std::size_t i = 0; i <= 120; ++i) {
     EXPECT_FALSE(has(bank.so_far(), "lr.jump")) << i;
-    const Reading reading{record::Role::lr, 0, lr[i], {}};
+    const detectors::Reading reading{record::Role::lr, 0, lr[i], {}};
     bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
   }
   ASSERT_TRUE(has(bank.so_far(), "lr.jump"));

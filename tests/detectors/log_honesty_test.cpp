@@ -53,7 +53,7 @@ TEST(LogHonesty, RanksThatWroteNothingAreNamed) {
     for (int step = 0; step < 10; ++step) build.append(id, step, 2.0 - 0.01 * step, 1, 1);
   }
   const auto symptoms = aplomb::detectors::detect(run);
-  const Symptom* found = find(symptoms, "log.missing_ranks");
+  const detectors::Symptom* found = find(symptoms, "log.missing_ranks");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(number(found, "count"), 1);
   EXPECT_NE(found->summary.find('2'), std::string::npos);
@@ -62,7 +62,7 @@ TEST(LogHonesty, RanksThatWroteNothingAreNamed) {
 TEST(LogHonesty, AnHonestLogIsSilent) {
   const auto symptoms =
       RunOf().loss(falling(100)).grad_norm(std::vector<double>(100, 0.5)).detect();
-  for (const Symptom& symptom : symptoms)
+  for (const detectors::Symptom& symptom : symptoms)
     EXPECT_NE(symptom.id.substr(0, 4), "log.") << symptom.summary;
 }
 

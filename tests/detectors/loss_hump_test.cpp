@@ -21,7 +21,7 @@ std::vector<double> hump(std::size_t size, double start, double peak, double end
 
 TEST(LossHump, ALossThatLeapsAndComesBackIsSaid) {
   const auto symptoms = RunOf().loss(hump(60, 4.7, 212, 2.7)).detect();
-  const Symptom* found = find(symptoms, "loss.hump");
+  const detectors::Symptom* found = find(symptoms, "loss.hump");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "ratio"), 45, 1);

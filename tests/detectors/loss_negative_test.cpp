@@ -8,7 +8,7 @@ namespace {
 TEST(LossNegative, ACrossEntropyThatFallsBelowZeroIsUnstable) {
   const auto symptoms =
       RunOf().set("model.vocab_size", 32000.0).loss({2.4, 1.1, 0.2, -0.4, -1.3, -2.9}).detect();
-  const Symptom* found = find(symptoms, "loss.negative");
+  const detectors::Symptom* found = find(symptoms, "loss.negative");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_EQ(number(found, "step"), found->first_step);

@@ -5,7 +5,7 @@
 namespace aplomb::testing {
 namespace {
 
-std::vector<Symptom> of(const std::vector<double>& scale) {
+std::vector<detectors::Symptom> of(const std::vector<double>& scale) {
   return RunOf().with("loss_scale", record::Role::loss_scale, scale).detect();
 }
 

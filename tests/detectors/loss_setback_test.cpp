@@ -18,7 +18,7 @@ std::vector<double> with_setback(std::size_t size, std::size_t begin, std::size_
 
 TEST(LossSetback, ALossThatHasToComeDownOnceMoreIsSaid) {
   const auto symptoms = RunOf().loss(with_setback(120, 70, 15, 1)).detect();
-  const Symptom* found = find(symptoms, "loss.setback");
+  const detectors::Symptom* found = find(symptoms, "loss.setback");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_EQ(found->first_step, 70);

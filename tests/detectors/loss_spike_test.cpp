@@ -17,7 +17,7 @@ TEST(LossSpike, FindsASingleJumpAndSaysHowFarItIs) {
   auto loss = noisy(600, 0.05, 1);
   loss[400] = 9.8;
   const auto symptoms = RunOf().loss(loss).detect();
-  const Symptom* spike = find(symptoms, "loss.spike");
+  const detectors::Symptom* spike = find(symptoms, "loss.spike");
   ASSERT_NE(spike, nullptr) << told(symptoms);
   EXPECT_EQ(spike->severity, core::Severity::warning);
   EXPECT_EQ(number(spike, "step"), 400);
@@ -72,7 +72,7 @@ TEST(LossSpike, AFirstValueOfTenToTheSixteenIsASpikeAndPoisonsNothing) {
   auto loss = noisy(40, 0.02, 7);
   loss[0] = 6.1e16;
   const auto symptoms = RunOf().loss(loss).detect();
-  const Symptom* spike = find(symptoms, "loss.spike");
+  const detectors::Symptom* spike = find(symptoms, "loss.spike");
   ASSERT_NE(spike, nullptr) << told(symptoms);
   EXPECT_TRUE(flag(spike, "at_start"));
 }
@@ -96,12 +96,12 @@ TEST(LossSpike, LoggingEveryTenStepsAndGapsRaiseNoSpike) {
 TEST(LossSpike, IsToldLiveWithinTheStep) {
   auto loss = noisy(400, 0.05, 10);
   loss[300] = 9;
-  RunContext context;
+  detectors::RunContext context;
   context.series_names = {"loss"};
-  DetectorBank bank(context);
+  detectors::DetectorBank bank(context);
   for (std::size_t i = 0; i <= 300; ++i) {
     EXPECT_FALSE(has(bank.so_far(), "loss.spike"));
-    const Reading reading{record::Role::loss, 0, loss[i], {}};
+    const detectors::Reading reading{record::Role::loss, 0, loss[i], {}};
     bank.observe({static_cast<std::int64_t>(i), 0, {&reading, 1}});
   }
   EXPECT_TRUE(has(bank.so_far(), "loss.spike"));
@@ -116,7 +116,7 @@ TEST(LossSpike, AStretchOfBadBatchesThatIsOverIsOne) {
   for (int i = 0; i < 60; ++i)
     loss.push_back(2.3 + 2.5 * std::exp(-i / 8.0) + 0.05 * draw.normal());
   const auto symptoms = RunOf().loss(loss).detect();
-  const Symptom* found = find(symptoms, "loss.spike");
+  const detectors::Symptom* found = find(symptoms, "loss.spike");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_GE(found->severity, core::Severity::warning);
   EXPECT_TRUE(flag(found, "recovers"));

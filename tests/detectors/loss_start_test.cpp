@@ -8,7 +8,7 @@ namespace {
 TEST(LossStart, AStartFarAboveAGuessIsAWarning) {
   const auto symptoms =
       RunOf().set("model.vocab_size", 259.0).loss({44.5, 40, 30, 20, 12}).detect();
-  const Symptom* high = find(symptoms, "loss.start_high");
+  const detectors::Symptom* high = find(symptoms, "loss.start_high");
   ASSERT_NE(high, nullptr);
   EXPECT_EQ(high->severity, core::Severity::warning);
   EXPECT_NEAR(number(high, "ratio"), 44.5 / 5.557, 0.01);

@@ -7,7 +7,7 @@ namespace {
 
 TEST(LossZero, TwoAndAHalfThenZeroIsAFailedRunEvenInTwoSamples) {
   const auto symptoms = RunOf().loss({2.5, 0.0}).grad_norm({0.8, 0.0}).detect();
-  const Symptom* zero = find(symptoms, "loss.zero");
+  const detectors::Symptom* zero = find(symptoms, "loss.zero");
   ASSERT_NE(zero, nullptr);
   EXPECT_EQ(zero->severity, core::Severity::failed);
   EXPECT_TRUE(flag(zero, "after_first"));
@@ -42,7 +42,7 @@ TEST(LossZero, AZeroPolicyLossIsANote) {
 
 TEST(LossZero, TheSameNumberAgainAndAgainIsADeadLoss) {
   const auto symptoms = RunOf().loss(std::vector<double>(20, 1.0)).detect();
-  const Symptom* constant = find(symptoms, "loss.constant");
+  const detectors::Symptom* constant = find(symptoms, "loss.constant");
   ASSERT_NE(constant, nullptr);
   EXPECT_EQ(number(constant, "value"), 1.0);
   EXPECT_EQ(constant->severity, core::Severity::failed);

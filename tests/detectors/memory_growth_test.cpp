@@ -9,7 +9,7 @@ TEST(MemoryGrowth, AnEverGrowingSeriesIsALeak) {
   std::vector<double> memory;
   for (int i = 0; i < 200; ++i) memory.push_back(20e9 + 5e7 * i);
   const auto symptoms = RunOf().with("memory_bytes", record::Role::memory_bytes, memory).detect();
-  const Symptom* found = find(symptoms, "memory.growth");
+  const detectors::Symptom* found = find(symptoms, "memory.growth");
   ASSERT_NE(found, nullptr);
   EXPECT_NEAR(number(found, "slope"), 5e7, 5e6);
   EXPECT_GT(number(found, "ratio"), 1.3);

@@ -15,7 +15,7 @@ TEST(Nonfinite, TellsTheFirstNaNWithTheValueBeforeIt) {
   std::vector<double> loss = falling(100);
   for (std::size_t i = 60; i < 100; ++i) loss[i] = k_nan;
   const auto symptoms = RunOf().loss(loss).detect();
-  const Symptom* found = find(symptoms, "loss.nonfinite");
+  const detectors::Symptom* found = find(symptoms, "loss.nonfinite");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::failed);
   EXPECT_EQ(number(found, "step"), 60);
@@ -56,7 +56,7 @@ TEST(Nonfinite, SeesTheGradientNormRiseBeforeTheNaN) {
     norm[i] = 0.5 * std::pow(3.0, static_cast<double>(i) - 149);
   for (std::size_t i = 155; i < 200; ++i) loss[i] = norm[i] = k_nan;
   const auto symptoms = RunOf().loss(loss).grad_norm(norm).detect();
-  const Symptom* onset = find(symptoms, "nonfinite.onset");
+  const detectors::Symptom* onset = find(symptoms, "nonfinite.onset");
   EXPECT_TRUE(flag(onset, "grad_rise_before")) << told(symptoms);
   EXPECT_EQ(number(onset, "lead_steps"), 5);
   EXPECT_GT(number(onset, "rise_ratio"), 50);
@@ -91,7 +91,7 @@ TEST(Nonfinite, NamesTheOnlyComponentThatIsNaN) {
                             .with("loss/cls", record::Role::loss_component, {1.0, k_nan})
                             .with("loss/box", record::Role::loss_component, {1.0, 0.9})
                             .detect();
-  const Symptom* component = find(symptoms, "component.nonfinite");
+  const detectors::Symptom* component = find(symptoms, "component.nonfinite");
   ASSERT_NE(component, nullptr);
   EXPECT_EQ(word(component, "name"), "loss/cls");
   EXPECT_TRUE(flag(component, "only"));
@@ -118,16 +118,16 @@ TEST(Nonfinite, TheOverflowsOfDynamicLossScalingAreNoAlarm) {
 TEST(Nonfinite, IsSilentOnAFiniteRun) {
   const auto symptoms =
       RunOf().loss(falling(300)).grad_norm(std::vector<double>(300, 0.5)).detect();
-  for (const Symptom& symptom : symptoms)
+  for (const detectors::Symptom& symptom : symptoms)
     EXPECT_EQ(symptom.id.find("nonfinite"), std::string::npos) << symptom.id;
 }
 
 TEST(Nonfinite, IsToldLiveAtTheFirstBadSample) {
-  RunContext context;
+  detectors::RunContext context;
   context.series_names = {"loss"};
-  DetectorBank bank(context);
+  detectors::DetectorBank bank(context);
   for (int step = 0; step < 10; ++step) {
-    const Reading reading{record::Role::loss, 0, step == 9 ? k_nan : 2.0, {}};
+    const detectors::Reading reading{record::Role::loss, 0, step == 9 ? k_nan : 2.0, {}};
     EXPECT_FALSE(has(bank.so_far(), "loss.nonfinite"));
     bank.observe({step, 0, {&reading, 1}});
   }

@@ -21,7 +21,7 @@ RunOf run_of(double train_last, const std::vector<double>& eval, std::uint64_t s
 
 TEST(Overfit, HeldOutLossThatRisesWhileTrainingFallsIsAWarning) {
   const auto symptoms = run_of(0.3, {2.3, 2.0, 1.9, 2.0, 2.2, 2.5}).detect();
-  const Symptom* found = find(symptoms, "eval.overfit");
+  const detectors::Symptom* found = find(symptoms, "eval.overfit");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_EQ(number(found, "best_step"), 300);
@@ -30,20 +30,20 @@ TEST(Overfit, HeldOutLossThatRisesWhileTrainingFallsIsAWarning) {
 }
 
 /// What is said of the run after each evaluation, while it goes on.
-std::vector<std::vector<Symptom>> live(const std::vector<double>& train,
-                                       const std::vector<double>& eval) {
-  RunContext context;
+std::vector<std::vector<detectors::Symptom>> live(const std::vector<double>& train,
+                                                  const std::vector<double>& eval) {
+  detectors::RunContext context;
   context.series_names = {"loss", "eval_loss", "epoch"};
-  DetectorBank bank(context);
-  std::vector<std::vector<Symptom>> said;
+  detectors::DetectorBank bank(context);
+  std::vector<std::vector<detectors::Symptom>> said;
   for (std::size_t i = 0; i < eval.size(); ++i) {
     for (std::int64_t k = 0; k < 8; ++k) {
       const std::int64_t step = 10 * static_cast<std::int64_t>(i) + k;
-      const Reading readings[] = {{record::Role::loss, 0, train[i], {}},
-                                  {record::Role::epoch, 2, static_cast<double>(i), {}}};
+      const detectors::Reading readings[] = {{record::Role::loss, 0, train[i], {}},
+                                             {record::Role::epoch, 2, static_cast<double>(i), {}}};
       bank.observe({step, 0, readings});
     }
-    const Reading held_out[] = {{record::Role::eval_loss, 1, eval[i], {}}};
+    const detectors::Reading held_out[] = {{record::Role::eval_loss, 1, eval[i], {}}};
     bank.observe({10 * static_cast<std::int64_t>(i) + 7, 0, held_out});
     said.push_back(bank.so_far());
   }
@@ -56,7 +56,7 @@ TEST(Overfit, IsWarnedOfWhileItGoesOnAndTakenBackWhereTheLossComesDownAgain) {
   for (const std::size_t silent : {0U, 1U, 2U, 5U, 6U})
     EXPECT_FALSE(has(said[silent], "eval.overfit")) << silent << told(said[silent]);
   for (const std::size_t warned : {3U, 4U}) {
-    const Symptom* found = find(said[warned], "eval.overfit");
+    const detectors::Symptom* found = find(said[warned], "eval.overfit");
     ASSERT_NE(found, nullptr) << warned;
     EXPECT_EQ(found->severity, core::Severity::warning);
   }
@@ -83,7 +83,7 @@ TEST(Overfit, OneBadEvaluationIsNoOverfitting) {
 
 TEST(Overfit, HeldOutLossBelowTrainingIsSaid) {
   const auto symptoms = run_of(1.5, {1.2, 1.1, 1.0, 0.9}).detect();
-  const Symptom* found = find(symptoms, "eval.better_than_train");
+  const detectors::Symptom* found = find(symptoms, "eval.better_than_train");
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->severity, core::Severity::note);
   EXPECT_GT(number(found, "gap"), 0.5);
@@ -98,7 +98,7 @@ TEST(Overfit, TrainingLossThatGoesToNothingInManyEpochsIsSaid) {
     run.at("epoch", record::Role::epoch, step, 4.17 * static_cast<double>(i + 1));
   }
   const auto symptoms = run.detect();
-  const Symptom* found = find(symptoms, "train.too_perfect");
+  const detectors::Symptom* found = find(symptoms, "train.too_perfect");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_NEAR(number(found, "epoch"), 16.7, 0.1);

@@ -18,7 +18,7 @@ TEST(Plateau, ALossThatStaysAtLnOfTheVocabularyHasNeverLearned) {
                             .loss(flat(std::log(50304.0), 0.01, 200, 1))
                             .grad_norm(std::vector<double>(200, 0.7))
                             .detect();
-  const Symptom* found = find(symptoms, "loss.never_learned");
+  const detectors::Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_TRUE(flag(found, "near_log_vocab"));
@@ -45,7 +45,7 @@ TEST(Plateau, BesideALearningRateItIsOneOnlyWhereItGoesOnForThousandsOfSteps) {
                               .loss(flat(2.4, 0.1, size, 3))
                               .with("lr", record::Role::lr, std::vector<double>(size, 4e-7))
                               .detect();
-    const Symptom* found = find(symptoms, "loss.never_learned");
+    const detectors::Symptom* found = find(symptoms, "loss.never_learned");
     ASSERT_NE(found, nullptr) << told(symptoms);
     EXPECT_EQ(found->severity, severity) << samples << "\n" << told(symptoms);
   }
@@ -57,7 +57,7 @@ TEST(Plateau, AConvergedRunThatLevelsOffIsANote) {
       1000, [](double i) { return 2 + 6 * std::exp(-i / 40); },
       [&] { return 0.03 * draw.normal(); });
   const auto symptoms = RunOf().loss(loss).grad_norm(std::vector<double>(1000, 0.4)).detect();
-  const Symptom* plateau = find(symptoms, "loss.plateau");
+  const detectors::Symptom* plateau = find(symptoms, "loss.plateau");
   ASSERT_NE(plateau, nullptr);
   EXPECT_EQ(plateau->severity, core::Severity::note);
   EXPECT_NEAR(number(plateau, "level"), 2.0, 0.05);
@@ -83,7 +83,7 @@ TEST(Plateau, AFlatLossBesideALivingGradientFromTheFirstStepOnIsAWarning) {
                             .loss(flat(4.2, 0.05, 60, 21), 10)
                             .grad_norm(std::vector<double>(60, 0.8), 10)
                             .detect();
-  const Symptom* found = find(symptoms, "loss.never_learned");
+  const detectors::Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_DOUBLE_EQ(number(found, "grad_ratio"), 1.0);
@@ -106,7 +106,7 @@ TEST(Plateau, HeldOutLossesThatStayTellItWithoutAGradientNorm) {
           .loss(flat(4.2, 0.05, 300, 24))
           .with("eval_loss", record::Role::eval_loss, {4.21, 4.2, 4.2, 4.19}, 75, 75)
           .detect();
-  const Symptom* found = find(symptoms, "loss.never_learned");
+  const detectors::Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::warning);
 }
@@ -124,7 +124,7 @@ TEST(Plateau, ATrainedModelAtItsFloorIsANote) {
                             .loss(flat(1.6, 0.01, 60, 27), 10)
                             .grad_norm(std::vector<double>(60, 0.8), 10)
                             .detect();
-  const Symptom* found = find(symptoms, "loss.never_learned");
+  const detectors::Symptom* found = find(symptoms, "loss.never_learned");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::note);
   EXPECT_TRUE(flag(found, "learnt_before"));
@@ -166,7 +166,7 @@ TEST(Plateau, ARunThatEndsWhereTokenFrequenciesLeadIsAWarning) {
   };
   const auto loss = to_frequencies(guess, 0.53 * guess, 120, 31);
   const auto symptoms = judged(loss, 120);
-  const Symptom* found = find(symptoms, "loss.plateau");
+  const detectors::Symptom* found = find(symptoms, "loss.plateau");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_TRUE(flag(found, "at_frequencies"));
   EXPECT_EQ(found->severity, core::Severity::warning);

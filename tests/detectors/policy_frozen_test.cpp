@@ -24,7 +24,7 @@ RunOf policy(double entropy, double alike, double right, double first_alike = 0.
 
 TEST(PolicyFrozen, OneAnswerForEachPromptIsSaid) {
   const auto symptoms = policy(0.02, 0.95, 0.35).detect();
-  const Symptom* found = find(symptoms, "policy.frozen");
+  const detectors::Symptom* found = find(symptoms, "policy.frozen");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "first"), 0.7, 1e-9);

@@ -22,7 +22,7 @@ std::vector<double> decay(std::size_t n, double from, double to) {
 
 TEST(Policy, EntropyThatCollapsesForGoodIsUnstable) {
   const auto symptoms = rl(record::Role::entropy, decay(60, 0.4, 0.0005)).detect();
-  const Symptom* found = find(symptoms, "entropy.collapse");
+  const detectors::Symptom* found = find(symptoms, "entropy.collapse");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::unstable);
   EXPECT_NEAR(number(found, "first"), 0.4, 1e-9);
@@ -70,13 +70,13 @@ TEST(Policy, OneBadRecordInTheMiddleIsNoState) {
 }
 
 TEST(Policy, AStateIsToldWhileTheRunGoesOnAndOneBadRecordIsNot) {
-  RunContext context;
+  detectors::RunContext context;
   context.series_names = {"kl"};
   context.reinforcement = true;
-  DetectorBank bank(context);
+  detectors::DetectorBank bank(context);
   for (std::int64_t step = 0; step < 40; ++step) {
     const bool high = step == 5 || step >= 20;
-    const Reading readings[] = {{record::Role::kl, 0, high ? 4.0 : 0.1, {}}};
+    const detectors::Reading readings[] = {{record::Role::kl, 0, high ? 4.0 : 0.1, {}}};
     bank.observe({step, 0, readings});
     EXPECT_EQ(has(bank.so_far(), "kl.high"), step >= 29) << step;
   }

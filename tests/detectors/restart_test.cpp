@@ -23,7 +23,7 @@ TEST(Restart, ALossThatJumpsAtTheResumeIsAWarning) {
   RunOf run;
   run.loss(part(20, 6.0, 3)).loss(part(80, 2.0, 4), 1, 20).loss(part(100, 2.9, 5), 1, 90);
   const auto symptoms = run.detect();
-  const Symptom* found = find(symptoms, "resume.loss_jump");
+  const detectors::Symptom* found = find(symptoms, "resume.loss_jump");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_NEAR(number(found, "ratio"), 1.5, 0.1);
@@ -64,7 +64,7 @@ RunOf resumed(double after, const char* kind = "resuming") {
 
 TEST(Restart, AResumeThatTheLogTellsIsJudgedWithoutAStepBack) {
   const auto symptoms = resumed(2.1).detect();
-  const Symptom* found = find(symptoms, "resume.loss_jump");
+  const detectors::Symptom* found = find(symptoms, "resume.loss_jump");
   ASSERT_NE(found, nullptr) << told(symptoms);
   EXPECT_EQ(found->severity, core::Severity::note);
   EXPECT_EQ(found->first_step, 100);
@@ -91,17 +91,17 @@ TEST(Restart, AnEpochThatGoesBackAtAResumeIsTold) {
 TEST(Restart, TheFirstLossSaysSoWhereItStandsFarOut) {
   const auto before = part(60, 2.0, 18);
   const auto said_after = [&](double first, double second) {
-    RunContext context;
+    detectors::RunContext context;
     context.series_names = {"loss"};
     context.resumed_at = {60};
-    DetectorBank bank(context);
+    detectors::DetectorBank bank(context);
     std::int64_t step = 0;
-    std::vector<std::vector<Symptom>> said;
+    std::vector<std::vector<detectors::Symptom>> said;
     std::vector<double> losses = before;
     losses.push_back(first);
     losses.insert(losses.end(), 6, second);
     for (const double loss : losses) {
-      const Reading readings[] = {{record::Role::loss, 0, loss, {}}};
+      const detectors::Reading readings[] = {{record::Role::loss, 0, loss, {}}};
       bank.observe({step++, 0, readings});
       if (step > 60) said.push_back(bank.so_far());
     }

@@ -111,7 +111,7 @@ TEST(Rewards, ARewardThatDoesNotRiseAlthoughItDiffersInsideTheGroupsIsAWarning) 
     return grpo(records).detect();
   };
   const auto flat = run(0, 80);
-  const Symptom* found = find(flat, "reward.flat");
+  const detectors::Symptom* found = find(flat, "reward.flat");
   ASSERT_NE(found, nullptr) << told(flat);
   EXPECT_EQ(found->severity, core::Severity::warning);
   EXPECT_FALSE(has(run(0.002, 80), "reward.flat"));

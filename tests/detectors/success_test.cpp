@@ -17,7 +17,7 @@ TEST(Success, EachCriterionIsJudgedForItself) {
   run.with("memory", record::Role::memory_bytes, std::vector<double>(300, 30e9));
   run.with("eval_loss", record::Role::eval_loss, {3.0, 2.6, 2.4}, 100, 50);
   const auto symptoms = run.detect();
-  const Symptom* gate = find(symptoms, "gate.success");
+  const detectors::Symptom* gate = find(symptoms, "gate.success");
   ASSERT_NE(gate, nullptr);
   for (const char* each : {"passed", "finite", "loss_falls", "grad_norm_below_100", "memory_steady",
                            "eval_improves", "hundred_steps"})
@@ -30,7 +30,7 @@ TEST(Success, WhatFailsIsNamedAndWhatIsUnknownIsLeftOut) {
   auto norm = std::vector<double>(300, 0.7);
   norm[9] = 500;
   const auto symptoms = RunOf().loss(loss).grad_norm(norm).detect();
-  const Symptom* gate = find(symptoms, "gate.success");
+  const detectors::Symptom* gate = find(symptoms, "gate.success");
   EXPECT_FALSE(flag(gate, "passed"));
   EXPECT_EQ(word(gate, "reasons"), "finite, grad_norm_below_100");
   EXPECT_EQ(gate->measures.count("eval_improves"), 0U);

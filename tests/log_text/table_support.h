@@ -13,7 +13,7 @@ inline aplomb::record::Run read_table(std::string_view text) {
   aplomb::record::Run run;
   record::RunBuilder build(run);
   const record::SourceId source = build.open("profile.txt", "text-log", text.size());
-  SignatureMatcher matcher;
+  log_text::SignatureMatcher matcher;
   std::uint64_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

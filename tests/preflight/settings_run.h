@@ -15,7 +15,7 @@ namespace aplomb::test {
 
 /// Settings by name; `trainer` names the framework that they are of; `file:NAME` is a file with
 /// that text, read as a user's would be.
-inline aplomb::record::Run run_of(const ExampleSettings& example) {
+inline aplomb::record::Run run_of(const preflight::ExampleSettings& example) {
   aplomb::record::Run run;
   std::string trainer;
   const Folder folder;

@@ -16,8 +16,8 @@ namespace aplomb::test {
 /// Elements of any type in raw bytes, at any misalignment of whole elements.
 struct Buffer {
   std::vector<unsigned char> bytes;
-  ScalarType type;
-  TensorView view(std::uint64_t skip = 0) const {
+  scan::ScalarType type;
+  scan::TensorView view(std::uint64_t skip = 0) const {
     return {bytes.data() + skip * size_of(type), bytes.size() / size_of(type) - skip, type};
   }
   void push(double value) {
@@ -35,7 +35,8 @@ struct Buffer {
 };
 
 /// Counts must be equal to the bit; the float64 sums run in another order.
-inline void expect_same(const TensorStats& a, const TensorStats& b, const std::string& what) {
+inline void expect_same(const scan::TensorStats& a, const scan::TensorStats& b,
+                        const std::string& what) {
   EXPECT_EQ(a.count, b.count) << what;
   EXPECT_EQ(a.nan, b.nan) << what;
   EXPECT_EQ(a.inf, b.inf) << what;
@@ -52,7 +53,7 @@ inline void expect_same(const TensorStats& a, const TensorStats& b, const std::s
 
 /// Tensors as they occur: gradients over many binades, with zeros, subnormals, outliers and
 /// non-finite values.
-inline Buffer make(ScalarType type, std::size_t count, double spread, double odd_share,
+inline Buffer make(scan::ScalarType type, std::size_t count, double spread, double odd_share,
                    std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;

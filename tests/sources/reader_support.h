@@ -11,19 +11,19 @@
 
 namespace aplomb::test {
 
-inline const Reader& reader_of(std::string_view slug) {
-  for (const auto& reader : readers()) {
+inline const sources::Reader& reader_of(std::string_view slug) {
+  for (const auto& reader : sources::readers()) {
     if (reader->spec().slug == slug) return *reader;
   }
   ADD_FAILURE() << "no reader " << slug;
-  return *readers().front();
+  return *sources::readers().front();
 }
 
 inline aplomb::record::Run read_with(std::string_view slug, std::string_view bytes,
                                      std::size_t part = 1U << 20U, std::string path = "artifact") {
   aplomb::record::Run run;
   record::RunBuilder build(run);
-  const Reader& reader = reader_of(slug);
+  const sources::Reader& reader = reader_of(slug);
   const record::SourceId source = build.open(std::move(path), reader.spec().slug, bytes.size());
   const auto stream = input::bytes_of(bytes, part);
   reader.read(*stream, build, source);
@@ -34,8 +34,9 @@ inline aplomb::record::Run read_with(std::string_view slug, std::string_view byt
 inline std::string chosen_reader(std::string_view path, std::string_view bytes) {
   double most = 0;
   std::string slug = "none";
-  for (const auto& reader : readers()) {
-    const double sure = reader->sniff({path, bytes.substr(0, Sniff::k_head_bytes), bytes.size()});
+  for (const auto& reader : sources::readers()) {
+    const double sure =
+        reader->sniff({path, bytes.substr(0, sources::Sniff::k_head_bytes), bytes.size()});
     if (sure > most) {
       most = sure;
       slug = reader->spec().slug;
