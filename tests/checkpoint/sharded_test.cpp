@@ -89,7 +89,7 @@ TEST(Sharded, EveryLayoutIsReadTensorForTensorAndRanksThatAreMissingAreSaid) {
 
 /// A part of an arange of this shape, as floats that live in `held`.
 tensors::Tensor part_of(std::vector<std::vector<float>>& held, std::vector<std::int64_t> size,
-                        TensorShard shard) {
+                        tensors::TensorShard shard) {
   tensors::Tensor part;
   part.name = "w";
   part.type = tensors::element_type("F32");
@@ -98,7 +98,7 @@ tensors::Tensor part_of(std::vector<std::vector<float>>& held, std::vector<std::
   part.mapped = false;
   held.emplace_back(part.count, static_cast<float>(held.size()));
   part.bytes = std::as_bytes(std::span(held.back()));
-  part.shard = std::make_shared<const TensorShard>(std::move(shard));
+  part.shard = std::make_shared<const tensors::TensorShard>(std::move(shard));
   return part;
 }
 
@@ -109,7 +109,7 @@ TEST(TensorShards, AStridedCutIsMadeWithinWhatTheLaterMeshAxisLeaves) {
   std::vector<tensors::Tensor> parts;
   for (std::int64_t dp = 0; dp < 2; ++dp) {
     for (std::int64_t tp = 0; tp < 2; ++tp) {
-      TensorShard shard{std::vector<std::int64_t>{8}, {}, {{0, true, dp}, {0, false, tp}}};
+      tensors::TensorShard shard{std::vector<std::int64_t>{8}, {}, {{0, true, dp}, {0, false, tp}}};
       parts.push_back(part_of(held, {2}, shard));
     }
   }
@@ -123,7 +123,7 @@ TEST(TensorShards, AStridedCutIsMadeWithinWhatTheLaterMeshAxisLeaves) {
 
 TEST(TensorShards, PartsThatLieAboutTheirPlaceAreRefused) {
   using Numbers = std::vector<std::int64_t>;
-  const TensorShard lies[] = {
+  const tensors::TensorShard lies[] = {
       {Numbers{4}, Numbers{3}, {}},                        // leaves the tensor
       {Numbers{4}, Numbers{-1}, {}},                       // before it
       {Numbers{4}, Numbers{0, 0}, {}},                     // another number of axes
@@ -131,7 +131,7 @@ TEST(TensorShards, PartsThatLieAboutTheirPlaceAreRefused) {
       {Numbers{4}, {}, {{0, false, 1LL << 62}}},           // a mesh of 2^62 ranks
       {{}, Numbers{9223372036854775807LL}, {}},            // ends beyond 64 bits
   };
-  for (const TensorShard& lie : lies) {
+  for (const tensors::TensorShard& lie : lies) {
     std::vector<std::vector<float>> held;
     held.reserve(1);
     std::vector<tensors::Tensor> parts;

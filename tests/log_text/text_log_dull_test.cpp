@@ -34,11 +34,11 @@ TEST(DullLines, AreLookedAtAgainBelowTheHeadOfATable) {
   std::string log;
   for (int i = 0; i < 3000; ++i)
     log += fmt::format("{}     0.{:03}       0.398       00:12\n", i % 10, i % 1000);
-  const std::size_t before = read_log(log).series.size();
+  const std::size_t before = sources::read_log(log).series.size();
   log += "epoch     train_loss  valid_loss  time\n";
   for (int i = 0; i < 5; ++i)
     log += fmt::format("{}     0.{:03}       0.398       00:12\n", i, 900 - i);
-  const aplomb::record::Run run = read_log(log);
+  const aplomb::record::Run run = sources::read_log(log);
   EXPECT_EQ(before, 0U);
   const record::Series* loss = run.find("loss");
   ASSERT_NE(loss, nullptr);
@@ -51,7 +51,7 @@ TEST(DullLines, HideNoErrorBehindThem) {
     log += fmt::format("worker {} fetched shard-{:05}.tar\n", i % 10, i);
   log += "Traceback (most recent call last):\n  File \"train.py\", line 12, in <module>\n";
   log += "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n";
-  const aplomb::record::Run run = read_log(log);
+  const aplomb::record::Run run = sources::read_log(log);
   bool found = false;
   for (const record::Event& event : run.events) found = found || event.kind == "cuda-oom";
   EXPECT_TRUE(found);

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 
+#include "checkpoint/made_checkpoints.h"
 #include "checkpoint/pickle_walk.h"
 #include "checkpoint/torch_file.h"
-#include "made_checkpoints.h"
 
 namespace aplomb::pickle {
 namespace {

@@ -53,41 +53,42 @@ constexpr char k_pickle[] =
     "\x71\x24\x68\x1e\x89\x68\x1f\x89\x75\x65\x75\x2e";
 const std::string_view k_pickled(k_pickle, sizeof(k_pickle) - 1);
 
-const Event* group_of(const aplomb::Run& run, std::string_view name) {
-  for (const Event& event : run.events) {
+const record::Event* group_of(const aplomb::record::Run& run, std::string_view name) {
+  for (const record::Event& event : run.events) {
     const auto found = event.caught.find("group");
-    if (found != event.caught.end() && show(found->second) == name) return &event;
+    if (found != event.caught.end() && core::show(found->second) == name) return &event;
   }
   return nullptr;
 }
 
-double number(const Event& event, const char* name) {
+double number(const record::Event& event, const char* name) {
   const auto found = event.caught.find(name);
-  const double* value = found == event.caught.end() ? nullptr : as_number(found->second);
+  const double* value = found == event.caught.end() ? nullptr : core::as_number(found->second);
   return value == nullptr ? -1 : *value;
 }
 
 TEST(FlightRecorder, AGroupHoldsItsPendingCollectives) {
-  const aplomb::Run run = read_with("flight-recorder", k_json, 1U << 20U, "out/_dump_4");
+  const aplomb::record::Run run = read_with("flight-recorder", k_json, 1U << 20U, "out/_dump_4");
   EXPECT_TRUE(run.defects.empty());
-  const Event* expert = group_of(run, "3");
+  const record::Event* expert = group_of(run, "3");
   ASSERT_NE(expert, nullptr);
   EXPECT_EQ(expert->rank, 4) << "the rank stands in the file's name";
   EXPECT_EQ(number(*expert, "first"), 40) << "what is complete or between two ranks does not wait";
   EXPECT_EQ(number(*expert, "last"), 41);
   EXPECT_EQ(number(*expert, "numel"), 6);
-  EXPECT_EQ(show(expert->caught.at("op")), "nccl:broadcast");
-  EXPECT_EQ(show(expert->caught.at("members")), "4,5");
-  const Event* data = group_of(run, "5");
+  EXPECT_EQ(core::show(expert->caught.at("op")), "nccl:broadcast");
+  EXPECT_EQ(core::show(expert->caught.at("members")), "4,5");
+  const record::Event* data = group_of(run, "5");
   ASSERT_NE(data, nullptr) << "a group without anything pending is told too";
   EXPECT_EQ(data->caught.count("last"), 0U);
-  EXPECT_EQ(show(data->caught.at("members")), "4,12");
+  EXPECT_EQ(core::show(data->caught.at("members")), "4,12");
   EXPECT_EQ(group_of(run, "9"), nullptr) << "a group of one waits for nobody";
 }
 
 TEST(FlightRecorder, ThePickleSaysTheSame) {
-  const aplomb::Run run = read_with("flight-recorder", k_pickled, 7, "/tmp/nccl_trace_rank_5");
-  const Event* expert = group_of(run, "3");
+  const aplomb::record::Run run =
+      read_with("flight-recorder", k_pickled, 7, "/tmp/nccl_trace_rank_5");
+  const record::Event* expert = group_of(run, "3");
   ASSERT_NE(expert, nullptr);
   EXPECT_EQ(expert->rank, 5);
   EXPECT_EQ(number(*expert, "first"), 40);

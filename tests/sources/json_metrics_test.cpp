@@ -19,30 +19,31 @@ const std::string k_lines =
 )";
 
 TEST(JsonMetrics, ReadsARecordALine) {
-  const aplomb::Run run = read_with("json-metrics", k_lines);
+  const aplomb::record::Run run = read_with("json-metrics", k_lines);
   EXPECT_TRUE(run.defects.empty());
-  const Series* loss = run.primary(Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->step, (Steps{5, 10, 15}));
   EXPECT_EQ(loss->line, (std::vector<std::uint64_t>{1, 2, 4}));
   EXPECT_TRUE(std::isnan(loss->value[1]));
-  ASSERT_NE(run.primary(Role::eval_loss), nullptr);
-  EXPECT_EQ(run.primary(Role::eval_loss)->value, (std::vector<double>{2.25}));
+  ASSERT_NE(run.primary(record::Role::eval_loss), nullptr);
+  EXPECT_EQ(run.primary(record::Role::eval_loss)->value, (std::vector<double>{2.25}));
   ASSERT_NE(run.setting("train.max_steps"), nullptr);
-  EXPECT_EQ(*as_number(run.setting("train.max_steps")->value), 90);
+  EXPECT_EQ(*core::as_number(run.setting("train.max_steps")->value), 90);
 }
 
 TEST(JsonMetrics, ReadsTheSameInPartsOfAnySize) {
-  const aplomb::Run whole = read_with("json-metrics", k_lines);
+  const aplomb::record::Run whole = read_with("json-metrics", k_lines);
   for (const std::size_t part : {1UL, 7UL, 100UL}) {
     test::expect_same_series(whole, read_with("json-metrics", k_lines, part));
   }
 }
 
 TEST(JsonMetrics, KeepsTheLinesAroundOneThatIsNoJson) {
-  const aplomb::Run run = read_with("json-metrics",
-                                    "{\"step\": 1, \"loss\": 2}\nTraceback (most recent call "
-                                    "last):\n{\"step\": 2, \"loss\": 1}\n{\"step\": 3, \"lo");
+  const aplomb::record::Run run =
+      read_with("json-metrics",
+                "{\"step\": 1, \"loss\": 2}\nTraceback (most recent call "
+                "last):\n{\"step\": 2, \"loss\": 1}\n{\"step\": 3, \"lo");
   ASSERT_EQ(run.series.size(), 1U);
   EXPECT_EQ(run.series[0].step, (Steps{1, 2}));
   ASSERT_EQ(run.defects.size(), 2U);
@@ -51,20 +52,21 @@ TEST(JsonMetrics, KeepsTheLinesAroundOneThatIsNoJson) {
 }
 
 TEST(JsonMetrics, FlattensNestedRecordsAndTellsHeldOutData) {
-  const aplomb::Run run =
+  const aplomb::record::Run run =
       read_with("json-metrics", R"({"epoch": 0, "train": {"loss": 2}, "val": {"loss": 3}}
 {"epoch": 1, "train": {"loss": 1}, "val": {"loss": 2.5}}
 )");
-  ASSERT_NE(run.primary(Role::loss), nullptr);
-  EXPECT_EQ(run.primary(Role::loss)->value, (std::vector<double>{2, 1}));
-  EXPECT_EQ(run.primary(Role::loss)->step_kind, StepKind::epoch);
-  ASSERT_NE(run.primary(Role::eval_loss), nullptr);
-  const aplomb::Run modes = read_with("json-metrics", R"({"mode": "train", "iter": 1, "loss": 2}
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_EQ(run.primary(record::Role::loss)->value, (std::vector<double>{2, 1}));
+  EXPECT_EQ(run.primary(record::Role::loss)->step_kind, record::StepKind::epoch);
+  ASSERT_NE(run.primary(record::Role::eval_loss), nullptr);
+  const aplomb::record::Run modes =
+      read_with("json-metrics", R"({"mode": "train", "iter": 1, "loss": 2}
 {"mode": "val", "iter": 1, "loss": 3}
 )");
-  ASSERT_NE(modes.primary(Role::eval_loss), nullptr);
-  EXPECT_EQ(modes.primary(Role::eval_loss)->value, (std::vector<double>{3}));
-  EXPECT_EQ(modes.primary(Role::loss)->value, (std::vector<double>{2}));
+  ASSERT_NE(modes.primary(record::Role::eval_loss), nullptr);
+  EXPECT_EQ(modes.primary(record::Role::eval_loss)->value, (std::vector<double>{3}));
+  EXPECT_EQ(modes.primary(record::Role::loss)->value, (std::vector<double>{2}));
 }
 
 TEST(JsonMetrics, LaysStepsThatStartAgainWithEveryEpochEndToEnd) {
@@ -75,47 +77,47 @@ TEST(JsonMetrics, LaysStepsThatStartAgainWithEveryEpochEndToEnd) {
                ", \"loss\": 1}\n";
     }
   }
-  const aplomb::Run run = read_with("json-metrics", lines);
-  EXPECT_EQ(run.primary(Role::loss)->step, (Steps{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  const aplomb::record::Run run = read_with("json-metrics", lines);
+  EXPECT_EQ(run.primary(record::Role::loss)->step, (Steps{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
   EXPECT_EQ(run.restarts, 0U);
 }
 
 TEST(JsonMetrics, TakesAStepThatGoesBackWithItsEpochForARestart) {
-  const aplomb::Run run = read_with("json-metrics", R"({"epoch": 0.1, "step": 10, "loss": 3}
+  const aplomb::record::Run run = read_with("json-metrics", R"({"epoch": 0.1, "step": 10, "loss": 3}
 {"epoch": 0.2, "step": 20, "loss": 2}
 {"epoch": 0.15, "step": 15, "loss": 2.4}
 )");
-  EXPECT_EQ(run.primary(Role::loss)->step, (Steps{10, 20, 15}));
+  EXPECT_EQ(run.primary(record::Role::loss)->step, (Steps{10, 20, 15}));
   EXPECT_EQ(run.restarts, 1U);
 }
 
 TEST(JsonMetrics, ReadsValuesByStepInWhateverOrder) {
-  const aplomb::Run run = read_with(
+  const aplomb::record::Run run = read_with(
       "json-metrics",
       R"({"lm loss": {"start_step": 1, "end_step": 11, "step_interval": 1, "values": {"1": 10.8, "10": 10.1, "2": "nan"}},
           "val loss": {"start_step": 5, "step_interval": 5, "values": [3.5, 3.25]}})");
-  const Series* loss = run.primary(Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->step, (Steps{1, 2, 10}));
   EXPECT_TRUE(std::isnan(loss->value[1]));
-  const Series* held_out = run.primary(Role::eval_loss);
+  const record::Series* held_out = run.primary(record::Role::eval_loss);
   ASSERT_NE(held_out, nullptr);
   EXPECT_EQ(held_out->step, (Steps{5, 10}));
 }
 
 TEST(JsonMetrics, ReadsColumnsAndListsOfRecords) {
-  const aplomb::Run columns = read_with(
+  const aplomb::record::Run columns = read_with(
       "json-metrics", R"({"history": {"loss": [3, 2, NaN], "val_loss": [3.5, 2.5, 2.25]}})");
-  ASSERT_NE(columns.primary(Role::loss), nullptr);
-  EXPECT_EQ(columns.primary(Role::loss)->count, 3U);
-  EXPECT_EQ(columns.primary(Role::eval_loss)->value[2], 2.25);
-  const aplomb::Run records =
+  ASSERT_NE(columns.primary(record::Role::loss), nullptr);
+  EXPECT_EQ(columns.primary(record::Role::loss)->count, 3U);
+  EXPECT_EQ(columns.primary(record::Role::eval_loss)->value[2], 2.25);
+  const aplomb::record::Run records =
       read_with("json-metrics", R"([{"step": 2, "loss": 1.5}, {"step": 4, "loss": 1.25}])");
-  EXPECT_EQ(records.primary(Role::loss)->step, (Steps{2, 4}));
-  const aplomb::Run pretty =
+  EXPECT_EQ(records.primary(record::Role::loss)->step, (Steps{2, 4}));
+  const aplomb::record::Run pretty =
       read_with("json-metrics",
                 "{\n \"step\": 2,\n \"loss\": 1.5\n}\n{\n \"step\": 4,\n \"loss\": 1.25\n}\n");
-  EXPECT_EQ(pretty.primary(Role::loss)->step, (Steps{2, 4}));
+  EXPECT_EQ(pretty.primary(record::Role::loss)->step, (Steps{2, 4}));
 }
 
 TEST(JsonMetrics, SniffsMetricsButNeitherConfigurationsNorDatasets) {

@@ -43,15 +43,16 @@ std::vector<Made> two_steps() {
           {"gpu_memcpy", "Memcpy HtoD", 1.35e6, 0.01e6}};
 }
 
-double number(const aplomb::Run& run, std::string_view name) {
-  for (const Fact& fact : run.facts) {
-    if (fact.name == name) return as_number(fact.value) == nullptr ? -1 : *as_number(fact.value);
+double number(const aplomb::record::Run& run, std::string_view name) {
+  for (const record::Fact& fact : run.facts) {
+    if (fact.name == name)
+      return core::as_number(fact.value) == nullptr ? -1 : *core::as_number(fact.value);
   }
   return -1;
 }
 
 TEST(KinetoTrace, SaysWhereTheTimeOfAStepGoes) {
-  const aplomb::Run run = read_with("kineto-trace", trace(two_steps()));
+  const aplomb::record::Run run = read_with("kineto-trace", trace(two_steps()));
   EXPECT_EQ(number(run, "trace.steps"), 2);
   EXPECT_NEAR(number(run, "trace.step_s"), 1.0, 1e-9);
   EXPECT_NEAR(number(run, "trace.loader_share"), 0.15, 1e-9);
@@ -61,16 +62,16 @@ TEST(KinetoTrace, SaysWhereTheTimeOfAStepGoes) {
   EXPECT_NEAR(number(run, "trace.fp32_matmul_share"), 0.5, 1e-9);
   EXPECT_NEAR(number(run, "trace.mean_kernel_s"), 1.0 / 3, 1e-9);
   ASSERT_EQ(run.series.size(), 1U);
-  EXPECT_EQ(run.series[0].role, Role::step_time_s);
+  EXPECT_EQ(run.series[0].role, record::Role::step_time_s);
   EXPECT_EQ(run.series[0].step, (std::vector<std::int64_t>{3, 4}));
   EXPECT_TRUE(run.defects.empty());
 }
 
 TEST(KinetoTrace, TheRecordDoesNotDependOnWhereThePartsEnd) {
   const std::string text = trace(two_steps());
-  const aplomb::Run whole = read_with("kineto-trace", text);
+  const aplomb::record::Run whole = read_with("kineto-trace", text);
   for (const std::size_t part : {1U, 2U, 7U, 64U, 1000U}) {
-    const aplomb::Run parts = read_with("kineto-trace", text, part);
+    const aplomb::record::Run parts = read_with("kineto-trace", text, part);
     test::expect_same_series(whole, parts);
     ASSERT_EQ(whole.facts.size(), parts.facts.size());
     for (std::size_t i = 0; i < whole.facts.size(); ++i) {
@@ -82,13 +83,13 @@ TEST(KinetoTrace, TheRecordDoesNotDependOnWhereThePartsEnd) {
 TEST(KinetoTrace, CategoriesOf2021AndABareArrayAreRead) {
   std::string text = "[" + event({"Operator", "ProfilerStep#1", 0, 100}) + "," +
                      event({"Kernel", "k", 10, 50}) + "]";
-  const aplomb::Run run = read_with("kineto-trace", text);
+  const aplomb::record::Run run = read_with("kineto-trace", text);
   EXPECT_NEAR(number(run, "trace.gpu_busy_share"), 0.5, 1e-9);
 }
 
 TEST(KinetoTrace, ATornTraceGivesWhatStoodBeforeTheTearAndSaysSo) {
   const std::string text = trace(two_steps());
-  const aplomb::Run run = read_with("kineto-trace", text.substr(0, text.size() - 60));
+  const aplomb::record::Run run = read_with("kineto-trace", text.substr(0, text.size() - 60));
   EXPECT_EQ(number(run, "trace.steps"), 2);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "truncated");
@@ -101,7 +102,7 @@ TEST(KinetoTrace, HostileInputNeitherHangsNorGrows) {
         "[{\"ph\": \"X\", \"ts\": \"x\"}]" + std::string(9, ']'),
         "[{\"ph\": \"X\", \"name\": \"" + std::string(3U << 20U, 'a') +
             "\", \"ts\": 1, \"dur\": 1}]"}) {
-    const aplomb::Run run = read_with("kineto-trace", text, 4096);
+    const aplomb::record::Run run = read_with("kineto-trace", text, 4096);
     EXPECT_EQ(number(run, "trace.steps"), -1);
   }
 }

@@ -70,15 +70,15 @@ const std::string k_model = frame("forward", "/home/me/model.py", 101);
 const std::string k_engine = frame("torch::autograd::Engine::evaluate_function()", "??", 0);
 const std::string k_optimizer = frame("_init_group", "/lib/torch/optim/adamw.py", 9);
 
-double value(const aplomb::Run& run, std::string_view name) {
-  for (const Fact& fact : run.facts) {
-    if (fact.name == name) return *as_number(fact.value);
+double value(const aplomb::record::Run& run, std::string_view name) {
+  for (const record::Fact& fact : run.facts) {
+    if (fact.name == name) return *core::as_number(fact.value);
   }
   return -1;
 }
 
-const Event* event(const aplomb::Run& run, std::string_view kind) {
-  for (const Event& each : run.events) {
+const record::Event* event(const aplomb::record::Run& run, std::string_view kind) {
+  for (const record::Event& each : run.events) {
     if (each.kind == kind) return &each;
   }
   return nullptr;
@@ -98,7 +98,7 @@ TEST(MemorySnapshot, IsKnownByItsKeys) {
 }
 
 TEST(MemorySnapshot, ThePeakIsReplayedFromWhatIsHeldAtTheEnd) {
-  const aplomb::Run run = read_with("memory-snapshot", snapshot(k_trace));
+  const aplomb::record::Run run = read_with("memory-snapshot", snapshot(k_trace));
   EXPECT_DOUBLE_EQ(value(run, "snapshot.reserved_bytes"), 100.0 * k_mib);
   EXPECT_DOUBLE_EQ(value(run, "snapshot.slack_share"), 0.6);
   EXPECT_DOUBLE_EQ(value(run, "snapshot.largest_gap_bytes"), 25.0 * k_mib);
@@ -106,7 +106,7 @@ TEST(MemorySnapshot, ThePeakIsReplayedFromWhatIsHeldAtTheEnd) {
   EXPECT_DOUBLE_EQ(value(run, "snapshot.forward_share"), 0.5);
   EXPECT_DOUBLE_EQ(value(run, "snapshot.gradient_share"), 0.3);
   EXPECT_DOUBLE_EQ(value(run, "snapshot.optimizer_share"), 0);
-  const Event* told = event(run, "memory-snapshot");
+  const record::Event* told = event(run, "memory-snapshot");
   ASSERT_NE(told, nullptr);
   EXPECT_NE(told->text.find("largest tensor 50 MiB, most at model.py:101 forward (80 MiB)"),
             std::string::npos)
@@ -115,32 +115,32 @@ TEST(MemorySnapshot, ThePeakIsReplayedFromWhatIsHeldAtTheEnd) {
 }
 
 TEST(MemorySnapshot, TheInnermostFrameTellsTheUse) {
-  const aplomb::Run run =
+  const aplomb::record::Run run =
       read_with("memory-snapshot", snapshot({step("alloc", 1, 60, {k_optimizer, k_model})}));
   EXPECT_DOUBLE_EQ(value(run, "snapshot.optimizer_share"), 1);
   EXPECT_DOUBLE_EQ(value(run, "snapshot.forward_share"), 0);
 }
 
 TEST(MemorySnapshot, AnOutOfMemoryIsAFailureWithItsNumbers) {
-  const aplomb::Run run =
+  const aplomb::record::Run run =
       read_with("memory-snapshot", snapshot({step("alloc", 1, 10), step("oom", 0, 64)}));
-  const Event* failed = event(run, "cuda-oom");
+  const record::Event* failed = event(run, "cuda-oom");
   ASSERT_NE(failed, nullptr);
-  EXPECT_EQ(failed->severity, Severity::failed);
-  EXPECT_DOUBLE_EQ(*as_number(failed->caught.at("requested")), 64.0 * k_mib);
-  EXPECT_DOUBLE_EQ(*as_number(failed->caught.at("free")), 3.0 * k_mib);
-  EXPECT_DOUBLE_EQ(*as_number(failed->caught.at("reserved")), 100.0 * k_mib);
+  EXPECT_EQ(failed->severity, core::Severity::failed);
+  EXPECT_DOUBLE_EQ(*core::as_number(failed->caught.at("requested")), 64.0 * k_mib);
+  EXPECT_DOUBLE_EQ(*core::as_number(failed->caught.at("free")), 3.0 * k_mib);
+  EXPECT_DOUBLE_EQ(*core::as_number(failed->caught.at("reserved")), 100.0 * k_mib);
 }
 
 TEST(MemorySnapshot, WithoutStacksNoUseIsTold) {
-  const aplomb::Run run = read_with("memory-snapshot", snapshot({step("alloc", 1, 10)}));
+  const aplomb::record::Run run = read_with("memory-snapshot", snapshot({step("alloc", 1, 10)}));
   EXPECT_GT(value(run, "snapshot.peak_bytes"), 0);
   EXPECT_EQ(value(run, "snapshot.forward_share"), -1);
 }
 
 TEST(MemorySnapshot, ATornTailIsADefectAndWhatStandsBeforeItIsTold) {
   const std::string whole = snapshot(k_trace);
-  const aplomb::Run run =
+  const aplomb::record::Run run =
       read_with("memory-snapshot", std::string_view(whole).substr(0, whole.size() - 40));
   EXPECT_FALSE(run.defects.empty());
 }

@@ -74,12 +74,13 @@ TEST(Readers, EverySurvivesEveryFormatWholeAndDamaged) {
       for (const auto& reader : readers()) {
         const double sure = reader->sniff({"run/artifact", bytes, bytes.size()});
         EXPECT_TRUE(sure >= 0 && sure <= 1) << reader->spec().slug;
-        const aplomb::Run run = test::read_with(reader->spec().slug, bytes, 1 + random() % 97);
-        for (const Defect& defect : run.defects) {
+        const aplomb::record::Run run =
+            test::read_with(reader->spec().slug, bytes, 1 + random() % 97);
+        for (const record::Defect& defect : run.defects) {
           EXPECT_FALSE(defect.text.empty()) << reader->spec().slug;
           EXPECT_LT(defect.text.size(), 4096U) << reader->spec().slug;
         }
-        for (const Series& series : run.series) {
+        for (const record::Series& series : run.series) {
           EXPECT_EQ(series.step.size(), series.value.size());
           EXPECT_EQ(series.line.size(), series.value.size());
           EXPECT_EQ(series.offset.size(), series.value.size());

@@ -64,15 +64,15 @@ TEST(StepRecord, IsKnownByItsFirstBytes) {
 }
 
 TEST(StepRecord, GivesSeriesByTheirRolesAndVerdictsAsEvents) {
-  const aplomb::Run run = read_with("step-record", made_record(20));
+  const aplomb::record::Run run = read_with("step-record", made_record(20));
   ASSERT_EQ(run.series.size(), 3U);
-  const Series* loss = run.primary(Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   ASSERT_EQ(loss->size(), 20U);
   EXPECT_EQ(loss->step[7], 7);
   EXPECT_EQ(loss->value[7], 9.0);
   EXPECT_TRUE(std::isnan(loss->value[5]));
-  EXPECT_NE(run.primary(Role::grad_norm), nullptr);
+  EXPECT_NE(run.primary(record::Role::grad_norm), nullptr);
   EXPECT_NE(run.find("my_metric"), nullptr);
   ASSERT_EQ(run.events.size(), 2U);
   EXPECT_EQ(run.events[1].kind, "autopsy-input");
@@ -81,13 +81,13 @@ TEST(StepRecord, GivesSeriesByTheirRolesAndVerdictsAsEvents) {
   EXPECT_EQ(run.events[0].kind, "guard-skip");
   EXPECT_EQ(run.events[0].step, 5);
   EXPECT_EQ(run.events[0].text, "step 5: the guard (nonfinite) skipped the step: loss is nan");
-  EXPECT_EQ(run.events[0].severity, Severity::note);
+  EXPECT_EQ(run.events[0].severity, core::Severity::note);
   EXPECT_TRUE(run.defects.empty()) << run.defects[0].text;
 }
 
 TEST(StepRecord, ARingThatHasGoneRoundIsInOrder) {
-  const aplomb::Run run = read_with("step-record", made_record(100));
-  const Series* loss = run.primary(Role::loss);
+  const aplomb::record::Run run = read_with("step-record", made_record(100));
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_EQ(loss->size(), k_slots);
   for (std::size_t i = 0; i < k_slots; ++i)
     EXPECT_EQ(loss->step[i], static_cast<std::int64_t>(100 - k_slots + i));
@@ -101,8 +101,8 @@ TEST(StepRecord, SaysWhichRankWrote) {
 TEST(StepRecord, DamagedSlotsAreLeftOutAndSaid) {
   std::string bytes = made_record(20);
   bytes[k_first_slot + 3 * 128 + 40] ^= 0x10;
-  const aplomb::Run run = read_with("step-record", bytes);
-  EXPECT_EQ(run.primary(Role::loss)->size(), 19U);
+  const aplomb::record::Run run = read_with("step-record", bytes);
+  EXPECT_EQ(run.primary(record::Role::loss)->size(), 19U);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "bad-crc");
   EXPECT_NE(run.defects[0].text.find("1 of 21 records"), std::string::npos) << run.defects[0].text;
@@ -111,15 +111,15 @@ TEST(StepRecord, DamagedSlotsAreLeftOutAndSaid) {
 TEST(StepRecord, TheRecordInFlightIsNoAlarm) {
   std::string bytes = made_record(20);
   std::memset(bytes.data() + k_first_slot + 19 * 128, 0, 8);
-  const aplomb::Run run = read_with("step-record", bytes);
-  EXPECT_EQ(run.primary(Role::loss)->size(), 19U);
+  const aplomb::record::Run run = read_with("step-record", bytes);
+  EXPECT_EQ(run.primary(record::Role::loss)->size(), 19U);
   ASSERT_EQ(run.defects.size(), 1U);
-  EXPECT_EQ(run.defects[0].severity, Severity::note);
+  EXPECT_EQ(run.defects[0].severity, core::Severity::note);
 }
 
 TEST(StepRecord, AnySizeOfPartsGivesTheSame) {
   const std::string bytes = made_record(20);
-  const aplomb::Run whole = read_with("step-record", bytes);
+  const aplomb::record::Run whole = read_with("step-record", bytes);
   for (const std::size_t part : {1U, 7U, 128U, 4096U, 5000U})
     test::expect_same_series(whole, read_with("step-record", bytes, part));
 }
@@ -128,10 +128,10 @@ TEST(StepRecord, ACutFileGivesWhatIsThere) {
   const std::string bytes = made_record(20);
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{20}, std::size_t{5000}, k_first_slot + 128 * 4 + 60}) {
-    const aplomb::Run run = read_with("step-record", bytes.substr(0, size));
+    const aplomb::record::Run run = read_with("step-record", bytes.substr(0, size));
     ASSERT_FALSE(run.defects.empty()) << size;
     if (size > k_first_slot) {
-      EXPECT_EQ(run.primary(Role::loss)->size(), 4U);
+      EXPECT_EQ(run.primary(record::Role::loss)->size(), 4U);
     }
   }
 }
@@ -139,7 +139,7 @@ TEST(StepRecord, ACutFileGivesWhatIsThere) {
 TEST(StepRecord, AHeadThatLiesIsRefused) {
   std::string bytes = made_record(3);
   bytes[12] = '\x7F';  // the number of slots
-  const aplomb::Run run = read_with("step-record", bytes);
+  const aplomb::record::Run run = read_with("step-record", bytes);
   EXPECT_TRUE(run.series.empty());
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_NE(run.defects[0].text.find("checksum"), std::string::npos);

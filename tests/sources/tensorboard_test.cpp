@@ -40,34 +40,34 @@ std::string scalar_tensor(std::int64_t step, std::string_view tag, int type, int
 }
 
 TEST(Crc32c, IsThatOfTheStandardByTableAndByInstruction) {
-  EXPECT_EQ(crc32c("123456789"),
+  EXPECT_EQ(core::crc32c("123456789"),
             0xE3069283U);  // the check value of CRC-32C (RFC 3720 B.4's polynomial)
-  EXPECT_EQ(crc32c_by_table("123456789"), 0xE3069283U);
+  EXPECT_EQ(core::crc32c_by_table("123456789"), 0xE3069283U);
   std::mt19937 random(3);
   for (std::size_t size = 0; size < 200; ++size) {
     std::string bytes(size, '\0');
     for (char& c : bytes) c = static_cast<char>(random());
-    EXPECT_EQ(crc32c(bytes), crc32c_by_table(bytes)) << size;
+    EXPECT_EQ(core::crc32c(bytes), core::crc32c_by_table(bytes)) << size;
   }
 }
 
 TEST(Tensorboard, GivesScalarsByStepUnderTheirNormalisedNames) {
-  const aplomb::Run run = read_with("tensorboard", small_file());
+  const aplomb::record::Run run = read_with("tensorboard", small_file());
   EXPECT_TRUE(run.defects.empty());
-  const Series* loss = run.primary(Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->name, "loss");
   EXPECT_EQ(loss->raw_name, "train/loss");
   EXPECT_EQ(loss->step, (std::vector<std::int64_t>{10, 20, 30, 40, 50}));
   EXPECT_FLOAT_EQ(static_cast<float>(loss->value[4]), 2.5F);
-  const Series* norm = run.primary(Role::grad_norm);
+  const record::Series* norm = run.primary(record::Role::grad_norm);
   ASSERT_NE(norm, nullptr);
   EXPECT_TRUE(std::isnan(norm->value[3]));
 }
 
 TEST(Tensorboard, ReadsTheSameInPartsOfAnySize) {
   const std::string file = small_file();
-  const aplomb::Run whole = read_with("tensorboard", file);
+  const aplomb::record::Run whole = read_with("tensorboard", file);
   for (const std::size_t part : {1UL, 3UL, 64UL, 1000UL}) {
     test::expect_same_series(whole, read_with("tensorboard", file, part));
   }
@@ -85,8 +85,8 @@ TEST(Tensorboard, ReadsTensorsOfOneNumberInEveryType) {
   file += scalar_tensor(6, "loss", 19, 4,
                         test::bytes_of_number<std::uint16_t>(0x7C00));  // half infinity
   file += scalar_tensor(7, "loss", 9, 4, test::bytes_of_number<std::int64_t>(-3));
-  const aplomb::Run run = read_with("tensorboard", file);
-  const Series* loss = run.primary(Role::loss);
+  const aplomb::record::Run run = read_with("tensorboard", file);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(loss->value, (std::vector<double>{2.5, 2.25, 2.0, 1.5, 1.25, infinity, -3.0}));
@@ -108,7 +108,7 @@ TEST(Tensorboard, SkipsWhatIsNoScalar) {
   protozero::pbf_writer(graph).add_bytes(4, std::string(3U << 20U, 'g'));
   file += frame(graph);
   file += scalar_event(2, "loss", 1.0F);
-  const aplomb::Run run = read_with("tensorboard", file, 4096);
+  const aplomb::record::Run run = read_with("tensorboard", file, 4096);
   ASSERT_EQ(run.series.size(), 1U);
   EXPECT_EQ(run.series[0].raw_name, "loss");
   EXPECT_TRUE(run.defects.empty());
@@ -117,10 +117,11 @@ TEST(Tensorboard, SkipsWhatIsNoScalar) {
 TEST(Tensorboard, TakesATornTailForNormalAtEveryByte) {
   const std::string file = small_file();
   for (std::size_t size = 1; size < file.size(); ++size) {
-    const aplomb::Run run = read_with("tensorboard", std::string_view(file).substr(0, size));
-    for (const Defect& defect : run.defects) {
+    const aplomb::record::Run run =
+        read_with("tensorboard", std::string_view(file).substr(0, size));
+    for (const record::Defect& defect : run.defects) {
       EXPECT_EQ(defect.kind, "truncated") << size;
-      EXPECT_EQ(defect.severity, Severity::note);
+      EXPECT_EQ(defect.severity, core::Severity::note);
     }
     ASSERT_LE(run.defects.size(), 1U);
   }
@@ -133,8 +134,8 @@ TEST(Tensorboard, LeavesOutADamagedFrameAndGoesOn) {
   for (const std::size_t at : {std::size_t{2}, std::size_t{20}, damaged.size() - 1}) {
     std::string bad = damaged;
     bad[at] = static_cast<char>(bad[at] ^ 0x40);
-    const aplomb::Run run = read_with("tensorboard", before + bad + after);
-    const Series* loss = run.primary(Role::loss);
+    const aplomb::record::Run run = read_with("tensorboard", before + bad + after);
+    const record::Series* loss = run.primary(record::Role::loss);
     ASSERT_NE(loss, nullptr);
     EXPECT_EQ(loss->step, (std::vector<std::int64_t>{1, 3})) << at;
     ASSERT_EQ(run.defects.size(), 1U) << at;
@@ -146,8 +147,8 @@ TEST(Tensorboard, LeavesOutADamagedFrameAndGoesOn) {
 TEST(Tensorboard, AsksForNoMemoryBecauseALengthSaysSo) {
   const std::string length = test::bytes_of_number<std::uint64_t>(1ULL << 33U);
   const std::string file =
-      version_event() + length + test::bytes_of_number(masked_crc32c(length)) + "rest";
-  const aplomb::Run run = read_with("tensorboard", file);
+      version_event() + length + test::bytes_of_number(core::masked_crc32c(length)) + "rest";
+  const aplomb::record::Run run = read_with("tensorboard", file);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "truncated");
 }
@@ -157,14 +158,14 @@ TEST(Tensorboard, TellsEvaluationByItsFolder) {
   EXPECT_EQ(read_with("tensorboard", file, 1000, "logs/validation/events.out.tfevents.1.v2")
                 .series[0]
                 .role,
-            Role::eval_loss);
+            record::Role::eval_loss);
   EXPECT_EQ(
       read_with("tensorboard", file, 1000, "logs/train/events.out.tfevents.1.v2").series[0].role,
-      Role::loss);
+      record::Role::loss);
   const std::string curves = version_event() + scalar_event(1, "Loss", 2.0F);
   EXPECT_EQ(
       read_with("tensorboard", curves, 1000, "tb/Loss_val/events.out.tfevents.1").series[0].role,
-      Role::eval_loss);
+      record::Role::eval_loss);
 }
 
 TEST(Tensorboard, SniffsItsOwnOnly) {

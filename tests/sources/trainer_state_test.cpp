@@ -24,62 +24,62 @@ const std::string k_state = R"({
 })";
 
 TEST(TrainerState, GivesSeriesByStepWithNaNAndInfinity) {
-  const aplomb::Run run = read_with("trainer-state", k_state);
+  const aplomb::record::Run run = read_with("trainer-state", k_state);
   EXPECT_TRUE(run.defects.empty());
-  const Series* loss = run.primary(Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->step, (std::vector<std::int64_t>{10, 20, 30}));
   EXPECT_EQ(loss->value[1], 0.0);
   EXPECT_TRUE(std::isnan(loss->value[2]));
-  EXPECT_EQ(loss->step_kind, StepKind::explicit_);
-  const Series* norm = run.primary(Role::grad_norm);
+  EXPECT_EQ(loss->step_kind, record::StepKind::explicit_);
+  const record::Series* norm = run.primary(record::Role::grad_norm);
   ASSERT_NE(norm, nullptr);
   EXPECT_TRUE(std::isnan(norm->value[1]));
   EXPECT_EQ(norm->value[2], -std::numeric_limits<double>::infinity());
-  const Series* held_out = run.primary(Role::eval_loss);
+  const record::Series* held_out = run.primary(record::Role::eval_loss);
   ASSERT_NE(held_out, nullptr);
   EXPECT_EQ(held_out->step, (std::vector<std::int64_t>{20}));
 }
 
 TEST(TrainerState, TakesTheMeanOfTheRunForNoSample) {
-  const aplomb::Run run = read_with("trainer-state", k_state);
-  for (const Series& series : run.series) {
-    EXPECT_EQ(series.role == Role::loss, series.raw_name == "loss");
+  const aplomb::record::Run run = read_with("trainer-state", k_state);
+  for (const record::Series& series : run.series) {
+    EXPECT_EQ(series.role == record::Role::loss, series.raw_name == "loss");
   }
 }
 
 TEST(TrainerState, KeepsWhatWasPlannedAsSettings) {
-  const aplomb::Run run = read_with("trainer-state", k_state);
+  const aplomb::record::Run run = read_with("trainer-state", k_state);
   ASSERT_NE(run.setting("train.max_steps"), nullptr);
-  EXPECT_EQ(*as_number(run.setting("train.max_steps")->value), 300);
-  EXPECT_EQ(*as_number(run.setting("train.epochs")->value), 3);
+  EXPECT_EQ(*core::as_number(run.setting("train.max_steps")->value), 300);
+  EXPECT_EQ(*core::as_number(run.setting("train.epochs")->value), 3);
 }
 
 TEST(TrainerState, ReadsTheSameInPartsOfAnySize) {
-  const aplomb::Run whole = read_with("trainer-state", k_state);
+  const aplomb::record::Run whole = read_with("trainer-state", k_state);
   for (const std::size_t part : {1UL, 7UL, 100UL})
     test::expect_same_series(whole, read_with("trainer-state", k_state, part));
 }
 
 TEST(TrainerState, GivesTheRecordsBeforeATearAtEveryByte) {
   for (std::size_t size = 0; size < k_state.size(); ++size) {
-    const aplomb::Run run = read_with("trainer-state", k_state.substr(0, size));
+    const aplomb::record::Run run = read_with("trainer-state", k_state.substr(0, size));
     ASSERT_EQ(run.defects.size(), 1U) << size;
     EXPECT_EQ(run.defects[0].kind, "truncated") << size << ": " << run.defects[0].text;
   }
-  const aplomb::Run run =
+  const aplomb::record::Run run =
       read_with("trainer-state", k_state.substr(0, k_state.find("\"step\": 30}")));
-  ASSERT_NE(run.primary(Role::loss), nullptr);
-  EXPECT_GE(run.primary(Role::loss)->size(), 2U);
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_GE(run.primary(record::Role::loss)->size(), 2U);
 }
 
 TEST(TrainerState, SaysWhereItIsNoJson) {
   std::string bad = k_state;
   bad.replace(bad.find("4e-05"), 5, "4;-05");
-  const aplomb::Run run = read_with("trainer-state", bad);
+  const aplomb::record::Run run = read_with("trainer-state", bad);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "bad-json");
-  EXPECT_NE(run.primary(Role::loss), nullptr);
+  EXPECT_NE(run.primary(record::Role::loss), nullptr);
 }
 
 TEST(TrainerState, SniffsItsOwnOnly) {

@@ -32,9 +32,9 @@ WandbWriter small_run(int records, std::size_t padding = 0) {
 }
 
 TEST(Wandb, GivesTheHistoryByTheTrainersOwnStep) {
-  const aplomb::Run run = read_with("wandb", small_run(6).bytes());
+  const aplomb::record::Run run = read_with("wandb", small_run(6).bytes());
   EXPECT_TRUE(run.defects.empty());
-  const Series* loss = run.primary(record::Role::loss);
+  const record::Series* loss = run.primary(record::Role::loss);
   ASSERT_NE(loss, nullptr);
   EXPECT_EQ(loss->step, (std::vector<std::int64_t>{10, 20, 30, 40, 50, 60}));
   EXPECT_TRUE(std::isnan(loss->value[3]));
@@ -45,7 +45,7 @@ TEST(Wandb, GivesTheHistoryByTheTrainersOwnStep) {
 TEST(Wandb, PutsRecordsOfSeveralBlocksTogether) {
   const WandbWriter writer = small_run(40, 9000);
   ASSERT_GT(writer.bytes().size(), 10 * 32768U);
-  const aplomb::Run run = read_with("wandb", writer.bytes());
+  const aplomb::record::Run run = read_with("wandb", writer.bytes());
   EXPECT_TRUE(run.defects.empty());
   ASSERT_NE(run.primary(record::Role::loss), nullptr);
   EXPECT_EQ(run.primary(record::Role::loss)->count, 40U);
@@ -55,7 +55,7 @@ TEST(Wandb, PutsRecordsOfSeveralBlocksTogether) {
 }
 
 TEST(Wandb, TakesItsConfigForSettings) {
-  const aplomb::Run run = read_with("wandb", small_run(1).bytes());
+  const aplomb::record::Run run = read_with("wandb", small_run(1).bytes());
   if (knowledge::read_setting("", "learning_rate", "0.0002").empty()) {
     GTEST_SKIP() << "no table of knowledge/frameworks holds learning_rate";
   }
@@ -67,7 +67,7 @@ TEST(Wandb, LooksForErrorsInTheConsoleOutput) {
   WandbWriter writer = small_run(2);
   writer.output("some line\ntorch.cuda.OutOfMemoryError: CUDA out of mem");
   writer.output("ory. Tried to allocate 2.00 GiB\n");
-  const aplomb::Run run = read_with("wandb", writer.bytes());
+  const aplomb::record::Run run = read_with("wandb", writer.bytes());
   ASSERT_FALSE(run.events.empty());
   EXPECT_NE(run.events[0].text.find("CUDA out of memory"), std::string::npos);
 }
@@ -75,15 +75,15 @@ TEST(Wandb, LooksForErrorsInTheConsoleOutput) {
 TEST(Wandb, TakesATornTailForNormal) {
   const std::string file = small_run(4).bytes();
   for (std::size_t size = 8; size < file.size(); size += 3) {
-    const aplomb::Run run = read_with("wandb", std::string_view(file).substr(0, size));
-    for (const Defect& defect : run.defects) EXPECT_EQ(defect.kind, "truncated") << size;
+    const aplomb::record::Run run = read_with("wandb", std::string_view(file).substr(0, size));
+    for (const record::Defect& defect : run.defects) EXPECT_EQ(defect.kind, "truncated") << size;
   }
 }
 
 TEST(Wandb, GoesOnAtTheNextBlockAfterDamage) {
   std::string file = small_run(40, 9000).bytes();
   file[40000] = static_cast<char>(file[40000] ^ 1);
-  const aplomb::Run run = read_with("wandb", file);
+  const aplomb::record::Run run = read_with("wandb", file);
   ASSERT_EQ(run.defects.size(), 1U);
   EXPECT_EQ(run.defects[0].kind, "bad-crc");
   ASSERT_NE(run.primary(record::Role::loss), nullptr);
