@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "made_files.h"
+#include "sources/made_files.h"
 
 namespace aplomb::discovery {
 namespace {
