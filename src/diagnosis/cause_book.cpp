@@ -145,10 +145,9 @@ void add_names(const Node& list, std::string_view before, std::string_view key,
 /// said.<subject>.<predicate> and its parts, for every pair of the lexicon; said.works_with.<x>,
 /// ...
 void add_said_names(std::vector<std::string>& out) {
-  const Node claims = knowledge::file("claims.yaml");
   const auto ids = [&](std::string_view key) {
     std::vector<std::string> found;
-    for (const Node& entry : knowledge::list_of(claims, key))
+    for (const Node& entry : knowledge::file(fmt::format("claims/{}.yaml", key)).items())
       found.push_back(knowledge::text_of(entry, "id"));
     return found;
   };

@@ -18,8 +18,7 @@ struct SaidRule {
 
 std::vector<SaidRule> read_rules() {
   std::vector<SaidRule> rules;
-  for (const knowledge::Node& entry :
-       knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
+  for (const knowledge::Node& entry : knowledge::file("claims/symptoms.yaml").items()) {
     core::Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (!when) continue;  // the tests of the knowledge hold this empty
     SaidRule rule{knowledge::text_of(entry, "fact"), std::move(*when), core::Severity::note};
@@ -49,8 +48,7 @@ struct NormalRule {
 
 std::vector<NormalRule> read_normal_rules() {
   std::vector<NormalRule> rules;
-  for (const knowledge::Node& entry :
-       knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
+  for (const knowledge::Node& entry : knowledge::file("claims/normal.yaml").items()) {
     core::Result<Condition> when = Condition::parse(knowledge::text_of(entry, "when"));
     if (when)
       rules.push_back({std::move(*when), knowledge::truth_of(entry, "strong"),

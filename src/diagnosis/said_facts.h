@@ -1,7 +1,7 @@
 #pragma once
 /// What people say, taken for what was seen: `said.loss.nonfinite` stands for the symptom
 /// `loss.nonfinite` where no metric shows it, so that causes need one rule and not two. The rules
-/// are `symptoms` of knowledge/claims.yaml; measurements come first: a fact that is held stays.
+/// are knowledge/claims/symptoms.yaml; measurements come first: a fact that is held stays.
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ void add_said_facts(FactTable& facts);
 /// How much it weighs to explain what was only said, for each fact that stands on words.
 void add_said_severities(const FactTable& facts, SeverityOf& severities);
 
-/// Why that which was noticed is in order (`normal` of knowledge/claims.yaml); nothing where no
+/// Why that which was noticed is in order (knowledge/claims/normal.yaml); nothing where no
 /// rule says so. `suspected`: some cause is likely; then only `strong` rules count, which know the
 /// suspicious thing itself to be in order.
 std::optional<std::string> why_normal(const FactTable& facts, bool suspected = false);

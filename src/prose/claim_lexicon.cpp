@@ -15,14 +15,15 @@ using knowledge::Node;
 }  // namespace
 
 Lexicon::Lexicon() {
-  load(ConceptKind::subject, "subjects");
-  load(ConceptKind::split, "splits");
-  load(ConceptKind::predicate, "predicates");
-  load(ConceptKind::condition, "conditions");
-  load(ConceptKind::negation, "negations");
-  load(ConceptKind::hope, "hopes");
-  load(ConceptKind::clause, "clauses");
-  load(ConceptKind::idiom, "idioms");
+  load(ConceptKind::subject, "subjects", knowledge::file("claims/subjects.yaml"));
+  load(ConceptKind::split, "splits", knowledge::file("claims/splits.yaml"));
+  load(ConceptKind::predicate, "predicates", knowledge::file("claims/predicates.yaml"));
+  load(ConceptKind::condition, "conditions", knowledge::file("claims/conditions.yaml"));
+  const Node words = knowledge::file("claims/function_words.yaml");
+  load(ConceptKind::negation, "negations", words["negations"]);
+  load(ConceptKind::hope, "hopes", words["hopes"]);
+  load(ConceptKind::clause, "clauses", words["clauses"]);
+  load(ConceptKind::idiom, "idioms", words["idioms"]);
   load_units();
   check();
 }
@@ -32,9 +33,8 @@ const Lexicon& Lexicon::instance() {
   return the_lexicon;
 }
 
-void Lexicon::load(ConceptKind kind, std::string_view key) {
-  const Node list = knowledge::file("claims.yaml")[key];
-  if (!list.is_list()) mistakes_.push_back(fmt::format("claims.yaml: no list '{}'", key));
+void Lexicon::load(ConceptKind kind, std::string_view key, const Node& list) {
+  if (!list.is_list()) mistakes_.push_back(fmt::format("knowledge/claims: no list '{}'", key));
   for (const Node& entry : list.items()) {
     Concept concept_read;
     concept_read.kind = kind;
@@ -63,7 +63,7 @@ void Lexicon::load(ConceptKind kind, std::string_view key) {
 }
 
 void Lexicon::load_units() {
-  for (const Node& entry : knowledge::list_of(knowledge::file("claims.yaml"), "units")) {
+  for (const Node& entry : knowledge::file("claims/units.yaml").items()) {
     const auto owner = static_cast<std::uint32_t>(units_.size());
     units_.push_back({knowledge::text_of(entry, "id"), knowledge::number_of(entry, "scale", 1),
                       knowledge::text_of(entry, "subject")});

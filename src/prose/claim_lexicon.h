@@ -1,5 +1,5 @@
 #pragma once
-/// The lexicon of what people claim (knowledge/claims.yaml): concepts, each with the phrases that
+/// The lexicon of what people claim (knowledge/claims): concepts, each with the phrases that
 /// name it. A phrase is one or more words; `increas*` stands for every word that begins so, `#` for
 /// any number. The longest phrase at a place wins.
 
@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "knowledge/document.h"
 #include "prose/claim_tokens.h"
 
 namespace aplomb::prose {
@@ -83,7 +84,7 @@ class Lexicon {
   using Index = std::unordered_map<std::string, std::vector<Phrase>>;
 
   Lexicon();
-  void load(ConceptKind kind, std::string_view key);
+  void load(ConceptKind kind, std::string_view key, const knowledge::Node& list);
   void load_units();
   void add_phrase(Index& index, const std::string& phrase, std::uint32_t owner);
   void check();

@@ -1,5 +1,5 @@
 #pragma once
-/// The phrases of knowledge/claims.yaml and how they meet a text: one or more words; `increas*`
+/// The phrases of knowledge/claims and how they meet a text: one or more words; `increas*`
 /// stands for every word that begins so, `#` for any number. They are cut like the text is.
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 /// Tokens of what people write: words in lower case, numbers, punctuation. The lexicon of
-/// knowledge/claims.yaml is cut by the same rules, so that its phrases meet the text.
+/// knowledge/claims is cut by the same rules, so that its phrases meet the text.
 ///
 ///   `grad_norm`, `grad-norm`  -> grad norm          `doesn’t` -> doesn't
 ///   `15s/it`                  -> 15 s / it          `99.5%`   -> 99.5 %

@@ -28,7 +28,7 @@ const Topics& Topics::instance() {
 }
 
 Topics::Topics() {
-  for (const Node& entry : knowledge::list_of(knowledge::file("claims.yaml"), "topics")) {
+  for (const Node& entry : knowledge::file("claims/topics.yaml").items()) {
     Topic topic;
     topic.id = knowledge::text_of(entry, "id");
     topic.ordered = knowledge::truth_of(entry, "ordered");

@@ -1,5 +1,5 @@
 #pragma once
-/// Topics (knowledge/claims.yaml, `topics`): what a sentence is about, where no single subject does
+/// Topics (knowledge/claims/topics.yaml): what a sentence is about, where no single subject does
 /// something. A topic is heard where one sentence holds a phrase of each of its groups, in any
 /// order and at any distance, and none of `none`:
 ///

@@ -53,7 +53,7 @@ TEST(SaidFacts, RulesParseAndNameDeclaredFacts) {
   const std::vector<std::string> declared = declared_facts();
   std::size_t count = 0;
   for (const knowledge::Node& entry :
-       knowledge::list_of(knowledge::file("claims.yaml"), "symptoms")) {
+       knowledge::file("claims/symptoms.yaml").items()) {
     const std::string fact = knowledge::text_of(entry, "fact");
     EXPECT_TRUE(is_declared(declared, fact)) << fact;
     const auto when = Condition::parse(knowledge::text_of(entry, "when"));
@@ -75,7 +75,7 @@ TEST(SaidFacts, WhatIsInOrderByNatureIsSaid) {
   EXPECT_FALSE(why_normal(facts)) << "a NaN is never in order";
   const std::vector<std::string> declared = declared_facts();
   for (const knowledge::Node& entry :
-       knowledge::list_of(knowledge::file("claims.yaml"), "normal")) {
+       knowledge::file("claims/normal.yaml").items()) {
     const auto when = Condition::parse(knowledge::text_of(entry, "when"));
     ASSERT_TRUE(when);
     for (const std::string& name : when->names()) EXPECT_TRUE(is_declared(declared, name)) << name;
@@ -134,7 +134,7 @@ TEST(SaidFacts, StepsAtTheBordersOfPassesAreNormal) {
 TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
   std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};
   for (const knowledge::Node& entry :
-       knowledge::list_of(knowledge::file("claims.yaml"), "conditions"))
+       knowledge::file("claims/conditions.yaml").items())
     parts.push_back(knowledge::text_of(entry, "id"));
   const auto check = [&](const std::string& name, const std::string& where) {
     const std::size_t first = name.find('.');

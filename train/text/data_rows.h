@@ -14,7 +14,7 @@
 
 #include "core/result.h"
 
-namespace aplomb::train::text {
+namespace aplomb::tensors {
 class MappedFile;
 }
 
@@ -26,7 +26,7 @@ struct DataRow {
 };
 
 struct DataRows {
-  std::shared_ptr<const MappedFile> file;  ///< keeps the texts
+  std::shared_ptr<const tensors::MappedFile> file;  ///< keeps the texts
   std::vector<DataRow> rows;
 };
 
