@@ -13,10 +13,7 @@
 #include <vector>
 
 #include "core/result.h"
-
-namespace aplomb::tensors {
-class MappedFile;
-}
+#include "tensors/mapped_file.h"
 
 namespace aplomb::train::text {
 
