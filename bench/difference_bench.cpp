@@ -25,8 +25,8 @@ using aplomb::bench::percentile;
 using aplomb::bench::read_all;
 using aplomb::bench::Time;
 using aplomb::bench::time_of;
-using aplomb::scan::scan::Difference;
-using aplomb::scan::scan::ScalarType;
+using aplomb::scan::Difference;
+using aplomb::scan::ScalarType;
 
 constexpr std::size_t k_tensors = 50;
 constexpr std::size_t k_elements = 1000448;
@@ -59,7 +59,7 @@ struct Pair {
   std::vector<unsigned char> before, after;
 };
 Pair make(const Options& options) {
-  const std::size_t size = aplomb::scan::scan::size_of(options.type);
+  const std::size_t size = aplomb::scan::size_of(options.type);
   Pair pair{std::vector<unsigned char>(k_tensors * k_elements * size), {}};
   std::mt19937 random(1);
   std::normal_distribution<double> normal(0, 0.02);
@@ -82,13 +82,13 @@ Pair make(const Options& options) {
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments);
   const Pair pair = make(options);
-  const std::size_t bytes = k_elements * aplomb::scan::scan::size_of(options.type);
+  const std::size_t bytes = k_elements * aplomb::scan::size_of(options.type);
   const auto compare = [&](std::size_t tensor, auto how) {
     return how({pair.before.data() + tensor * bytes, k_elements, options.type},
                {pair.after.data() + tensor * bytes, k_elements, options.type});
   };
-  const scan::Difference fast = compare(3, aplomb::scan::scan::difference);
-  const scan::Difference plain = compare(3, aplomb::scan::scan::difference_reference);
+  const scan::Difference fast = compare(3, aplomb::scan::difference);
+  const scan::Difference plain = compare(3, aplomb::scan::difference_reference);
   if (fast.changed != plain.changed || fast.max_ulps != plain.max_ulps ||
       std::fabs(fast.sum_squares - plain.sum_squares) > 1e-12 * plain.sum_squares) {
     fmt::print("the difference is wrong: nothing is timed\n");
@@ -109,7 +109,7 @@ int main(int count, char** arguments) {
       });
       diff += time_of([&] {
         for (std::size_t i = other * k_group; i < (other + 1) * k_group; ++i)
-          changed += static_cast<double>(compare(i, aplomb::scan::scan::difference).changed);
+          changed += static_cast<double>(compare(i, aplomb::scan::difference).changed);
       });
     }
     read_s.push_back(read.wall_s);
@@ -120,7 +120,7 @@ int main(int count, char** arguments) {
   }
   const double gigabytes = 2 * static_cast<double>(pair.before.size()) * 1e-9;
   fmt::print("two of {} x {} {}, {:.1f} % moved, 1 thread\n", k_tensors, k_elements,
-             aplomb::scan::scan::name(options.type),
+             aplomb::scan::name(options.type),
              100 * changed / options.rounds / (k_tensors * k_elements));
   fmt::print("read       {:7.2f} ms (least {:.2f})  {:6.1f} GB/s\n", percentile(read_s, 0.5) * 1e3,
              percentile(read_s, 0) * 1e3, gigabytes / percentile(read_s, 0.5));

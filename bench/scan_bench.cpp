@@ -31,9 +31,9 @@ using aplomb::bench::percentile;
 using aplomb::bench::read_all;
 using aplomb::bench::Time;
 using aplomb::bench::time_of;
-using aplomb::scan::scan::ScalarType;
-using aplomb::scan::scan::TensorStats;
-using aplomb::scan::scan::TensorView;
+using aplomb::scan::ScalarType;
+using aplomb::scan::TensorStats;
+using aplomb::scan::TensorView;
 
 constexpr std::size_t k_tensors = 100;
 constexpr std::size_t k_elements = 1000448;
@@ -56,12 +56,11 @@ double gradient(const std::string& kind, std::mt19937& random, float normal) {
 }
 
 std::vector<unsigned char> make_gradients(const Options& options) {
-  std::vector<unsigned char> bytes(k_tensors * k_elements *
-                                   aplomb::scan::scan::size_of(options.type));
+  std::vector<unsigned char> bytes(k_tensors * k_elements * aplomb::scan::size_of(options.type));
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
   const auto format = *aplomb::numerics::format_of(options.type);
-  const std::size_t size = aplomb::scan::scan::size_of(options.type);
+  const std::size_t size = aplomb::scan::size_of(options.type);
   std::vector<std::uint64_t> some(65536);
   for (auto& each : some)
     each = aplomb::numerics::encode(format, gradient(options.data, random, normal(random)));
@@ -93,13 +92,13 @@ Options parse(int count, char** arguments) {
 int main(int count, char** arguments) {
   const Options options = parse(count, arguments);
   const std::vector<unsigned char> bytes = make_gradients(options);
-  const std::size_t size = aplomb::scan::scan::size_of(options.type);
+  const std::size_t size = aplomb::scan::size_of(options.type);
   std::vector<scan::TensorView> views;
   for (std::size_t i = 0; i < k_tensors; ++i)
     views.push_back({bytes.data() + i * k_elements * size, k_elements, options.type});
   std::vector<scan::TensorStats> stats(views.size());
-  aplomb::scan::scan::scan_many(views, stats, options.threads);
-  const scan::TensorStats reference = aplomb::scan::scan::scan_reference(views[7]);
+  aplomb::scan::scan_many(views, stats, options.threads);
+  const scan::TensorStats reference = aplomb::scan::scan_reference(views[7]);
   if (stats[7].exponents != reference.exponents || stats[7].nan != reference.nan ||
       std::fabs(stats[7].sum_squares - reference.sum_squares) > 1e-12 * reference.sum_squares) {
     fmt::print("the scan is wrong: nothing is timed\n");
@@ -117,9 +116,9 @@ int main(int count, char** arguments) {
         read_all(std::span(bytes).subspan(group * group_bytes, group_bytes), options.threads);
       });
       scan += time_of([&] {
-        aplomb::scan::scan::scan_many(std::span(views).subspan(other * k_group, k_group),
-                                      std::span(stats).subspan(other * k_group, k_group),
-                                      options.threads);
+        aplomb::scan::scan_many(std::span(views).subspan(other * k_group, k_group),
+                                std::span(stats).subspan(other * k_group, k_group),
+                                options.threads);
       });
     }
     read_s.push_back(read.wall_s);
@@ -129,8 +128,8 @@ int main(int count, char** arguments) {
   }
   const double gigabytes = static_cast<double>(bytes.size()) * 1e-9;
   fmt::print("{} tensors of {} {} ({}), {} thread(s), target {}\n", k_tensors, k_elements,
-             aplomb::scan::scan::name(options.type), options.data, options.threads,
-             aplomb::scan::scan::scan_target());
+             aplomb::scan::name(options.type), options.data, options.threads,
+             aplomb::scan::scan_target());
   fmt::print("read  {:7.2f} ms (least {:.2f})  {:6.1f} GB/s\n", percentile(read_s, 0.5) * 1e3,
              percentile(read_s, 0) * 1e3, gigabytes / percentile(read_s, 0.5));
   fmt::print("scan  {:7.2f} ms (least {:.2f})  {:6.1f} GB/s\n", percentile(scan_s, 0.5) * 1e3,

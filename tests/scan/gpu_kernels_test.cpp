@@ -7,7 +7,7 @@
 #include "scan/cuda/scan_kernel.cuh"
 #include "scan/gpu_stats.h"
 
-namespace aplomb::scan::scan {
+namespace aplomb::scan {
 namespace {
 
 using test::Buffer;
@@ -86,4 +86,4 @@ TEST(GpuKernels, TheWindowFollowsWhatTheWarpsSee) {
 }
 
 }  // namespace
-}  // namespace aplomb::scan::scan
+}  // namespace aplomb::scan

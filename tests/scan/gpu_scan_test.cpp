@@ -12,7 +12,7 @@
 #include "made_tensors.h"
 #include "scan/gpu_stats.h"
 
-namespace aplomb::scan::scan {
+namespace aplomb::scan {
 namespace {
 
 using test::Buffer;
@@ -79,4 +79,4 @@ TEST(GpuScan, OnADeviceEqualsTheReferenceAndNeverWaits) {
 }
 
 }  // namespace
-}  // namespace aplomb::scan::scan
+}  // namespace aplomb::scan

@@ -10,7 +10,7 @@
 
 #include "made_tensors.h"
 
-namespace aplomb::scan::scan {
+namespace aplomb::scan {
 namespace {
 
 using test::Buffer;
@@ -136,4 +136,4 @@ TEST(Scan, FormatsAreJudgedFromTheHistogram) {
 }
 
 }  // namespace
-}  // namespace aplomb::scan::scan
+}  // namespace aplomb::scan
