@@ -34,7 +34,7 @@ constexpr std::size_t k_groups = 10;
 
 struct Options {
   int rounds = 40;
-  scan::ScalarType type = scan::ScalarType::f32;
+  aplomb::scan::ScalarType type = aplomb::scan::ScalarType::f32;
   unsigned moved_percent = 6;
 };
 
@@ -46,9 +46,9 @@ Options parse(int count, char** arguments) {
     if (key == "--rounds") options.rounds = std::stoi(value);
     if (key == "--moved") options.moved_percent = static_cast<unsigned>(std::stoul(value));
     if (key == "--type") {
-      options.type = value == "bf16"  ? scan::ScalarType::bf16
-                     : value == "f16" ? scan::ScalarType::f16
-                                      : scan::ScalarType::f32;
+      options.type = value == "bf16"  ? aplomb::scan::ScalarType::bf16
+                     : value == "f16" ? aplomb::scan::ScalarType::f16
+                                      : aplomb::scan::ScalarType::f32;
     }
   }
   return options;
@@ -65,7 +65,7 @@ Pair make(const Options& options) {
   std::normal_distribution<double> normal(0, 0.02);
   std::vector<std::uint64_t> some(65536);
   for (auto& each : some)
-    each = aplomb::numerics::encode(*aplomb::numerics::format_of(options.type), normal(random));
+    each = aplomb::numerics::encode(*aplomb::scan::format_of(options.type), normal(random));
   const std::size_t count = k_tensors * k_elements;
   for (std::size_t i = 0; i < count; ++i)
     std::memcpy(pair.before.data() + i * size, &some[(i * 40503U + (i >> 16U)) & 65535U], size);
@@ -87,8 +87,8 @@ int main(int count, char** arguments) {
     return how({pair.before.data() + tensor * bytes, k_elements, options.type},
                {pair.after.data() + tensor * bytes, k_elements, options.type});
   };
-  const scan::Difference fast = compare(3, aplomb::scan::difference);
-  const scan::Difference plain = compare(3, aplomb::scan::difference_reference);
+  const aplomb::scan::Difference fast = compare(3, aplomb::scan::difference);
+  const aplomb::scan::Difference plain = compare(3, aplomb::scan::difference_reference);
   if (fast.changed != plain.changed || fast.max_ulps != plain.max_ulps ||
       std::fabs(fast.sum_squares - plain.sum_squares) > 1e-12 * plain.sum_squares) {
     fmt::print("the difference is wrong: nothing is timed\n");

@@ -42,7 +42,7 @@ constexpr std::size_t k_groups = 10;
 struct Options {
   int rounds = 60;
   int threads = 1;
-  scan::ScalarType type = scan::ScalarType::f32;
+  aplomb::scan::ScalarType type = aplomb::scan::ScalarType::f32;
   std::string data = "normal";
 };
 
@@ -59,7 +59,7 @@ std::vector<unsigned char> make_gradients(const Options& options) {
   std::vector<unsigned char> bytes(k_tensors * k_elements * aplomb::scan::size_of(options.type));
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
-  const auto format = *aplomb::numerics::format_of(options.type);
+  const auto format = *aplomb::scan::format_of(options.type);
   const std::size_t size = aplomb::scan::size_of(options.type);
   std::vector<std::uint64_t> some(65536);
   for (auto& each : some)
@@ -79,9 +79,9 @@ Options parse(int count, char** arguments) {
     if (key == "--data") options.data = arguments[i + 1];
     if (key == "--type") {
       const std::string value = arguments[i + 1];
-      options.type = value == "bf16"  ? scan::ScalarType::bf16
-                     : value == "f16" ? scan::ScalarType::f16
-                                      : scan::ScalarType::f32;
+      options.type = value == "bf16"  ? aplomb::scan::ScalarType::bf16
+                     : value == "f16" ? aplomb::scan::ScalarType::f16
+                                      : aplomb::scan::ScalarType::f32;
     }
   }
   return options;
@@ -93,12 +93,12 @@ int main(int count, char** arguments) {
   const Options options = parse(count, arguments);
   const std::vector<unsigned char> bytes = make_gradients(options);
   const std::size_t size = aplomb::scan::size_of(options.type);
-  std::vector<scan::TensorView> views;
+  std::vector<aplomb::scan::TensorView> views;
   for (std::size_t i = 0; i < k_tensors; ++i)
     views.push_back({bytes.data() + i * k_elements * size, k_elements, options.type});
-  std::vector<scan::TensorStats> stats(views.size());
+  std::vector<aplomb::scan::TensorStats> stats(views.size());
   aplomb::scan::scan_many(views, stats, options.threads);
-  const scan::TensorStats reference = aplomb::scan::scan_reference(views[7]);
+  const aplomb::scan::TensorStats reference = aplomb::scan::scan_reference(views[7]);
   if (stats[7].exponents != reference.exponents || stats[7].nan != reference.nan ||
       std::fabs(stats[7].sum_squares - reference.sum_squares) > 1e-12 * reference.sum_squares) {
     fmt::print("the scan is wrong: nothing is timed\n");

@@ -9,7 +9,7 @@
 #include "train/text/chat_template.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace aplomb::train;
+  using namespace aplomb;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t end = input.find('\0');
   const std::string said(end == std::string_view::npos ? "Hello" : input.substr(end + 1));

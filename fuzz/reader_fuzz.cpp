@@ -33,7 +33,7 @@ void each_piece(std::string_view bytes, Take take) {
 
 /// Puts right the checksums of a step record, so that the fuzzer gets behind them.
 std::string with_checksums(std::string file) {
-  using namespace record_file;
+  using namespace recorder;
   RecordHead head{};
   if (file.size() < sizeof head) return file;
   std::memcpy(&head, file.data(), sizeof head);

@@ -85,7 +85,7 @@ void bind_guard(nb::module_& module) {
       .def_rw("rollback_retries", &GuardOptions::rollback_retries)
       .def_rw("most_skips_in_a_row", &GuardOptions::most_skips_in_a_row);
   nb::class_<GuardVerdict>(module, "Verdict", "What the guard decided about one step.")
-      .def_prop_ro("action", [](const GuardVerdict& v) { return scan::name(v.action); })
+      .def_prop_ro("action", [](const GuardVerdict& v) { return aplomb::name(v.action); })
       .def_prop_ro("takes_step", &GuardVerdict::takes_step)
       .def_ro("scale", &GuardVerdict::scale)
       .def_prop_ro("group_scales",
@@ -101,7 +101,7 @@ void bind_guard(nb::module_& module) {
       .def_prop_ro("policy", [](const GuardVerdict& v) { return v.policy; })
       .def_prop_ro("reason", [](const GuardVerdict& v) { return std::string(v.reason()); })
       .def("__repr__", [](const GuardVerdict& v) {
-        std::string text = "<Verdict " + std::string(scan::name(v.action));
+        std::string text = "<Verdict " + std::string(aplomb::name(v.action));
         if (!v.reason().empty()) text.append(": ").append(v.reason());
         return text + ">";
       });
@@ -133,7 +133,7 @@ void bind_guard(nb::module_& module) {
 GuardAction action_named(std::string_view word) {
   for (const GuardAction each : {GuardAction::proceed, GuardAction::clip, GuardAction::skip,
                                  GuardAction::rollback, GuardAction::halt}) {
-    if (scan::name(each) == word) return each;
+    if (aplomb::name(each) == word) return each;
   }
   throw std::invalid_argument("[aplomb] no action is called " + std::string(word));
 }

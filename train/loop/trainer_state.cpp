@@ -39,7 +39,7 @@ core::Result<void> Trainer::save() {
   }
   const TrainingState state = state_now();
   const auto saved =
-      parts_.store.save(step_, best_step_, [&](const std::string& folder) -> Result<void> {
+      parts_.store.save(step_, best_step_, [&](const std::string& folder) -> core::Result<void> {
         if (auto done = parts_.trainee.save(folder); !done) return done;
         const std::string at = folder + "/";
         if (auto done = save_optimizer(at + k_optimizer_file, parts_.optimizer, parts_.trainee,

@@ -44,7 +44,7 @@ TEST(CheckpointStore, AFailedSaveLeavesTheEarlierOnes) {
   const TemporaryFolder place;
   const CheckpointStore store(place / "", 1);
   save_all(store, {10});
-  const auto failed = store.save(20, -1, [](const std::string& folder) -> Result<void> {
+  const auto failed = store.save(20, -1, [](const std::string& folder) -> core::Result<void> {
     (void)write_state(folder);
     return write_synced("/dev/full", "x");
   });

@@ -31,7 +31,7 @@ std::shared_ptr<LanguageModel> make(const ModelOptions& options = {}) {
 text::TokenBatch make_batch(std::int64_t rows, std::int64_t columns, std::int64_t padding = 0) {
   text::TokenBatch batch{rows, columns, {}, {}, {}, {}, {}};
   torch::manual_seed(2);
-  const tensors::Tensor ids = torch::randint(0, 500, {rows * columns}, torch::kInt64);
+  const torch::Tensor ids = torch::randint(0, 500, {rows * columns}, torch::kInt64);
   for (std::int64_t i = 0; i < rows * columns; ++i) {
     const bool pad = i % columns >= columns - padding;
     batch.ids.push_back(pad ? 0 : ids[i].item<std::int64_t>());
@@ -105,7 +105,7 @@ TEST(LanguageModel, gradient_checkpointing_changes_no_gradient) {
     torch::manual_seed(5);
     for (const auto& [name, each] : model->trainable_parameters()) each.detach().normal_(0, 0.05);
     model->loss(make_batch(2, 16)).sum.backward();
-    std::vector<tensors::Tensor> found;
+    std::vector<torch::Tensor> found;
     for (const auto& [name, each] : model->trainable_parameters()) found.push_back(each.grad());
     return found;
   };
@@ -170,7 +170,7 @@ TEST(LanguageModel, mapped_weights_are_those_of_the_file_and_writes_to_them_stay
   const auto mapped = load_model(path, {.map_base = true});
   ASSERT_TRUE(mapped) << mapped.error().text;
   for (const auto& each : model->named_parameters()) {
-    const tensors::Tensor own = (*mapped)->named_parameters()[each.key()];
+    const torch::Tensor own = (*mapped)->named_parameters()[each.key()];
     EXPECT_TRUE(torch::equal(own, each.value())) << each.key();
     const torch::NoGradGuard no_grad;
     own.fill_(1);
