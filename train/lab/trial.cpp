@@ -77,7 +77,7 @@ bool Opinion::family_right(const std::string& family) const {
 Opinion opinion_of(const std::vector<std::string>& paths) {
   const Report report = diagnose(paths, {});
   Opinion opinion;
-  opinion.verdict = aplomb::core::name(report.verdict);
+  opinion.verdict = aplomb::name(report.verdict);
   for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 3); ++i)
     opinion.guesses.push_back({report.causes[i].id, report.causes[i].probability});
   for (const ReportSymptom& each : report.symptoms) {

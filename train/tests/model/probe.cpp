@@ -1,9 +1,8 @@
 /// Runs a model on token ids from Python tests and writes what comes out, as safetensors.
 ///
 ///     model_probe logits MODEL IDS OUT [key=value...]       OUT holds `logits` [B, T, V]
-///     model_probe gradients MODEL IDS OUT [key=value...]    ... `loss` (sum), and the gradient of
-///     all that trains model_probe save MODEL OUT [key=value...]             a PEFT folder (after
-///     adapter=...), or a full model
+///     model_probe gradients MODEL IDS OUT [key=value...]    ... `loss` (sum), and the gradient of all that trains
+///     model_probe save MODEL OUT [key=value...]             a PEFT folder (after adapter=...), or a full model
 ///
 /// IDS: lines of ids, one row a line; labels are the ids. Options: attention=eager|sdpa
 /// base=|compute=float32|bfloat16, adapter=FOLDER (PEFT), merge=1, checkpointing=1, train=all,
@@ -21,6 +20,7 @@
 namespace {
 
 using namespace aplomb::train;
+using namespace aplomb::train::model;
 using Options = std::map<std::string, std::string>;
 
 torch::Dtype dtype(const std::string& name) {
