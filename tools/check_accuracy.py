@@ -27,10 +27,10 @@ def casebook_figures(text: str) -> dict[str, float]:
                           "ece": r"ece ([\d.]+)", "errors": r"errors (\d+)"}.items():
         found = re.search(pattern, last)
         figures[name] = float(found.group(1)) if found else float("nan")
-    for name, pattern in {"honest": r"honest (\d+)/(\d+)", "false_alarms": r"false alarms (\d+)/(\d+)"}.items():
-        found = re.search(pattern, last)
+    for name in ("honest", "false alarms", "told healthy", "told ill"):
+        found = re.search(name + r" (\d+)/(\d+)", last)
         count, of = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
-        figures[name] = (count / of if of else 1.0) if name == "honest" else count
+        figures[name.replace(" ", "_")] = (count / of if of else 1.0) if name == "honest" else count
     return figures
 
 
@@ -51,14 +51,16 @@ def main() -> int:
         return 2
     aplomb, shared = sys.argv[1], pathlib.Path(sys.argv[2])
     floors = json.loads((pathlib.Path(__file__).parent.parent / "tests" / "accuracy_floor.json").read_text())
-    figures = {f"casebook.{key}": value
-               for key, value in casebook_figures(run(shared / "tools/casebook.py", "--aplomb", aplomb)).items()}
+    runs = ["--cases", str(shared / "runs")]
+    sets = {"casebook": [], "runs": runs, "runs_log": [*runs, "--log-only"]}
+    figures = {f"{name}.{key}": value for name, where in sets.items()
+               for key, value in casebook_figures(run(shared / "tools/casebook.py", "--aplomb", aplomb, *where)).items()}
     figures |= {f"corpus.{key}": value
                 for key, value in corpus_figures(run(shared / "tools/corpus.py", "--aplomb", aplomb)).items()}
     low = []
     for name, bound in floors.items():
         value = figures.get(name, float("nan"))
-        at_most = name.endswith(("ece", "errors", "false_alarms"))
+        at_most = name.endswith(("ece", "errors", "false_alarms", "told_healthy", "told_ill"))
         good = value <= bound if at_most else value >= bound
         if not good:
             low.append(f"{name} is {value:.3f}, {'ceiling' if at_most else 'floor'} {bound}")
