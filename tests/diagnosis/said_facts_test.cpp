@@ -102,6 +102,7 @@ TEST(SaidFacts, TroubleIsWhateverIsMoreThanANote) {
 TEST(SaidFacts, ASuspectIsClearedByStrongRulesOnly) {
   FactTable facts;
   facts.set(said("said.asks_normal"));
+  facts.set(said("said.asks_if_in_order"));
   facts.set(said("said.loss.falls"));
   EXPECT_TRUE(why_normal(facts));
   EXPECT_FALSE(why_normal(facts, true));
