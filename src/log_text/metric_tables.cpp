@@ -119,15 +119,14 @@ bool TableWatch::head(std::string_view line) {
   return true;
 }
 
-bool TableWatch::take_cell(std::string_view cell, const Column& column, Place& place,
-                           std::vector<Cell>& cells) const {
+bool TableWatch::take_cell(std::string_view cell, const Column& column, Record& out) const {
   const Scanned found = scan_number(cell);
   if (found.size == 0) return false;
   const std::string_view rest = cell.substr(found.size);
   if (column.meaning == Meaning::step || column.meaning == Meaning::epoch) {
     const bool count = rest.empty() || rest.front() == '/' || rest.front() == ',';
     if (!count || !(found.value >= 0)) return false;
-    (column.meaning == Meaning::step ? place.step : place.epoch) = found.value;
+    (column.meaning == Meaning::step ? out.place.step : out.place.epoch) = found.value;
     return true;
   }
   const auto unit = unit_of(rest);
@@ -138,13 +137,12 @@ bool TableWatch::take_cell(std::string_view cell, const Column& column, Place& p
   const bool memory = key.role == record::Role::memory_bytes;
   const bool measured = unit && ((time && unit->dimension == Dimension::time_s) ||
                                  (memory && unit->dimension == Dimension::bytes));
-  cells.push_back({column.key, found.value * (measured ? unit->factor : key.scale)});
+  out.samples.push_back({column.key, found.value * (measured ? unit->factor : key.scale)});
   return true;
 }
 
-bool TableWatch::row(std::string_view line, Place& place, std::vector<Cell>& cells) {
-  cells.clear();
-  place = Place{};
+bool TableWatch::row(std::string_view line, Record& out) {
+  out.clear();
   split(line, false);
   // The last head may span more or fewer cells than the rows do, by a bar or a time at the end.
   const bool fits =
@@ -153,10 +151,11 @@ bool TableWatch::row(std::string_view line, Place& place, std::vector<Cell>& cel
   for (std::size_t i = 0; taken && i < columns_.size(); ++i) {
     const Column& column = columns_[i];
     const bool count = column.meaning == Meaning::step || column.meaning == Meaning::epoch;
-    const bool number = take_cell(bare(parts_[i]), column, place, cells);
+    const bool number = take_cell(bare(parts_[i]), column, out);
     taken = number || !count;
   }
-  taken = taken && !cells.empty() && (!std::isnan(place.step) || !std::isnan(place.epoch));
+  taken = taken && !out.samples.empty() &&
+          (!std::isnan(out.place.step) || !std::isnan(out.place.epoch));
   if (!taken && ++misses_ > k_most_misses) columns_.clear();
   if (taken) misses_ = 0;
   return taken;

@@ -11,28 +11,21 @@
 /// Only a table with a column of steps or epochs is one of metrics over time: others compare runs,
 /// and are left alone.
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "log_text/keys.h"
-#include "log_text/steps.h"
+#include "log_text/line_record.h"
 
 namespace aplomb::log_text {
 
 class TableWatch {
  public:
-  struct Cell {
-    KeyId key = KeyTable::k_none;
-    double value = 0;
-  };
-
   explicit TableWatch(KeyTable& keys) : keys_(keys) {}
 
   /// Whether the line is the head of a table; rows may follow.
   bool head(std::string_view line);
-  /// Whether the line is a row of the open table; its place and samples.
-  bool row(std::string_view line, Place& place, std::vector<Cell>& cells);
+  /// Whether the line is a row of the open table; its record.
+  bool row(std::string_view line, Record& out);
   bool open() const { return !columns_.empty(); }
 
  private:
@@ -41,8 +34,7 @@ class TableWatch {
     Meaning meaning = Meaning::unknown;
   };
   void split(std::string_view line, bool head);
-  bool take_cell(std::string_view cell, const Column& column, Place& place,
-                 std::vector<Cell>& cells) const;
+  bool take_cell(std::string_view cell, const Column& column, Record& out) const;
 
   KeyTable& keys_;
   std::vector<Column> columns_;

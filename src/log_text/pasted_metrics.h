@@ -4,7 +4,7 @@
 ///     read_pasted_metrics(text, build, source);
 ///
 /// Lines that are no sentences, or that hold about as many numbers as words, are read as a log
-/// (text_log/scanner.h); three records and more are one, fewer belong to what is told. Words,
+/// (scanner.h); three records and more are one, fewer belong to what is told. Words,
 /// settings and messages of the same text are left to their readers. Cost: twice that of a log,
 /// for notes of a few kilobytes.
 

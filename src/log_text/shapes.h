@@ -13,23 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "log_text/keys.h"
+#include "log_text/line_record.h"
 #include "log_text/pairs.h"
-#include "log_text/steps.h"
 
 namespace aplomb::log_text {
-
-struct Sample {
-  KeyId key = KeyTable::k_none;
-  double value = 0;
-};
-
-/// One record, however it was read.
-struct Record {
-  Place place;
-  std::vector<Sample> samples;
-  bool train_loss = false;  ///< holds a training loss
-};
 
 class ShapeCache {
  public:

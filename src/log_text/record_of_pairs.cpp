@@ -1,0 +1,80 @@
+#include "log_text/record_of_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace aplomb::log_text {
+namespace {
+
+constexpr std::uint64_t k_record_reach = 8;  // lines of one record, head to end
+
+bool has_fraction(const Pair& pair) { return !pair.integer; }
+
+void add_to(Place& place, const Pair& pair, const KeyTable& keys) {
+  if (pair.meaning == Meaning::step && std::isnan(place.step)) {
+    place.step = pair.value;
+    place.step_total = pair.total;
+    place.absolute = keys[pair.key].absolute;
+  } else if (pair.meaning == Meaning::epoch && std::isnan(place.epoch)) {
+    place.epoch = pair.value;
+  } else if (pair.meaning == Meaning::inner && std::isnan(place.inner)) {
+    place.inner = pair.value;
+    place.inner_total = pair.total;
+  }
+}
+
+}  // namespace
+
+bool states_record(std::string_view text, const std::vector<Pair>& pairs, const KeyTable& keys,
+                   std::uint64_t number, std::uint64_t last_record) {
+  bool counts = false;
+  bool epoch = false;
+  bool known = false;
+  bool fraction = false;
+  int weight = 0;
+  for (const Pair& pair : pairs) {
+    if (pair.meaning == Meaning::metric) {
+      weight += keys[pair.key].weight;
+      known = true;
+    } else if (pair.meaning == Meaning::unknown && pair.joint == Joint::sign) {
+      fraction = fraction || has_fraction(pair);
+    }
+    // Settings are never NaN.
+    if (pair.joint == Joint::sign && std::isnan(pair.value)) weight += 2;
+    counts = counts || pair.meaning == Meaning::step || pair.meaning == Meaning::inner;
+    epoch = epoch || pair.meaning == Meaning::epoch;
+  }
+  if (weight >= 2 || (counts && (known || fraction)) || (epoch && weight > 0)) return true;
+  // ` >>> lr: 0.01` below the head of its record.
+  const bool below = last_record != 0 && number - last_record <= k_record_reach;
+  return known && below && (text.front() == ' ' || text.front() == '\t' || text.front() == '>');
+}
+
+Place place_of_pairs(const std::vector<Pair>& pairs, const KeyTable& keys) {
+  Place place;
+  for (const Pair& pair : pairs) add_to(place, pair, keys);
+  return place;
+}
+
+void gather_record(std::string_view text, const std::vector<Pair>& pairs, KeyTable& keys,
+                   Record& out) {
+  out.clear();
+  out.place = place_of_pairs(pairs, keys);
+  for (const Pair& pair : pairs) {
+    KeyId key = pair.key;
+    if (pair.meaning == Meaning::unknown)
+      key = keys.learn(text.substr(pair.key_begin, pair.key_end - pair.key_begin), false);
+    if (key == KeyTable::k_none || keys[key].meaning == Meaning::ignored) continue;
+    const bool sampled = pair.meaning == Meaning::metric || pair.meaning == Meaning::unknown ||
+                         (pair.meaning == Meaning::epoch && has_fraction(pair));
+    if (!sampled) continue;
+    const bool again =
+        !pair.more && std::any_of(out.samples.begin(), out.samples.end(),
+                                  [key](const Sample& sample) { return sample.key == key; });
+    if (again) continue;
+    out.samples.push_back({key, pair.value});
+    out.train_loss = out.train_loss || keys[key].role == record::Role::loss;
+  }
+}
+
+}  // namespace aplomb::log_text

@@ -1,0 +1,48 @@
+#pragma once
+/// WordLines: what the lines of a log say in words. Error messages are looked for in every line;
+/// settings and what somebody claims of the run, in those that hold no metrics.
+
+#include "log_text/line_record.h"
+#include "log_text/lines.h"
+#include "log_text/settings_scan.h"
+#include "log_text/signatures.h"
+#include "prose/claims.h"
+#include "prose/heard_words.h"
+#include "record/run_builder.h"
+
+namespace aplomb::log_text {
+
+class WordLines {
+ public:
+  WordLines(record::RunBuilder& build, record::SourceId source) : build_(build), source_(source) {}
+
+  /// Any line, as it was printed.
+  void heard(const Line& line) { words_.line(line.text, line.number, line.offset); }
+  /// A line whose shape is not that of metrics seen before: what people write of a run often holds
+  /// numbers too.
+  void message(const LogLine& line) {
+    signatures_.line(line.text, line.where.number, line.where.offset, line.where.rank, build_,
+                     source_);
+  }
+  /// A line that no other stage can tell everything of.
+  void told(const LogLine& line) {
+    settings_.line(line.text, line.where.number, line.where.offset, build_, source_);
+    claims_.line(line.text, line.where.number, line.where.offset);
+  }
+  void finish() {
+    signatures_.finish(build_, source_);
+    settings_.finish(build_, source_);
+    claims_.finish(build_, source_);
+    words_.finish(build_, source_);
+  }
+
+ private:
+  record::RunBuilder& build_;
+  record::SourceId source_;
+  SignatureMatcher signatures_;
+  SettingScanner settings_;
+  prose::ClaimReader claims_{prose::ClaimReader::Text::log};
+  prose::HeardWords words_;
+};
+
+}  // namespace aplomb::log_text

@@ -1,0 +1,93 @@
+// Stages of one line, and lines that wait for their neighbours. Whole logs of every trainer:
+// tests/sources/text_log_test.cpp.
+
+#include "log_text/scanner.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace aplomb::log_text {
+namespace {
+
+record::Run scanned(const std::vector<std::string>& lines,
+                    LogScanner::Reading reading = LogScanner::Reading::all) {
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("train.log", "text-log", 0);
+  LogScanner scanner({}, build, source, reading);
+  std::uint64_t number = 0;
+  for (const std::string& line : lines) scanner.line({line, ++number, 0, true});
+  scanner.finish();
+  return run;
+}
+
+std::vector<double> values(const record::Run& run, std::string_view name) {
+  const record::Series* series = run.find(name);
+  return series == nullptr ? std::vector<double>() : series->value;
+}
+
+/// A bar that carries metrics waits for its last drawing; the record below it is read meanwhile.
+TEST(LogScanner, ABarThatWaitsAndTheRecordBelowItKeepTheirOwnSamples) {
+  const record::Run run = scanned({
+      "Epoch 0:  22%|##  | 4/18 [00:17<01:02,  4.47s/it, train_loss=10.5]",
+      "step 5: eval_loss: 1.5, eval_accuracy: 0.25",
+      "Epoch 0:  33%|##  | 6/18 [00:27<01:02,  4.47s/it, train_loss=9.5]",
+      "step 7: eval_loss: 1.25, eval_accuracy: 0.5",
+  });
+  EXPECT_EQ(values(run, "loss"), (std::vector<double>{10.5, 9.5}));
+  EXPECT_EQ(values(run, "eval_loss"), (std::vector<double>{1.5, 1.25}));
+}
+
+/// What a record of metrics states is no setting of the run, though it waits for a bar.
+TEST(LogScanner, ARecordThatWaitsForItsBarIsNotReadAsSettings) {
+  const record::Run run = scanned({
+      "  2%|#   | 1/60 [00:00<00:36,  1.62it/s]",
+      "{'loss': 0.693, 'grad_norm': 1.449, 'learning_rate': 4e-05}",
+      "  3%|#   | 2/60 [00:01<00:36,  1.62it/s]",
+  });
+  EXPECT_EQ(values(run, "lr"), (std::vector<double>{4e-05}));
+  EXPECT_TRUE(run.settings.empty());
+}
+
+TEST(LogScanner, WhatFollowsABarInItsLineIsALineOfItsOwn) {
+  const record::Run run = scanned({
+      "  2%|#   | 1/60 [00:00<00:36,  1.62it/s]step 1 loss 2.5 grad_norm 1.0",
+      "  3%|#   | 2/60 [00:01<00:36,  1.62it/s]step 2 loss 2.25 grad_norm 1.0",
+  });
+  EXPECT_EQ(values(run, "loss"), (std::vector<double>{2.5, 2.25}));
+}
+
+TEST(LogScanner, LinesOfAProgramAreNoMetrics) {
+  const record::Run run = scanned({
+      "def train(model):",
+      "learning_rate = 0.5",
+      "loss = 0.25;",
+      "step 1 loss 2.5 grad_norm 1.0",
+      "step 2 loss 2.25 grad_norm 1.0",
+  });
+  EXPECT_EQ(values(run, "loss"), (std::vector<double>{2.5, 2.25}));
+  EXPECT_EQ(run.find("lr"), nullptr);
+}
+
+/// The same lines read as metrics alone say nothing in words.
+TEST(LogScanner, ReadingMetricsLeavesTheWordsToOthers) {
+  const std::vector<std::string> lines = {
+      "learning_rate: 0.001",
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+      "step 1 loss 2.5 grad_norm 1.0",
+      "step 2 loss 2.25 grad_norm 1.0",
+  };
+  const record::Run all = scanned(lines);
+  EXPECT_FALSE(all.settings.empty());
+  EXPECT_FALSE(all.events.empty());
+  const record::Run metrics = scanned(lines, LogScanner::Reading::metrics);
+  EXPECT_EQ(values(metrics, "loss"), values(all, "loss"));
+  EXPECT_TRUE(metrics.settings.empty());
+  EXPECT_TRUE(metrics.events.empty());
+}
+
+}  // namespace
+}  // namespace aplomb::log_text
