@@ -6,10 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "checkpoint/dcp.h"
-#include "checkpoint/open_file.h"
+#include "checkpoint/checkpoint_format.h"
 #include "checkpoint/safetensors.h"
-#include "checkpoint/zero_shards.h"
 #include "core/text.h"
 #include "tensors/mapped_file.h"
 
@@ -61,7 +59,7 @@ class FolderWeights {
         const bool fits = std::string_view(ending) == ".safetensors"
                               ? name.ends_with(ending)
                               : !name.ends_with(".safetensors");
-        if (fits && role_of_file(name) == "weights") all.push_back(name);
+        if (fits && role_of_file(name) == FileRole::weights) all.push_back(name);
       }
       if (!all.empty()) return all;
     }
@@ -124,13 +122,28 @@ std::vector<std::string> part_folders(const fs::path& folder) {
   return parts;
 }
 
-/// Shards of all kinds in one folder: those of ZeRO, of torch's distributed checkpoints.
+bool is_shard(const std::string& name) {
+  const auto& formats = checkpoint_formats();
+  return std::any_of(formats.begin(), formats.end(),
+                     [&](const auto& format) { return format->is_shard(name); });
+}
+
+/// Shards of all kinds in one folder; whether there are any.
 bool open_shards(Opening& opening, const fs::path& folder, const std::vector<std::string>& names) {
-  const bool zero = std::any_of(names.begin(), names.end(), is_zero_shard);
-  if (zero) open_zero_shards(opening, folder.string(), names);
-  const bool distributed = std::find(names.begin(), names.end(), k_dcp_index) != names.end();
-  if (distributed) open_dcp(opening, folder.string());
-  return zero || distributed;
+  bool any = false;
+  for (const auto& format : checkpoint_formats()) {
+    const bool here = std::any_of(names.begin(), names.end(),
+                                  [&](const std::string& name) { return format->is_shard(name); });
+    if (here) format->read_shards(opening, folder.string(), names);
+    any = any || here;
+  }
+  return any;
+}
+
+/// Whether open_folder() reads a file of this role by itself.
+bool stands_alone(FileRole role) {
+  return role != FileRole::other && role != FileRole::weights && role != FileRole::adapter &&
+         role != FileRole::index;
 }
 
 void open_folder(const fs::path& folder, bool verify, Checkpoint& out) {
@@ -144,18 +157,17 @@ void open_folder(const fs::path& folder, bool verify, Checkpoint& out) {
   std::vector<std::string> weights;
   if (!sharded || out.tensors.empty()) weights = FolderWeights(folder, names, opening).choose();
   for (const std::string& name : weights) {
-    if (!is_zero_shard(name)) open_file(opening, (folder / name).string(), "weights");
+    if (!is_shard(name)) open_file(opening, (folder / name).string(), FileRole::weights);
   }
   std::set<std::string> adapters;
   for (const std::string& name : names) {
-    const std::string role = role_of_file(name);
-    if (role == "adapter") adapters.insert(name);
-    if (role == "other" || role == "weights" || role == "adapter" || role == "index") continue;
-    open_file(opening, (folder / name).string(), role);
+    const FileRole role = role_of_file(name);
+    if (role == FileRole::adapter) adapters.insert(name);
+    if (stands_alone(role)) open_file(opening, (folder / name).string(), role);
   }
   // adapter_model.safetensors before .bin where both stand there (conversion leaves both).
   if (!adapters.empty()) {
-    open_file(opening, (folder / *adapters.rbegin()).string(), "adapter");
+    open_file(opening, (folder / *adapters.rbegin()).string(), FileRole::adapter);
     out.is_adapter = weights.empty() && !sharded;
   }
   opening.finish(false);
@@ -166,13 +178,13 @@ void open_folder(const fs::path& folder, bool verify, Checkpoint& out) {
 bool is_checkpoint_path(const std::string& path) {
   std::error_code why;
   if (!fs::is_directory(path, why))
-    return role_of_file(fs::path(path).filename().string()) != "other";
+    return role_of_file(fs::path(path).filename().string()) != FileRole::other;
   const std::vector<std::string> names = names_in(path);
   return std::any_of(names.begin(), names.end(),
                      [](const std::string& name) {
-                       const std::string role = role_of_file(name);
-                       return role == "weights" || role == "adapter" || role == "optimizer" ||
-                              name == k_dcp_index;
+                       const FileRole role = role_of_file(name);
+                       return role == FileRole::weights || role == FileRole::adapter ||
+                              role == FileRole::optimizer || is_shard(name);
                      }) ||
          !part_folders(path).empty();
 }
@@ -189,9 +201,9 @@ core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
           fmt::format("[checkpoint] {} holds no weights and no optimizer state", path));
     }
   } else {
-    const std::string role = role_of_file(fs::path(path).filename().string());
+    const FileRole role = role_of_file(fs::path(path).filename().string());
     Opening opening(out, verify);
-    open_file(opening, path, role == "other" ? "weights" : role);
+    open_file(opening, path, role == FileRole::other ? FileRole::weights : role);
     opening.finish(true);
   }
   const bool any = std::any_of(out.files.begin(), out.files.end(),

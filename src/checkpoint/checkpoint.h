@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/file_role.h"
 #include "checkpoint/torch_file.h"
 #include "tensors/finding.h"
 #include "tensors/tensor.h"
@@ -28,9 +29,8 @@ namespace aplomb::checkpoint {
 
 struct CheckpointFile {
   std::string path;
-  std::string role;  ///< weights | adapter | optimizer | scheduler | scaler | rng | trainer-state |
-                     ///< arguments | config | other
-  std::string format;  ///< safetensors | torch-zip | torch-legacy | pickle | json
+  FileRole role = FileRole::other;
+  std::string format;  ///< safetensors | torch-zip | torch-legacy | pickle | dcp | gguf | json
   std::uint64_t bytes = 0;
   bool readable = false;
 };
@@ -79,8 +79,8 @@ struct Checkpoint {
   std::vector<tensors::Finding> findings;
   std::uint64_t findings_dropped = 0;
 
-  const CheckpointFile* file(std::string_view role) const;
-  bool has(std::string_view role) const { return file(role) != nullptr; }
+  const CheckpointFile* file(FileRole role) const;
+  bool has(FileRole role) const { return file(role) != nullptr; }
   const tensors::Tensor* tensor(std::string_view name) const;
   std::optional<std::int64_t> step() const;  ///< from trainer_state, scheduler or the folder's name
   std::uint64_t weight_bytes() const;

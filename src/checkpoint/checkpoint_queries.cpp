@@ -7,7 +7,7 @@
 
 namespace aplomb::checkpoint {
 
-const CheckpointFile* Checkpoint::file(std::string_view role) const {
+const CheckpointFile* Checkpoint::file(FileRole role) const {
   for (const CheckpointFile& each : files) {
     if (each.role == role && each.readable) return &each;
   }

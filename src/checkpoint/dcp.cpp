@@ -1,4 +1,6 @@
-#include "checkpoint/dcp.h"
+// Reads torch's distributed checkpoints (torch.distributed.checkpoint; FSDP's sharded state dicts,
+// torchtitan, accelerate): `.metadata`, a pickle that says which chunk of which tensor lies where,
+// and `*.distcp` files in which every chunk is an archive of torch.save.
 
 #include <fmt/format.h>
 
@@ -8,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "checkpoint/checkpoint_format.h"
 #include "checkpoint/named_optimizer.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_pieces.h"
@@ -20,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* k_index = ".metadata";
 constexpr std::size_t k_most_axes = 64;
 
 std::vector<std::int64_t> numbers_of(const pickle::PickleDocument& document,
@@ -76,13 +80,13 @@ std::optional<OptimizerKey> optimizer_key(std::string_view name) {
 class DcpReader {
  public:
   DcpReader(Opening& opening, std::string folder)
-      : opening_(opening), folder_(std::move(folder)), path_((fs::path(folder_) / k_dcp_index)) {}
+      : opening_(opening), folder_(std::move(folder)), path_((fs::path(folder_) / k_index)) {}
 
   void read() {
-    CheckpointFile entry{path_, "weights", "dcp", 0, false};
+    CheckpointFile entry{path_, FileRole::weights, "dcp", 0, false};
     auto mapped = tensors::MappedFile::open(path_);
     if (!mapped) {
-      opening_.note("checkpoint.unreadable", core::Severity::failed, path_, mapped.error().text);
+      opening_.unreadable(path_, mapped.error());
       return opening_.out.files.push_back(std::move(entry));
     }
     entry.bytes = (*mapped)->size();
@@ -150,7 +154,7 @@ class DcpReader {
     std::shared_ptr<const tensors::MappedFile> mapped;
     index = opening_.out.files.size();
     const std::string path = (fs::path(folder_) / name).string();
-    CheckpointFile entry{path, "weights", "dcp", 0, false};
+    CheckpointFile entry{path, FileRole::weights, "dcp", 0, false};
     if (leaves_folder(name)) {
       opening_.note("checkpoint.bad-header", core::Severity::failed, path_,
                     fmt::format("[dcp] the index names {} outside its folder; not opened",
@@ -326,8 +330,17 @@ class DcpReader {
   std::size_t missing_ = 0;
 };
 
+class Dcp final : public CheckpointFormat {
+ public:
+  bool is_shard(std::string_view name) const override { return name == k_index; }
+  void read_shards(Opening& opening, const std::string& folder,
+                   const std::vector<std::string>&) const override {
+    DcpReader(opening, folder).read();
+  }
+};
+
 }  // namespace
 
-void open_dcp(Opening& opening, const std::string& folder) { DcpReader(opening, folder).read(); }
+std::unique_ptr<CheckpointFormat> make_dcp_format() { return std::make_unique<Dcp>(); }
 
 }  // namespace aplomb::checkpoint

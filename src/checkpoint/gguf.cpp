@@ -6,6 +6,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "checkpoint/checkpoint_format.h"
 #include "core/text.h"
 
 namespace aplomb::checkpoint {
@@ -281,5 +282,26 @@ core::Result<GgufFile> read_gguf(std::span<const std::byte> bytes,
   }
   return file;
 }
+
+namespace {
+
+class GgufFormat final : public CheckpointFormat {
+ public:
+  bool takes(const StoredFile& file) const override { return looks_like_gguf(file.bytes()); }
+  std::string read(const StoredFile& file, Opening& opening) const override {
+    auto read = read_gguf(file.bytes(), file.mapped, file.path);
+    if (!read) {
+      opening.unreadable(file.path, read.error());
+      return {};
+    }
+    opening.join(read->findings);
+    for (tensors::Tensor& tensor : read->tensors) opening.add_weight(std::move(tensor), file.index);
+    return "gguf";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CheckpointFormat> make_gguf_format() { return std::make_unique<GgufFormat>(); }
 
 }  // namespace aplomb::checkpoint

@@ -1,9 +1,7 @@
-// What reading a checkpoint's files adds to, and the parts of several ranks put together at the
-// end.
+#include "checkpoint/opening.h"
 
 #include <fmt/format.h>
 
-#include "checkpoint/open_file.h"
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
@@ -12,6 +10,15 @@ namespace aplomb::checkpoint {
 void Opening::note(std::string kind, core::Severity severity, const std::string& path,
                    std::string text) {
   out.findings.push_back({std::move(kind), severity, path, 0, std::move(text)});
+}
+
+void Opening::unreadable(const std::string& path, const core::Error& error) {
+  note("checkpoint.unreadable", core::Severity::failed, path, error.text);
+}
+
+void Opening::refuse(const std::string& path, const std::string& why) {
+  note("checkpoint.unsupported", core::Severity::warning, path,
+       fmt::format("[checkpoint] {} {}", path, why));
 }
 
 void Opening::join(const tensors::Findings& findings) {

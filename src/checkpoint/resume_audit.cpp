@@ -108,7 +108,7 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
                              "every direction, and the loss jumps (resume.loss_jump)"));
   const auto lr = value(checkpoint.scheduler, "last_lr");
   audit.parts.push_back(part(
-      "scheduler", checkpoint.has("scheduler") || !checkpoint.scheduler.empty(),
+      "scheduler", checkpoint.has(FileRole::scheduler) || !checkpoint.scheduler.empty(),
       core::Severity::warning, lr ? fmt::format("learning rate {}", core::show_number(*lr)) : "",
       "the schedule begins again with its warm-up (resume.lr_jump)"));
   const auto step = value(checkpoint.trainer_state, "global_step");
@@ -120,7 +120,7 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
   audit.parts.push_back(part("rng", ranks > 0, core::Severity::note,
                              fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
                              "dropout and data order differ from the run that was stopped"));
-  if (checkpoint.has("scaler") || !checkpoint.scaler.empty()) {
+  if (checkpoint.has(FileRole::scaler) || !checkpoint.scaler.empty()) {
     const auto scale = value(checkpoint.scaler, "scale");
     audit.parts.push_back(part("scaler", true, core::Severity::note,
                                scale ? fmt::format("loss scale {}", core::show_number(*scale)) : "",

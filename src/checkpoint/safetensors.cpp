@@ -7,6 +7,8 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "checkpoint/checkpoint_format.h"
+#include "checkpoint/own_files.h"
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
@@ -343,6 +345,36 @@ core::Result<ShardIndex> read_shard_index(std::string_view json, const std::stri
   }
   std::sort(index.files.begin(), index.files.end());
   return index;
+}
+
+namespace {
+
+class SafetensorsFormat final : public CheckpointFormat {
+ public:
+  bool takes(const StoredFile& file) const override {
+    return looks_like_safetensors(file.bytes()) || file.path.ends_with(".safetensors");
+  }
+  std::string read(const StoredFile& file, Opening& opening) const override {
+    auto read = read_safetensors(file.bytes(), file.mapped, file.path);
+    if (!read) {
+      opening.unreadable(file.path, read.error());
+      return {};
+    }
+    opening.join(read->findings);
+    if (file.role == FileRole::optimizer || is_optimizer_file(*read)) {
+      if (auto state = optimizer_of(std::move(*read), file.path))
+        opening.add_optimizer(std::move(*state), false);
+      return "safetensors";
+    }
+    for (tensors::Tensor& tensor : read->tensors) opening.add_weight(std::move(tensor), file.index);
+    return "safetensors";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CheckpointFormat> make_safetensors_format() {
+  return std::make_unique<SafetensorsFormat>();
 }
 
 }  // namespace aplomb::checkpoint

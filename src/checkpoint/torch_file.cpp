@@ -4,7 +4,9 @@
 
 #include <unordered_map>
 
+#include "checkpoint/checkpoint_format.h"
 #include "checkpoint/tensor_shard.h"
+#include "checkpoint/torch_state.h"
 #include "core/text.h"
 #include "pickle/zip_archive.h"
 
@@ -353,6 +355,24 @@ core::Result<TorchFile> read_torch(std::span<const std::byte> bytes,
   file.owner = std::move(owner);
   make_tensors(file, {});
   return file;
+}
+
+namespace {
+
+class TorchFormat final : public CheckpointFormat {
+ public:
+  bool takes(const StoredFile& file) const override {
+    return looks_like_torch(file.bytes()) && !file.path.ends_with(".safetensors");
+  }
+  std::string read(const StoredFile& file, Opening& opening) const override {
+    return read_torch_state(file, opening);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CheckpointFormat> make_torch_file_format() {
+  return std::make_unique<TorchFormat>();
 }
 
 }  // namespace aplomb::checkpoint

@@ -1,4 +1,14 @@
-#include "checkpoint/zero_shards.h"
+// Reads the shards that DeepSpeed's ZeRO leaves, stages 1 to 3, and puts each parameter together
+// again: the fp32 weights that training goes on from, and what the optimizer keeps for them.
+//
+//     global_step500/mp_rank_00_model_states.pt                        stages 1, 2
+//     global_step500/zero_pp_rank_R_mp_rank_00_model_states.pt         stage 3
+//     global_step500/[bf16_|fp16_]zero_pp_rank_R_mp_rank_00_optim_states.pt
+//
+// Layout, as in deepspeed/utils/zero_to_fp32.py. Stages 1 and 2: the parameters of a group lie
+// end to end in one flat tensor, in the order of `param_shapes`; rank R holds the R-th of equal
+// parts. Stage 3: each parameter is cut into as many equal parts as there are ranks (the last
+// one padded); rank R's flat tensors hold its parts end to end.
 
 #include <fmt/format.h>
 
@@ -8,6 +18,7 @@
 #include <map>
 #include <optional>
 
+#include "checkpoint/checkpoint_format.h"
 #include "checkpoint/named_optimizer.h"
 #include "checkpoint/optimizer_state.h"
 #include "checkpoint/pickle_walk.h"
@@ -322,7 +333,8 @@ std::optional<Shard> open_shard(Opening& opening, const std::string& path, std::
   shard.rank = rank;
   shard.path = path;
   shard.file = opening.out.files.size();
-  CheckpointFile entry{path, is_optimizer_shard(path) ? "optimizer" : "weights", {}, 0, false};
+  CheckpointFile entry{
+      path, is_optimizer_shard(path) ? FileRole::optimizer : FileRole::weights, {}, 0, false};
   auto mapped = tensors::MappedFile::open(path);
   core::Result<TorchFile> read = tl::unexpected(mapped ? core::Error() : mapped.error());
   if (mapped) {
@@ -335,13 +347,11 @@ std::optional<Shard> open_shard(Opening& opening, const std::string& path, std::
     entry.format = shard.torch.format;
     entry.readable = true;
   } else {
-    opening.note("checkpoint.unreadable", core::Severity::failed, path, read.error().text);
+    opening.unreadable(path, read.error());
   }
   opening.out.files.push_back(std::move(entry));
   return read ? std::optional(std::move(shard)) : std::nullopt;
 }
-
-}  // namespace
 
 bool is_zero_shard(std::string_view name) {
   const bool states = is_optimizer_shard(name) || name.ends_with("_model_states.pt");
@@ -375,6 +385,21 @@ void open_zero_shards(Opening& opening, const std::string& folder,
   }
   if (!named.empty() && !opening.out.optimizer) opening.out.optimizer = named.finish(folder);
   opening.out.in_model_order = true;
+}
+
+class ZeroShards final : public CheckpointFormat {
+ public:
+  bool is_shard(std::string_view name) const override { return is_zero_shard(name); }
+  void read_shards(Opening& opening, const std::string& folder,
+                   const std::vector<std::string>& names) const override {
+    open_zero_shards(opening, folder, names);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CheckpointFormat> make_zero_shards_format() {
+  return std::make_unique<ZeroShards>();
 }
 
 }  // namespace aplomb::checkpoint

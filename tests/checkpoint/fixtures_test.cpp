@@ -72,10 +72,11 @@ void expect_trainer(const test::TempFolder& folder, const Json& expected) {
   const auto checkpoint = open_checkpoint(folder / "trained/checkpoint-2");
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
   expect_states(*checkpoint, expected["trained/checkpoint-2/optimizer"], 2);
-  for (const char* role : {"weights", "optimizer", "scheduler", "rng", "arguments", "config"}) {
+  for (const FileRole role : {FileRole::weights, FileRole::optimizer, FileRole::scheduler,
+                              FileRole::rng, FileRole::arguments, FileRole::config}) {
     const CheckpointFile* file = checkpoint->file(role);
-    ASSERT_NE(file, nullptr) << role;
-    EXPECT_TRUE(file->readable) << role;
+    ASSERT_NE(file, nullptr) << static_cast<int>(role);
+    EXPECT_TRUE(file->readable) << file->path;
   }
   EXPECT_EQ(checkpoint->step(), 2);
   EXPECT_EQ(checkpoint->scheduler.at("last_epoch"), 2);

@@ -5,14 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/torch_file.h"
 #include "made_checkpoints.h"
+#include "made_torch.h"
 #include "pickle/zip_archive.h"
 #include "with_python.h"
 
@@ -23,58 +22,11 @@ namespace fs = std::filesystem;
 using test::as_bytes;
 using test::little;
 using test::raw;
+using test::state_dict;
+using test::zip;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using namespace std::string_literals;
-
-std::uint32_t crc_of(const std::string& content) {
-  return static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())));
-}
-
-struct Member {
-  std::string name;
-  std::string content;       ///< as it stands in the file
-  std::uint64_t claims = 0;  ///< bytes of content, where it is packed
-  std::uint64_t method = 0;
-  std::optional<std::uint64_t> local = std::nullopt;  ///< a lie about where its header is
-  bool zip64 = false;
-};
-
-std::string zip(const std::vector<Member>& members) {
-  std::string out;
-  std::string directory;
-  for (const Member& each : members) {
-    const std::uint64_t at = each.local.value_or(out.size());
-    const std::uint64_t size = each.claims > 0 ? each.claims : each.content.size();
-    const std::string sums = little(crc_of(each.content), 4);
-    const std::string sizes = each.zip64 ? little(0xFFFFFFFF, 4) + little(0xFFFFFFFF, 4)
-                                         : little(each.content.size(), 4) + little(size, 4);
-    const std::string extra = each.zip64 ? little(1, 2) + little(24, 2) + little(size, 8) +
-                                               little(each.content.size(), 8) + little(at, 8)
-                                         : "";
-    if (!each.local) {
-      out += "PK\3\4" + little(45, 2) + little(0, 2) + little(each.method, 2) + little(0, 4) +
-             sums + sizes + little(each.name.size(), 2) + little(0, 2) + each.name + each.content;
-    }
-    directory += "PK\1\2" + little(45, 2) + little(45, 2) + little(0, 2) + little(each.method, 2) +
-                 little(0, 4) + sums + sizes + little(each.name.size(), 2) +
-                 little(extra.size(), 2) + little(0, 2) + little(0, 2) + little(0, 2) +
-                 little(0, 4) + little(each.zip64 ? 0xFFFFFFFF : at, 4) + each.name + extra;
-  }
-  const std::uint64_t at = out.size();
-  out += directory;
-  return out + "PK\5\6" + little(0, 4) + little(members.size(), 2) + little(members.size(), 2) +
-         little(directory.size(), 4) + little(at, 4) + little(0, 2);
-}
-
-/// A state dict {"w": a float32 vector of `count` elements in storage 0}.
-std::string pickle(std::uint64_t count) {
-  return "\x80\x02}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n"s +
-         "FloatStorage\nX\1\0\0\0"
-         "0X\3\0\0\0cpuJ"s +
-         little(count, 4) + "tQK\0J"s + little(count, 4) + "\x85K\1\x85\x89}tRs."s;
-}
 
 std::vector<std::string> kinds(const TorchFile& file) {
   std::vector<std::string> all;
@@ -88,7 +40,7 @@ core::Result<TorchFile> read(const std::string& file, bool verify = false) {
 
 TEST(HostileZip, AWholeArchiveIsReadInZip64Too) {
   for (const bool wide : {false, true}) {
-    const auto got = read(zip({{"a/data.pkl", pickle(2), 0, 0, {}, wide},
+    const auto got = read(zip({{"a/data.pkl", state_dict(2), 0, 0, {}, wide},
                                {"a/data/0", raw<float>({1, 2}), 0, 0, {}, wide}}));
     ASSERT_TRUE(got.has_value()) << got.error().text;
     EXPECT_TRUE(got->findings.list().empty());
@@ -113,7 +65,7 @@ TEST(HostileZip, ABombIsNotInflated) {
   packed.resize(packed.size() - stream.avail_out);
   deflateEnd(&stream);
   for (const std::uint64_t claims : {std::uint64_t{100}, std::uint64_t{0xFFFFFFF0}}) {
-    const auto got = read(zip({{"a/data.pkl", pickle(2)}, {"a/data/0", packed, claims, 8}}));
+    const auto got = read(zip({{"a/data.pkl", state_dict(2)}, {"a/data/0", packed, claims, 8}}));
     ASSERT_TRUE(got.has_value()) << got.error().text;
     EXPECT_THAT(kinds(*got), Contains("checkpoint.missing-data"));
     EXPECT_FALSE(got->tensors[0].has_data());
@@ -122,9 +74,9 @@ TEST(HostileZip, ABombIsNotInflated) {
 
 TEST(HostileZip, EntriesThatShareTheirBytesAreNamed) {
   const std::string data = raw<float>({1, 2});
-  const auto got = read(zip({{"a/data.pkl", pickle(2)},
+  const auto got = read(zip({{"a/data.pkl", state_dict(2)},
                              {"a/data/0", data},
-                             {"a/data/1", data, 0, 0, 30 + 10 + pickle(2).size()}}));
+                             {"a/data/1", data, 0, 0, 30 + 10 + state_dict(2).size()}}));
   ASSERT_TRUE(got.has_value()) << got.error().text;
   EXPECT_THAT(kinds(*got), Contains("checkpoint.overlap"));
 }
@@ -132,7 +84,7 @@ TEST(HostileZip, EntriesThatShareTheirBytesAreNamed) {
 TEST(HostileZip, ADamagedMemberIsFoundByItsChecksum) {
   const std::string big(1U << 20U, '\1');
   std::string file =
-      zip({{"a/data.pkl", pickle(1U << 18U)}, {"a/data/0", big}, {"a/version", "3\n"}});
+      zip({{"a/data.pkl", state_dict(1U << 18U)}, {"a/data/0", big}, {"a/version", "3\n"}});
   EXPECT_TRUE(read(file, true)->findings.list().empty());
   file[file.find(big) + 5000] = '\2';
   EXPECT_TRUE(read(file)->findings.list().empty()) << "large members are read on request only";
@@ -142,7 +94,8 @@ TEST(HostileZip, ADamagedMemberIsFoundByItsChecksum) {
 }
 
 TEST(HostileZip, ATensorBeyondItsStorageHasNoData) {
-  const auto got = read(zip({{"a/data.pkl", pickle(1U << 30U)}, {"a/data/0", raw<float>({1, 2})}}));
+  const auto got =
+      read(zip({{"a/data.pkl", state_dict(1U << 30U)}, {"a/data/0", raw<float>({1, 2})}}));
   ASSERT_TRUE(got.has_value());
   EXPECT_THAT(kinds(*got), Contains("checkpoint.bad-offsets"));
   EXPECT_FALSE(got->tensors[0].has_data());

@@ -1,16 +1,12 @@
-// Shards put together again: what DeepSpeed wrote (kept in data/), pieces of any form, and what
-// happens when parts are missing. What torch writes: sharded_test.cpp.
+// The shards of DeepSpeed put together again: what it wrote (kept in data/), what it writes just
+// now, and what happens when a rank is missing.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <numeric>
-
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/precision.h"
-#include "checkpoint/tensor_pieces.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
 #include "with_python.h"
@@ -47,10 +43,10 @@ class ZeroStages : public ::testing::TestWithParam<int> {};
 TEST_P(ZeroStages, GiveEveryWeightAndMomentAsDeepSpeedItselfDoes) {
   expect_as_deepspeed(k_data / fmt::format("zero{}", GetParam()));
 }
-INSTANTIATE_TEST_SUITE_P(Shards, ZeroStages, ::testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(ZeroShards, ZeroStages, ::testing::Values(1, 2, 3));
 
 // One test, so that two ranks write once: CTest runs every test in a process of its own.
-TEST(Shards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
+TEST(ZeroShards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
   const std::string python = test::python_with("torch, deepspeed, numpy");
   if (python.empty()) GTEST_SKIP() << "no Python with deepspeed here";
   const test::TempFolder folder;
@@ -63,7 +59,7 @@ TEST(Shards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
   }
 }
 
-TEST(Shards, ARankOfZeroThatIsMissingIsSaid) {
+TEST(ZeroShards, ARankOfZeroThatIsMissingIsSaid) {
   const test::TempFolder folder;
   for (const char* stage : {"zero2", "zero3"}) {
     fs::copy(k_data / stage, folder / stage, fs::copy_options::recursive);
@@ -80,65 +76,6 @@ TEST(Shards, ARankOfZeroThatIsMissingIsSaid) {
     EXPECT_EQ(checkpoint->findings[0].kind, "checkpoint.incomplete");
     EXPECT_THAT(checkpoint->findings[0].text, HasSubstr("2 ranks wrote"));
     EXPECT_FALSE(checkpoint->optimizer.has_value());
-  }
-}
-
-/// A tensor whose elements count up, cut into boxes.
-std::vector<TensorPiece> boxes(const std::vector<std::int64_t>& shape,
-                               const std::vector<std::vector<std::int64_t>>& offsets,
-                               const std::vector<std::vector<std::int64_t>>& sizes,
-                               std::vector<std::vector<float>>& held) {
-  std::vector<TensorPiece> pieces;
-  held.resize(offsets.size());
-  for (std::size_t p = 0; p < offsets.size(); ++p) {
-    for (std::int64_t i = 0; i < sizes[p][0]; ++i) {
-      for (std::int64_t j = 0; j < sizes[p][1]; ++j) {
-        held[p].push_back(static_cast<float>((offsets[p][0] + i) * shape[1] + offsets[p][1] + j));
-      }
-    }
-    tensors::Tensor data;
-    data.type = tensors::element_type("F32");
-    data.count = held[p].size();
-    data.mapped = false;
-    data.bytes = std::as_bytes(std::span(held[p]));
-    pieces.push_back({offsets[p], sizes[p], data, 0});
-  }
-  return pieces;
-}
-
-TEST(TensorPieces, AnyPartOfTheTensorComesOutInOrder) {
-  std::vector<std::vector<float>> held;
-  std::string why;
-  const tensors::Tensor tensor = join_pieces(
-      "w", {4, 6}, boxes({4, 6}, {{0, 0}, {0, 4}, {3, 0}}, {{3, 4}, {3, 2}, {1, 6}}, held), false,
-      why);
-  ASSERT_EQ(why, "");
-  std::vector<float> want(24);
-  std::iota(want.begin(), want.end(), 0.0F);
-  for (std::uint64_t from = 0; from < 24; ++from) {
-    for (std::uint64_t count = 1; from + count <= 24; ++count) {
-      std::vector<float> got(count);
-      ASSERT_TRUE(tensors::read_elements(tensor, from, std::span<float>(got)));
-      EXPECT_TRUE(std::equal(got.begin(), got.end(), want.begin() + static_cast<long>(from)));
-    }
-  }
-}
-
-TEST(TensorPieces, HolesOverlapsAndBoxesThatLeaveTheTensorAreRefused) {
-  using Boxes = std::vector<std::vector<std::int64_t>>;
-  const std::vector<std::pair<Boxes, Boxes>> bad = {
-      {{{0, 0}}, {{3, 6}}},                  // a row is missing
-      {{{0, 0}, {0, 0}}, {{4, 6}, {1, 6}}},  // one row twice
-      {{{1, 0}}, {{4, 6}}},                  // beyond the end
-  };
-  for (const auto& each : bad) {
-    std::vector<std::vector<float>> held;
-    std::string why;
-    const tensors::Tensor tensor =
-        join_pieces("w", {4, 6}, boxes({4, 6}, each.first, each.second, held), false, why);
-    EXPECT_NE(why, "");
-    EXPECT_FALSE(tensor.has_data());
-    EXPECT_FALSE(tensors::scan_tensor(tensor).has_value());
   }
 }
 

@@ -1,10 +1,9 @@
 #pragma once
-/// Puts the content of single files into a Checkpoint: weights, optimizer, scheduler, what the
-/// trainer says of itself. Which files of a folder are read is checkpoint.cpp's part.
+/// Opening: what the formats of a checkpoint's files add to while one is opened. Which files of a
+/// folder are read is checkpoint.cpp's part.
 
 #include <map>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -12,11 +11,6 @@
 
 namespace aplomb::checkpoint {
 
-/// Told from a file's name: weights | adapter | optimizer | scheduler | scaler | rng |
-/// trainer-state | arguments | config | index | other.
-std::string role_of_file(std::string_view name);
-
-/// What reading adds to while it goes from file to file.
 struct Opening {
   Opening(Checkpoint& to, bool checksums) : out(to), verify(checksums) {}
 
@@ -25,6 +19,9 @@ struct Opening {
   std::unordered_set<std::string> names;  ///< of weights
 
   void note(std::string kind, core::Severity severity, const std::string& path, std::string text);
+  /// A file that cannot be read, and one that is of a kind which is not read.
+  void unreadable(const std::string& path, const core::Error& error);
+  void refuse(const std::string& path, const std::string& why);
   void join(const tensors::Findings& findings);
   /// One of a rank's file: joined with those of the other ranks in finish().
   void add_optimizer(OptimizerState state, bool of_rank);
@@ -42,8 +39,5 @@ struct Opening {
       parts_;  ///< by name; the first also stands in `out`
   std::vector<OptimizerState> rank_optimizers_;
 };
-
-/// Reads one file as what its role says. What cannot be read becomes a Finding.
-void open_file(Opening& opening, const std::string& path, const std::string& role);
 
 }  // namespace aplomb::checkpoint

@@ -1,0 +1,135 @@
+#include "checkpoint/torch_state.h"
+
+#include <charconv>
+
+#include "checkpoint/optimizer_state.h"
+#include "checkpoint/pickle_walk.h"
+#include "checkpoint/tensor_shard.h"
+
+namespace aplomb::checkpoint {
+namespace {
+
+/// `rng_state_3.pth` -> 3, `random_states_0.pkl` -> 0, `rng_state.pth` -> -1.
+int rank_of(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  const std::size_t line = name.substr(0, dot).rfind('_');
+  int rank = -1;
+  if (dot != std::string_view::npos && line != std::string_view::npos) {
+    std::from_chars(name.data() + line + 1, name.data() + dot, rank);
+  }
+  return rank;
+}
+
+/// The values of the first of several keys that the root of a file has.
+const pickle::PickleNode* first_of(const pickle::PickleDocument& document,
+                                   std::initializer_list<std::string_view> keys) {
+  for (const std::string_view key : keys) {
+    const pickle::PickleNode* found = document.find(document.at(document.root), key);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+class TorchState {
+ public:
+  TorchState(const StoredFile& file, Opening& opening)
+      : file_(file), opening_(opening), out_(opening.out) {}
+
+  std::string read() {
+    auto read = read_torch(file_.bytes(), file_.mapped, file_.path, opening_.verify);
+    if (!read) {
+      opening_.unreadable(file_.path, read.error());
+      return {};
+    }
+    opening_.join(read->findings);
+    if (file_.role == FileRole::scheduler) take_scheduler(read->document);
+    if (file_.role == FileRole::scaler) take_scaler(read->document);
+    if (file_.role == FileRole::rng) out_.rng_ranks.push_back(rank_of(file_.name()));
+    take_optimizer(*read);
+    if (file_.role == FileRole::weights || file_.role == FileRole::adapter) take_weights(*read);
+    return read->format;
+  }
+
+ private:
+  /// Each rank's file holds all of what is not sharded.
+  static std::shared_ptr<const TensorShard> whole_of(const tensors::Tensor& tensor) {
+    return std::make_shared<const TensorShard>(
+        TensorShard{tensor.shape, std::vector<std::int64_t>(tensor.shape.size(), 0), {}});
+  }
+
+  void take_weights(const TorchFile& file) {
+    const bool of_rank = is_rank_file(file_.name());
+    const pickle::PickleDocument& document = file.document;
+    const pickle::PickleNode* part =
+        first_of(document, {"state_dict", "model_state_dict", "model", "module", "net", "network"});
+    pickle::NodeId from = document.root;
+    if (part != nullptr &&
+        (part->kind == pickle::PickleKind::dict || part->kind == pickle::PickleKind::object)) {
+      from = static_cast<pickle::NodeId>(part - document.nodes.data());
+      take_progress(document);
+    }
+    const std::vector<pickle::NodeId> optimizers = find_optimizers(document);
+    std::unordered_set<std::size_t> theirs;
+    for (const pickle::NodeId id : optimizers) {
+      visit_tensors(document, id, [&](const std::string&, std::size_t at) { theirs.insert(at); });
+    }
+    visit_tensors(document, from, [&](const std::string& name, std::size_t at) {
+      if (theirs.count(at) > 0) return;
+      tensors::Tensor tensor = file.tensors[at];
+      tensor.name = name;
+      if (of_rank && tensor.shard == nullptr) tensor.shard = whole_of(tensor);
+      opening_.add_weight(std::move(tensor), file_.index);
+    });
+    out_.in_model_order = true;
+  }
+
+  /// `global_step`, `epoch` of files that hold everything (Lightning, nanoGPT, own loops).
+  void take_progress(const pickle::PickleDocument& document) {
+    for (const char* key : {"global_step", "step", "iteration", "iter_num", "epoch"}) {
+      const auto number = document.number(document.find(document.at(document.root), key));
+      if (!number) continue;
+      const bool epoch = std::string_view(key) == "epoch";
+      out_.trainer_state.emplace(epoch ? "epoch" : "global_step", *number);
+    }
+  }
+
+  void take_optimizer(const TorchFile& file) {
+    auto state = read_optimizers(file, find_optimizers(file.document));
+    if (!state) return;
+    state->path = file_.path;
+    opening_.add_optimizer(std::move(*state), is_rank_file(file_.name()));
+  }
+
+  void take_scheduler(const pickle::PickleDocument& document) {
+    const pickle::PickleNode& root = document.at(document.root);
+    for (const char* key : {"last_epoch", "_step_count"}) {
+      if (const auto number = document.number(document.find(root, key))) {
+        out_.scheduler.emplace(key, *number);
+      }
+    }
+    const pickle::PickleNode* rates = document.find(root, "_last_lr");
+    if (rates == nullptr || rates->items.empty()) return;
+    if (const auto lr = document.number(&document.at(rates->items.front()))) {
+      out_.scheduler.emplace("last_lr", *lr);
+    }
+  }
+
+  void take_scaler(const pickle::PickleDocument& document) {
+    for (const char* key : {"scale", "_growth_tracker", "growth_interval"}) {
+      const auto number = document.number(document.find(document.at(document.root), key));
+      if (number) out_.scaler.emplace(key, *number);
+    }
+  }
+
+  const StoredFile& file_;
+  Opening& opening_;
+  Checkpoint& out_;
+};
+
+}  // namespace
+
+std::string read_torch_state(const StoredFile& file, Opening& opening) {
+  return TorchState(file, opening).read();
+}
+
+}  // namespace aplomb::checkpoint
