@@ -52,8 +52,7 @@ TEST(SaidFacts, WeighOnlyWhereTheyStandOnWords) {
 TEST(SaidFacts, RulesParseAndNameDeclaredFacts) {
   const std::vector<std::string> declared = declared_facts();
   std::size_t count = 0;
-  for (const knowledge::Node& entry :
-       knowledge::file("claims/symptoms.yaml").items()) {
+  for (const knowledge::Node& entry : knowledge::file("claims/symptoms.yaml").items()) {
     const std::string fact = knowledge::text_of(entry, "fact");
     EXPECT_TRUE(is_declared(declared, fact)) << fact;
     const auto when = Condition::parse(knowledge::text_of(entry, "when"));
@@ -74,8 +73,7 @@ TEST(SaidFacts, WhatIsInOrderByNatureIsSaid) {
   facts.set(said("loss.nonfinite"));
   EXPECT_FALSE(why_normal(facts)) << "a NaN is never in order";
   const std::vector<std::string> declared = declared_facts();
-  for (const knowledge::Node& entry :
-       knowledge::file("claims/normal.yaml").items()) {
+  for (const knowledge::Node& entry : knowledge::file("claims/normal.yaml").items()) {
     const auto when = Condition::parse(knowledge::text_of(entry, "when"));
     ASSERT_TRUE(when);
     for (const std::string& name : when->names()) EXPECT_TRUE(is_declared(declared, name)) << name;
@@ -134,8 +132,7 @@ TEST(SaidFacts, StepsAtTheBordersOfPassesAreNormal) {
 /// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.
 TEST(SaidFacts, CausesAskForPartsThatClaimsHave) {
   std::vector<std::string> parts = {"value", "from", "to", "ratio", "step", "epoch"};
-  for (const knowledge::Node& entry :
-       knowledge::file("claims/conditions.yaml").items())
+  for (const knowledge::Node& entry : knowledge::file("claims/conditions.yaml").items())
     parts.push_back(knowledge::text_of(entry, "id"));
   const auto check = [&](const std::string& name, const std::string& where) {
     const std::size_t first = name.find('.');
