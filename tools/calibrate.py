@@ -14,10 +14,10 @@ on average and how often it was right: a calibration error does not tell modesty
 by case (weights fitted without the case that they judge), the confusion between
 causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
---temper fits the line from the share of a first cause to the probability that is told (src/diagnosis/temper.h),
-cross-validated by case: give it cases that the program has not met, for on the others it is right too often.
+--platt fits the line from the share of a first cause to the probability that is told
+(src/diagnosis/calibrate_probability.h), cross-validated by case: give it cases that the program has not met, for on the others it is right too often.
 --held-out FILE (made by tools/learn_words.py --folds N --answers FILE) puts what was learnt without a case in place of
-what the program has learnt from it, where that leads (the heard_* of knowledge/calibration.yaml): the honest figure
+what the program has learnt from it, where that leads (the text_* of knowledge/calibration.yaml): the honest figure
 for texts.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
@@ -37,7 +37,7 @@ RULE = re.compile(r'^(\s+- \{when: "((?:[^"\\]|\\.)*)", weight: )(-?[0-9.]+)(.*)
 PRIOR = re.compile(r"^\s+prior: (-?[0-9.]+)")
 # The engine's own reasons: fitted as one number each, not per cause.
 LEAST_NATS = 1.1  # k_words_name of src/diagnosis/weigh.cpp
-GROUPED = ("explains ", "nothing that it explains", "words of the text")
+GROUPED = ("explains ", "leaves ", "nothing that it explains", "words of the text")
 
 
 def read_priors():
@@ -82,7 +82,7 @@ def first_finding(case, calibration):
     The share is that of a plain softmax over the listed causes."""
     if case.healthy or not case.found or not case.causes:
         return None
-    kind = "told_" if case.told else ""
+    kind = "no_metrics_" if case.told else ""
     model = Model(calibration[kind + "temperature"], calibration[kind + "unknown"])
     first = next(cause for cause in case.causes if cause[0] == case.shipped[0][0])
     share = dict(ranked(model, case))[first[0]]
@@ -92,11 +92,11 @@ def first_finding(case, calibration):
 
 def heard(case, answer, calibration):
     """The causes of a text with their probabilities by weights that were learnt without it, as src/diagnosis/weigh.cpp and
-    temper.cpp have them. None where words do not lead."""
+    calibrate_probability.cpp have them. None where words do not lead."""
     words_lead = case.told and any("words" in features_names(features) for _, _, features in case.causes)
     if not words_lead:
         return None
-    floor, scale = calibration["heard_floor"], calibration["heard_words"]
+    floor, scale = calibration["text_floor"], calibration["text_words"]
     rules = {}
     for cause, prior, features in case.causes:
         own = [weight for key, weight in features if key != "words"]
@@ -111,14 +111,14 @@ def heard(case, answer, calibration):
         log_odds, slug = rules.get(cause, floor) + scale * nats[cause], cause.split(".", 1)[1]
         if slug not in best or log_odds > best[slug][1]:
             best[slug] = (cause, log_odds)
-    calm = calibration["heard_healthy"] + scale * nats["healthy"]
-    everything = [*best.values(), ("healthy", calm), ("unknown", calibration["heard_unknown"])]
-    masses = [(cause, math.exp(log_odds / calibration["heard_temperature"])) for cause, log_odds in everything]
+    calm = calibration["text_healthy"] + scale * nats["healthy"]
+    everything = [*best.values(), ("healthy", calm), ("unknown", calibration["text_unknown"])]
+    masses = [(cause, math.exp(log_odds / calibration["text_temperature"])) for cause, log_odds in everything]
     whole = sum(mass for _, mass in masses)
     shares = sorted(((cause, mass / whole) for cause, mass in masses), key=lambda pair: -pair[1])
     causes = [pair for pair in shares if "." in pair[0]]
     if causes and causes[0][1] < 0.5:
-        share = told(causes[0][1], calibration["heard_slope"], calibration["heard_offset"])
+        share = told(causes[0][1], calibration["text_platt_slope"], calibration["text_platt_offset"])
         causes[0] = (causes[0][0], share)
     return causes
 
@@ -145,7 +145,7 @@ def told(share, slope, offset):
     return max(probability, 0.5) if share >= 0.5 else max(share, min(probability, 0.49))
 
 
-def fit_temper(findings, pull=2.0, rounds=2000):
+def fit_platt(findings, pull=2.0, rounds=2000):
     """Slope and offset by gradient descent on the log loss, pulled towards the share itself (1, 0): few cases."""
     slope, offset = 1.0, 0.0
     for _ in range(rounds):
@@ -168,14 +168,14 @@ def error_of(pairs):
     return sum(abs(sum(p - r for p, r in entries)) for entries in bins.values()) / max(1, len(pairs))
 
 
-def show_temper(cases, folds, calibration):
+def show_platt(cases, folds, calibration):
     findings = [each for each in (first_finding(case, calibration) for case in cases) if each]
     held_out = [None] * len(findings)
     for fold in folds_of(findings, folds):
-        line = fit_temper([each for index, each in enumerate(findings) if index not in fold])
+        line = fit_platt([each for index, each in enumerate(findings) if index not in fold])
         for index in fold:
             held_out[index] = (told(findings[index][0], *line), findings[index][1])
-    slope, offset = fit_temper(findings)
+    slope, offset = fit_platt(findings)
     rate = sum(right for _, right in findings) / max(1, len(findings))
     print(f"first causes with evidence of their own: {len(findings)}, right {rate:.2f}; "
           f"calibration error {error_of(findings):.3f} of the shares, {error_of(held_out):.3f} cross-validated; "
@@ -348,7 +348,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--families", nargs="*", help="only cases of these families")
     parser.add_argument("--temperatures", nargs="*", type=float, default=[])
-    parser.add_argument("--temper", action="store_true")
+    parser.add_argument("--platt", action="store_true")
     parser.add_argument("--held-out", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -361,8 +361,8 @@ def main():
     if options.held_out:
         show_held_out(cases, options.held_out, start)
         return
-    if options.temper:
-        show_temper(cases, options.folds, start)
+    if options.platt:
+        show_platt(cases, options.folds, start)
         return
     for temperature in options.temperatures:
         model = Model(temperature, start["unknown"])

@@ -28,7 +28,7 @@ fitted without the cases that they judge) or by folder (--by-folder: without all
 figure).
 --answers writes what that gave for each case as JSON lines (case, probabilities), for tools/calibrate.py.
 --write writes the weights. Needs numpy; --vectors also wordllama, tokenizers and
-safetensors. docs/accuracy.md says which folders the weights in the tree were fitted with.
+safetensors. docs/design/accuracy-history.md says which folders the weights in the tree were fitted with.
 """
 import argparse
 import collections
@@ -250,7 +250,8 @@ class Model:
         return scores - numpy.log(numpy.exp(scores).sum(axis=1, keepdims=True))
 
     def write(self, path):
-        lines = ["# Made by tools/learn_words.py from knowledge/reports/*.jsonl and labelled cases (docs/accuracy.md).",
+        lines = ["# Made by tools/learn_words.py from knowledge/reports/*.jsonl and labelled cases "
+                 "(docs/design/accuracy-history.md).",
                  "# A weight is in hundredths of a nat: `feature: cause:weight ...`, causes numbered from 0.",
                  "causes: [" + ", ".join(self.classes) + "]",
                  "bias: [" + ", ".join(f"{round(100 * float(b))}" for b in self.bias) + "]",

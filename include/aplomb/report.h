@@ -93,6 +93,27 @@ struct ReportCause {
   std::vector<std::string> references;
 };
 
+/// A rival of the listed causes that something in the artifacts rules out.
+struct ReportRuledOut {
+  std::string id;
+  std::string title;
+  std::string because;  ///< the fact that rules it out, in a sentence
+  std::vector<Evidence> evidence;
+};
+
+/// One thing that shows a run to be in order, or keeps it from being called so.
+struct ReportHealthFinding {
+  std::string because;
+  std::vector<Evidence> evidence;
+};
+
+/// `healthy` is said only where something is `shown` and nothing stands `against` it.
+struct ReportHealth {
+  std::vector<ReportHealthFinding> shown;
+  std::vector<ReportHealthFinding> against;
+  std::vector<ReportHealthFinding> missing;  ///< what would show it, where nothing does
+};
+
 struct ReportExperiment {
   std::string text;                    ///< what to run
   std::vector<std::string> separates;  ///< the cause ids it tells apart
@@ -131,8 +152,10 @@ struct Report {
   std::vector<ReportInput> inputs;
   std::vector<ReportSeries> series;
   Verdict verdict = Verdict::insufficient_evidence;
-  std::vector<ReportSymptom> symptoms;  ///< most severe first, then by step
-  std::vector<ReportCause> causes;      ///< most probable first
+  std::vector<ReportSymptom> symptoms;    ///< most severe first, then by step
+  std::vector<ReportCause> causes;        ///< most probable first
+  std::vector<ReportRuledOut> ruled_out;  ///< likeliest first, had nothing spoken against them
+  ReportHealth health;
   double unknown_probability =
       0;  ///< what is left for causes that the knowledge base does not hold
   std::vector<ReportExperiment> experiments;

@@ -47,6 +47,8 @@ class Report:
         self.data = data
         self.verdict: str = data["verdict"]
         self.causes = [Cause(each) for each in data.get("causes", [])]
+        self.ruled_out: list[dict[str, Any]] = data.get("ruled_out", [])
+        self.health: dict[str, list[dict[str, Any]]] = data.get("health", {})
         self.symptoms = [Symptom(each) for each in data.get("symptoms", [])]
         self.settings: dict[str, Any] = data.get("settings", {})
         self.inputs: list[dict[str, Any]] = data.get("inputs", [])

@@ -108,17 +108,24 @@ Parts explain_cause(std::string_view slug) {
   for (const diagnosis::EvidenceRule& rule : cause->evidence) {
     evidence.push_back(fmt::format("{:+.1f}  {}", rule.weight, rule.when.text()));
   }
+  std::vector<std::string> refutations;
+  for (const diagnosis::Refutation& each : cause->refuted_by)
+    refutations.push_back(each.when.text() + (each.because.empty() ? "" : ": " + each.because));
   for (const diagnosis::RemedyRule& rule : cause->remedies) remedies.push_back(shown(rule.remedy));
   for (const diagnosis::PricedExperiment& each : cause->experiments) {
     tests.push_back(each.experiment.text + " " + each.experiment.reads);
   }
   add(parts, "What it is", cause->title);
-  add(parts, "Why it happens", cause->because);
+  std::string because;
+  for (const diagnosis::Sentence& each : cause->because)
+    because += (because.empty() ? "" : " ") + each.text;
+  add(parts, "Why it happens", because);
   add(parts, "Explains", fmt::format("{}", fmt::join(cause->explains, ", ")));
   add(parts, "What to change", "", remedies);
   add(parts, "It worked when", cause->verify);
   add(parts, "To tell it from others", "", tests);
   add(parts, "Evidence, in nats", "", evidence);
+  add(parts, "Ruled out where", "", refutations);
   add(parts, "References", "", cause->references);
   return parts;
 }

@@ -21,8 +21,14 @@ namespace {
 static_assert(static_cast<unsigned>(record::Role::count_) <= 64,
               "roles are kept as bits of one word");
 
+static_assert(static_cast<unsigned>(task::Part::count_) <= 64, "and so are parts");
+
 constexpr std::uint64_t bit(record::Role role) {
   return std::uint64_t{1} << static_cast<unsigned>(role);
+}
+
+constexpr std::uint64_t bit(task::Part part) {
+  return part == task::Part::none ? 0 : std::uint64_t{1} << static_cast<unsigned>(part);
 }
 
 /// Later reports replace earlier ones; `fresh` is empty afterwards.
@@ -52,14 +58,42 @@ DetectorBank::DetectorBank(RunContext context)
     std::uint64_t wanted = 0;
     for (const record::Role role : detector->spec().inputs) wanted |= bit(role);
     wants_.push_back(wanted);
+    std::uint64_t parts = 0;
+    for (const task::Part part : detector->spec().parts) parts |= bit(part);
+    parts_.push_back(parts);
   }
 }
 
-void DetectorBank::observe(const Frame& frame) {
-  std::uint64_t present = 0;
-  for (const Reading& reading : frame.readings) present |= bit(reading.role);
+/// What a detector of levels is sure of in the stage that ends stays; what it could only say over
+/// the whole it says of the last stage alone, unless it is an alarm.
+void DetectorBank::begin_stage() {
+  std::vector<std::unique_ptr<Detector>> fresh = make_detectors();
   for (std::size_t i = 0; i < detectors_.size(); ++i) {
-    if ((wants_[i] & present) != 0) detectors_[i]->observe(frame, context_, fresh_);
+    if (!detectors_[i]->spec().per_stage) continue;
+    std::vector<Symptom> ended;
+    detectors_[i]->finish(context_, ended);
+    for (Symptom& symptom : ended) {
+      if (symptom.severity >= core::Severity::unstable) fresh_.push_back(std::move(symptom));
+    }
+    detectors_[i] = std::move(fresh[i]);
+  }
+  fold(fresh_, symptoms_);
+}
+
+void DetectorBank::observe(const Frame& frame) {
+  while (stage_ < context_.stages.size() && frame.step > context_.stages[stage_].step) {
+    ++stage_;
+    begin_stage();
+  }
+  std::uint64_t present = 0;
+  std::uint64_t parts = 0;
+  for (const Reading& reading : frame.readings) {
+    present |= bit(reading.role);
+    parts |= bit(reading.part);
+  }
+  for (std::size_t i = 0; i < detectors_.size(); ++i) {
+    if ((wants_[i] & present) != 0 || (parts_[i] & parts) != 0)
+      detectors_[i]->observe(frame, context_, fresh_);
   }
   if (!fresh_.empty()) fold(fresh_, symptoms_);
 }

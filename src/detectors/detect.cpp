@@ -24,8 +24,13 @@ bool is_many(record::Role role) {
   return std::find(k_many.begin(), k_many.end(), role) != k_many.end();
 }
 
+task::Part part_of(const record::Series& series) {
+  return task::metric_words(series.raw_name).part;
+}
+
 /// Every series that a detector may want: the primary one of each role, all names of the roles that
-/// have many, and those without a known role that hold NaN or Inf.
+/// have many, and of those without a known role the ones that hold NaN or Inf or have a part in the
+/// task.
 std::vector<const record::Series*> choose(const record::Run& run) {
   std::vector<const record::Series*> chosen;
   for (unsigned i = 1; i < static_cast<unsigned>(record::Role::count_); ++i) {
@@ -35,8 +40,9 @@ std::vector<const record::Series*> choose(const record::Run& run) {
   }
   std::set<std::string_view> names;
   for (const record::Series& series : run.series) {
-    const bool wanted =
-        is_many(series.role) || (series.role == record::Role::other && series.nonfinite_count > 0);
+    const bool plain = series.role == record::Role::other;
+    const bool wanted = is_many(series.role) || (plain && series.nonfinite_count > 0) ||
+                        (plain && part_of(series) != task::Part::none);
     if (!wanted || series.empty() || !names.insert(series.name).second) continue;
     if (names.size() > k_most_of_a_kind) break;
     chosen.push_back(run.find(series.name));
@@ -98,6 +104,8 @@ RunContext context_of(const record::Run& run, const std::vector<const record::Se
       ranks.insert(series.rank);
   }
   context.ranks.assign(ranks.begin(), ranks.end());
+  context.task = task::recognise(run);
+  context.stages = task::stages_of(run);
   return context;
 }
 
@@ -117,6 +125,7 @@ class Cursor {
       : series_(series),
         shown_by_(shown_by),
         anchor_(anchor),
+        part_(part_of(series)),
         id_(id),
         own_steps_(series.step_kind == anchor.step_kind) {
     place();
@@ -124,7 +133,9 @@ class Cursor {
 
   bool done() const { return at_ >= series_.size(); }
   const Key& key() const { return key_; }
-  Reading reading() const { return {series_.role, id_, series_.value[at_], shown_by_.origin(at_)}; }
+  Reading reading() const {
+    return {series_.role, id_, series_.value[at_], shown_by_.origin(at_), part_};
+  }
   void advance() {
     ++at_;
     if (!done()) place();
@@ -152,6 +163,7 @@ class Cursor {
   const record::Series& series_;
   const record::Series& shown_by_;  ///< the same samples where people can look them up
   const record::Series& anchor_;
+  task::Part part_;
   std::uint32_t id_;
   bool own_steps_;
   std::size_t at_ = 0;

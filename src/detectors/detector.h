@@ -18,6 +18,9 @@
 
 #include "detectors/symptom.h"
 #include "record/role.h"
+#include "task/metric_words.h"
+#include "task/stages.h"
+#include "task/task.h"
 
 namespace aplomb::detectors {
 
@@ -40,6 +43,11 @@ struct DetectorSpec {
   std::vector<record::Role> inputs;   ///< roles it wants to see
   std::vector<Parameter> parameters;
   std::vector<std::string> references;
+  /// It compares levels of a loss, which mean nothing across stages of the training
+  /// (task/stages.h): the bank begins with a fresh one at each.
+  bool per_stage = false;
+  /// Parts that it wants to see (task/metric_words.h), whatever the role of their series.
+  std::vector<task::Part> parts = {};
 };
 
 /// One reading of a frame: a sample of one series.
@@ -48,6 +56,7 @@ struct Reading {
   std::uint32_t series = 0;  ///< index into the names given to DetectorBank
   double value = 0;
   record::Origin origin;
+  task::Part part = task::Part::none;
 };
 
 /// Everything that was logged for one step of one segment, training and evaluation alike.
@@ -75,6 +84,8 @@ struct RunContext {
   /// Steps that were the first after the artifact says that a checkpoint was loaded, rising; steps
   /// that merely go on show no restart.
   std::vector<std::int64_t> resumed_at;
+  task::Task task;                  ///< what is trained, and its constants
+  std::vector<task::Stage> stages;  ///< where the program begins another stage of its training
   std::vector<int> ranks;  ///< ranks that wrote a loss, sorted; empty where lines carry no rank
 };
 
@@ -111,9 +122,13 @@ class DetectorBank {
   const RunContext& context() const { return context_; }
 
  private:
+  void begin_stage();
+
   RunContext context_;
   std::vector<std::unique_ptr<Detector>> detectors_;
   std::vector<std::uint64_t> wants_;  ///< one bit a role, by detector
+  std::vector<std::uint64_t> parts_;  ///< likewise of the parts that it wants
+  std::size_t stage_ = 0;             ///< stages that were begun
   std::vector<Symptom> symptoms_;
   std::vector<Symptom> fresh_;   ///< what the detectors said just now
   std::vector<Symptom> so_far_;  ///< symptoms_, and what holds for the moment

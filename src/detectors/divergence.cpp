@@ -29,10 +29,13 @@ constexpr double k_least_rise = 0.05;  // of the level: less is no matter, howev
 constexpr double k_huge = 1e6;         // nats, pixels or dollars: no loss that trains stands there
 constexpr std::size_t k_short = 12;    // blocks: fewer are judged value by value
 
+constexpr std::uint64_t k_enough_to_tell = 3;  // samples: fewer may all stand before an explosion
+constexpr double k_scatter = 3.0;  // x the first: single batches of such targets vary by less
+
 const DetectorSpec& divergence_spec() {
   static const DetectorSpec spec{
       "loss.divergence",
-      {"loss.divergence", "loss.level_shift", "loss.huge"},
+      {"loss.divergence", "loss.level_shift", "loss.huge", "loss.large_scale"},
       "The loss climbs away from its best level and stays up",
       "A diverged run unlearns; everything after the best step is wasted, and its checkpoints are "
       "worse.",
@@ -51,7 +54,8 @@ const DetectorSpec& divergence_spec() {
         "thing"},
        {"huge", k_huge, "", 1e3, 1e12,
         "losses of real runs in the corpus stay below it unless they exploded"}},
-      {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2304.09871"}};
+      {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2304.09871"},
+      true};
   return spec;
 }
 
@@ -79,7 +83,8 @@ class DivergenceDetector final : public Detector {
 
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     judge(context, out);
-    if (huge_ > 0 && !back_to_earth()) out.push_back(describe_huge(context));
+    if (huge_ == 0 || back_to_earth()) return;
+    out.push_back(never_rose() ? describe_scale() : describe_huge(context));
   }
 
  private:
@@ -103,6 +108,13 @@ class DivergenceDetector final : public Detector {
   }
   /// Exploded once and came back at once: the spike detector's business.
   bool back_to_earth() const { return run_below_huge_ >= 3 && huge_ * 5 < sized_; }
+
+  /// So large from the first sample on, and no larger since: a squared error of targets in the
+  /// hundreds of thousands, and no explosion.
+  bool never_rose() const {
+    return huge_ == sized_ && huge_ >= k_enough_to_tell && first_huge_.value > 0 &&
+           largest_.value < k_scatter * first_huge_.value;
+  }
 
   void note_ends(const Sample& sample) {
     if (blocks_.count() == 0 || sample.value < lowest_.value) lowest_ = sample;
@@ -209,6 +221,27 @@ class DivergenceDetector final : public Detector {
     if (curve.best > 0 && curve.ratio() < 100)
       symptom.summary += fmt::format(" ({:.1f}x)", curve.ratio());
     add_evidence(symptom, lowest_.origin);
+    add_evidence(symptom, last_.origin);
+    return symptom;
+  }
+
+  Symptom describe_scale() const {
+    Symptom symptom;
+    symptom.id = "loss.large_scale";
+    symptom.series = losses_seen_ ? "loss" : "perplexity";
+    symptom.severity = core::Severity::warning;
+    symptom.first_step = first_huge_.step;
+    symptom.last_step = last_.step;
+    symptom.measures["first"] = first_huge_.value;
+    symptom.measures["last"] = last_.value;
+    symptom.measures["root"] = std::sqrt(first_huge_.value);
+    symptom.measures["fall_frac"] = 1 - last_.value / first_huge_.value;
+    symptom.summary = fmt::format(
+        "{} is {} from the first value on and {} at the end: the scale of the targets, "
+        "about {} if it is a squared error",
+        symptom.series, core::show_number(first_huge_.value, 3), core::show_number(last_.value, 3),
+        core::show_number(std::sqrt(first_huge_.value), 3));
+    add_evidence(symptom, first_huge_.origin);
     add_evidence(symptom, last_.origin);
     return symptom;
   }

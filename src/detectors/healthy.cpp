@@ -33,7 +33,8 @@ const DetectorSpec& healthy_spec() {
        {"norm_low", k_norm_low, "", 0, 1, "axolotl's training stability guide: GRPO 0.001 to 1.0"},
        {"norm_high", k_norm_high, "", 1, 1000,
         "axolotl's training stability guide: SFT 0.1 to 10"}},
-      {}};
+      {},
+      true};
   return spec;
 }
 

@@ -34,7 +34,8 @@ const DetectorSpec& loss_hump_spec() {
       {{"peak", k_peak, "times the first", 2, 100, "no corpus run that trains well reaches it"},
        {"above", k_above, "times the first", 1, 100, "a record below it may be noise"},
        {"long", static_cast<double>(k_long), "records", 1, 1000, "fewer are a spike"}},
-      {"https://arxiv.org/abs/2309.14322"}};
+      {"https://arxiv.org/abs/2309.14322"},
+      true};
   return spec;
 }
 

@@ -43,7 +43,8 @@ const DetectorSpec& loss_setback_spec() {
        {"way", k_way, "fraction of the first loss", 0, 1,
         "a warm restart of the learning rate loses less"},
        {"long", static_cast<double>(k_long), "records", 1, 1000, "fewer are a spike"}},
-      {"https://arxiv.org/abs/2204.02311"}};
+      {"https://arxiv.org/abs/2204.02311"},
+      true};
   return spec;
 }
 

@@ -34,7 +34,8 @@ const DetectorSpec& loss_spike_spec() {
         "Megatron-LM rerun_state_machine: 10x the maximum of 100 is a fault"},
        {"sustained", static_cast<double>(k_sustained), "samples", 2, 100,
         "longer than a single bad batch"}},
-      {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2504.02507"}};
+      {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2504.02507"},
+      true};
   return spec;
 }
 

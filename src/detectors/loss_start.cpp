@@ -15,6 +15,8 @@ namespace {
 // room for label smoothing, auxiliary losses and heads of another scale.
 constexpr double k_ratio = 1.5;
 constexpr double k_least_vocab = 32;  // below it a "vocabulary" is a handful of classes
+/// Of a classifier's ln C: features that are not normalised start it higher than a text model.
+constexpr double k_class_ratio = 3.0;
 
 const DetectorSpec& loss_start_spec() {
   static const DetectorSpec spec{
@@ -39,17 +41,21 @@ class LossStartDetector final : public Detector {
     const Reading* loss = reading_of(frame, record::Role::loss);
     if (loss == nullptr || !std::isfinite(loss->value)) return;
     seen_ = true;  // the first one alone is a start
-    if (!context.vocab_size || *context.vocab_size < k_least_vocab) return;
-    const double guess = std::log(*context.vocab_size);
-    if (loss->value < k_ratio * guess) return;
+    const bool tokens = context.vocab_size && *context.vocab_size >= k_least_vocab;
+    const bool classes = !tokens && context.task.kind == task::Kind::classifier &&
+                         context.task.guess && context.task.classes;
+    if (!tokens && !classes) return;
+    const double guess = tokens ? std::log(*context.vocab_size) : context.task.guess->value;
+    if (loss->value < (tokens ? k_ratio : k_class_ratio) * guess) return;
     const Sample sample = sample_of(frame, *loss);
     Symptom symptom;
     symptom.id = "loss.start_high";
     symptom.severity = core::Severity::warning;
     symptom.first_step = symptom.last_step = frame.step;
     symptom.series = context.series_names[loss->series];
-    symptom.summary = fmt::format("loss starts at {:.3g}; a guess over {:.0f} tokens costs {:.3g}",
-                                  loss->value, *context.vocab_size, guess);
+    symptom.summary =
+        fmt::format("loss starts at {:.3g}; a guess over {:.0f} {} costs {:.3g}", loss->value,
+                    std::exp(guess), tokens ? "tokens" : "classes", guess);
     symptom.measures["ratio"] = loss->value / guess;
     symptom.measures["first"] = loss->value;
     symptom.evidence.push_back(sample.origin);

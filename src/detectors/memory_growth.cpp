@@ -16,6 +16,7 @@ constexpr double k_growth = 1.2;  // x over the run, its start-up left out
 constexpr double k_late_share =
     0.2;  // of the growth that falls into the last third: a peak would have none there
 constexpr double k_rising = 0.7;          // share of blocks that are not below the one before
+constexpr double k_straight = 0.99;       // what is kept of each batch lies on a line
 constexpr std::size_t k_least = 8;        // blocks
 constexpr std::size_t k_least_live = 40;  // samples, while the run goes on: past the start-up
 constexpr std::array k_names{"memory_bytes", "host_memory_bytes"};
@@ -35,6 +36,24 @@ const DetectorSpec& memory_growth_spec() {
         "a running maximum that has settled does not grow in the last third"}},
       {"https://docs.pytorch.org/docs/stable/notes/faq.html"}};
   return spec;
+}
+
+/// Share of the levels' variance that a straight line over their places explains.
+double straightness(std::span<const core::Block> blocks) {
+  const auto n = static_cast<double>(blocks.size());
+  double mean = 0;
+  for (const core::Block& block : blocks) mean += block.level() / n;
+  double xy = 0;
+  double xx = 0;
+  double yy = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const double x = static_cast<double>(i) - (n - 1) / 2;
+    const double y = blocks[i].level() - mean;
+    xy += x * y;
+    xx += x * x;
+    yy += y * y;
+  }
+  return xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
 }
 
 class MemoryGrowthDetector final : public Detector {
@@ -94,6 +113,8 @@ class MemoryGrowthDetector final : public Detector {
     symptom.last_step = blocks.back().last_step;
     symptom.measures["ratio"] = late / early;
     symptom.measures["slope"] = (late - early) / steps;  // bytes a step
+    symptom.measures["linear"] = straightness(blocks.subspan(from)) >= k_straight;
+    symptom.measures["records"] = static_cast<double>(watched.blocks.count());
     symptom.measures["host"] = std::string_view(series) == "host_memory_bytes";
     symptom.summary = fmt::format("{} grows {} -> {} over {}", series, core::show_bytes(early),
                                   core::show_bytes(late),

@@ -70,6 +70,7 @@ struct Watch {
   std::uint64_t count = 0;
   std::uint64_t bad = 0;
   std::uint64_t finite_run = 0;  // finite samples since the last bad one
+  std::uint64_t returns = 0;     // times that a finite sample follows a bad one
   std::uint64_t first_index = 0;
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
@@ -237,6 +238,7 @@ class NonfiniteDetector final : public Detector {
     Watch& watch = watch_of(reading, context);
     ++watch.count;
     if (std::isfinite(reading.value)) {
+      if (watch.bad > 0 && watch.finite_run == 0) ++watch.returns;
       ++watch.finite_run;
       if (watch.bad == 0) {
         watch.has_before = true;
@@ -271,6 +273,7 @@ class NonfiniteDetector final : public Detector {
     measures["share"] = bad_share(watch);
     measures["first_sample"] = watch.first_index == 0;
     measures["recovers"] = recovers(watch);
+    measures["returns"] = static_cast<double>(watch.returns);
     if (watch.has_before) measures["before"] = watch.before.value;
     if (watch.role == record::Role::loss_component || watch.role == record::Role::eval_component) {
       measures["name"] = watch.name;

@@ -46,7 +46,8 @@ const DetectorSpec& overfit_spec() {
         "a start at ln of 55 or more equally likely tokens: text, not a few classes"},
        {"many_epochs", k_many_epochs, "epochs", 1, 100, "fine-tuning recipes train 1 to 3 epochs"}},
       {"https://arxiv.org/abs/2203.02155",
-       "https://page.mi.fu-berlin.de/prechelt/Biblio/stop_tricks1997.pdf"}};
+       "https://page.mi.fu-berlin.de/prechelt/Biblio/stop_tricks1997.pdf"},
+      true};
   return spec;
 }
 

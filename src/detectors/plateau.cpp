@@ -35,9 +35,14 @@ constexpr double k_learnt = 0.8;   // of ln(vocabulary): frequencies alone get a
 /// Entropies of single tokens over ln(vocabulary): 0.56 for bytes of English, about 0.7 for 50 k
 /// tokens; pairs lie below 0.45 for bytes.
 constexpr double k_frequencies_least = 0.45;
-constexpr double k_plan_done = 0.9;  // of the planned steps: what is flat by then stays so
-constexpr double k_moved = 1.5;      // sigma of a sample; a median of five is known to 0.56 of them
-constexpr double k_near = 0.03;      // of ln(vocabulary)
+/// Nats. Pretrained language models begin below it on any text they know.
+constexpr double k_untrained = 4.0;
+constexpr double k_stuck_share = 0.7;
+constexpr double k_stuck_level = 0.7;  // of the first loss, an average over the first records
+constexpr double k_plan_done = 0.9;    // of the planned steps: what is flat by then stays so
+constexpr double k_moved = 1.5;  // sigma of a sample; a median of five is known to 0.56 of them
+constexpr double k_near = 0.03;  // of ln(vocabulary)
+constexpr double k_hump = 0.8;   // of the first blocks: below it the first losses are told apart
 
 const DetectorSpec& plateau_spec() {
   static const DetectorSpec spec{
@@ -56,7 +61,8 @@ const DetectorSpec& plateau_spec() {
         "axolotl's training stability guide: stops early in training"},
        {"little_learned", k_little_learned, "fraction", 0, 1,
         "benchmark here: runs that converged had fallen by more before they levelled off"}},
-      {"https://arxiv.org/abs/2001.08361"}};
+      {"https://arxiv.org/abs/2001.08361"},
+      true};
   return spec;
 }
 
@@ -107,7 +113,9 @@ class PlateauDetector final : public Detector {
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     if (context.reinforcement || blocks_.count() < k_least_samples) return;
     if (zeros_ * 2 > blocks_.count()) return;  // a dead loss, not a flat one
-    const Curve curve = curve_of(blocks_);
+    Curve curve = curve_of(blocks_);
+    // A hump in the first blocks is no start: the very first losses are.
+    if (head_.full() && head_.median() < k_hump * curve.start) curve.start = head_.median();
     if (curve.size < 8 || curve.start <= 0 || curve.last <= 0) return;
     const double fell = (curve.start - std::min(curve.best, curve.last)) / curve.start;
     const double ended = (curve.start - curve.last) / curve.start;
@@ -245,13 +253,30 @@ class PlateauDetector final : public Detector {
     symptom.measures["start"] = curve.start;
     const bool frequencies = at_frequencies(curve, context);
     symptom.measures["at_frequencies"] = frequencies;
-    if (frequencies) symptom.severity = core::Severity::warning;
+    const bool stuck = is_stuck(curve, share);
+    symptom.measures["stuck"] = stuck;
+    if (frequencies || stuck) symptom.severity = core::Severity::warning;
     symptom.summary =
         fmt::format("loss stays at {} from {} on ({} of the run)", core::show_number(curve.last),
                     at_step(context, from_step), percent(share));
-    if (frequencies) symptom.summary += ": the frequencies of tokens alone lead as far";
+    if (frequencies) {
+      symptom.summary += ": the frequencies of tokens alone lead as far";
+    } else if (stuck) {
+      symptom.summary +=
+          fmt::format(", {} of the {} at which it began: what needs no inputs",
+                      percent(curve.last / first_.value), core::show_number(first_.value));
+    }
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
+  }
+
+  /// From scratch, by a first loss that no pretrained model has, down in the first records alone and
+  /// then flat for the rest, held-out losses too: it knows how often things are and nothing more.
+  bool is_stuck(const Curve& curve, double share) const {
+    const bool from_start = curve.first_step <= (curve.last_step - curve.first_step) / 5;
+    return trains_ && from_start && share >= k_stuck_share && first_.value >= k_untrained &&
+           curve.last > k_stuck_level * first_.value && blocks_.count() >= k_watched_samples &&
+           (evals_.size() < 3 || evals_flat());
   }
 
   /// A model from scratch learns frequencies first and what follows what next. One that has done

@@ -30,7 +30,9 @@ const DetectorSpec& step_time_spec() {
         "benchmark here: healthy runs stay within 15 % alone, within 1.45x beside busy neighbours"},
        {"starved", k_starved, "fraction", 0.05, 1,
         "the training debug playbook: data starvation; a third of the step is idle"}},
-      {"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"}};
+      {"https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"},
+      false,
+      {task::Part::compute_time}};
   return spec;
 }
 
@@ -76,6 +78,11 @@ class StepTimeDetector final : public Detector {
         waiting_.push(data->value / std::max(time->value, data->value));
         last_data_ = sample_of(frame, *data);
       }
+    }
+    const Reading* compute = finite_part(frame, task::Part::compute_time);
+    if (time == nullptr && data != nullptr && compute != nullptr && compute->value > 0) {
+      waiting_.push(data->value / (data->value + compute->value));
+      last_data_ = sample_of(frame, *data);
     }
     if (rate != nullptr && rate->value > 0) {
       rate_.add(frame.step, rate->value);

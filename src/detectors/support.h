@@ -26,6 +26,14 @@ inline const Reading* finite_of(const Frame& frame, record::Role role) {
   return reading != nullptr && std::isfinite(reading->value) ? reading : nullptr;
 }
 
+/// The frame's finite value of this part; null where it has none.
+inline const Reading* finite_part(const Frame& frame, task::Part part) {
+  for (const Reading& reading : frame.readings) {
+    if (reading.part == part && std::isfinite(reading.value)) return &reading;
+  }
+  return nullptr;
+}
+
 /// A sample with its place in the run and in the artifact.
 struct Sample {
   double value = 0;

@@ -52,6 +52,20 @@ class BookReader {
     return remedy;
   }
 
+  std::vector<Sentence> sentences(const Node& told) {
+    if (told.text()) return {{{}, std::string(*told.text())}};
+    std::vector<Sentence> all;
+    for (const Node& each : told.items()) {
+      if (each.text()) {
+        all.push_back({{}, std::string(*each.text())});
+        continue;
+      }
+      std::vector<Condition> when = condition(knowledge::text_of(each, "when"));
+      if (!when.empty()) all.push_back({std::move(when), knowledge::text_of(each, "say")});
+    }
+    return all;
+  }
+
   Cause cause(std::string_view family, const Node& entry) {
     Cause cause;
     cause.id = where_;
@@ -61,7 +75,7 @@ class BookReader {
     const std::string needs = knowledge::text_of(entry, "needs");
     if (!needs.empty()) cause.needs = condition(needs);
     cause.prior = knowledge::number_of(entry, "prior");
-    cause.because = knowledge::text_of(entry, "because");
+    cause.because = sentences(entry["because"]);
     cause.verify = knowledge::text_of(entry, "verify");
     cause.references = knowledge::texts_of(entry, "references");
     for (const Node& rule : knowledge::list_of(entry, "evidence")) {
@@ -69,6 +83,11 @@ class BookReader {
       if (when.empty()) continue;
       cause.evidence.push_back({std::move(when.front()), knowledge::number_of(rule, "weight"),
                                 knowledge::text_of(rule, "because")});
+    }
+    for (const Node& rule : knowledge::list_of(entry, "refuted_by")) {
+      std::vector<Condition> when = condition(knowledge::text_of(rule, "when"));
+      if (when.empty()) continue;
+      cause.refuted_by.push_back({std::move(when.front()), knowledge::text_of(rule, "because")});
     }
     for (const Node& item : knowledge::list_of(entry, "remedies")) {
       const std::string when = knowledge::text_of(item, "when");
@@ -94,8 +113,8 @@ Calibration read_calibration(const Node& entry) {
   };
   return {number("temperature", usual.temperature),
           number("unknown", usual.unknown),
-          number("told_temperature", number("temperature", usual.temperature)),
-          number("told_unknown", number("unknown", usual.unknown)),
+          number("no_metrics_temperature", number("temperature", usual.temperature)),
+          number("no_metrics_unknown", number("unknown", usual.unknown)),
           number("asks_normal", usual.asks_normal),
           number("healthy", usual.healthy),
           number("explains_failed", usual.explains_failed),
@@ -104,19 +123,22 @@ Calibration read_calibration(const Node& entry) {
           number("explains_note", usual.explains_note),
           number("explains_unseen", usual.explains_unseen),
           number("leaves_failure", usual.leaves_failure),
+          number("leaves_unstable", usual.leaves_unstable),
+          number("leaves_warning", usual.leaves_warning),
           number("explains_none", usual.explains_none),
           number("words", usual.words),
           number("words_most", usual.words_most),
           number("words_least", usual.words_least),
-          number("heard_words", usual.heard_words),
-          number("heard_floor", usual.heard_floor),
-          number("heard_temperature", usual.heard_temperature),
-          number("heard_unknown", usual.heard_unknown),
-          number("heard_healthy", usual.heard_healthy),
-          number("heard_slope", usual.heard_slope),
-          number("heard_offset", usual.heard_offset),
-          number("specific_slope", usual.specific_slope),
-          number("specific_offset", usual.specific_offset)};
+          number("text_words", usual.text_words),
+          number("text_floor", usual.text_floor),
+          number("text_temperature", usual.text_temperature),
+          number("text_unknown", usual.text_unknown),
+          number("text_healthy", usual.text_healthy),
+          number("platt_slope", usual.platt_slope),
+          number("platt_offset", usual.platt_offset),
+          number("text_platt_slope", usual.text_platt_slope),
+          number("text_platt_offset", usual.text_platt_offset),
+          number("text_most", usual.text_most)};
 }
 
 CauseBook read_book() {

@@ -5,16 +5,22 @@
 /// A cause:
 ///     - id: stall.lr-too-low              # family.slug; the family is the file's name
 ///       title: ...
-///       explains: [loss.plateau]          # symptoms and events (facts) that this cause would
-///       produce needs: "run.kind != rl"           # optional: where it is false the cause is out
-///       of the question prior: -1.5                       # log-odds before any evidence, nats
+///       explains: [loss.plateau]          # symptoms and events that this cause would produce
+///       needs: "run.kind != rl"           # optional: where it is false the cause is no candidate
+///       prior: -1.5                       # log-odds before any evidence, nats
 ///       evidence:
-///         - {when: "lr.peak < 1e-7", weight: 2.0, because: "optional words in place of the fact's
-///         own"}
-///       because: one paragraph; `{lr.peak}` is replaced by the run's number (a sentence whose fact
-///       is unknown is left out) remedies: [{set: {optim.lr: 2e-5}, note: ...}]     # least
-///       disruptive first verify: ... experiments: [{separates: [other.cause], text: ..., reads:
-///       ..., cost: 1}]   # cost: minutes, roughly references: ["arXiv:2309.14322", ...]
+///         - {when: "lr.peak < 1e-7", weight: 2.0, because: "optional words for the facts' own"}
+///       refuted_by:                       # where one holds the cause is ruled out, and told so
+///         - {when: "grad_norm.zero", because: "the gradient is exactly 0, at any rate"}
+///       because:                          # one paragraph: plain sentences, and claims that are
+///         - {when: "lr.under_usual >= 2", say: "The rate of {lr.peak} is far below ..."}  # made
+///         - "Steps that small move nothing."                       # only where their facts hold
+///       remedies: [{set: {optim.lr: 2e-5}, note: ...}]     # least disruptive first
+///       verify: ...
+///       experiments: [{separates: [other.cause], text: ..., reads: ..., cost: 1}]   # minutes
+///       references: ["arXiv:2309.14322", ...]
+///
+/// `{lr.peak}` is replaced by the run's number; a sentence whose fact is unknown is left out.
 
 #include <string>
 #include <string_view>
@@ -32,6 +38,19 @@ struct EvidenceRule {
   std::string because;  ///< words for people; empty: those of the facts
 };
 
+/// Where it holds, the cause is none: however much speaks for it.
+struct Refutation {
+  Condition when;
+  std::string because;
+};
+
+/// A part of the paragraph that explains a cause. A claim about numbers stands under the condition
+/// that makes it true.
+struct Sentence {
+  std::vector<Condition> when;  ///< at most one; without it the sentence is always said
+  std::string text;
+};
+
 struct PricedExperiment {
   Experiment experiment;
   double cost =
@@ -46,7 +65,8 @@ struct Cause {
   std::vector<Condition> needs;  ///< at most one
   double prior = 0;
   std::vector<EvidenceRule> evidence;
-  std::string because;
+  std::vector<Refutation> refuted_by;
+  std::vector<Sentence> because;
   std::vector<RemedyRule> remedies;
   std::string verify;
   std::vector<PricedExperiment> experiments;
@@ -66,8 +86,8 @@ struct Calibration {
   double unknown = 0;      ///< log-odds of a cause that the book does not hold
   /// The same two where the artifacts hold words and no metrics: who writes down what goes wrong
   /// leaves out what is right.
-  double told_temperature = 1;
-  double told_unknown = 0;
+  double no_metrics_temperature = 1;
+  double no_metrics_unknown = 0;
   double asks_normal = 0;  ///< more for the unknown cause where the text asks whether all is normal
   double healthy = 2;      ///< more for the unknown cause where the run looks healthy on the whole
   double explains_failed =
@@ -77,20 +97,26 @@ struct Calibration {
   double explains_note = 0.3;
   double explains_unseen = -1;   ///< added when nothing that the cause explains has been seen
   double leaves_failure = -1.5;  ///< added to what accounts for no failure that another does
-  double explains_none = -2;     ///< added when all of it was looked for and is absent
+  /// The same for the share of lesser things that it leaves to others.
+  double leaves_unstable = -0.8;
+  double leaves_warning = -0.4;
+  double explains_none = -2;  ///< added when all of it was looked for and is absent
   double words = 0;       ///< nats added for each nat that the words of the texts speak for a cause
   double words_most = 1;  ///< and no more than so many for it,
   double words_least = -1;  ///< nor fewer than so many against it
   /// The same where the artifacts are texts that can be weighed as a whole: unbounded.
-  double heard_words = 1;
-  double heard_floor = -1;  ///< what the rules say at the least
-  double heard_temperature = 1;
-  double heard_unknown = 0;
-  double heard_healthy = 0;  ///< more for a run in order
-  double heard_slope = 1;    ///< of the told odds on the share, below one half
-  double heard_offset = 0;
-  double specific_slope = 1;  ///< of the told odds on the share's (diagnosis/temper.h)
-  double specific_offset = 0;
+  double text_words = 1;
+  double text_floor = -1;  ///< what the rules say at the least
+  double text_temperature = 1;
+  double text_unknown = 0;
+  double text_healthy = 0;  ///< more for a run in order
+  /// The line of Platt's scaling (diagnosis/calibrate_probability.h): of a first cause with evidence
+  /// of its own, and of one that words alone name with a share below one half.
+  double platt_slope = 1;
+  double platt_offset = 0;
+  double text_platt_slope = 1;
+  double text_platt_offset = 0;
+  double text_most = 0.8;  ///< the highest probability that words alone are told with
 };
 
 struct CauseBook {

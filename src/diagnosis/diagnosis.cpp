@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "diagnosis/calibrate_probability.h"
 #include "diagnosis/cause_book.h"
 #include "diagnosis/experiments.h"
+#include "diagnosis/health.h"
 #include "diagnosis/said_facts.h"
 #include "diagnosis/standing.h"
-#include "diagnosis/temper.h"
 #include "diagnosis/weigh.h"
 
 namespace aplomb::diagnosis {
@@ -28,7 +29,8 @@ SeverityOf severities_of(const record::Run& run, const std::vector<detectors::Sy
     if (is_mistake(fact.name) && core::is_true(fact.value))
       note(fact.name, core::Severity::warning);
   }
-  for (const char* derived : {"eval.gap_wide", "loss.chance_level", "lr.replaced"}) {
+  for (const char* derived : {"eval.gap_wide", "eval.guesses", "eval.exactly_constant",
+                              "loss.chance_level", "lr.replaced", "train.guesses"}) {
     const record::Fact* fact = facts.find(derived);
     if (fact != nullptr && core::is_true(fact->value)) note(fact->name, core::Severity::warning);
   }
@@ -37,26 +39,30 @@ SeverityOf severities_of(const record::Run& run, const std::vector<detectors::Sy
 
 }  // namespace
 
-Diagnosis diagnose_run(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
+Diagnosis diagnose_run(const record::Run& run, std::vector<detectors::Symptom>& symptoms) {
   const CauseBook& book = cause_book();
   Diagnosis diagnosis;
   diagnosis.facts = gather_facts(run, symptoms);
+  lower_explained(diagnosis.facts, symptoms);
   Ranking ranking =
       weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
-  diagnosis.standing = judge_standing(run, symptoms, ranking);
-  if (diagnosis.standing != Standing::healthy) temper(ranking, book.calibration);
-  diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.standing);
+  diagnosis.health = judge_health(diagnosis.facts);
+  diagnosis.standing = judge_standing(run, symptoms, ranking, diagnosis.health);
+  if (diagnosis.standing != Standing::healthy) calibrate_probability(ranking, book.calibration);
+  diagnosis.headline = write_headline(run, symptoms, ranking, diagnosis.health, diagnosis.standing);
   const bool suspected =
       diagnosis.standing == Standing::warning && worst_of(run, symptoms) == core::Severity::note;
   if (suspected || diagnosis.standing == Standing::insufficient) {
+    // What people tell can clear a suspicion; it cannot show that the run is in order.
     if (std::optional<std::string> why = why_normal(diagnosis.facts, suspected)) {
-      diagnosis.standing = Standing::healthy;
+      diagnosis.standing = Standing::insufficient;
       diagnosis.headline = *std::move(why);
     }
   }
   diagnosis.experiments = choose_experiments(book, diagnosis.facts, ranking, diagnosis.standing);
   diagnosis.unknown_probability = ranking.unknown_probability;
   diagnosis.causes = std::move(ranking.causes);
+  diagnosis.ruled_out = std::move(ranking.ruled_out);
   return diagnosis;
 }
 

@@ -8,8 +8,12 @@
 #include "diagnosis/derived_facts.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/incident_facts.h"
+#include "diagnosis/listener.h"
 #include "diagnosis/said_facts.h"
+#include "diagnosis/stage_facts.h"
+#include "diagnosis/trend_facts.h"
 #include "diagnosis/word_facts.h"
+#include "task/task.h"
 
 namespace aplomb::diagnosis {
 namespace {
@@ -29,7 +33,7 @@ void add_settings(const record::Run& run, FactTable& facts) {
   }
 }
 
-void add_events(const record::Run& run, FactTable& facts) {
+void add_events(const record::Run& run, const Listener& listener, FactTable& facts) {
   struct Seen {
     const record::Event* first = nullptr;
     std::vector<record::Origin> origins;
@@ -37,6 +41,7 @@ void add_events(const record::Run& run, FactTable& facts) {
   };
   std::map<std::string, Seen> kinds;
   for (const record::Event& event : run.events) {
+    if (!listener.hears(event)) continue;
     Seen& seen = kinds[event.kind];
     if (seen.first == nullptr) seen.first = &event;
     if (seen.origins.size() < k_most_evidence) seen.origins.push_back(event.origin);
@@ -54,6 +59,7 @@ void add_events(const record::Run& run, FactTable& facts) {
   // What was caught: the first event that caught it speaks (a later line may hold what the first
   // does not).
   for (const record::Event& event : run.events) {
+    if (!listener.hears(event)) continue;
     for (const auto& [key, value] : event.caught) {
       const std::string name = "error." + event.kind + "." + key;
       facts.set({name, value, core::shorten(event.text, 160), {event.origin}});
@@ -83,6 +89,7 @@ std::optional<record::Role> subject(const std::string& symptom) {
 
 bool was_watched(const record::Run& run, const detectors::DetectorSpec& spec,
                  const std::string& symptom) {
+  if (spec.inputs.empty()) return false;  // it wants parts that only some tasks have
   const bool at_once = symptom.find("nonfinite") != std::string::npos || symptom.ends_with(".zero");
   const std::uint64_t enough = at_once ? 1 : k_enough_samples;
   const auto present = [&](record::Role role) {
@@ -134,14 +141,20 @@ void add_series(const record::Run& run, FactTable& facts) {
 
 FactTable gather_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
   FactTable facts;
-  for (const record::Fact& fact : run.facts) facts.set(fact);
+  const Listener listener(run);
+  for (const record::Fact& fact : run.facts) {
+    if (listener.hears(fact)) facts.set(fact);
+  }
+  for (record::Fact& fact : task::facts_of(task::recognise(run))) facts.set(std::move(fact));
   add_settings(run, facts);
-  add_events(run, facts);
+  add_events(run, listener, facts);
   add_symptoms(symptoms, facts);
   add_silences(run, facts);
   add_series(run, facts);
   add_said_facts(facts);
   derive_facts(run, facts);
+  add_trend_facts(run, facts);
+  add_stage_facts(run, facts);
   add_incident_facts(run, facts);
   add_word_facts(run, facts);
   return facts;

@@ -1,9 +1,12 @@
 #include "diagnosis/remedy.h"
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "core/text.h"
 #include "diagnosis/weigh.h"
+#include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
 namespace {
@@ -24,6 +27,44 @@ std::optional<Formula> formula_of(const core::Value& written) {
   const std::optional<double> number = core::parse_number(core::trim(body.substr(at + 1)));
   if (!number || *number == 0) return std::nullopt;
   return Formula{core::trim(body.substr(0, at)), body[at] == '/' ? 1 / *number : *number};
+}
+
+enum class Strict : std::uint8_t { equal, at_most, at_least };
+
+/// Which way a setting is stricter: `in_force` of knowledge/settings.yaml.
+Strict strictness(const std::string& setting) {
+  static const std::map<std::string, Strict, std::less<>> of_settings = [] {
+    std::map<std::string, Strict, std::less<>> read;
+    for (const knowledge::Node& entry : knowledge::file("settings.yaml").items()) {
+      const std::string told = knowledge::text_of(entry, "in_force");
+      if (told == "at-most") read.emplace(knowledge::text_of(entry, "name"), Strict::at_most);
+      if (told == "at-least") read.emplace(knowledge::text_of(entry, "name"), Strict::at_least);
+    }
+    return read;
+  }();
+  const auto found = of_settings.find(setting);
+  return found == of_settings.end() ? Strict::equal : found->second;
+}
+
+/// The run has the setting as the remedy would have it, or stricter.
+bool is_in_force(const std::string& setting, const core::Value& wanted, const FactTable& facts) {
+  const record::Fact* fact = facts.find(setting);
+  if (fact == nullptr) return false;
+  const double* to = core::as_number(wanted);
+  const double* held = core::as_number(fact->value);
+  if (to == nullptr || held == nullptr)
+    return core::iequals(core::show(fact->value), core::show(wanted));
+  constexpr double k_same = 1e-9;
+  if (std::fabs(*held - *to) <= k_same * std::fabs(*to)) return true;
+  switch (strictness(setting)) {
+    case Strict::at_most:
+      return *held > 0 && *held < *to;
+    case Strict::at_least:
+      return *held > *to;
+    case Strict::equal:
+      break;
+  }
+  return false;
 }
 
 double readable(double value) {
@@ -55,9 +96,17 @@ std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTab
     if (!rule.when.empty() && rule.when.front().holds(facts) != Truth::yes) continue;
     Remedy remedy;
     remedy.text = fill_in(rule.remedy.text, facts);
+    bool in_force = false;
     for (const auto& [name, written] : rule.remedy.set) {
-      if (auto value = value_for(written, facts)) remedy.set.emplace_back(name, *value);
+      auto value = value_for(written, facts);
+      if (!value) continue;
+      if (is_in_force(name, *value, facts)) {
+        in_force = true;
+      } else {
+        remedy.set.emplace_back(name, *value);
+      }
     }
+    if (in_force && remedy.set.empty()) continue;
     if (!remedy.text.empty() || !remedy.set.empty()) remedies.push_back(std::move(remedy));
   }
   return remedies;

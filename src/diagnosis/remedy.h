@@ -6,6 +6,10 @@
 ///     {lr.peak}"}
 ///     - {set: {batch.micro: "= batch.micro / 2", batch.accumulation: "= batch.accumulation * 2"}}
 ///
+/// What is in force already is no remedy: a setting that holds the value is left out, and so is one
+/// that is stricter where settings.yaml says which way that is (`in_force: at-most`: who clips at
+/// 0.5 is not told to clip at 1.0). A rule whose settings are all in force is left out as a whole.
+///
 /// A value `= NAME`, `= NAME / NUMBER` or `= NAME * NUMBER` is taken from the facts: at least 1 and
 /// whole where the result is 1 or more, two significant digits below. A setting whose fact is
 /// unknown is left out; the rule stays with its note.

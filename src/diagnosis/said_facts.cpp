@@ -37,8 +37,8 @@ const std::vector<SaidRule>& rules() {
   return the_rules;
 }
 
-/// The mark by which a fact that stands on words is known again.
-constexpr std::string_view k_said = "said: ";
+/// Stands beside a symptom that was taken from words.
+constexpr std::string_view k_said_as = "said.as.";
 
 struct NormalRule {
   Condition when;
@@ -97,20 +97,30 @@ void add_said_facts(FactTable& facts) {
       facts.set({"said.trouble", true, "something is told that is out of order", {}});
     if (is_known || !holds) continue;
     record::Fact fact{rule.fact, true, {}, {}};
+    bool by_words = false;
     for (const record::Fact* support : rule.when.support(facts)) {
       if (fact.because.empty()) fact.because = support->because;
+      by_words = by_words || support->name.starts_with("said.");
       for (const record::Origin& origin : support->evidence) {
         if (fact.evidence.size() < 4) fact.evidence.push_back(origin);
       }
     }
+    if (by_words)
+      facts.set({std::string(k_said_as) + rule.fact, true, fact.because, fact.evidence});
     facts.set(std::move(fact));
   }
 }
 
+bool is_said(const FactTable& facts, std::string_view name) {
+  if (name.starts_with("said.") || name.starts_with("words.") || name.starts_with("text."))
+    return true;
+  if (name.starts_with("error.") && name.ends_with("-said")) return true;
+  return facts.find(std::string(k_said_as).append(name)) != nullptr;
+}
+
 void add_said_severities(const FactTable& facts, SeverityOf& severities) {
   for (const SaidRule& rule : rules()) {
-    const record::Fact* fact = facts.find(rule.fact);
-    if (fact == nullptr || !fact->because.starts_with(k_said)) continue;
+    if (facts.find(std::string(k_said_as) + rule.fact) == nullptr) continue;
     core::Severity& held = severities.try_emplace(rule.fact, rule.severity).first->second;
     held = std::max(held, rule.severity);
   }

@@ -5,14 +5,21 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/weigh.h"
 
 namespace aplomb::diagnosis {
 
-/// Adds the facts whose rule holds, and `said.trouble` where one of them is more than a note.
+/// Adds the facts whose rule holds, with `said.as.<fact>` beside those that stand on words, and `said.trouble` where
+/// one of them is more than a note.
 void add_said_facts(FactTable& facts);
+
+/// Whether a fact stands on what people wrote, and on nothing that was measured or that a program
+/// printed: `said.*`, `words.*`, `error.<kind>-said`, and symptoms that a rule took from them (each
+/// beside a fact `said.as.<symptom>`).
+bool is_said(const FactTable& facts, std::string_view name);
 
 /// How much it weighs to explain what was only said, for each fact that stands on words.
 void add_said_severities(const FactTable& facts, SeverityOf& severities);

@@ -16,13 +16,13 @@ core::Severity worst_of(const record::Run& run, const std::vector<detectors::Sym
 
 /// - failed, unstable, warning: the worst symptom or event; or a likely cause with nothing worse
 /// than notes: warning.
-/// - insufficient: nothing was found in next to nothing; or something is clearly wrong in a scrap
-/// too small to say why.
-/// - healthy: metrics were read and nothing is wrong with them.
+/// - healthy: something shows that the run learns, and nothing speaks against it
+/// (diagnosis/health.h). What was told in words shows nothing.
+/// - insufficient: all else. That nothing wrong was found is no sign of health.
 Standing judge_standing(const record::Run& run, const std::vector<detectors::Symptom>& symptoms,
-                        const Ranking& ranking);
+                        const Ranking& ranking, const HealthEvidence& health);
 
 std::string write_headline(const record::Run& run, const std::vector<detectors::Symptom>& symptoms,
-                           const Ranking& ranking, Standing standing);
+                           const Ranking& ranking, const HealthEvidence& health, Standing standing);
 
 }  // namespace aplomb::diagnosis

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/text.h"
+#include "diagnosis/said_facts.h"
 #include "knowledge/word_book.h"
 
 namespace aplomb::diagnosis {
@@ -49,10 +50,10 @@ double nats_of(const record::Fact* fact) {
 }
 
 /// What the words of the texts say of a cause. Beside metrics they never outweigh what was
-/// measured.
+/// measured: they count as one ordinary rule at the most.
 double weight_of_words(const record::Fact* fact, const Calibration& calibration,
                        Artifacts artifacts) {
-  if (artifacts == Artifacts::words) return calibration.heard_words * nats_of(fact);
+  if (artifacts == Artifacts::words) return calibration.text_words * nats_of(fact);
   return std::clamp(calibration.words * nats_of(fact), calibration.words_least,
                     calibration.words_most);
 }
@@ -84,32 +85,71 @@ void weigh_explained(const Cause& cause, const Calibration& calibration, const F
     }
   }
   if (strongest != nullptr) {
-    candidate.ranked.reasons.push_back(
-        {"explains " + strongest->name, most, strongest->evidence, strongest->because});
+    candidate.ranked.reasons.push_back({ReasonKind::explains, strongest->name,
+                                        "explains " + strongest->name, most, strongest->evidence,
+                                        strongest->because, is_said(facts, strongest->name)});
   } else if (absent > 0) {
-    candidate.ranked.reasons.push_back({"nothing that it explains is there",
+    candidate.ranked.reasons.push_back({ReasonKind::absent,
+                                        {},
+                                        "nothing that it explains is there",
                                         calibration.explains_none,
                                         {},
                                         "looked for and absent"});
   } else if (!cause.explains.empty() && words < k_words_speak) {
-    candidate.ranked.reasons.push_back(
-        {"nothing that it explains was seen", calibration.explains_unseen, {}, "no such symptom"});
+    candidate.ranked.reasons.push_back({ReasonKind::unseen,
+                                        {},
+                                        "nothing that it explains was seen",
+                                        calibration.explains_unseen,
+                                        {},
+                                        "no such symptom"});
   }
 }
 
-WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
-  WeighedReason reason{rule.when.text(), rule.weight, {}, rule.because};
-  std::string words;
-  for (const record::Fact* fact : rule.when.support(facts)) {
-    if (!fact->because.empty() && words.find(fact->because) == std::string::npos) {
-      words += (words.empty() ? "" : "; ") + fact->because;
+constexpr std::size_t k_most_places = 8;
+
+/// The facts that make a condition hold, in their own words and with their places.
+struct Support {
+  std::string because;
+  std::vector<record::Origin> evidence;
+  bool said = true;  ///< no fact of it was measured or printed
+};
+
+Support support_of(const Condition& when, const FactTable& facts) {
+  Support support;
+  for (const record::Fact* fact : when.support(facts)) {
+    support.said = support.said && is_said(facts, fact->name);
+    if (!fact->because.empty() && support.because.find(fact->because) == std::string::npos) {
+      support.because += (support.because.empty() ? "" : "; ") + fact->because;
     }
     for (const record::Origin& origin : fact->evidence) {
-      if (reason.evidence.size() < 8) reason.evidence.push_back(origin);
+      if (support.evidence.size() < k_most_places) support.evidence.push_back(origin);
     }
   }
-  if (reason.because.empty()) reason.because = words;
-  return reason;
+  return support;
+}
+
+WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
+  Support support = support_of(rule.when, facts);
+  const std::string told = fill_in(rule.because, facts);
+  return {ReasonKind::rule,
+          {},
+          rule.when.text(),
+          rule.weight,
+          std::move(support.evidence),
+          told.empty() ? std::move(support.because) : told,
+          support.said};
+}
+
+/// What refutes the cause, where something does.
+std::optional<RuledOut> refutation_of(const Cause& cause, const FactTable& facts) {
+  for (const Refutation& each : cause.refuted_by) {
+    if (each.when.holds(facts) != Truth::yes) continue;
+    Support support = support_of(each.when, facts);
+    std::string told = fill_in(each.because, facts);
+    if (told.empty()) told = std::move(support.because);
+    return RuledOut{cause.id, cause.title, std::move(told), std::move(support.evidence)};
+  }
+  return std::nullopt;
 }
 
 /// The artifacts hold no metric to speak of: what is known was told.
@@ -147,8 +187,7 @@ double log_odds_of_rules(const Cause& cause, const RankedCause& ranked,
   double log_odds = cause.prior;
   for (const WeighedReason& why : ranked.reasons) log_odds += why.weight;
   if (artifacts != Artifacts::words) return log_odds;
-  return is_supported(ranked) ? std::max(log_odds, calibration.heard_floor)
-                              : calibration.heard_floor;
+  return is_supported(ranked) ? std::max(log_odds, calibration.text_floor) : calibration.text_floor;
 }
 
 void complete(const Cause& cause, const FactTable& facts, RankedCause& ranked) {
@@ -185,8 +224,10 @@ std::optional<Candidate> consider(const Cause& cause, const Calibration& calibra
   }
   if (!is_supported(ranked) && !named) return std::nullopt;
   ranked.log_odds = log_odds_of_rules(cause, ranked, calibration, artifacts) + words;
-  if (words != 0)
-    ranked.reasons.push_back({std::string(k_words_reason), words, heard->evidence, heard->because});
+  if (words != 0) {
+    ranked.reasons.push_back(
+        {ReasonKind::words, {}, "words of the text", words, heard->evidence, heard->because, true});
+  }
   complete(cause, facts, ranked);
   return candidate;
 }
@@ -198,35 +239,79 @@ bool compete(const Candidate& a, const Candidate& b) {
   });
 }
 
-/// What the metrics show and no cause may pass over: a loss that is NaN, a run that diverged.
-std::vector<std::string_view> failures_of(const SeverityOf& severities) {
-  std::vector<std::string_view> failures;
-  for (const auto& [name, severity] : severities) {
-    if (severity == core::Severity::failed && !name.starts_with("error.")) failures.push_back(name);
+/// What was measured that a cause should account for. Gates sum up what other symptoms say.
+bool asks_for_a_cause(std::string_view fact) {
+  return !fact.starts_with("error.") && !fact.starts_with("gate.");
+}
+
+bool explains(const Candidate& candidate, std::string_view fact) {
+  return std::find(candidate.explained.begin(), candidate.explained.end(), fact) !=
+         candidate.explained.end();
+}
+
+/// What is there of one severity.
+std::vector<std::string_view> seen_of(const SeverityOf& severities, core::Severity severity) {
+  std::vector<std::string_view> facts;
+  for (const auto& [name, held] : severities) {
+    if (held == severity && asks_for_a_cause(name)) facts.push_back(name);
   }
-  return failures;
+  return facts;
+}
+
+bool share(const Candidate& a, const Candidate& b) {
+  return std::any_of(a.explained.begin(), a.explained.end(),
+                     [&](const std::string& name) { return explains(b, name); });
+}
+
+/// Of `facts` those that a rival of the candidate accounts for and the candidate does not: what
+/// nobody accounts for, or only a cause of another matter, tells no rival from another.
+std::vector<std::string_view> left_to_rivals(const Candidate& candidate,
+                                             const std::vector<std::string_view>& facts,
+                                             const std::vector<Candidate>& candidates) {
+  std::vector<std::string_view> left;
+  for (const std::string_view fact : facts) {
+    const bool by_a_rival =
+        !explains(candidate, fact) &&
+        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+          return explains(other, fact) && share(candidate, other);
+        });
+    if (by_a_rival) left.push_back(fact);
+  }
+  return left;
+}
+
+void leave(Candidate& candidate, std::string_view fact, double weight) {
+  candidate.ranked.log_odds += weight;
+  candidate.ranked.reasons.push_back({ReasonKind::leaves,
+                                      std::string(fact),
+                                      fmt::format("leaves {} unexplained", fact),
+                                      weight,
+                                      {},
+                                      fmt::format("it does not account for {}", fact)});
 }
 
 /// A cause that accounts for none of the failures is behind one that does: many passes over the
-/// data do not make a loss NaN.
-void weigh_failures_left(const SeverityOf& severities, const Calibration& calibration,
-                         std::vector<Candidate>& candidates) {
-  const std::vector<std::string_view> failures = failures_of(severities);
-  const auto explains = [&](const Candidate& candidate) {
-    return std::any_of(failures.begin(), failures.end(), [&](std::string_view name) {
-      return std::find(candidate.explained.begin(), candidate.explained.end(), name) !=
-             candidate.explained.end();
-    });
+/// data do not make a loss NaN. Of lesser things it pays for the share that it leaves to rivals.
+void weigh_what_is_left(const SeverityOf& severities, const Calibration& calibration,
+                        std::vector<Candidate>& candidates) {
+  const auto failures = seen_of(severities, core::Severity::failed);
+  const auto accounts = [&](const Candidate& each) {
+    return std::any_of(failures.begin(), failures.end(),
+                       [&](std::string_view fact) { return explains(each, fact); });
   };
-  if (std::none_of(candidates.begin(), candidates.end(), explains)) return;
-  for (Candidate& candidate : candidates) {
-    if (explains(candidate)) continue;
-    candidate.ranked.log_odds += calibration.leaves_failure;
-    candidate.ranked.reasons.push_back(
-        {"leaves a failure unexplained",
-         calibration.leaves_failure,
-         {},
-         "it accounts for none of: " + std::string(failures.front())});
+  const bool by_some = std::any_of(candidates.begin(), candidates.end(), accounts);
+  const std::array<std::pair<core::Severity, double>, 2> lesser = {
+      {{core::Severity::unstable, calibration.leaves_unstable},
+       {core::Severity::warning, calibration.leaves_warning}}};
+  for (Candidate& each : candidates) {
+    if (by_some && !accounts(each)) leave(each, failures.front(), calibration.leaves_failure);
+    for (const auto& [severity, weight] : lesser) {
+      const auto facts = seen_of(severities, severity);
+      const auto left = left_to_rivals(each, facts, candidates);
+      if (left.empty()) continue;
+      leave(each, left.front(),
+            weight * static_cast<double>(left.size()) / static_cast<double>(facts.size()));
+    }
   }
 }
 
@@ -253,6 +338,11 @@ void keep_best_of_each(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
+bool stands_on_words(const RankedCause& cause) {
+  return std::all_of(cause.reasons.begin(), cause.reasons.end(),
+                     [](const WeighedReason& why) { return why.weight <= 0 || why.said; });
+}
+
 namespace {
 
 double temperature_of(const Calibration& calibration, Artifacts artifacts) {
@@ -260,9 +350,9 @@ double temperature_of(const Calibration& calibration, Artifacts artifacts) {
     case Artifacts::metrics:
       return calibration.temperature;
     case Artifacts::few_words:
-      return calibration.told_temperature;
+      return calibration.no_metrics_temperature;
     case Artifacts::words:
-      return calibration.heard_temperature;
+      return calibration.text_temperature;
   }
   return 1;
 }
@@ -273,10 +363,27 @@ double log_odds_of_unknown(const Calibration& calibration, const FactTable& fact
   const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
   const bool asked = is_yes(facts.find("said.asks_normal"));
   const double calm = (calm_run ? calibration.healthy : 0) + (asked ? calibration.asks_normal : 0);
-  if (artifacts == Artifacts::words) return calibration.heard_unknown + calm;
+  if (artifacts == Artifacts::words) return calibration.text_unknown + calm;
   const double fine = weight_of_words(facts.find("words.healthy"), calibration, artifacts);
-  return (artifacts == Artifacts::metrics ? calibration.unknown : calibration.told_unknown) + calm +
-         std::max(fine, 0.0);
+  return (artifacts == Artifacts::metrics ? calibration.unknown : calibration.no_metrics_unknown) +
+         calm + std::max(fine, 0.0);
+}
+
+constexpr std::size_t k_most_ruled_out = 5;
+
+/// Those that stood best before they were refuted, each slug once: what a reader would have thought
+/// of.
+std::vector<RuledOut> likeliest(std::vector<std::pair<double, RuledOut>> ruled_out) {
+  std::stable_sort(ruled_out.begin(), ruled_out.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<RuledOut> told;
+  for (auto& [log_odds, each] : ruled_out) {
+    const bool known = std::any_of(told.begin(), told.end(), [&](const RuledOut& other) {
+      return slug_of(other.id) == slug_of(each.id);
+    });
+    if (!known && told.size() < k_most_ruled_out) told.push_back(std::move(each));
+  }
+  return told;
 }
 
 }  // namespace
@@ -284,33 +391,39 @@ double log_odds_of_unknown(const Calibration& calibration, const FactTable& fact
 Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const SeverityOf& severities) {
   const Artifacts artifacts = artifacts_of(facts);
   std::vector<Candidate> candidates;
+  std::vector<std::pair<double, RuledOut>> ruled_out;
   for (const Cause& cause : book.causes) {
-    if (auto candidate = consider(cause, book.calibration, facts, severities, artifacts)) {
+    auto candidate = consider(cause, book.calibration, facts, severities, artifacts);
+    if (!candidate) continue;
+    if (auto refuted = refutation_of(cause, facts)) {
+      ruled_out.emplace_back(candidate->ranked.log_odds, *std::move(refuted));
+    } else {
       candidates.push_back(std::move(*candidate));
     }
   }
-  weigh_failures_left(severities, book.calibration, candidates);
+  weigh_what_is_left(severities, book.calibration, candidates);
   keep_best_of_each(candidates);
   const double temperature = temperature_of(book.calibration, artifacts);
   const auto mass = [&](double log_odds) {
     return std::exp(std::clamp(log_odds / temperature, -50.0, 50.0));
   };
-  const bool heard = artifacts == Artifacts::words;
+  const bool from_text = artifacts == Artifacts::words;
   const double healthy =
-      heard ? mass(book.calibration.heard_healthy +
-                   weight_of_words(facts.find("words.healthy"), book.calibration, artifacts))
-            : 0;
+      from_text ? mass(book.calibration.text_healthy +
+                       weight_of_words(facts.find("words.healthy"), book.calibration, artifacts))
+                : 0;
   const double unknown =
       mass(log_odds_of_unknown(book.calibration, facts, severities, artifacts)) + healthy;
   Ranking ranking;
-  ranking.heard = heard;
+  ranking.from_text = from_text;
+  ranking.ruled_out = likeliest(std::move(ruled_out));
   for (const Candidate& candidate : candidates) {
     const double own = mass(candidate.ranked.log_odds);
     double all = unknown + own;
     for (const Candidate& other : candidates) {
       if (&other == &candidate) continue;
       const bool ahead = other.ranked.log_odds > candidate.ranked.log_odds;
-      if (heard || ahead || compete(candidate, other)) all += mass(other.ranked.log_odds);
+      if (from_text || ahead || compete(candidate, other)) all += mass(other.ranked.log_odds);
     }
     ranking.causes.push_back(candidate.ranked);
     ranking.causes.back().probability = own / all;
@@ -364,6 +477,18 @@ std::string fill_in(std::string_view text, const FactTable& facts) {
     missing = false;
   }
   return std::string(core::trim(out));
+}
+
+std::string fill_in(const std::vector<Sentence>& sentences, const FactTable& facts) {
+  std::string out;
+  for (const Sentence& each : sentences) {
+    if (!each.when.empty() && each.when.front().holds(facts) != Truth::yes) continue;
+    const std::string told = fill_in(each.text, facts);
+    if (told.empty()) continue;
+    if (!out.empty()) out += ' ';
+    out += told;
+  }
+  return out;
 }
 
 }  // namespace aplomb::diagnosis

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "diagnosis/listener.h"
 #include "knowledge/word_book.h"
 
 namespace aplomb::diagnosis {
@@ -27,11 +28,12 @@ void put_line(std::string_view line, const record::Origin& origin, Places& place
   }
 }
 
-void put_words(const record::Fact& fact, Places& places) {
+void put_words(const record::Fact& fact, const Listener& listener, Places& places) {
   const std::string* text = core::as_text(fact.value);
   if (fact.name != WordBook::k_fact || text == nullptr) return;
   std::size_t at = 0;
   for (const record::Origin& origin : fact.evidence) {
+    if (!listener.hears(origin.source)) return;
     const std::size_t end = std::min(text->find('\n', at), text->size());
     put_line(std::string_view(*text).substr(at, end - at), origin, places);
     at = std::min(end + 1, text->size());
@@ -52,8 +54,11 @@ void put_fact(const record::Fact& fact, Places& places) {
 
 Places places_of(const record::Run& run, const FactTable& facts) {
   Places places;
-  for (const record::Fact& fact : run.facts) put_words(fact, places);
-  for (const record::Fact& fact : facts.all()) put_fact(fact, places);
+  const Listener listener(run);
+  for (const record::Fact& fact : run.facts) put_words(fact, listener, places);
+  for (const record::Fact& fact : facts.all()) {
+    if (!listener.beside_metrics() || fact.name.starts_with("said.")) put_fact(fact, places);
+  }
   return places;
 }
 

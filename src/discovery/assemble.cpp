@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "task/roles.h"
+
 namespace aplomb::discovery {
 namespace {
 
@@ -307,7 +309,10 @@ std::vector<record::Run> assemble(std::vector<Fragment> fragments) {
   if (folders.empty()) return {};
   std::vector<record::Run> runs;
   for (auto& folder : with_companions(std::move(folders))) {
-    for (record::Run& run : Folder(std::move(folder)).runs()) runs.push_back(std::move(run));
+    for (record::Run& run : Folder(std::move(folder)).runs()) {
+      task::settle_roles(run);
+      runs.push_back(std::move(run));
+    }
   }
   return runs;
 }

@@ -154,8 +154,10 @@ bool PairFinder::ends_well(std::size_t at, Pair& pair, std::size_t& next) const 
     // `0.891 s,`: a unit behind a blank, unless it is the next key.
     if (follower.type != TokenType::word || follower.gap > 1) return true;
     const bool last = next + 1 >= tokens_.size();
-    const bool key = !last && (is_mark(next + 1, ':') || is_mark(next + 1, '=') ||
-                               tokens_[next + 1].type == TokenType::number);
+    // `rss 346 MiB  25 ms/it`: a number further off than the unit begins a column of its own.
+    const bool number = !last && tokens_[next + 1].type == TokenType::number &&
+                        tokens_[next + 1].gap <= follower.gap;
+    const bool key = !last && (is_mark(next + 1, ':') || is_mark(next + 1, '=') || number);
     if (!key && unit_of(text(next))) ++next;
     return true;
   }

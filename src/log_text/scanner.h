@@ -27,6 +27,7 @@
 #include "log_text/lines.h"
 #include "log_text/metric_tables.h"
 #include "log_text/pair_lines.h"
+#include "log_text/rank_lines.h"
 #include "log_text/record_queue.h"
 #include "log_text/record_writer.h"
 #include "log_text/traces.h"
@@ -67,6 +68,7 @@ class LogScanner {
   RecordQueue queue_;
   PairLines pairs_;
   TableWatch tables_;
+  RankLines ranks_;
   Record row_;
   TraceWatch traces_;
   DullLines dull_;

@@ -130,7 +130,10 @@ class Tokenizer {
       }
       const char c = line_[end];
       const bool joins = c == '.' || c == '-' || c == '/' || c == '@' || c == '&';
-      if (!joins || end + 1 >= line_.size() || !is_name(line_[end + 1])) break;
+      // `fwd+bwd`: names of two parts; `x+1` is a sum.
+      const bool adds = c == '+' && end + 1 < line_.size() && !is_digit(line_[end - 1]) &&
+                        !is_digit(line_[end + 1]);
+      if (!(joins || adds) || end + 1 >= line_.size() || !is_name(line_[end + 1])) break;
       end += 2;
     }
     put(TokenType::word, end);

@@ -39,7 +39,7 @@ void HeardWords::finish(record::RunBuilder& build, record::SourceId source) {
   std::size_t begin = 0;
   if (lines_ > ClaimReader::k_account_lines) places_.clear();
   if (!places_.empty() && written_ * k_account_share >= places_.size())
-    build.fact({std::string(WordBook::k_account), true, "somebody reports", {}});
+    build.fact({std::string(WordBook::k_account), true, "somebody reports", {{source, 0, 0}}});
   for (const Place& place : places_) {
     std::string fresh;
     const std::string_view line = std::string_view(head_).substr(begin, place.end - begin);

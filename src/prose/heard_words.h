@@ -9,7 +9,8 @@
 /// with WordBook::k_between between them; its evidence has their places, in the same order.
 ///
 /// Where a third of the lines read like prose the artifact is an account, and the fact
-/// `text.account` holds: somebody reports. The words of logs and programs alone are not a report's.
+/// `text.account` holds, with the artifact as its place: somebody reports. The words of logs and
+/// programs alone are not a report's.
 ///
 /// As for claims, texts of at most k_account_lines lines count: the words of a longer one are the
 /// trainer's own. Keeps the head that the book looks at, nothing after so many lines.

@@ -210,6 +210,21 @@ ReportCause report_cause(const diagnosis::RankedCause& cause, const DiagnosedRun
   return out;
 }
 
+std::vector<ReportHealthFinding> health_findings(const std::vector<diagnosis::HealthFinding>& found,
+                                                 const EvidenceFinder& finder) {
+  std::vector<ReportHealthFinding> out;
+  out.reserve(found.size());
+  for (const diagnosis::HealthFinding& each : found)
+    out.push_back({core::sanitize(each.because), finder.find(each.evidence)});
+  return out;
+}
+
+void add_health(const diagnosis::HealthEvidence& health, const EvidenceFinder& finder,
+                Report& report) {
+  report.health = {health_findings(health.shown, finder), health_findings(health.against, finder),
+                   health_findings(health.missing, finder)};
+}
+
 void add_settings(const record::Run& run, Report& report) {
   for (const record::Setting& setting : run.settings) {  // a later one of the same name wins
     core::Value value = setting.value;
@@ -229,6 +244,11 @@ void add_lead(const DiagnosedRun& lead, std::size_t most_causes, const LineReade
     if (report.causes.size() >= most_causes) break;
     report.causes.push_back(report_cause(cause, lead, finder));
   }
+  for (const diagnosis::RuledOut& each : lead.diagnosis.ruled_out) {
+    report.ruled_out.push_back(
+        {each.id, each.title, core::sanitize(each.because), finder.find(each.evidence)});
+  }
+  add_health(lead.diagnosis.health, finder, report);
   for (const diagnosis::Experiment& each : lead.diagnosis.experiments) {
     report.experiments.push_back(
         {core::sanitize(each.text), each.separates, core::sanitize(each.reads)});

@@ -134,7 +134,7 @@ std::string hero(const Report& report) {
                               : cause_claim(report.causes.front());
     lead = seen_text(report);
   } else if (report.verdict == Verdict::healthy) {
-    title = "Nothing is wrong with this run";
+    title = "This run learns, and nothing speaks against it";
     lead = seen_text(report);
   } else if (report.verdict == Verdict::insufficient_evidence) {
     title = "Not enough evidence to name a cause";
@@ -210,6 +210,33 @@ std::string other_causes(const Report& report) {
            "</div></details>";
   }
   return out + "</section>\n";
+}
+
+std::string ruled_out(const Report& report) {
+  if (report.ruled_out.empty() || report.verdict == Verdict::healthy) return {};
+  const std::string shared = shared_folder(report);
+  std::string out = "<section><h2>Ruled out</h2>";
+  for (const ReportRuledOut& each : report.ruled_out) {
+    out += "<details><summary><span>" + escape(each.title) + "</span> <span class=\"soft\">" +
+           prose(each.because) + "</span></summary><div class=\"inner\">" +
+           evidence_list(each.evidence, shared) + "</div></details>";
+  }
+  return out + "</section>\n";
+}
+
+std::string health(const Report& report) {
+  const auto list = [&](const char* title, const std::vector<ReportHealthFinding>& found) {
+    if (found.empty()) return std::string();
+    std::string rows;
+    for (const ReportHealthFinding& each : found) rows += "<li>" + prose(each.because) + "</li>";
+    return fmt::format("<h3>{}</h3><ul>{}</ul>", title, rows);
+  };
+  const bool healthy = report.verdict == Verdict::healthy;
+  if (!healthy && report.verdict != Verdict::insufficient_evidence) return {};
+  const std::string told = list("What shows that it learns", report.health.shown) +
+                           (healthy ? "" : list("What speaks against it", report.health.against)) +
+                           (healthy ? "" : list("What is missing", report.health.missing));
+  return told.empty() ? told : "<section><h2>In order?</h2>" + told + "</section>\n";
 }
 
 std::string experiments(const Report& report) {

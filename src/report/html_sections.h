@@ -18,6 +18,11 @@ std::string findings(const Report& report);
 std::string why(const Report& report);
 std::string symptoms(const Report& report);
 std::string other_causes(const Report& report);
+/// Rivals that a fact rules out, each with the fact.
+std::string ruled_out(const Report& report);
+/// What shows a run to be in order; of an unclear one also what speaks against it and what is
+/// missing.
+std::string health(const Report& report);
 std::string experiments(const Report& report);
 std::string runs(const Report& report);
 std::string inputs(const Report& report);

@@ -52,6 +52,8 @@ Json json_of(const ReportSymptom& symptom);
 Json json_of(const ReportRemedy& remedy);
 Json json_of(const ReportWeight& weight);
 Json json_of(const ReportCause& cause);
+Json json_of(const ReportRuledOut& rival);
+Json json_of(const ReportHealthFinding& finding);
 Json json_of(const ReportExperiment& experiment);
 Json json_of(const ReportFinding& finding);
 Json json_of(const ReportRun& run);
@@ -129,6 +131,23 @@ Json json_of(const ReportCause& cause) {
           {"references", texts(cause.references)}};
 }
 
+Json json_of(const ReportRuledOut& rival) {
+  return {{"id", rival.id},
+          {"title", rival.title},
+          {"because", rival.because},
+          {"evidence", json_of(rival.evidence)}};
+}
+
+Json json_of(const ReportHealthFinding& finding) {
+  return {{"because", finding.because}, {"evidence", json_of(finding.evidence)}};
+}
+
+Json json_of(const ReportHealth& health) {
+  return {{"shown", list_of(health.shown)},
+          {"against", list_of(health.against)},
+          {"missing", list_of(health.missing)}};
+}
+
 Json json_of(const ReportExperiment& experiment) {
   return {{"text", experiment.text},
           {"separates", texts(experiment.separates)},
@@ -188,6 +207,8 @@ nlohmann::ordered_json report_json(const Report& report) {
           {"verdict", name(report.verdict)},
           {"symptoms", list_of(report.symptoms)},
           {"causes", list_of(report.causes)},
+          {"ruled_out", list_of(report.ruled_out)},
+          {"health", json_of(report.health)},
           {"unknown_probability", number(report.unknown_probability)},
           {"experiments", list_of(report.experiments)},
           {"findings", list_of(report.findings)},

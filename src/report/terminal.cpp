@@ -28,10 +28,12 @@ class Page {
   std::string text() {
     verdict();
     fix();
+    health();
     seen();
     why();
     charts();
     others();
+    ruled_out();
     next();
     notes();
     runs();
@@ -101,8 +103,27 @@ class Page {
     const std::vector<Evidence> lines = evidence();
     if (!seen.empty() && !is_quoted(seen, lines))
       return "Not enough evidence to name a cause. Seen: " + seen;
-    return lines.empty() ? headline
-                         : "Not enough evidence to name a cause; what speaks of one is below";
+    const bool told = !report_.health.against.empty() || !report_.health.missing.empty();
+    return lines.empty() || told
+               ? headline
+               : "Not enough evidence to name a cause; what speaks of one is below";
+  }
+
+  /// What keeps an unclear run from being called healthy, beyond the headline.
+  void health() {
+    if (report_.verdict != Verdict::insufficient_evidence) return;
+    const std::string headline = summary_text(report_, "headline");
+    std::size_t shown = 0;
+    const auto tell = [&](const char* label, const std::vector<ReportHealthFinding>& found) {
+      for (const ReportHealthFinding& each : found) {
+        if (headline.find(each.because) != std::string::npos) continue;
+        if (!options_.verbose && shown >= 2) return;
+        row(Style::bold, shown++ == 0 ? label : "", Style::plain, each.because, 2);
+      }
+    };
+    tell("Against", report_.health.against);
+    tell("Missing", report_.health.missing);
+    if (options_.verbose) tell("Shown", report_.health.shown);
   }
 
   void fix() {
@@ -278,6 +299,24 @@ class Page {
     }
     if (shown > 0 && report_.unknown_probability >= 0.01) {
       odds("", Style::dim, report_.unknown_probability, "something that aplomb does not know");
+    }
+  }
+
+  /// Rivals that somebody would think of, and why not.
+  void ruled_out() {
+    if (report_.ruled_out.empty() || report_.verdict == Verdict::healthy) return;
+    gap();
+    const std::size_t most = options_.verbose ? report_.ruled_out.size()
+                                              : std::min<std::size_t>(2, report_.ruled_out.size());
+    for (std::size_t i = 0; i < most; ++i) {
+      const ReportRuledOut& each = report_.ruled_out[i];
+      std::string place;
+      if (!each.evidence.empty() && each.evidence.front().line > 0) {
+        const Evidence& line = each.evidence.front();
+        place = fmt::format(" ({}:{})", fit_tail(short_path(line.path, shared_), 36), line.line);
+      }
+      row(Style::bold, i == 0 ? "Not" : "", Style::dim, each.title + ": " + each.because + place,
+          2);
     }
   }
 

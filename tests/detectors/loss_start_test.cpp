@@ -27,6 +27,18 @@ TEST(LossStart, IsSilentWhereTheVocabularyIsUnknownOrAHandfulOfClasses) {
       has(RunOf().set("model.vocab_size", 10.0).loss({44.5, 40, 30}).detect(), "loss.start_high"));
 }
 
+TEST(LossStart, AClassifierStartsAtTheLogarithmOfItsClassesToo) {
+  const auto classifier = [](double first) {
+    return RunOf()
+        .set("data.class_count", 10.0)
+        .with("val_acc", record::Role::eval_accuracy, {0.1, 0.12, 0.15})
+        .loss({first, 9, 5, 3})
+        .detect();
+  };
+  EXPECT_TRUE(has(classifier(22.5), "loss.start_high"));
+  EXPECT_FALSE(has(classifier(2.9), "loss.start_high"));
+}
+
 TEST(LossStart, ALaterLossIsNoStart) {
   EXPECT_FALSE(has(RunOf().set("model.vocab_size", 259.0).loss({5.6, 44.5, 30}).detect(),
                    "loss.start_high"));

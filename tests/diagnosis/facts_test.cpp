@@ -64,7 +64,8 @@ TEST_F(FactsOfARun, AccuraciesFarApartAreAWideGap) {
   const FactTable far = facts();
   EXPECT_NEAR(number(far, "eval.accuracy_gap"), 0.23, 0.011);
   EXPECT_EQ(far.find("eval.gap_wide")->value, core::Value(true));
-  const Diagnosis judged = diagnose_run(run_, {});
+  std::vector<detectors::Symptom> symptoms;
+  const Diagnosis judged = diagnose_run(run_, symptoms);
   ASSERT_FALSE(judged.causes.empty());
   EXPECT_EQ(judged.causes.front().family, "overfit");
   EXPECT_NE(judged.standing, Standing::healthy) << "the loss falls, and the model memorises";

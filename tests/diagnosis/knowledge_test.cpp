@@ -29,6 +29,10 @@ TEST(Knowledge, EveryFactThatACauseAsksForIsDeclared) {
     };
     for (const Condition& needed : cause.needs) check(needed);
     for (const EvidenceRule& rule : cause.evidence) check(rule.when);
+    for (const Refutation& each : cause.refuted_by) check(each.when);
+    for (const Sentence& each : cause.because) {
+      for (const Condition& condition : each.when) check(condition);
+    }
     for (const RemedyRule& rule : cause.remedies) {
       for (const Condition& condition : rule.when) check(condition);
       for (const auto& [setting, written] : rule.remedy.set) {
@@ -48,7 +52,11 @@ TEST(Knowledge, EveryFactThatACauseAsksForIsDeclared) {
 TEST(Knowledge, EveryPlaceholderNamesADeclaredFact) {
   const std::vector<std::string> declared = declared_facts();
   for (const Cause& cause : cause_book().causes) {
-    for (const std::string& text : {cause.because, cause.verify}) {
+    std::vector<std::string> texts = {cause.verify};
+    for (const Sentence& each : cause.because) texts.push_back(each.text);
+    for (const Refutation& each : cause.refuted_by) texts.push_back(each.because);
+    for (const EvidenceRule& each : cause.evidence) texts.push_back(each.because);
+    for (const std::string& text : texts) {
       for (std::size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
         const std::size_t end = text.find('}', at);
         ASSERT_NE(end, std::string::npos) << cause.id;
@@ -75,6 +83,18 @@ TEST(Knowledge, EveryCauseSaysWhatAUserNeeds) {
       EXPECT_LE(std::fabs(rule.weight), 6) << cause.id << ": " << rule.when.text();
     }
   }
+}
+
+TEST(Knowledge, ARefutationTellsItsSentence) {
+  std::size_t count = 0;
+  for (const Cause& cause : cause_book().causes) {
+    for (const Refutation& each : cause.refuted_by) {
+      ++count;
+      const bool by_fact = each.when.text() == "loss.rises_with_stage && unseen(loss.nonfinite)";
+      EXPECT_TRUE(by_fact || !each.because.empty()) << cause.id << ": " << each.when.text();
+    }
+  }
+  EXPECT_GT(count, 60U);
 }
 
 TEST(Knowledge, ExperimentsSeparateCausesThatExist) {

@@ -40,6 +40,35 @@ TEST(Remedy, ARuleAppliesWhereItsConditionHoldsAndLeavesUnknownSettingsOut) {
   EXPECT_EQ(*core::as_number(with[0].set[0].second), 0.05);
 }
 
+TEST(Remedy, WhatIsInForceAlreadyIsNotTold) {
+  const std::vector<RemedyRule> rules = {
+      {{}, {"clip", {{"optim.grad_clip", 1.0}}}},
+      {{}, {"plain kernels", {{"attn.impl", std::string("eager")}, {"compile.enabled", false}}}},
+      {{}, {"warm up", {{"schedule.warmup_frac", 0.05}}}},
+      {{}, {"look at the data", {}}}};
+  const auto told = [&](std::vector<record::Fact> list) {
+    std::string all;
+    for (const Remedy& remedy : applying(rules, facts_of(std::move(list)))) {
+      all += remedy.text + " ";
+      for (const auto& [name, value] : remedy.set) all += "[" + name + "] ";
+    }
+    return all;
+  };
+  const std::string all =
+      "clip [optim.grad_clip] plain kernels [attn.impl] [compile.enabled] warm up "
+      "[schedule.warmup_frac] look at the data ";
+  EXPECT_EQ(told({}), all);
+  EXPECT_EQ(told({{"optim.grad_clip", 1.0, "", {}},
+                  {"attn.impl", std::string("Eager"), "", {}},
+                  {"schedule.warmup_frac", 0.1, "", {}}}),
+            "plain kernels [compile.enabled] look at the data ");
+  EXPECT_EQ(told({{"optim.grad_clip", 0.5, "", {}}, {"compile.enabled", false, "", {}}}),
+            "plain kernels [attn.impl] warm up [schedule.warmup_frac] look at the data ");
+  EXPECT_EQ(told({{"optim.grad_clip", 0.0, "", {}}, {"schedule.warmup_frac", 0.01, "", {}}}), all)
+      << "0 is no clipping, and a shorter warm-up is none";
+  EXPECT_EQ(told({{"optim.grad_clip", 50.0, "", {}}}), all) << "a clip at 50 lets all through";
+}
+
 TEST(Remedy, NoCardIsToldToComputeInAFormatThatItLacks) {
   const FactTable without = facts_of({{"hardware.bf16", false, "", {}}});
   const FactTable with = facts_of({{"hardware.bf16", true, "", {}}});

@@ -42,77 +42,110 @@ Ranking ranking(std::vector<std::pair<const char*, double>> causes) {
 
 const std::vector<double> k_falling = {3, 2.8, 2.6, 2.5, 2.4, 2.3, 2.2, 2.1, 2.0, 1.9, 1.9, 1.8};
 
-TEST(Standing, MetricsWithNothingWrongAreHealthy) {
-  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, {}), Standing::healthy);
+HealthEvidence shown() { return {{{"the loss falls", {}}}, {}, {}}; }
+
+WeighedReason reason(ReasonKind kind, double weight, std::string fact = {}) {
+  WeighedReason made;
+  made.kind = kind;
+  made.weight = weight;
+  made.fact = std::move(fact);
+  return made;
+}
+
+TEST(Standing, HealthIsEarnedAndNotAssumed) {
+  const aplomb::record::Run run = run_with_loss(k_falling);
+  EXPECT_EQ(judge_standing(run, {}, {}, shown()), Standing::healthy);
+  EXPECT_EQ(judge_standing(run, {}, {}, {}), Standing::insufficient)
+      << "that nothing wrong was found is no sign of health";
+  HealthEvidence doubtful = shown();
+  doubtful.against.push_back({"the held-out loss does not improve", {}});
+  EXPECT_EQ(judge_standing(run, {}, {}, doubtful), Standing::insufficient);
 }
 
 TEST(Standing, NothingReadIsNotHealthy) {
-  EXPECT_EQ(judge_standing({}, {}, {}), Standing::insufficient);
-}
-
-TEST(Standing, AMetricThatIsAlwaysZeroIsNoSignOfHealth) {
-  EXPECT_EQ(judge_standing(run_with_loss({0, 0, 0}), {}, {}), Standing::insufficient);
+  EXPECT_EQ(judge_standing({}, {}, {}, {}), Standing::insufficient);
 }
 
 TEST(Standing, TheWorstSymptomDecides) {
   const aplomb::record::Run run = run_with_loss(k_falling);
   EXPECT_EQ(
       judge_standing(
-          run, {symptom("a", core::Severity::warning), symptom("b", core::Severity::unstable)}, {}),
+          run, {symptom("a", core::Severity::warning), symptom("b", core::Severity::unstable)}, {},
+          shown()),
       Standing::unstable);
-  EXPECT_EQ(judge_standing(run, {symptom("a", core::Severity::failed)}, ranking({{"nan.a", 0.1}})),
+  EXPECT_EQ(judge_standing(run, {symptom("a", core::Severity::failed)}, ranking({{"nan.a", 0.1}}),
+                           shown()),
             Standing::failed);
-  EXPECT_EQ(judge_standing(run, {symptom("a", core::Severity::note)}, {}), Standing::healthy);
-}
-
-TEST(Standing, ALikelyCauseWithoutASymptomIsAWarning) {
-  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, ranking({{"slow.a", 0.7}})),
-            Standing::warning);
-  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, ranking({{"slow.a", 0.3}})),
+  EXPECT_EQ(judge_standing(run, {symptom("a", core::Severity::note)}, {}, shown()),
             Standing::healthy);
 }
 
-TEST(Standing, WordsAloneAreNoTrouble) {
+TEST(Standing, ALikelyCauseWithoutASymptomIsAWarning) {
+  const aplomb::record::Run run = run_with_loss(k_falling);
+  EXPECT_EQ(judge_standing(run, {}, ranking({{"slow.a", 0.7}}), shown()), Standing::warning);
+  EXPECT_EQ(judge_standing(run, {}, ranking({{"slow.a", 0.3}}), shown()), Standing::healthy);
+}
+
+TEST(Standing, WordsAloneAreNoTroubleAndNoHealth) {
   Ranking words = ranking({{"slow.a", 0.7}});
-  words.causes[0].reasons = {{std::string(k_words_reason), 1.5, {}, {}}, {"settled", -1, {}, {}}};
-  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words), Standing::healthy);
-  EXPECT_EQ(judge_standing({}, {}, words), Standing::insufficient);
-  words.causes[0].reasons.push_back({"said.step_time.rises", 0.5, {}, {}});
-  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words), Standing::warning);
+  words.causes[0].reasons = {reason(ReasonKind::words, 1.5), reason(ReasonKind::rule, -1)};
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words, shown()), Standing::healthy);
+  EXPECT_EQ(judge_standing({}, {}, words, {}), Standing::insufficient);
+  words.causes[0].reasons.push_back(reason(ReasonKind::rule, 0.5));
+  EXPECT_EQ(judge_standing(run_with_loss(k_falling), {}, words, shown()), Standing::warning);
+}
+
+TEST(Standing, ManySamplesOutweighASettingButNotWhatIsPrinted) {
+  const aplomb::record::Run run = run_with_loss(std::vector<double>(40, 1.0));
+  Ranking likely = ranking({{"slow.a", 0.7}});
+  likely.causes[0].reasons = {reason(ReasonKind::rule, 2)};
+  EXPECT_EQ(judge_standing(run, {}, likely, shown()), Standing::healthy);
+  likely.causes[0].reasons = {reason(ReasonKind::explains, 1, "error.anything")};
+  EXPECT_EQ(judge_standing(run, {}, likely, shown()), Standing::warning);
 }
 
 TEST(Standing, AReportNeedsALikelierCauseThanMetricsDo) {
   Ranking told = ranking({{"slow.a", 0.55}});
-  EXPECT_EQ(judge_standing({}, {}, told), Standing::warning);
-  told.heard = true;
-  EXPECT_EQ(judge_standing({}, {}, told), Standing::insufficient);
-  EXPECT_EQ(write_headline({}, {}, told, Standing::insufficient),
+  EXPECT_EQ(judge_standing({}, {}, told, {}), Standing::warning);
+  told.from_text = true;
+  EXPECT_EQ(judge_standing({}, {}, told, {}), Standing::insufficient);
+  EXPECT_EQ(write_headline({}, {}, told, {}, Standing::insufficient),
             "What is told does not decide. Perhaps: slow.a.");
   told.causes[0].probability = 0.65;
-  EXPECT_EQ(judge_standing({}, {}, told), Standing::warning);
+  EXPECT_EQ(judge_standing({}, {}, told, {}), Standing::warning);
 }
 
-TEST(Standing, AQuestionAboutARunInOrderIsHealthyUnlessSomethingIsSeen) {
+TEST(Standing, AQuestionAboutARunInOrderIsAnsweredSoAndStaysUnclear) {
   Ranking calm = ranking({{"slow.a", 0.2}});
-  calm.healthy_probability = 0.6;
-  EXPECT_EQ(judge_standing({}, {}, calm), Standing::healthy);
-  EXPECT_EQ(judge_standing({}, {symptom("a", core::Severity::failed)}, calm), Standing::failed);
-  EXPECT_EQ(write_headline({}, {}, calm, Standing::healthy),
-            "Probably nothing wrong: reports like this one were about runs in order.");
   calm.healthy_probability = 0.95;
-  EXPECT_EQ(judge_standing({}, {symptom("a", core::Severity::unstable)}, calm), Standing::healthy)
-      << "the loss of a network that is trained against another one may rise";
-  calm.healthy_probability = 0.4;
-  EXPECT_EQ(judge_standing({}, {}, calm), Standing::insufficient);
+  EXPECT_EQ(judge_standing({}, {}, calm, {}), Standing::insufficient) << "words show nothing";
+  EXPECT_EQ(judge_standing({}, {symptom("a", core::Severity::failed)}, calm, {}), Standing::failed);
+  EXPECT_EQ(write_headline({}, {}, calm, {}, Standing::insufficient),
+            "Probably nothing wrong, by what is told: reports like this one were about runs in "
+            "order. Metrics would show it.");
+}
+
+TEST(Headline, SaysWhatShowsHealthOrWhatKeepsItAway) {
+  const aplomb::record::Run run = run_with_loss(k_falling);
+  EXPECT_EQ(write_headline(run, {}, {}, shown(), Standing::healthy),
+            "The run learns, and nothing speaks against it: the loss falls.");
+  HealthEvidence against = shown();
+  against.against.push_back({"the held-out loss rises", {}});
+  EXPECT_EQ(write_headline(run, {}, {}, against, Standing::insufficient),
+            "No cause stands out, and the run is not in order: the held-out loss rises.");
+  EXPECT_EQ(write_headline(run, {}, {}, {{}, {}, {{"three losses are too few", {}}}},
+                           Standing::insufficient),
+            "Nothing wrong was found, and nothing shows that the run learns: three losses are too "
+            "few.");
 }
 
 TEST(Headline, NamesWhatIsSeenAndHowSureTheCauseIs) {
   const aplomb::record::Run run = run_with_loss(k_falling);
   const std::vector<detectors::Symptom> symptoms = {
       symptom("loss jumps", core::Severity::unstable)};
-  EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.9}}), Standing::unstable),
+  EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.9}}), {}, Standing::unstable),
             "loss jumps. Most likely: bad batch.");
-  EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.2}}), Standing::unstable),
+  EXPECT_EQ(write_headline(run, symptoms, ranking({{"bad batch", 0.2}}), {}, Standing::unstable),
             "loss jumps. Perhaps: bad batch.");
 }
 
@@ -174,9 +207,9 @@ TEST(Standing, AKilledRunThatWasResumedAndWentOnIsNoFailure) {
   EXPECT_EQ(severity_of(run, run.events[0]), core::Severity::warning);
   tell("resuming", core::Severity::note, 1980);
   EXPECT_EQ(severity_of(run, run.events[0]), core::Severity::note);
-  EXPECT_EQ(judge_standing(run, {}, {}), Standing::healthy);
+  EXPECT_EQ(judge_standing(run, {}, {}, shown()), Standing::healthy);
   tell("process-killed", core::Severity::failed, 3990);
-  EXPECT_EQ(judge_standing(run, {}, {}), Standing::failed);
+  EXPECT_EQ(judge_standing(run, {}, {}, shown()), Standing::failed);
 }
 
 }  // namespace

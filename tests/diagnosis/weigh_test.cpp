@@ -53,9 +53,9 @@ TEST(Weigh, ACauseWithNothingBeyondItsPriorIsNotListed) {
 
 CauseBook book_of_words() {
   CauseBook book;
-  book.calibration.heard_words = 2;
-  book.calibration.heard_floor = -1;
-  book.calibration.heard_temperature = 1;
+  book.calibration.text_words = 2;
+  book.calibration.text_floor = -1;
+  book.calibration.text_temperature = 1;
   book.calibration.words = 0.5;
   book.calibration.words_most = 1.5;
   book.calibration.words_least = -1;
@@ -92,7 +92,7 @@ TEST(Weigh, WordsNeverOutweighWhatWasMeasured) {
   for (const RankedCause& each : ranking.causes) {
     const auto words =
         std::find_if(each.reasons.begin(), each.reasons.end(),
-                     [](const WeighedReason& why) { return why.when == k_words_reason; });
+                     [](const WeighedReason& why) { return why.kind == ReasonKind::words; });
     ASSERT_NE(words, each.reasons.end()) << "told among the reasons";
     EXPECT_EQ(words->weight, each.id == "nan.a" ? -1 : 0.5);
   }
@@ -112,7 +112,7 @@ TEST(Weigh, WhatIsLearntLeadsWhereThereIsNothingElse) {
   const CauseBook book = book_of_words();
   const Ranking ranking = weigh_causes(book, report({{"hot", true, "", {}}}, 0, 3, -5), {});
   ASSERT_EQ(ranking.causes.size(), 2U);
-  EXPECT_TRUE(ranking.heard);
+  EXPECT_TRUE(ranking.from_text);
   EXPECT_EQ(ranking.causes[0].id, "nan.b");
   EXPECT_NEAR(ranking.causes[0].log_odds, -1 + 2 * 3, 1e-9) << "the floor, for no rule speaks";
   EXPECT_NEAR(ranking.causes[1].log_odds, -1 - 1 + 3, 1e-9) << "no symptom was seen";
@@ -132,7 +132,7 @@ TEST(Weigh, WhatIsLearntOpensAKindOfTroubleThatNoRuleHeard) {
   ASSERT_EQ(ranking.causes.size(), 1U);
   EXPECT_EQ(ranking.causes[0].id, "nan.b");
   for (const WeighedReason& why : ranking.causes[0].reasons)
-    EXPECT_EQ(why.when, k_words_reason) << "its rules stay out of the question";
+    EXPECT_EQ(why.kind, ReasonKind::words) << "its rules stay out of the question";
   EXPECT_TRUE(weigh_causes(book, report({no, cold}, -2, 1, -5), {}).causes.empty());
   EXPECT_TRUE(weigh_causes(book, facts_of({no, cold}), {}).causes.empty());
 }
@@ -174,6 +174,85 @@ TEST(Weigh, WhatExplainsNoFailureIsBehindWhatDoes) {
   EXPECT_EQ(first(core::Severity::warning), "overfit.a") << "a lesser thing does not decide";
   book.causes.pop_back();
   EXPECT_EQ(first(core::Severity::failed), "overfit.a") << "nobody explains it";
+}
+
+TEST(Weigh, WhatLeavesLesserThingsToOthersPaysForItsShareOfThem) {
+  CauseBook book;
+  book.calibration.leaves_unstable = -0.8;
+  book.calibration.leaves_warning = -0.4;
+  book.causes = {cause("diverge.a", {"loss.divergence", "grad_norm.high"}, 0, {{"hot", 1}}),
+                 cause("diverge.b", {"loss.divergence"}, 0, {{"hot", 1}}),
+                 cause("slow.c", {"data.starved"}, 0, {{"hot", 1}})};
+  const FactTable facts = facts_of({{"loss.divergence", true, "", {}},
+                                    {"grad_norm.high", true, "", {}},
+                                    {"data.starved", true, "", {}},
+                                    {"hot", true, "", {}}});
+  const Ranking ranking = weigh_causes(book, facts,
+                                       {{"loss.divergence", core::Severity::unstable},
+                                        {"grad_norm.high", core::Severity::warning},
+                                        {"data.starved", core::Severity::warning},
+                                        {"gate.first_ten", core::Severity::warning},
+                                        {"error.anything", core::Severity::unstable}});
+  const auto left = [&](const char* id) {
+    double sum = 0;
+    for (const RankedCause& each : ranking.causes) {
+      if (each.id != id) continue;
+      for (const WeighedReason& why : each.reasons)
+        sum += why.kind == ReasonKind::leaves ? why.weight : 0;
+    }
+    return sum;
+  };
+  EXPECT_DOUBLE_EQ(left("diverge.a"), 0) << "what slow.c accounts for is another matter";
+  EXPECT_DOUBLE_EQ(left("diverge.b"), -0.4 / 2) << "one of the two warnings";
+  EXPECT_DOUBLE_EQ(left("slow.c"), 0);
+  EXPECT_EQ(ranking.causes.front().id, "diverge.a");
+}
+
+TEST(Weigh, ARefutedCauseIsNoCandidateAndIsToldWithTheLine) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, 0, {{"hot", 5}}),
+                 cause("nan.b", {"loss.nonfinite"}, -1, {})};
+  book.causes[0].refuted_by.push_back(
+      {*Condition::parse("optim.lr <= 1e-5"), "the rate of {optim.lr} is small"});
+  const record::Fact nan{"loss.nonfinite", true, "", {}};
+  const record::Fact hot{"hot", true, "", {}};
+  const SeverityOf severities = {{"loss.nonfinite", core::Severity::failed}};
+  const Ranking refuted =
+      weigh_causes(book, facts_of({nan, hot, {"optim.lr", 1e-6, "", {{0, 4, 40}}}}), severities);
+  ASSERT_EQ(refuted.causes.size(), 1U);
+  EXPECT_EQ(refuted.causes[0].id, "nan.b");
+  ASSERT_EQ(refuted.ruled_out.size(), 1U);
+  EXPECT_EQ(refuted.ruled_out[0].id, "nan.a");
+  EXPECT_EQ(refuted.ruled_out[0].because, "the rate of 1e-06 is small");
+  ASSERT_EQ(refuted.ruled_out[0].evidence.size(), 1U);
+  EXPECT_EQ(refuted.ruled_out[0].evidence[0].line, 4U);
+  const Ranking possible =
+      weigh_causes(book, facts_of({nan, hot, {"optim.lr", 1.0, "", {}}}), severities);
+  EXPECT_EQ(possible.causes.front().id, "nan.a");
+  EXPECT_TRUE(possible.ruled_out.empty());
+  EXPECT_TRUE(weigh_causes(book, facts_of({nan, hot}), severities).ruled_out.empty())
+      << "what is not known refutes nothing";
+}
+
+TEST(Weigh, WhatNobodyWouldHaveThoughtOfIsNotToldAsRuledOut) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, 0, {{"hot", 1}})};
+  book.causes[0].refuted_by.push_back({*Condition::parse("cold"), ""});
+  EXPECT_TRUE(weigh_causes(book, facts_of({{"cold", true, "", {}}}), {}).ruled_out.empty());
+}
+
+TEST(Weigh, AReasonSaysWhetherItStandsOnWords) {
+  CauseBook book;
+  book.causes = {cause("nan.a", {"loss.nonfinite"}, 0,
+                       {{"said.works_with.lower_lr", 1}, {"error.loss-exploded-said", 1}})};
+  const FactTable words = facts_of({{"said.works_with.lower_lr", true, "", {}},
+                                    {"error.loss-exploded-said", true, "", {}},
+                                    {"said.as.loss.nonfinite", true, "", {}},
+                                    {"loss.nonfinite", true, "", {}}});
+  EXPECT_TRUE(stands_on_words(weigh_causes(book, words, {}).causes.front()));
+  const FactTable measured =
+      facts_of({{"said.works_with.lower_lr", true, "", {}}, {"loss.nonfinite", true, "", {}}});
+  EXPECT_FALSE(stands_on_words(weigh_causes(book, measured, {}).causes.front()));
 }
 
 TEST(Weigh, ASecondFaultDoesNotHideTheFirst) {
@@ -226,6 +305,20 @@ TEST(FillIn, NumbersStandAsPeopleWriteThem) {
   EXPECT_EQ(fill_in("capability {hardware.compute_capability}.", facts), "capability 7.0.");
   EXPECT_EQ(fill_in("at {lr.peak}", facts), "at 2e-05");
   EXPECT_EQ(fill_in("{hardware.memory_bytes} bytes", facts), "2.577e+10 bytes");
+}
+
+TEST(FillIn, AClaimIsMadeOnlyWhereItsFactsHold) {
+  const std::vector<Sentence> sentences = {
+      {{}, "The rate is {lr.peak}."},
+      {{*Condition::parse("lr.over_usual >= 2")}, "That is {lr.over_usual} times the usual."},
+      {{}, "The batch is {batch.global}."}};
+  EXPECT_EQ(
+      fill_in(sentences, facts_of({{"lr.peak", 0.1, "", {}}, {"lr.over_usual", 4.0, "", {}}})),
+      "The rate is 0.1. That is 4 times the usual.");
+  EXPECT_EQ(
+      fill_in(sentences, facts_of({{"lr.peak", 0.1, "", {}}, {"lr.over_usual", 1.0, "", {}}})),
+      "The rate is 0.1.");
+  EXPECT_EQ(fill_in(sentences, facts_of({{"lr.over_usual", 1.0, "", {}}})), "");
 }
 
 TEST(FillIn, ReplacesFactsAndDropsSentencesAboutUnknownOnes) {

@@ -52,6 +52,22 @@ TEST(WordFacts, NameTheLinesThatSayMost) {
   EXPECT_TRUE(unlike->evidence.empty());
 }
 
+TEST(ReportFeatures, BesideMetricsOnlyPeopleAreHeard) {
+  record::Run run = two_texts();
+  record::Series loss;
+  loss.name = "loss";
+  loss.count = 40;
+  run.series.push_back(loss);
+  FactTable facts;
+  facts.set({"said.loss.rises", true, "", {}});
+  facts.set({"loss.plateau", true, "", {}});
+  EXPECT_EQ(report_features(run, facts), std::vector<std::string>{"@said.loss.rises"})
+      << "what a program printed is nobody's report";
+  run.facts.push_back({std::string(WordBook::k_account), true, "", {{1, 0, 0}}});
+  EXPECT_EQ(report_features(run, facts),
+            (std::vector<std::string>{"@said.loss.rises", "epoch", "overfit"}));
+}
+
 TEST(WordFacts, AThinTextSaysNothing) {
   aplomb::record::Run run;
   run.facts.push_back({std::string(WordBook::k_fact), std::string("loss|is nan"), "", {{0, 1, 0}}});

@@ -33,9 +33,16 @@ diagnosis::RankedCause made_cause() {
   cause.family = "nan";
   cause.title = "The learning rate is too high";
   cause.probability = 0.9;
-  cause.reasons = {{"weak", 0.2, {{0, 9, 160}}, "a"},
-                   {"strong", 3.0, {{0, 3, 40}}, "b"},
-                   {"against", -1.0, {{0, 5, 80}}, "c"}};
+  const auto reason = [](const char* when, double weight, record::Origin origin, const char* because) {
+    diagnosis::WeighedReason made;
+    made.when = when;
+    made.weight = weight;
+    made.evidence = {origin};
+    made.because = because;
+    return made;
+  };
+  cause.reasons = {reason("weak", 0.2, {0, 9, 160}, "a"), reason("strong", 3.0, {0, 3, 40}, "b"),
+                   reason("against", -1.0, {0, 5, 80}, "c")};
   cause.remedies = {{"lower the learning rate", {{"optim.lr", 2e-5}}},
                     {"pin_memory=True helps", {}},
                     {"or change the data", {}}};

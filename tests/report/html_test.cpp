@@ -78,6 +78,8 @@ TEST(HtmlReport, ShowsVerdictCauseFixEvidenceAndWhatWasNotRead) {
   EXPECT_TRUE(holds(page, "<span class=\"where\">train.log:31"));
   EXPECT_TRUE(holds(page, "lr.max &gt;= 0.003"));
   EXPECT_TRUE(holds(page, "A sample holds a non-finite value"));
+  EXPECT_TRUE(holds(page, "<h2>Ruled out</h2>"));
+  EXPECT_TRUE(holds(page, "nothing is computed in fp16: fp32"));
   EXPECT_TRUE(holds(page, "torn tail"));
   EXPECT_TRUE(holds(page, "precision.compute"));
 }

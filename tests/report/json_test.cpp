@@ -26,8 +26,13 @@ TEST(JsonReport, HoldsEveryMemberOfTheContractInItsOrder) {
   const auto report = ordered_json::parse(rendered(test::made_report()));
   EXPECT_THAT(keys_of(report),
               ::testing::ElementsAre("schema", "inputs", "series", "verdict", "symptoms", "causes",
-                                     "unknown_probability", "experiments", "findings", "runs",
-                                     "settings", "summary"));
+                                     "ruled_out", "health", "unknown_probability", "experiments",
+                                     "findings", "runs", "settings", "summary"));
+  EXPECT_THAT(keys_of(report["ruled_out"][0]),
+              ::testing::ElementsAre("id", "title", "because", "evidence"));
+  EXPECT_EQ(report["ruled_out"][0]["evidence"][0]["line"], 31);
+  EXPECT_THAT(keys_of(report["health"]), ::testing::ElementsAre("shown", "against", "missing"));
+  EXPECT_EQ(report["health"]["missing"][0]["because"], "no loss, score or reward was read");
   EXPECT_EQ(report["schema"], "aplomb.report/1");
   EXPECT_EQ(report["verdict"], "failed");
   EXPECT_THAT(keys_of(report["inputs"][0]),

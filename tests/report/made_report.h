@@ -73,6 +73,17 @@ inline Report made_report() {
       {"lr.no_warmup", "note", 1, 1, "lr", "the learning rate starts at its peak", {}}};
   report.causes = {made_cause("nan.lr-too-high", "The learning rate is too high", 0.87),
                    made_cause("nan.bad-data-nonfinite", "A sample holds a non-finite value", 0.09)};
+  report.ruled_out = {{"nan.fp16-overflow",
+                       "A value exceeds what fp16 can hold (65504)",
+                       "nothing is computed in fp16: fp32",
+                       {made_evidence()}},
+                      {"nan.no-grad-clip",
+                       "One large gradient is not clipped",
+                       "gradients are clipped at a norm of 1",
+                       {}},
+                      {"nan.unstable-op", "An operation has no finite result", k_hostile, {}}};
+  report.health.against = {{"the held-out loss is never below its first value", {}}};
+  report.health.missing = {{"no loss, score or reward was read", {}}};
   report.unknown_probability = 0.04;
   report.experiments = {{"Run 50 steps at a tenth of the learning rate",
                          {"nan.lr-too-high", "nan.bad-data-nonfinite"},

@@ -106,6 +106,18 @@ TEST(TerminalReport, SaysThatTheEvidenceIsThinAndWhatToGiveNext) {
   EXPECT_EQ(lines[0], "UNCLEAR   Not enough evidence to name a cause. Seen: one loss value, NaN");
   EXPECT_EQ(lines[1], "Do next   give the log from its first line");
   EXPECT_THAT(rendered(report), HasSubstr("Perhaps     30 %  The learning rate is too high"));
+  EXPECT_THAT(rendered(report),
+              HasSubstr("Against   the held-out loss is never below its first value\n"));
+}
+
+TEST(TerminalReport, SaysWhichRivalsAreRuledOutAndByWhat) {
+  const std::string text = rendered(test::made_report());
+  EXPECT_THAT(text, HasSubstr("Not       A value exceeds what fp16 can hold (65504): nothing is"));
+  EXPECT_THAT(text, HasSubstr("(train.log:31)"));
+  EXPECT_THAT(text,
+              HasSubstr("One large gradient is not clipped: gradients are clipped at a norm"));
+  EXPECT_THAT(text, Not(HasSubstr("An operation has no finite result"))) << "two are enough";
+  EXPECT_THAT(rendered(test::made_healthy_report()), Not(HasSubstr("Not       ")));
 }
 
 TEST(TerminalReport, ClaimsNoMoreThanTheProbabilityBears) {

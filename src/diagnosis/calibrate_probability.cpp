@@ -1,4 +1,4 @@
-#include "diagnosis/temper.h"
+#include "diagnosis/calibrate_probability.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,38 +15,43 @@ constexpr double k_most = 0.9999;  // a share of 1 has no odds
 /// A condition of its own holds, beside a symptom that many causes explain and words that many use.
 bool has_evidence_of_its_own(const RankedCause& cause) {
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [](const WeighedReason& why) {
-    return why.weight > 0 && !why.when.starts_with("explains ") && why.when != k_words_reason;
+    return why.weight > 0 && why.kind == ReasonKind::rule;
   });
 }
 
-double on_line(double share, double slope, double offset) {
+double platt(double share, double slope, double offset) {
   const double bounded = std::clamp(share, 1 - k_most, k_most);
   return 1 / (1 + std::exp(-(slope * std::log(bounded / (1 - bounded)) + offset)));
 }
 
-double told(double share, const Calibration& calibration) {
-  const double probability =
-      on_line(share, calibration.specific_slope, calibration.specific_offset);
+double of_evidence(double share, const Calibration& calibration) {
+  const double probability = platt(share, calibration.platt_slope, calibration.platt_offset);
   return share >= k_half ? std::max(probability, k_half)
                          : std::max(share, std::min(probability, k_below_half));
 }
 
 /// Where what is learnt leads, shares above one half are true and those below are too modest: the
 /// first cause is right in 0.4 of the reports whose share for it is anything from 0.05 to 0.45.
-double heard(double share, const Calibration& calibration) {
+double of_text(double share, const Calibration& calibration) {
   if (share >= k_half) return share;
-  const double probability = on_line(share, calibration.heard_slope, calibration.heard_offset);
+  const double probability =
+      platt(share, calibration.text_platt_slope, calibration.text_platt_offset);
   return std::max(share, std::min(probability, k_below_half));
 }
 
 }  // namespace
 
-void temper(Ranking& ranking, const Calibration& calibration) {
+void calibrate_probability(Ranking& ranking, const Calibration& calibration) {
   if (ranking.causes.empty()) return;
   RankedCause& first = ranking.causes.front();
   const double share = first.probability;
-  if (!ranking.heard && (share < k_noise || !has_evidence_of_its_own(first))) return;
-  first.probability = ranking.heard ? heard(share, calibration) : told(share, calibration);
+  if (ranking.from_text) {
+    first.probability = of_text(share, calibration);
+  } else if (share >= k_noise && has_evidence_of_its_own(first)) {
+    first.probability = of_evidence(share, calibration);
+  }
+  if (stands_on_words(first))
+    first.probability = std::min(first.probability, calibration.text_most);
   const double left = first.probability > share ? (1 - first.probability) / (1 - share) : 1;
   for (std::size_t i = 1; i < ranking.causes.size(); ++i) {
     double& other = ranking.causes[i].probability;

@@ -1,0 +1,206 @@
+/// Pairs of a chosen and a rejected answer (DPO and its kin): a share of right orders that stays at
+/// one half (the pairs are random), held-out pairs that are ordered while the training pairs are
+/// not, answers called chosen that the model finds far less likely than the rejected ones (swapped),
+/// and rewards that stay exactly 0 (the policy does not move).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "detectors/kept.h"
+#include "detectors/support.h"
+
+namespace aplomb::detectors {
+namespace {
+
+constexpr std::uint64_t k_least = 12;
+/// Of one half, for a mean over records of some dozen pairs each.
+constexpr double k_even = 0.06;
+constexpr double k_guess = 0.04;    // of ln 2
+constexpr double k_held_out = 0.6;  // held-out pairs in the right order: the model can tell them
+constexpr double k_unlikely = 1.6;  // log-probabilities, chosen over rejected: lengths differ less
+constexpr double k_apart_nats = 1.0;  // a sequence
+constexpr double k_still = 1e-6;
+constexpr double k_reversed = 0.35;
+
+const DetectorSpec& preference_spec() {
+  static const DetectorSpec spec{
+      "preference",
+      {"preference.random", "preference.swapped", "preference.still"},
+      "Pairs of answers teach nothing, or the wrong order",
+      "Preferences that are random or swapped train a policy to be no better, or to be bad.",
+      "rewards/accuracies 0.49, 0.51, 0.48 with a loss of 0.69 = ln 2, while held-out pairs reach "
+      "0.7",
+      {},
+      {{"even", k_even, "fraction", 0, 0.3,
+        "the mean of 20 records of 40 pairs of coin tosses is known to 0.02"},
+       {"guess", k_guess, "fraction", 0, 0.5,
+        "benchmark here: pairs that teach leave ln 2 further"},
+       {"unlikely", k_unlikely, "x", 1, 10,
+        "benchmark here: chosen answers are at most 1.3 times as unlikely, for their length"}},
+      {"https://arxiv.org/abs/2305.18290"},
+      false,
+      {task::Part::preference_accuracy, task::Part::preference_margin, task::Part::logp_chosen,
+       task::Part::logp_rejected}};
+  return spec;
+}
+
+bool is_held_out(const RunContext& context, const Reading& reading) {
+  return task::metric_words(context.series_names[reading.series]).held_out;
+}
+
+class PreferenceDetector final : public Detector {
+ public:
+  const DetectorSpec& spec() const override { return preference_spec(); }
+
+  void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>&) override {
+    for (const Reading& reading : frame.readings) {
+      if (!std::isfinite(reading.value)) continue;
+      const Sample sample = sample_of(frame, reading);
+      if (reading.role == record::Role::loss) losses_.add(sample);
+      if (reading.part == task::Part::none) continue;
+      const bool held_out = is_held_out(context, reading);
+      if (reading.part == task::Part::preference_accuracy)
+        (held_out ? eval_right_ : right_).add(sample);
+      if (held_out) continue;
+      if (reading.part == task::Part::preference_margin) margins_.add(sample);
+      if (reading.part == task::Part::logp_chosen) chosen_.add(sample);
+      if (reading.part == task::Part::logp_rejected) rejected_.add(sample);
+    }
+  }
+
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
+    if (right_.count() == 0 && margins_.count() == 0) return;
+    if (is_still()) {
+      out.push_back(still(context));
+      return;
+    }
+    if (is_random()) out.push_back(random(context));
+    if (is_swapped()) out.push_back(swapped(context));
+  }
+
+ private:
+  static double mean(const Kept& kept, double from) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (auto i = static_cast<std::size_t>(from * static_cast<double>(kept.size()));
+         i < kept.size(); ++i) {
+      sum += kept[i].value;
+      ++count;
+    }
+    return count == 0 ? 0 : sum / static_cast<double>(count);
+  }
+
+  bool is_still() const {
+    if (margins_.count() < k_least) return false;
+    return std::all_of(margins_.samples().begin(), margins_.samples().end(),
+                       [](const Sample& each) { return std::fabs(each.value) < k_still; });
+  }
+
+  bool is_random() const {
+    if (right_.count() < k_least || std::fabs(mean(right_, 0.25) - 0.5) > k_even) return false;
+    if (losses_.count() < k_least) return true;
+    const double level = losses_.median(0.5, 1);
+    return std::fabs(level - std::numbers::ln2) < k_guess * std::numbers::ln2 ||
+           level > std::numbers::ln2;
+  }
+
+  bool eval_tells() const {
+    return eval_right_.count() > 0 && eval_right_.back().value >= k_held_out;
+  }
+
+  /// What is called chosen is far less likely than what is called rejected, before the first update
+  /// has done anything.
+  bool starts_reversed() const {
+    if (chosen_.count() < 2 || rejected_.count() < 2) return false;
+    const double chosen = -chosen_.front().value;
+    const double rejected = -rejected_.front().value;
+    return chosen > 0 && rejected > 0 && chosen > k_unlikely * rejected &&
+           chosen - rejected > k_apart_nats;
+  }
+
+  /// The training pairs are learnt and the held-out pairs lose by it.
+  bool ends_reversed() const {
+    return right_.count() >= 3 && eval_right_.count() >= 2 && mean(right_, 0.5) > k_held_out &&
+           eval_right_.back().value < k_reversed;
+  }
+
+  bool is_swapped() const { return starts_reversed() || ends_reversed(); }
+
+  Symptom about(const char* id, const Kept& kept) const {
+    Symptom symptom;
+    symptom.id = id;
+    symptom.severity = core::Severity::warning;
+    symptom.series = "rewards/accuracies";
+    symptom.first_step = kept.front().step;
+    symptom.last_step = kept.back().step;
+    if (right_.count() > 0) symptom.measures["accuracy"] = mean(right_, 0.25);
+    if (eval_right_.count() > 0) symptom.measures["eval_accuracy"] = eval_right_.back().value;
+    add_evidence(symptom, kept.front().origin);
+    add_evidence(symptom, kept.back().origin);
+    return symptom;
+  }
+
+  Symptom random(const RunContext&) const {
+    Symptom symptom = about("preference.random", right_);
+    symptom.measures["eval_tells"] = eval_tells();
+    symptom.summary = fmt::format(
+        "training pairs are in the right order in {} of {} records' pairs, as by tossing "
+        "coins",
+        percent(mean(right_, 0.25)), right_.count());
+    if (losses_.count() > 0)
+      symptom.summary += fmt::format(", and the loss stays at {} (ln 2 = 0.6931)",
+                                     core::show_number(losses_.median(0.5, 1)));
+    if (eval_tells())
+      symptom.summary +=
+          fmt::format("; of held-out pairs {} are", percent(eval_right_.back().value));
+    return symptom;
+  }
+
+  Symptom swapped(const RunContext&) const {
+    Symptom symptom = about("preference.swapped", starts_reversed() ? chosen_ : right_);
+    symptom.measures["starts_reversed"] = starts_reversed();
+    symptom.measures["ends_reversed"] = ends_reversed();
+    if (starts_reversed()) {
+      symptom.measures["chosen"] = chosen_.front().value;
+      symptom.measures["rejected"] = rejected_.front().value;
+      symptom.series = "logps/chosen";
+      symptom.summary = fmt::format(
+          "before training the chosen answers are far less likely than the rejected ones: {} "
+          "against "
+          "{} nats",
+          core::show_number(chosen_.front().value), core::show_number(rejected_.front().value));
+    } else {
+      symptom.summary =
+          fmt::format("training pairs are learnt ({} right) while held-out pairs fall to {}",
+                      percent(mean(right_, 0.5)), percent(eval_right_.back().value));
+    }
+    return symptom;
+  }
+
+  Symptom still(const RunContext&) const {
+    Symptom symptom = about("preference.still", margins_);
+    symptom.series = "rewards/margins";
+    symptom.summary =
+        fmt::format("margins are 0 in all {} records: policy and reference are the same model",
+                    margins_.count());
+    return symptom;
+  }
+
+  Kept losses_;
+  Kept right_;
+  Kept eval_right_;
+  Kept margins_;
+  Kept chosen_;
+  Kept rejected_;
+};
+
+}  // namespace
+
+std::unique_ptr<Detector> make_preference_detector() {
+  return std::make_unique<PreferenceDetector>();
+}
+
+}  // namespace aplomb::detectors

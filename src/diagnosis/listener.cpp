@@ -1,0 +1,35 @@
+#include "diagnosis/listener.h"
+
+#include <algorithm>
+
+#include "knowledge/word_book.h"
+
+namespace aplomb::diagnosis {
+
+Listener::Listener(const record::Run& run) {
+  constexpr std::uint64_t k_series = 3;  // fewer samples than this make no curve
+  beside_metrics_ =
+      std::any_of(run.series.begin(), run.series.end(),
+                  [](const record::Series& series) { return series.count >= k_series; });
+  for (const record::Fact& fact : run.facts) {
+    if (fact.name != knowledge::WordBook::k_account) continue;
+    for (const record::Origin& origin : fact.evidence) accounts_.push_back(origin.source);
+  }
+}
+
+bool Listener::hears(record::SourceId source) const {
+  return !beside_metrics_ ||
+         std::find(accounts_.begin(), accounts_.end(), source) != accounts_.end();
+}
+
+bool Listener::hears(const record::Fact& fact) const {
+  if (!fact.name.starts_with("said.") || fact.evidence.empty()) return true;
+  return std::any_of(fact.evidence.begin(), fact.evidence.end(),
+                     [&](const record::Origin& origin) { return hears(origin.source); });
+}
+
+bool Listener::hears(const record::Event& event) const {
+  return !event.kind.ends_with("-said") || hears(event.origin.source);
+}
+
+}  // namespace aplomb::diagnosis

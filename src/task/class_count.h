@@ -1,0 +1,17 @@
+#pragma once
+/// How many classes a classifier tells apart, where nobody says so: a sound one starts at ln C,
+/// one that guesses stays there, and its accuracy is 1/C.
+
+#include <optional>
+
+#include "task/task.h"
+
+namespace aplomb::task {
+
+/// Nothing where the levels do not single out one number of classes.
+std::optional<Constant> class_count(const record::Run& run);
+
+/// Median of the first samples of the primary series of a role, if the series begins with the run.
+std::optional<double> first_level(const record::Run& run, record::Role role);
+
+}  // namespace aplomb::task

@@ -1,0 +1,104 @@
+#include "task/roles.h"
+
+#include <gtest/gtest.h>
+
+#include "record/run_builder.h"
+
+namespace aplomb::task {
+namespace {
+
+using record::Role;
+
+class Made {
+ public:
+  Made() : build_(run_), source_(build_.open("train.log", "text-log", 0)) {}
+  Made& with(const char* name, Role role, const std::vector<double>& values) {
+    const auto id = build_.series(source_, name, name, role, record::StepKind::explicit_);
+    std::int64_t step = 0;
+    for (const double value : values) build_.append(id, ++step, value, 1, 1);
+    return *this;
+  }
+  record::Run& settled() {
+    settle_roles(run_);
+    return run_;
+  }
+
+ private:
+  record::Run run_;
+  record::RunBuilder build_;
+  record::SourceId source_;
+};
+
+TEST(Roles, WhatAProgramCallsHuberIsItsLoss) {
+  Made made;
+  record::Run& run = made.with("huber", Role::other, {0.5, 0.4, 0.3, 0.2})
+                         .with("val_huber", Role::other, {0.6, 0.5, 0.4, 0.3})
+                         .with("val_mae", Role::other, {9, 8, 7, 6})
+                         .settled();
+  ASSERT_NE(run.primary(Role::loss), nullptr);
+  EXPECT_EQ(run.primary(Role::loss)->raw_name, "huber");
+  EXPECT_EQ(run.primary(Role::loss)->name, "loss");
+  ASSERT_NE(run.primary(Role::eval_loss), nullptr);
+  EXPECT_EQ(run.primary(Role::eval_loss)->raw_name, "val_huber");
+  EXPECT_EQ(run.find("val_mae")->role, Role::eval_metric);
+}
+
+TEST(Roles, ABareTrainIsTheWholeLoss) {
+  Made made;
+  record::Run& run = made.with("train", Role::other, {1.5, 1.1, 0.7})
+                         .with("val bce", Role::other, {0.6, 0.5, 0.4})
+                         .settled();
+  EXPECT_EQ(run.primary(Role::loss)->raw_name, "train");
+  EXPECT_EQ(run.primary(Role::eval_loss)->raw_name, "val bce");
+}
+
+TEST(Roles, WhereALossIsKnownNothingTakesItsPlace) {
+  Made made;
+  record::Run& run =
+      made.with("loss", Role::loss, {3, 2, 1}).with("mse", Role::other, {0.5, 0.4, 0.3}).settled();
+  EXPECT_EQ(run.primary(Role::loss)->raw_name, "loss");
+  EXPECT_EQ(run.find("mse")->role, Role::other);
+}
+
+TEST(Roles, TwoNumbersAreNoCurveAndTheBestSoFarIsNoLoss) {
+  Made made;
+  record::Run& run = made.with("mse", Role::other, {0.5, 0.4})
+                         .with("best_mse", Role::other, {0.5, 0.4, 0.3, 0.2})
+                         .settled();
+  EXPECT_EQ(run.primary(Role::loss), nullptr);
+}
+
+TEST(Roles, ResidentMemoryIsInBytes) {
+  constexpr double k_mib = 1024.0 * 1024.0;
+  Made mib;
+  record::Run& first = mib.with("mem_rss_mb", Role::other, {331, 375, 421}).settled();
+  ASSERT_NE(first.primary(Role::host_memory_bytes), nullptr);
+  EXPECT_EQ(first.primary(Role::host_memory_bytes)->value[0], 331 * k_mib);
+  EXPECT_EQ(first.primary(Role::host_memory_bytes)->max, 421 * k_mib);
+  Made gib;
+  record::Run& second = gib.with("rss", Role::other, {1.5, 1.6, 1.7}).settled();
+  EXPECT_EQ(second.primary(Role::host_memory_bytes)->value[0], 1.5 * 1024 * k_mib);
+}
+
+TEST(Roles, TimesOfOneLineHaveOneUnit) {
+  Made made;
+  record::Run& run = made.with("loss", Role::loss, {1, 0.9, 0.8})
+                         .with("fetch", Role::other, {255, 266, 238})
+                         .with("fwd+bwd", Role::other, {5.4, 4.1, 3.5})
+                         .settled();
+  ASSERT_NE(run.primary(Role::data_time_s), nullptr);
+  EXPECT_NEAR(run.primary(Role::data_time_s)->value[0], 0.255, 1e-9);
+  EXPECT_NEAR(run.find("fwd+bwd")->value[0], 0.0054, 1e-9);
+}
+
+TEST(Roles, ThePairOfAnAdversaryIsNoSingleLoss) {
+  Made made;
+  record::Run& run = made.with("errD", Role::other, {0.7, 0.6, 0.5})
+                         .with("errG", Role::other, {0.9, 1.1, 1.3})
+                         .settled();
+  EXPECT_EQ(run.primary(Role::loss), nullptr);
+  EXPECT_EQ(run.find("errD")->role, Role::loss_component);
+}
+
+}  // namespace
+}  // namespace aplomb::task
