@@ -15,7 +15,8 @@ by case (weights fitted without the case that they judge), the confusion between
 causes, and the weights that the cases would change most.
 --temperatures T ... prints the same for other temperatures, weights as shipped.
 --platt fits the line from the share of a first cause to the probability that is told
-(src/diagnosis/calibrate_probability.h), cross-validated by case: give it cases that the program has not met, for on the others it is right too often.
+(src/diagnosis/calibrate_probability.h), cross-validated by case:
+give it cases that the program has not met, for on the others it is right too often.
 --held-out FILE (made by tools/learn_words.py --folds N --answers FILE) puts what was learnt without a case in place of
 what the program has learnt from it, where that leads (the text_* of knowledge/calibration.yaml): the honest figure
 for texts.

@@ -67,7 +67,9 @@ class ChanceDetector final : public Detector {
     if (losses_.count() < k_least_losses) return;
     const double late = losses_.median(0.5, 1);
     // A sum over a batch, or a term beside the cross-entropy, is compared with nothing.
-    if (late > 1.3 * guess || late < (1 - k_at) * guess) return;
+    // Classes that only the first losses tell have logarithms everywhere: the level must be exact.
+    const double most = context.task.kind == task::Kind::unknown ? 1 + k_at : 1.3;
+    if (late > most * guess || late < (1 - k_at) * guess) return;
     const double best = best_level();
     if (best > k_better * guess) {
       out.push_back(loss_symptom("loss.at_chance", context));

@@ -12,8 +12,10 @@ namespace {
 constexpr std::size_t k_least = 5;
 /// Nats. A code of one bit is 0.69; a mean over dimensions of a code in use is above a hundredth.
 constexpr double k_nothing = 0.01;
-constexpr double k_still_falls =
-    0.05;  // of the reconstruction, from the first half to the last quarter
+/// Of the reconstruction, from the second quarter to the last.
+constexpr double k_still_falls = 0.05;
+/// From the third quarter to the last; a weight that rises evenly gives 1.4.
+constexpr double k_grows = 1.2;
 
 const DetectorSpec& latent_collapse_spec() {
   static const DetectorSpec spec{
@@ -45,7 +47,7 @@ class LatentCollapseDetector final : public Detector {
     const double late = kl_.median(0.5, 1);
     if (!(late < k_nothing) || late < 0) return;
     // Where the weight of the divergence grows from 0, the code comes later.
-    if (kl_.back().value > 1.5 * late) return;
+    if (kl_.median(0.75, 1) > k_grows * kl_.median(0.5, 0.75)) return;
     if (losses_.count() >= k_least) {
       const double middle = losses_.median(0.25, 0.5);
       if (losses_.median(0.75, 1) < (1 - k_still_falls) * middle) return;

@@ -61,7 +61,7 @@ TEST(TerminalReport, StaysWithinItsColumnsAndAboutOneScreen) {
       EXPECT_LE(columns(line), static_cast<std::size_t>(width)) << line;
     }
   }
-  EXPECT_LE(lines_of(rendered(report)).size(), 50U);
+  EXPECT_LE(lines_of(rendered(report)).size(), 55U);
   EXPECT_LE(lines_of(rendered(test::made_report())).size(), 45U);
 }
 
