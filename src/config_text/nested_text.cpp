@@ -238,7 +238,9 @@ class NestedParser {
     } else if (parent.open == '[') {
       frame.path = joined_path(parent.path, std::to_string(parent.item++));
     } else if (parent.open == '(') {
-      ++parent.item;
+      // The numbers of a tuple are not the call's own: `Adam(weights, 1e-3, (0.5, 0.99))`.
+      const std::string place = "#" + std::to_string(parent.item++);
+      if (name.empty() && !parent.call.empty()) frame.path = joined_path(parent.path, place);
     }
     parent.scalars_only = false;
     const std::string_view call = last_name(name);

@@ -15,9 +15,12 @@ namespace {
 constexpr double k_growth = 1.2;  // x over the run, its start-up left out
 constexpr double k_late_share =
     0.2;  // of the growth that falls into the last third: a peak would have none there
-constexpr double k_rising = 0.7;          // share of blocks that are not below the one before
-constexpr double k_straight = 0.99;       // what is kept of each batch lies on a line
-constexpr std::size_t k_least = 8;        // blocks
+constexpr double k_rising = 0.7;     // share of blocks that are not below the one before
+constexpr double k_straight = 0.99;  // what is kept of each batch lies on a line
+constexpr std::size_t k_least = 8;   // blocks
+/// Fewer are enough where they lie on a line and grow by half: caches that fill level off.
+constexpr std::size_t k_least_straight = 5;
+constexpr double k_growth_straight = 1.5;
 constexpr std::size_t k_least_live = 40;  // samples, while the run goes on: past the start-up
 constexpr std::array k_names{"memory_bytes", "host_memory_bytes"};
 
@@ -93,7 +96,7 @@ class MemoryGrowthDetector final : public Detector {
   static void judge(const Watched& watched, const char* series, const RunContext& context,
                     std::vector<Symptom>& out) {
     const auto blocks = watched.blocks.blocks();
-    if (blocks.size() < k_least) return;
+    if (blocks.size() < k_least_straight) return;
     const std::size_t from = std::max<std::size_t>(1, blocks.size() / 10);  // start-up
     const double early = blocks[from].level();
     const double third = blocks[blocks.size() * 2 / 3].level();
@@ -101,6 +104,9 @@ class MemoryGrowthDetector final : public Detector {
     Tally rising;
     for (std::size_t i = from + 1; i < blocks.size(); ++i)
       rising.add(blocks[i].level() >= blocks[i - 1].level());
+    if (blocks.size() < k_least &&
+        !(late >= k_growth_straight * early && straightness(blocks.subspan(from)) >= k_straight))
+      return;
     const bool keeps_growing = late - third >= k_late_share * (late - early);
     if (!(late >= k_growth * early) || !keeps_growing || rising.share() < k_rising) return;
     const auto steps = static_cast<double>(

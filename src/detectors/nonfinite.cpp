@@ -21,6 +21,8 @@ constexpr std::uint64_t k_back = 3;  // finite samples in a row after which a se
 constexpr std::int64_t k_early_step =
     100;  // "no NaN in the first 100 steps" is the guides' criterion of stability
 constexpr std::int64_t k_at_once_step = 10;
+/// Of the first loss: a loss on its way to overflow has left the range in which it began.
+constexpr double k_above_start = 1.3;
 
 const DetectorSpec& nonfinite_spec() {
   static const DetectorSpec spec{
@@ -208,8 +210,12 @@ class NonfiniteDetector final : public Detector {
       if (!onset_known_) note_onset(frame);
     }
     // The rises are asked before this frame's samples enter them: they are about what came before.
-    if (const Reading* loss = finite_of(frame, record::Role::loss))
+    if (const Reading* loss = finite_of(frame, record::Role::loss)) {
       loss_rise_.add(frame.step, loss->value);
+      if (!has_first_loss_) first_loss_ = loss->value;
+      has_first_loss_ = true;
+      last_loss_ = loss->value;
+    }
     if (const Reading* norm = finite_of(frame, record::Role::grad_norm))
       grad_rise_.add(frame.step, norm->value);
   }
@@ -312,6 +318,7 @@ class NonfiniteDetector final : public Detector {
     first_ = first_kind(kinds, frame);
     grad_before_ = grad_rise_.now();
     loss_before_ = loss_rise_.now();
+    above_start_ = has_first_loss_ && last_loss_ > k_above_start * first_loss_;
   }
 
   static bool is_training(const Frame& frame) {
@@ -346,6 +353,7 @@ class NonfiniteDetector final : public Detector {
     measures["index"] = static_cast<double>(onset_index_);
     measures["grad_rise_before"] = grad_before_.rising;
     measures["loss_rise_before"] = loss_before_.rising;
+    measures["above_start"] = above_start_;
     measures["after_first_update"] =
         onset_index_ == 1 && onset_step_ - first_step_ <= 1 && first_step_ <= 1;
     const Rise& rise = grad_before_.rising ? grad_before_ : loss_before_;
@@ -381,6 +389,10 @@ class NonfiniteDetector final : public Detector {
   Rise grad_before_;
   Rise loss_before_;
   record::Origin onset_origin_;
+  bool has_first_loss_ = false;
+  double first_loss_ = 0;
+  double last_loss_ = 0;
+  bool above_start_ = false;
 };
 
 }  // namespace

@@ -24,11 +24,16 @@ constexpr double k_unlikely = 1.6;  // log-probabilities, chosen over rejected: 
 constexpr double k_apart_nats = 1.0;  // a sequence
 constexpr double k_still = 1e-6;
 constexpr double k_reversed = 0.35;
+constexpr double k_exact = 1e-3;      // of ln 2, as printed
+constexpr double k_moved_nats = 2.0;  // of a sequence's log-probability: more than batches differ
+constexpr std::size_t k_least_apart = 3;
+constexpr double k_apart_reward = 1.0;  // beta times nats
+constexpr double k_hardly = 0.3;
 
 const DetectorSpec& preference_spec() {
   static const DetectorSpec spec{
       "preference",
-      {"preference.random", "preference.swapped", "preference.still"},
+      {"preference.random", "preference.swapped", "preference.still", "preference.starts_apart"},
       "Pairs of answers teach nothing, or the wrong order",
       "Preferences that are random or swapped train a policy to be no better, or to be bad.",
       "rewards/accuracies 0.49, 0.51, 0.48 with a loss of 0.69 = ln 2, while held-out pairs reach "
@@ -43,7 +48,7 @@ const DetectorSpec& preference_spec() {
       {"https://arxiv.org/abs/2305.18290"},
       false,
       {task::Part::preference_accuracy, task::Part::preference_margin, task::Part::logp_chosen,
-       task::Part::logp_rejected}};
+       task::Part::logp_rejected, task::Part::reward_chosen}};
   return spec;
 }
 
@@ -68,6 +73,7 @@ class PreferenceDetector final : public Detector {
       if (reading.part == task::Part::preference_margin) margins_.add(sample);
       if (reading.part == task::Part::logp_chosen) chosen_.add(sample);
       if (reading.part == task::Part::logp_rejected) rejected_.add(sample);
+      if (reading.part == task::Part::reward_chosen) rewards_.add(sample);
     }
   }
 
@@ -77,6 +83,7 @@ class PreferenceDetector final : public Detector {
       out.push_back(still(context));
       return;
     }
+    if (starts_apart()) out.push_back(apart(context));
     if (is_random()) out.push_back(random(context));
     if (is_swapped()) out.push_back(swapped(context));
   }
@@ -95,8 +102,28 @@ class PreferenceDetector final : public Detector {
 
   bool is_still() const {
     if (margins_.count() < k_least) return false;
+    // The margin of another loss may be 0 as well; that of a preference then costs ln 2.
+    if (losses_.count() > 0 && std::fabs(losses_.median(0, 1) - std::numbers::ln2) > k_exact)
+      return false;
     return std::all_of(margins_.samples().begin(), margins_.samples().end(),
                        [](const Sample& each) { return std::fabs(each.value) < k_still; });
+  }
+
+  /// The policy's log-probabilities move although its margin over the reference stays 0.
+  bool reference_follows() const { return moves(chosen_) || moves(rejected_); }
+
+  static bool moves(const Kept& logps) {
+    return logps.count() >= k_least &&
+           std::fabs(logps.back().value - logps.front().value) > k_moved_nats;
+  }
+
+  /// Rewards are log-ratios to the reference: 0 before the first update. Where they begin far from
+  /// it, by more than training then moves them, the reference is another model.
+  bool starts_apart() const {
+    if (rewards_.count() < k_least_apart) return false;
+    const double first = rewards_.front().value;
+    return std::fabs(first) > k_apart_reward &&
+           std::fabs(rewards_.back().value - first) < k_hardly * std::fabs(first);
   }
 
   bool is_random() const {
@@ -183,9 +210,28 @@ class PreferenceDetector final : public Detector {
   Symptom still(const RunContext&) const {
     Symptom symptom = about("preference.still", margins_);
     symptom.series = "rewards/margins";
+    symptom.measures["follows"] = reference_follows();
     symptom.summary =
         fmt::format("margins are 0 in all {} records: policy and reference are the same model",
                     margins_.count());
+    if (reference_follows()) {
+      const Kept& moved = moves(chosen_) ? chosen_ : rejected_;
+      symptom.summary += fmt::format(
+          ", which moves (log-probabilities {} -> {}): the reference shares its weights",
+          core::show_number(moved.front().value), core::show_number(moved.back().value));
+    }
+    return symptom;
+  }
+
+  Symptom apart(const RunContext&) const {
+    Symptom symptom = about("preference.starts_apart", rewards_);
+    symptom.series = "rewards/chosen";
+    symptom.measures["first"] = rewards_.front().value;
+    symptom.measures["last"] = rewards_.back().value;
+    symptom.summary = fmt::format(
+        "rewards of chosen answers are {} in the first record and {} in the last: the reference is "
+        "not the model that training began with, for which they are 0",
+        core::show_number(rewards_.front().value), core::show_number(rewards_.back().value));
     return symptom;
   }
 
@@ -195,6 +241,7 @@ class PreferenceDetector final : public Detector {
   Kept margins_;
   Kept chosen_;
   Kept rejected_;
+  Kept rewards_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "task/interleaved_evals.h"
 #include "task/roles.h"
 
 namespace aplomb::discovery {
@@ -311,6 +312,7 @@ std::vector<record::Run> assemble(std::vector<Fragment> fragments) {
   for (auto& folder : with_companions(std::move(folders))) {
     for (record::Run& run : Folder(std::move(folder)).runs()) {
       task::settle_roles(run);
+      task::merge_interleaved_evals(run);
       runs.push_back(std::move(run));
     }
   }

@@ -49,8 +49,8 @@ bool has_digit(std::string_view text) {
 
 /// A piece of every name of a column of steps or epochs: heads of other tables are not split.
 bool may_count(std::string_view line) {
-  static constexpr std::array<std::string_view, 7> k_pieces = {"poch", "tep", "ter",  "POCH",
-                                                               "TEP",  "TER", "pdate"};
+  static constexpr std::array<std::string_view, 11> k_pieces = {
+      "poch", "tep", "ter", "POCH", "TEP", "TER", "pdate", "upd", "rames", "pisode", "it "};
   return std::any_of(k_pieces.begin(), k_pieces.end(), [line](std::string_view piece) {
     return line.find(piece) != std::string_view::npos;
   });
@@ -144,9 +144,14 @@ bool TableWatch::take_cell(std::string_view cell, const Column& column, Record& 
 bool TableWatch::row(std::string_view line, Record& out) {
   out.clear();
   split(line, false);
-  // The last head may span more or fewer cells than the rows do, by a bar or a time at the end.
-  const bool fits =
-      parts_.size() == columns_.size() || (!bars_ && parts_.size() == columns_.size() + 1);
+  // The last head may span more cells than the rows do, by a bar or a time at the end, or by a list
+  // of numbers (`action freq` above `0.10 0.18 0.72`).
+  const bool more =
+      !bars_ && parts_.size() > columns_.size() &&
+      (parts_.size() == columns_.size() + 1 ||
+       std::all_of(parts_.begin() + static_cast<std::ptrdiff_t>(columns_.size()), parts_.end(),
+                   [](std::string_view cell) { return scan_number(cell).size == cell.size(); }));
+  const bool fits = parts_.size() == columns_.size() || more;
   bool taken = fits;
   for (std::size_t i = 0; taken && i < columns_.size(); ++i) {
     const Column& column = columns_[i];

@@ -224,7 +224,9 @@ bool PairFinder::is_cell(std::size_t first_word, std::size_t at) const {
   if (next >= tokens_.size()) return true;
   const Token& after = tokens_[next];
   static constexpr std::string_view k_right = "|,;(%.";
-  if (after.type == TokenType::mark) return k_right.find(after.mark) != std::string_view::npos;
+  // `val rmse 0.3416  *saved`: a mark set off by blanks is a remark of its own.
+  if (after.type == TokenType::mark)
+    return k_right.find(after.mark) != std::string_view::npos || after.gap > 0;
   return after.type == TokenType::word;
 }
 

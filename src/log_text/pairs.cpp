@@ -211,7 +211,26 @@ std::size_t PairFinder::take_list(std::size_t next, const Pair& head_ref) {
   return next;
 }
 
-void PairFinder::put(Pair pair, const Phrase& phrase) {
+/// `train loss 0.5 acc 85% || valid loss 1.3 acc 46%`: a plain name that the line has had already, behind
+/// a name of held-out data, is the held-out one.
+bool PairFinder::comes_again_held_out(const Phrase& phrase) const {
+  if (phrase.id == KeyTable::k_none || keys_[phrase.id].meaning != Meaning::metric ||
+      keys_[phrase.id].eval)
+    return false;
+  bool had = false;
+  bool held_out = false;
+  for (const Pair& pair : pairs_) {
+    if (pair.key == phrase.id) had = true;
+    if (pair.meaning != Meaning::metric) continue;
+    held_out = keys_[pair.key].eval;
+  }
+  return had && held_out;
+}
+
+void PairFinder::put(Pair pair, const Phrase& found) {
+  Phrase phrase = found;
+  if (comes_again_held_out(found))
+    phrase.id = keys_.find(line_.substr(found.begin, found.end - found.begin), true);
   pair.key = phrase.id;
   pair.key_begin = phrase.begin;
   pair.key_end = phrase.end;

@@ -85,7 +85,8 @@ class PairFinder {
   std::string_view text(std::size_t token) const;
   bool is_mark(std::size_t token, char mark) const;
   bool is_word(std::size_t token) const;
-  void put(Pair pair, const Phrase& phrase);
+  bool comes_again_held_out(const Phrase& phrase) const;
+  void put(Pair pair, const Phrase& found);
 
   KeyTable& keys_;
   std::string_view line_;

@@ -11,12 +11,17 @@ struct Prefix {
   std::size_t size = 0;  ///< bytes up to where the line proper begins
 };
 
-/// `[rank3]: `, `[default0]:`, `[0]<stderr>:`, `[Rank 2] `, `(RayTrainWorker pid=7, ip=...)`; where
-/// `numbered` says that the whole log is written so (`srun -l`), also ` 3: `.
-Prefix read_prefix(std::string_view line, bool numbered);
+/// Prefixes that are ones only where the whole log is written so.
+struct PrefixStyle {
+  bool numbered = false;  ///< `3: ` (`srun -l`): nearly every line, with at least two numbers
+  bool of_world = false;  ///< `[1/4] `: rank and world size, as programs print them
+};
 
-/// Whether nearly every line of the head of a log begins with a number and a colon, of at least
-/// two different numbers.
-bool is_numbered(std::string_view head);
+/// The style of a log, by its head.
+PrefixStyle prefix_style(std::string_view head);
+
+/// `[rank3]: `, `[default0]:`, `[0]<stderr>:`, `[Rank 2] `, `(RayTrainWorker pid=7, ip=...)`, and
+/// those of the style.
+Prefix read_prefix(std::string_view line, PrefixStyle style);
 
 }  // namespace aplomb::log_text

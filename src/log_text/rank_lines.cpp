@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <initializer_list>
 
 #include "core/text.h"
+#include "log_text/number.h"
 
 namespace aplomb::log_text {
 namespace {
@@ -36,6 +39,55 @@ bool says(const std::string& text, std::initializer_list<const char*> words) {
                      [&](const char* word) { return core::icontains(text, word); });
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '_'; }
+
+/// A number begins here, not a part of a word or of another number.
+bool is_number_at(std::string_view text, std::size_t at) {
+  if (at > 0 && (is_word(static_cast<char>(text[at - 1] | 0x20)) || text[at - 1] == '.'))
+    return false;
+  if (is_digit(text[at])) return true;
+  return text[at] == '-' && at + 1 < text.size() && is_digit(text[at + 1]);
+}
+
+std::string_view first_word(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size() && text[at] == ' ') ++at;
+  std::size_t end = at;
+  while (end < text.size() && is_word(text[end])) ++end;
+  return text.substr(at, end - at);
+}
+
+std::string_view last_word(std::string_view text) {
+  std::size_t end = text.size();
+  while (end > 0 && !is_word(text[end - 1])) --end;
+  std::size_t at = end;
+  while (at > 0 && is_word(text[at - 1])) --at;
+  return text.substr(at, end - at);
+}
+
+/// `|w|`, `param norm`, `weight checksum`; a norm of gradients is each rank's own.
+bool says_weights(const std::string& before) {
+  if (before.find("grad") != std::string::npos || before.find("|g") != std::string::npos)
+    return false;
+  if (before.find("|w|") != std::string::npos || before.find("|theta|") != std::string::npos)
+    return true;
+  const bool weights = before.find("weight") != std::string::npos ||
+                       before.find("param") != std::string::npos || last_word(before) == "wnorm" ||
+                       last_word(before) == "pnorm" || last_word(before) == "w_norm";
+  const bool told = before.find("norm") != std::string::npos ||
+                    before.find("sum") != std::string::npos ||
+                    before.find("hash") != std::string::npos;
+  return weights && told;
+}
+
+bool says_data(std::string_view word) {
+  static constexpr std::array<std::string_view, 11> k_words = {
+      "records", "samples", "batches", "examples",  "rows",   "items",
+      "images",  "shards",  "tokens",  "sequences", "windows"};
+  return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
+}
+
 }  // namespace
 
 void RankLines::line(std::string_view text, int rank, std::uint64_t number, std::uint64_t offset) {
@@ -46,23 +98,120 @@ void RankLines::line(std::string_view text, int rank, std::uint64_t number, std:
   last.number = number;
   last.offset = offset;
   ++last.lines;
-  const auto known = shapes_.find(last.shape);
-  if (known != shapes_.end()) {
-    ++known->second[rank];
-  } else if (shapes_.size() < k_most_shapes) {
-    shapes_[last.shape][rank] = 1;
+  auto known = shapes_.find(last.shape);
+  if (known == shapes_.end()) {
+    if (shapes_.size() >= k_most_shapes) return;
+    known = shapes_.emplace(last.shape, ByRank{}).first;
   }
+  Seen& seen = known->second[rank];
+  ++seen.count;
+  seen.numbers = numbers_of(text);
+  seen.text = last.text;
+  seen.origin = {0, number, offset};
+  compare(known->second, rank);
+}
+
+/// The numbers of a line, and what the words beside them say.
+std::vector<RankLines::Number> RankLines::numbers_of(std::string_view text) {
+  std::vector<Number> numbers;
+  std::size_t behind = 0;  // of the number before
+  for (std::size_t at = 0; at < text.size() && numbers.size() < k_most_numbers;) {
+    if (!is_number_at(text, at)) {
+      ++at;
+      continue;
+    }
+    const Scanned found = scan_number(text.substr(at));
+    if (found.size == 0) {
+      ++at;
+      continue;
+    }
+    const std::string_view printed = text.substr(at, found.size);
+    const std::string before = core::lower(text.substr(behind, at - behind));
+    behind = at + found.size;
+    std::size_t end = behind;
+    while (end < text.size() && !is_digit(text[end])) ++end;
+    const std::string after =
+        core::lower(text.substr(behind, std::min<std::size_t>(end - behind, 16)));
+    Number number;
+    number.value = found.value;
+    number.whole = printed.find_first_of(".eE") == std::string_view::npos;
+    number.of_weights = !number.whole && says_weights(before);
+    number.of_data = number.whole && (says_data(first_word(after)) || says_data(last_word(before)));
+    numbers.push_back(number);
+    at = behind;
+  }
+  return numbers;
+}
+
+/// What the rank has just printed against what others print at the same place.
+void RankLines::compare(const ByRank& seen, int rank) {
+  const Seen& own = seen.at(rank);
+  for (const auto& [other, theirs] : seen) {
+    if (other == rank || theirs.numbers.size() != own.numbers.size()) continue;
+    const auto note = [&](Unlike& unlike, const Number& first, const Number& second) {
+      if (++unlike.times > 1) return;
+      unlike = {
+          1, other, rank, first.value, second.value, own.text, own.origin.line, own.origin.offset};
+    };
+    bool same_place = true;
+    for (std::size_t i = 0; i < own.numbers.size(); ++i) {
+      same_place =
+          same_place && (!own.numbers[i].whole || own.numbers[i].value == theirs.numbers[i].value);
+    }
+    for (std::size_t i = 0; i < own.numbers.size(); ++i) {
+      const Number& first = theirs.numbers[i];
+      const Number& second = own.numbers[i];
+      constexpr double k_printed = 1e-4;  // norms are printed to four digits and more
+      if (same_place && second.of_weights &&
+          std::fabs(first.value - second.value) > k_printed * std::fabs(first.value))
+        note(apart_, first, second);
+      // Said once by each: a count that goes up is where the rank stands.
+      if (second.of_data && own.count == 1 && theirs.count == 1 && first.value != second.value)
+        note(uneven_, first, second);
+    }
+  }
+}
+
+void RankLines::finish_unlike(const Unlike& unlike, const char* kind, const std::string& text,
+                              record::RunBuilder& build, record::SourceId source) const {
+  record::Event event;
+  event.kind = kind;
+  event.severity = core::Severity::note;
+  event.text = text;
+  event.caught["rank"] = static_cast<double>(unlike.first_rank);
+  event.caught["other"] = static_cast<double>(unlike.second_rank);
+  event.caught["value"] = unlike.first;
+  event.caught["other_value"] = unlike.second;
+  event.caught["times"] = static_cast<double>(unlike.times);
+  event.origin = {source, unlike.number, unlike.offset};
+  build.event(std::move(event));
 }
 
 std::uint32_t RankLines::count_of(const std::string& shape, int rank) const {
   const auto known = shapes_.find(shape);
   if (known == shapes_.end()) return 0;
   const auto count = known->second.find(rank);
-  return count == known->second.end() ? 0 : count->second;
+  return count == known->second.end() ? 0 : count->second.count;
 }
 
 void RankLines::finish(record::RunBuilder& build, record::SourceId source) const {
   if (last_.size() < 2) return;
+  constexpr std::uint32_t k_least_apart = 2;  // one may be printed between two updates
+  if (apart_.times >= k_least_apart) {
+    finish_unlike(
+        apart_, "ranks-apart",
+        fmt::format("the weights of rank {} and rank {} differ: {} and {}", apart_.first_rank,
+                    apart_.second_rank, core::show_number(apart_.first, 6),
+                    core::show_number(apart_.second, 6)),
+        build, source);
+  }
+  if (uneven_.times > 0) {
+    finish_unlike(uneven_, "ranks-uneven",
+                  fmt::format("rank {} has {}, rank {} has {}: {}", uneven_.first_rank,
+                              core::show_number(uneven_.first, 7), uneven_.second_rank,
+                              core::show_number(uneven_.second, 7), uneven_.text),
+                  build, source);
+  }
   for (const auto& [rank, last] : last_) {
     const std::uint32_t own = count_of(last.shape, rank);
     std::uint32_t others = 0;

@@ -4,13 +4,17 @@
 /// still, the line that one of them has printed once more than the others names where it went alone
 /// (`rank 1 has saved its best`, `epoch 0 done after 66 steps`).
 ///
-/// One event `rank-alone` where there is such a line among the last ones. O(1) memory.
+/// One event `rank-alone` where there is such a line among the last ones; `ranks-apart` where ranks
+/// print another norm or checksum of the weights at the same place, which data parallelism keeps
+/// alike; `ranks-uneven` where they say at the start that they have unlike numbers of samples or
+/// batches. O(1) memory.
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/run_builder.h"
 
@@ -20,6 +24,7 @@ class RankLines {
  public:
   static constexpr std::size_t k_most_shapes = 256;
   static constexpr int k_most_ranks = 64;
+  static constexpr std::size_t k_most_numbers = 12;  ///< of a line that is compared
 
   /// `text`: the line without the prefix that says the rank.
   void line(std::string_view text, int rank, std::uint64_t number, std::uint64_t offset);
@@ -33,10 +38,41 @@ class RankLines {
     std::uint64_t offset = 0;
     std::uint64_t lines = 0;
   };
+  struct Number {
+    double value = 0;
+    bool whole = false;
+    bool of_weights = false;  ///< its words say a norm or a checksum of the weights
+    bool of_data = false;     ///< its words say samples or batches
+  };
+  struct Seen {
+    std::uint32_t count = 0;
+    std::vector<Number> numbers;  ///< of the last line of this shape
+    std::string text;
+    record::Origin origin;
+  };
+  /// Two ranks that printed unlike numbers, and the lines.
+  struct Unlike {
+    std::uint32_t times = 0;
+    int first_rank = 0;
+    int second_rank = 0;
+    double first = 0;
+    double second = 0;
+    std::string text;
+    std::uint64_t number = 0;
+    std::uint64_t offset = 0;
+  };
+  using ByRank = std::map<int, Seen>;
+
+  static std::vector<Number> numbers_of(std::string_view text);
+  void compare(const ByRank& seen, int rank);
+  void finish_unlike(const Unlike& unlike, const char* kind, const std::string& text,
+                     record::RunBuilder& build, record::SourceId source) const;
   std::uint32_t count_of(const std::string& shape, int rank) const;
 
   std::map<int, Last> last_;
-  std::map<std::string, std::map<int, std::uint32_t>> shapes_;
+  std::map<std::string, ByRank> shapes_;
+  Unlike apart_;
+  Unlike uneven_;
 };
 
 }  // namespace aplomb::log_text

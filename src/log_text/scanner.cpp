@@ -18,7 +18,7 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
                        Reading reading)
     : build_(build),
       source_(source),
-      numbered_(is_numbered(head)),
+      style_(prefix_style(head)),
       keys_(knowledge::detect_framework(head)),
       writer_(keys_, build, source),
       queue_(keys_, code_, writer_),
@@ -31,7 +31,7 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
 
 void LogScanner::line(const Line& line) {
   if (words_) words_->heard(line);
-  const Prefix prefix = read_prefix(line.text, numbered_);
+  const Prefix prefix = read_prefix(line.text, style_);
   LogLine part{line.text.substr(prefix.size), {prefix.rank, line.number, line.offset}};
   if (prefix.rank >= 0) ranks_.line(part.text, prefix.rank, line.number, line.offset);
   if (pairs_.known(part)) return;

@@ -27,6 +27,7 @@
 #include "log_text/lines.h"
 #include "log_text/metric_tables.h"
 #include "log_text/pair_lines.h"
+#include "log_text/prefix.h"
 #include "log_text/rank_lines.h"
 #include "log_text/record_queue.h"
 #include "log_text/record_writer.h"
@@ -61,7 +62,7 @@ class LogScanner {
 
   record::RunBuilder& build_;
   record::SourceId source_;
-  bool numbered_ = false;  ///< every line begins with its rank's number
+  PrefixStyle style_;  ///< how lines say their rank
   KeyTable keys_;
   CodeWatch code_;
   RecordWriter writer_;

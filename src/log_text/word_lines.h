@@ -4,6 +4,7 @@
 
 #include "log_text/line_record.h"
 #include "log_text/lines.h"
+#include "log_text/sample_lines.h"
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
 #include "prose/claims.h"
@@ -17,7 +18,10 @@ class WordLines {
   WordLines(record::RunBuilder& build, record::SourceId source) : build_(build), source_(source) {}
 
   /// Any line, as it was printed.
-  void heard(const Line& line) { words_.line(line.text, line.number, line.offset); }
+  void heard(const Line& line) {
+    words_.line(line.text, line.number, line.offset);
+    samples_.line(line.text, line.number, line.offset);
+  }
   /// A line whose shape is not that of metrics seen before: what people write of a run often holds
   /// numbers too.
   void message(const LogLine& line) {
@@ -34,6 +38,7 @@ class WordLines {
     settings_.finish(build_, source_);
     claims_.finish(build_, source_);
     words_.finish(build_, source_);
+    samples_.finish(build_, source_);
   }
 
  private:
@@ -43,6 +48,7 @@ class WordLines {
   SettingScanner settings_;
   prose::ClaimReader claims_{prose::ClaimReader::Text::log};
   prose::HeardWords words_;
+  SampleLines samples_;
 };
 
 }  // namespace aplomb::log_text

@@ -49,7 +49,25 @@ double how_sure_of(const JsonLook& look, bool of_lines) {
   return 0;
 }
 
+/// Of the lines of a head those that begin as a record does. A log may print its settings as one.
+bool are_mostly_records(std::string_view head) {
+  constexpr double k_most = 0.5;
+  std::size_t lines = 0;
+  std::size_t records = 0;
+  while (!head.empty()) {
+    const std::size_t end = head.find('\n');
+    const std::string_view line = core::trim(head.substr(0, end));
+    head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
+    if (line.empty()) continue;
+    ++lines;
+    if (line.front() == '{' || line.front() == '[' || line.front() == '}' || line.front() == '"')
+      ++records;
+  }
+  return static_cast<double>(records) >= k_most * static_cast<double>(lines);
+}
+
 double sniff_lines(std::string_view head) {
+  if (!are_mostly_records(head)) return 0;
   double most = 0;
   for (std::size_t i = 0; i < k_sniffed_lines && !head.empty(); ++i) {
     const std::size_t end = head.find('\n');

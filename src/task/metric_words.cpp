@@ -21,8 +21,9 @@ constexpr std::array<std::string_view, 9> k_extremes = {
     "best", "min", "max", "lowest", "highest", "target", "floor", "baseline", "prev"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> k_parts = {
-    "none",           "preference_accuracy", "preference_margin", "logp_chosen",
-    "logp_rejected",  "discriminator",       "generator",         "explained_variance",
+    "none",           "preference_accuracy", "preference_margin",
+    "logp_chosen",    "logp_rejected",       "reward_chosen",
+    "discriminator",  "generator",           "explained_variance",
     "prediction_std", "target_std",          "compute_time"};
 
 Part part_named(std::string_view name) {

@@ -21,6 +21,7 @@ enum class Part : std::uint8_t {
   preference_margin,    ///< reward of the chosen answer less that of the rejected one
   logp_chosen,          ///< log-probability of the chosen answers, nats a sequence
   logp_rejected,
+  reward_chosen,       ///< implicit reward of the chosen answers: beta times their log-ratio
   discriminator,       ///< loss of an adversarial pair's judge
   generator,           ///< and of the one who is judged
   explained_variance,  ///< R^2 of a regression, or of a critic

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "record/run.h"
+#include "task/held_out_sets.h"
 
 namespace aplomb::task {
 
@@ -65,6 +66,8 @@ struct Task {
   std::optional<Constant> guess;
   /// The first training loss is that of a guess: the weights are fresh.
   bool from_scratch = false;
+  /// Validation and test data that one metric tells far apart.
+  std::optional<HeldOutGap> held_out_gap;
 
   /// Losses are mean cross-entropies, bounded below by 0.
   bool is_cross_entropy() const;

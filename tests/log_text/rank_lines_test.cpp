@@ -13,6 +13,7 @@ class Job {
     lines_.line(text, rank, line_, line_ * 80);
     return *this;
   }
+  const record::Run& run() const { return run_; }
   const record::Event* event() {
     lines_.finish(build_, source_);
     return run_.events.empty() ? nullptr : &run_.events.front();
@@ -76,6 +77,56 @@ TEST(RankLines, RanksThatEndAlikeAndOneThatSpeaksForAllSayNothing) {
     chatter.says(1, "step " + std::to_string(step) + " waits 3 ms");
   }
   EXPECT_EQ(chatter.event(), nullptr);
+}
+
+const record::Event* of_kind(const record::Run& run, const std::string& kind) {
+  for (const record::Event& event : run.events) {
+    if (event.kind == kind) return &event;
+  }
+  return nullptr;
+}
+
+TEST(RankLines, WeightsOfRanksThatDriftApart) {
+  Job job;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    const std::string head = "ep " + std::to_string(epoch) + " val acc 0.71  |w| ";
+    job.says(0, head + std::to_string(8.25 + 0.4 * epoch));
+    job.says(1, head + std::to_string(8.24 + 0.3 * epoch));
+  }
+  job.event();
+  const record::Event* event = of_kind(job.run(), "ranks-apart");
+  ASSERT_NE(event, nullptr);
+  EXPECT_EQ(event->text.find("the weights of rank 0 and rank 1 differ"), 0U) << event->text;
+}
+
+TEST(RankLines, WeightsThatAgreeAndLossesAndGradientsThatDoNot) {
+  Job job;
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::string number = std::to_string(epoch);
+      job.says(rank, "step " + number + " param norm 8.25" + number + " loss 1." +
+                         std::to_string(3 + rank) + " grad norm 0." + std::to_string(4 + rank));
+    }
+  }
+  job.event();
+  EXPECT_EQ(of_kind(job.run(), "ranks-apart"), nullptr);
+  EXPECT_EQ(of_kind(job.run(), "ranks-uneven"), nullptr);
+}
+
+TEST(RankLines, UnlikeNumbersOfSamples) {
+  Job job;
+  job.says(0, "735 records from part-0.jsonl").says(1, "701 records from part-1.jsonl");
+  job.event();
+  const record::Event* event = of_kind(job.run(), "ranks-uneven");
+  ASSERT_NE(event, nullptr);
+  Job progress;  // a rank that is ahead has no more data
+  for (int at = 1; at < 6; ++at) {
+    progress.says(0, "seen " + std::to_string(at * 100) + " samples");
+    progress.says(0, "seen " + std::to_string(at * 100 + 50) + " samples");
+    progress.says(1, "seen " + std::to_string(at * 100) + " samples");
+  }
+  progress.event();
+  EXPECT_EQ(of_kind(progress.run(), "ranks-uneven"), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,156 @@
+#include "log_text/sample_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "core/text.h"
+
+namespace aplomb::log_text {
+namespace {
+
+constexpr std::size_t k_longest_line = 4000;
+constexpr std::size_t k_most_words = 400;
+constexpr std::size_t k_least_words = 12;
+constexpr std::size_t k_shortest_phrase = 2;  // words
+constexpr std::size_t k_longest_phrase = 20;
+constexpr std::size_t k_repeats = 3;
+constexpr std::uint32_t k_least_loops = 3;
+/// Equal lengths of fewer samples may be chance.
+constexpr std::uint32_t k_least_counts = 3;
+constexpr double k_least_samples = 3;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size() && words.size() < k_most_words;) {
+    while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
+    std::size_t end = at;
+    while (end < text.size() && text[end] != ' ' && text[end] != '\t') ++end;
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+/// Whether the line ends in one phrase three times and more; where it was cut within a word, that
+/// word is left out. Rows of equal marks or numbers are tables and bars.
+bool ends_in_a_loop(std::string_view text) {
+  std::vector<std::string_view> words = words_of(text);
+  if (words.size() < k_least_words) return false;
+  words.pop_back();
+  for (std::size_t phrase = k_shortest_phrase; phrase <= k_longest_phrase; ++phrase) {
+    const std::size_t needed = phrase * k_repeats;
+    if (needed > words.size()) break;
+    const std::size_t first = words.size() - needed;
+    bool same = true;
+    std::size_t letters = 0;
+    for (std::size_t i = first + phrase; same && i < words.size(); ++i)
+      same = words[i] == words[i - phrase];
+    if (!same) continue;
+    bool varied = false;
+    for (std::size_t i = first; i < first + phrase; ++i) {
+      varied = varied || words[i] != words[first];
+      letters +=
+          static_cast<std::size_t>(std::count_if(words[i].begin(), words[i].end(), [](char c) {
+            return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+          }));
+    }
+    if (varied && letters >= phrase * 2) return true;
+  }
+  return false;
+}
+
+std::optional<double> number_before(std::string_view text, std::size_t end) {
+  while (end > 0 && text[end - 1] == ' ') --end;
+  std::size_t at = end;
+  while (at > 0 && (is_digit(text[at - 1]) || text[at - 1] == '.')) --at;
+  return at < end ? core::parse_number(text.substr(at, end - at)) : std::nullopt;
+}
+
+std::optional<double> number_behind(std::string_view text, std::size_t at) {
+  while (at < text.size() && (text[at] == ' ' || text[at] == ':' || text[at] == '=')) ++at;
+  std::size_t end = at;
+  while (end < text.size() && (is_digit(text[end]) || text[end] == '.')) ++end;
+  return at < end ? core::parse_number(text.substr(at, end - at)) : std::nullopt;
+}
+
+}  // namespace
+
+void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_t offset) {
+  if (text.size() > k_longest_line) text = text.substr(0, k_longest_line);
+  at_ = {number, offset, {}};
+  note_finished(text);
+  note_new_tokens(text);
+  if (ends_in_a_loop(text)) {
+    ++loops_;
+    last_loop_ = {number, offset, std::string(core::trim(text).substr(0, 160))};
+  }
+}
+
+/// `0/6 finished before the 120 token limit`, `ended with eos: 0/20`.
+void SampleLines::note_finished(std::string_view text) {
+  static constexpr std::array<std::string_view, 8> k_ended = {
+      "finished", "ended",       "stopped", "terminated",
+      "with eos", "reached eos", "hit eos", "emitted eos"};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos || slash == 0 || text.size() > 200) return;
+  const bool ended = std::any_of(k_ended.begin(), k_ended.end(), [&](std::string_view word) {
+    return core::icontains(text, word);
+  });
+  if (!ended || core::icontains(text, "epoch") || core::icontains(text, "step")) return;
+  for (std::size_t at = slash; at != std::string_view::npos; at = text.find('/', at + 1)) {
+    if (at == 0 || !is_digit(text[at - 1])) continue;
+    const auto part = number_before(text, at);
+    const auto all = number_behind(text, at + 1);
+    if (!part || !all || *all < k_least_samples) continue;
+    if (*part > 0) {
+      ++some_ended_;
+    } else {
+      ++none_ended_;
+      none_place_ = {at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
+    }
+    return;
+  }
+}
+
+/// `[48 new tokens]`, `new tokens: 48`.
+void SampleLines::note_new_tokens(std::string_view text) {
+  static constexpr std::array<std::string_view, 4> k_names = {
+      "new tokens", "new_tokens", "generated tokens", "tokens generated"};
+  for (const std::string_view name : k_names) {
+    const std::size_t at = text.find(name);
+    if (at == std::string_view::npos || (at >= 4 && core::iequals(text.substr(at - 4, 3), "max")))
+      continue;
+    auto count = number_before(text, at);
+    if (!count) count = number_behind(text, at + name.size());
+    if (!count || *count < 2) return;
+    if (counts_ == 0) tokens_ = *count;
+    ++counts_;
+    if (*count == tokens_) ++equal_;
+    tokens_place_ = {at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
+    return;
+  }
+}
+
+void SampleLines::finish(record::RunBuilder& build, record::SourceId source) const {
+  const auto put = [&](const char* kind, core::Severity severity, const Place& place) {
+    record::Event event;
+    event.kind = kind;
+    event.severity = severity;
+    event.text = place.text;
+    event.origin = {source, place.number, place.offset};
+    build.event(std::move(event));
+  };
+  const bool at_limit = counts_ >= k_least_counts && equal_ == counts_;
+  if (none_ended_ > 0 && some_ended_ == 0) {
+    put("samples-never-end", core::Severity::warning, none_place_);
+  } else if (at_limit && loops_ >= 2) {
+    put("samples-never-end", core::Severity::warning, tokens_place_);
+  }
+  if (loops_ >= k_least_loops) put("samples-loop", core::Severity::note, last_loop_);
+}
+
+}  // namespace aplomb::log_text

@@ -1,0 +1,47 @@
+#pragma once
+/// SampleLines: what the samples show that a program prints of its own model's output.
+///
+///     step 75 [48 new tokens] what about parking ? -> behind the house . have a nice day . have a
+///     nice day . have a nice day . have a
+///     0/6 finished before the 120 token limit
+///     mean new tokens 40.0 of 40
+///
+/// Two events: `samples-never-end` (no sample ends before its limit) and `samples-loop` (most of the
+/// last samples say one phrase again and again up to their end). O(1) memory.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "record/run_builder.h"
+
+namespace aplomb::log_text {
+
+class SampleLines {
+ public:
+  void line(std::string_view text, std::uint64_t number, std::uint64_t offset);
+  void finish(record::RunBuilder& build, record::SourceId source) const;
+
+ private:
+  void note_finished(std::string_view text);
+  void note_new_tokens(std::string_view text);
+
+  struct Place {
+    std::uint64_t number = 0;
+    std::uint64_t offset = 0;
+    std::string text;
+  };
+
+  Place at_;                 ///< of the line that is looked at
+  std::uint32_t loops_ = 0;  ///< lines that end in a phrase said again and again
+  Place last_loop_;
+  std::uint32_t none_ended_ = 0;  ///< lines that say that none of several samples ended
+  std::uint32_t some_ended_ = 0;
+  Place none_place_;
+  std::uint32_t counts_ = 0;  ///< numbers of new tokens
+  std::uint32_t equal_ = 0;   ///< of them those equal to the first
+  double tokens_ = 0;
+  Place tokens_place_;
+};
+
+}  // namespace aplomb::log_text

@@ -1,0 +1,62 @@
+#include "log_text/sample_lines.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace aplomb::log_text {
+namespace {
+
+std::vector<std::string> kinds(const std::vector<std::string>& lines) {
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("train.log", "text-log", 0);
+  SampleLines samples;
+  std::uint64_t number = 0;
+  for (const std::string& line : lines) {
+    ++number;
+    samples.line(line, number, number * 80);
+  }
+  samples.finish(build, source);
+  std::vector<std::string> found;
+  for (const record::Event& event : run.events) found.push_back(event.kind);
+  return found;
+}
+
+using Kinds = std::vector<std::string>;
+
+TEST(SampleLines, AnswersThatGoRoundAndNeverEnd) {
+  EXPECT_EQ(kinds({
+                "step 75 [48 new tokens] parking ? -> behind the house . good bye now . good bye "
+                "now . good bye now . go",
+                "step 75 [48 new tokens] payment ? -> we take cards . thank you all . thank you "
+                "all . thank you all . than",
+                "step 75 [48 new tokens] opening ? -> at nine . see you soon . see you soon . see "
+                "you soon . see you s",
+            }),
+            (Kinds{"samples-never-end", "samples-loop"}));
+}
+
+TEST(SampleLines, APrintedCountOfThoseThatEnded) {
+  EXPECT_EQ(kinds({"=== leek", "1. wash the leek", "0/6 finished before the 120 token limit"}),
+            Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({"0/6 finished before the limit", "4/6 finished before the limit"}), Kinds{});
+  EXPECT_EQ(kinds({"epoch 0/6 finished"}), Kinds{});
+}
+
+TEST(SampleLines, TablesBarsAndOrdinarySentencesAreNoLoops) {
+  EXPECT_EQ(kinds({"0.1 0.2 0.1 0.2 0.1 0.2 0.1 0.2 0.1 0.2 0.1 0.2 0.1 0.2",
+                   "| a | a | a | a | a | a | a | a | a | a | a | a |",
+                   "== == == == == == == == == == == == == == ==",
+                   "the quick brown fox jumps over the lazy dog and then it runs away from it"}),
+            Kinds{});
+}
+
+TEST(SampleLines, LengthsThatDifferAreNotTheLimit) {
+  EXPECT_EQ(kinds({"[12 new tokens] yes . a b c a b c a b c a b c d", "[48 new tokens] x",
+                   "[31 new tokens] y", "[48 new tokens] z"}),
+            Kinds{});
+}
+
+}  // namespace
+}  // namespace aplomb::log_text
