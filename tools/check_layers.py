@@ -3,9 +3,10 @@
 
 usage: check_layers.py [ROOT]
 
-Also checked: the parts of train/ likewise, and that torch is included nowhere else; one namespace a folder, and one
-definition a type over the whole tree (two types of one name are undefined behaviour that no linker reports); the public
-headers (at most 12, each compiles alone), rosters without duplicates, and that no header is included by a relative path.
+Also checked: that what judges names no framework (knowledge/frameworks/*.yaml say what they are), the parts of train/
+likewise, and that torch is included nowhere else; one namespace a folder, and one definition a type over the whole tree
+(two types of one name are undefined behaviour that no linker reports); the public headers (at most 12, each compiles
+alone), rosters without duplicates, and that no header is included by a relative path.
 Exit status 1, one line a fault, where something is off.
 """
 
@@ -39,12 +40,13 @@ ALLOWED = {
                 "prose", "program", "log_text"],
     "discovery": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "task", "config_text", "sources"],
     "detectors": ["core", "record", "task"],
-    "diagnosis": ["core", "record", "knowledge", "task", "detectors", "plan"],
+    "facts": ["core", "record", "knowledge"],
+    "diagnosis": ["core", "record", "knowledge", "task", "detectors", "facts", "plan"],
     "guard": ["core", "record", "scan", "detectors"],
     "compare": ["core", "record"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan", "compare"],
     "preflight": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "program", "sources",
-                  "discovery", "detectors", "diagnosis", "report"],
+                  "discovery", "detectors", "facts", "diagnosis", "report"],
     "fix": ["core", "record", "knowledge", "input", "config_text", "report"],
     "watch": ["core", "record", "knowledge", "input", "log_text", "sources", "discovery", "detectors"],
     "arguments": [],
@@ -59,6 +61,10 @@ TRAIN_ALLOWED = {
     "loop": (["text", "model", "dist"], None, True),  # None: all of src/
     "lab": (["text", "model", "dist", "loop"], None, True),
 }
+# What judges knows no framework by name: what it has to know of one is a property of its table.
+WITHOUT_FRAMEWORKS = ["facts", "diagnosis", "report", "preflight", "api"]
+# Tables of no framework, whose slugs are words of their own.
+NOT_FRAMEWORKS = {"common", "environment"}
 PUBLIC_HEADERS_MOST = 12
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 INCLUDE_TORCH = re.compile(r'^\s*#\s*include\s+[<"](torch|ATen|c10)/', re.MULTILINE)
@@ -81,6 +87,21 @@ def check_includes(root: pathlib.Path) -> list[str]:
             there = name.split("/")[0]
             if "/" in name and allowed is not None and there != here and there in ALLOWED and there not in allowed:
                 faults.append(f"{path.relative_to(root)}: {here} may not include {there} (\"{name}\")")
+    return faults
+
+
+def check_frameworks(root: pathlib.Path) -> list[str]:
+    slugs = set()
+    for table in (root / "knowledge" / "frameworks").glob("*.yaml"):
+        slugs |= set(re.findall(r"^slug: *([A-Za-z0-9_.-]+)", table.read_text(), re.MULTILINE))
+    faults = []
+    for here in WITHOUT_FRAMEWORKS:
+        for path in sorted((root / "src" / here).rglob("*")):
+            if path.suffix not in {".h", ".cpp", ".def"}:
+                continue
+            code = re.sub(r"//.*", "", path.read_text(errors="replace"))
+            for literal in sorted(set(re.findall(r'"([^"\n]*)"', code)) & (slugs - NOT_FRAMEWORKS)):
+                faults.append(f"{path.relative_to(root)}: names the framework \"{literal}\": ask its table")
     return faults
 
 
@@ -191,7 +212,7 @@ def check_public_headers(root: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    checks = (check_includes, check_train, check_namespaces, check_rosters, check_public_headers)
+    checks = (check_includes, check_frameworks, check_train, check_namespaces, check_rosters, check_public_headers)
     faults = [fault for check in checks for fault in check(root)]
     print("\n".join(faults) if faults else "layers, namespaces, rosters and public headers are in order")
     return 1 if faults else 0

@@ -37,8 +37,7 @@ std::optional<record::Run> read_one(const std::string& path, const CheckOptions&
 bool stands_alone(const record::Run& run) {
   return std::any_of(run.settings.begin(), run.settings.end(), [](const record::Setting& setting) {
     const knowledge::Framework* framework = knowledge::find_framework(setting.framework);
-    const bool part = framework != nullptr && (framework->part || framework->slug == "deepspeed" ||
-                                               framework->slug == "accelerate");
+    const bool part = framework != nullptr && (framework->part || !framework->repeats.empty());
     return !part && (setting.name == "optim.lr" || setting.name == "batch.micro");
   });
 }

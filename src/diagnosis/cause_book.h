@@ -29,6 +29,7 @@
 #include "diagnosis/condition.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/remedy.h"
+#include "facts/declared.h"
 
 namespace aplomb::diagnosis {
 
@@ -131,9 +132,7 @@ struct CauseBook {
 /// The book that was embedded at build. Thread-safe after the first call.
 const CauseBook& cause_book();
 
-/// Every fact that the knowledge may ask for: knowledge/facts.yaml, settings.yaml, errors*.yaml and
-/// the series. A name that ends in `*` stands for all that begin so.
-std::vector<std::string> declared_facts();
-bool is_declared(const std::vector<std::string>& declared, std::string_view name);
+using facts::declared_facts;
+using facts::is_declared;
 
 }  // namespace aplomb::diagnosis

@@ -7,31 +7,23 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "detectors/symptom.h"
+#include "facts/fact_table.h"
 #include "record/run.h"
 
 namespace aplomb::diagnosis {
 
-/// Facts by name. A name that is not held is unknown, which is neither true nor false (see
-/// condition.h).
-class FactTable {
- public:
-  void set(record::Fact fact);  ///< the first of a name stays
-  const record::Fact* find(std::string_view name) const;
-  const std::vector<record::Fact>& all() const { return facts_; }
+using facts::FactTable;
 
- private:
-  std::vector<record::Fact> facts_;
-  std::unordered_map<std::string, std::size_t> by_name_;
-};
+/// What is read of a run: settings under their names, events as `error.<kind>` (and
+/// `error.<kind>.<caught>`), symptoms as `<id>` = true (and `<id>.<measure>`), series as
+/// `<name>.first|last|min|max`, and what readers gave.
+FactTable read_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms);
 
-/// Everything the knowledge base may see of a run: settings under their names, events as
-/// `error.<kind>` (and `error.<kind>.<caught>`), symptoms as `<id>` = true (and `<id>.<measure>`),
-/// series as `<name>.first|last|min|max`, and what follows from them (knowledge/facts.yaml declares
-/// every name and type).
+/// Everything the knowledge base may see of a run: what is read, and what follows from it
+/// (diagnosis/derivers.h). knowledge/facts.yaml declares every name and type.
 FactTable gather_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms);
 
 /// What a reason is. Decisions are made on this and on the name of the fact, never on the text that

@@ -5,18 +5,14 @@
 
 #include "core/text.h"
 #include "detectors/detector.h"
-#include "diagnosis/derived_facts.h"
+#include "diagnosis/derivers.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/incident_facts.h"
-#include "diagnosis/listener.h"
-#include "diagnosis/said_facts.h"
-#include "diagnosis/stage_facts.h"
-#include "diagnosis/trend_facts.h"
-#include "diagnosis/word_facts.h"
-#include "task/task.h"
+#include "facts/listener.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::Listener;
 
 constexpr std::size_t k_most_evidence = 8;
 
@@ -139,24 +135,23 @@ void add_series(const record::Run& run, FactTable& facts) {
 
 }  // namespace
 
-FactTable gather_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
+FactTable read_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
   FactTable facts;
   const Listener listener(run);
   for (const record::Fact& fact : run.facts) {
     if (listener.hears(fact)) facts.set(fact);
   }
-  for (record::Fact& fact : task::facts_of(task::recognise(run))) facts.set(std::move(fact));
   add_settings(run, facts);
   add_events(run, listener, facts);
   add_symptoms(symptoms, facts);
   add_silences(run, facts);
   add_series(run, facts);
-  add_said_facts(facts);
-  derive_facts(run, facts);
-  add_trend_facts(run, facts);
-  add_stage_facts(run, facts);
-  add_incident_facts(run, facts);
-  add_word_facts(run, facts);
+  return facts;
+}
+
+FactTable gather_facts(const record::Run& run, const std::vector<detectors::Symptom>& symptoms) {
+  FactTable facts = read_facts(run, symptoms);
+  fact_graph().derive(run, facts);
   return facts;
 }
 

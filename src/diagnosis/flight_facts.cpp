@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "core/text.h"
 #include "diagnosis/caught_values.h"
-#include "diagnosis/incident_facts.h"
+#include "diagnosis/derivers.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 /// What one rank had pending in a group when it dumped.
 struct Pending {
@@ -49,9 +50,10 @@ std::string joined(const std::set<int>& ranks) {
 
 class FlightComparison {
  public:
-  FlightComparison(const record::Run& run, FactTable& facts) : facts_(facts) {
-    for (const record::Event& event : run.events) {
-      if (event.kind != "flight-group" || event.rank < 0) continue;
+  explicit FlightComparison(FactView& view) : view_(view) {
+    for (const record::Event* each : view.events("flight-group")) {
+      const record::Event& event = *each;
+      if (event.rank < 0) continue;
       const std::string members = caught_text(event, "members");
       FlightGroup& group = groups_[caught_text(event, "group") + ":" + members];
       group.what = caught_text(event, "what");
@@ -129,17 +131,21 @@ class FlightComparison {
   void set(const char* name, core::Value value, std::string because, const record::Event* event) {
     std::vector<record::Origin> origins;
     if (event != nullptr) origins.push_back(event->origin);
-    facts_.set({name, std::move(value), std::move(because), std::move(origins)});
+    view_.set_at(name, std::move(value), std::move(because), std::move(origins));
   }
 
-  FactTable& facts_;
+  FactView& view_;
   std::map<std::string, FlightGroup> groups_;
 };
 
 }  // namespace
 
-void add_flight_facts(const record::Run& run, FactTable& facts) {
-  FlightComparison(run, facts).say();
+std::vector<facts::Deriver> flight_facts() {
+  return {{.name = "flight recorders",
+           .reads = {"event:flight-group"},
+           .gives = {"hang.absent_ranks", "hang.absent_rank", "hang.late_seq", "hang.op",
+                     "hang.collectives_differ", "hang.sizes_differ"},
+           .derive = [](FactView& view) { FlightComparison(view).say(); }}};
 }
 
 }  // namespace aplomb::diagnosis

@@ -8,10 +8,12 @@
 
 #include "core/text.h"
 #include "diagnosis/caught_values.h"
-#include "diagnosis/incident_facts.h"
+#include "diagnosis/derivers.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 /// One rank's time-out, as its watchdog told it.
 struct Timeout {
@@ -23,13 +25,12 @@ struct Timeout {
   record::Origin origin;
 };
 
-std::vector<Timeout> timeouts_of(const record::Run& run) {
+std::vector<Timeout> timeouts_of(const FactView& view) {
   std::vector<Timeout> timeouts;
-  for (const record::Event& event : run.events) {
-    if (event.kind != "nccl-watchdog") continue;
-    timeouts.push_back({event.rank, caught_number(event, "seq"), caught_text(event, "op_text"),
-                        caught_number(event, "numel_in"), caught_number(event, "numel_out"),
-                        event.origin});
+  for (const record::Event* event : view.events("nccl-watchdog")) {
+    timeouts.push_back({event->rank, caught_number(*event, "seq"), caught_text(*event, "op_text"),
+                        caught_number(*event, "numel_in"), caught_number(*event, "numel_out"),
+                        event->origin});
   }
   return timeouts;
 }
@@ -54,11 +55,8 @@ std::string describe(const Timeout& timeout) {
 
 class HangComparison {
  public:
-  HangComparison(const record::Run& run, FactTable& facts)
-      : run_(run),
-        facts_(facts),
-        timeouts_(timeouts_of(run)),
-        ranks_(first_of_each_rank(timeouts_)) {}
+  explicit HangComparison(FactView& view)
+      : view_(view), timeouts_(timeouts_of(view)), ranks_(first_of_each_rank(timeouts_)) {}
 
   void say() {
     if (timeouts_.empty()) return;
@@ -72,7 +70,7 @@ class HangComparison {
   void set(const char* name, core::Value value, std::string because,
            std::vector<record::Origin> origins = {}) {
     if (origins.empty()) origins.push_back(timeouts_.front().origin);
-    facts_.set({name, std::move(value), std::move(because), std::move(origins)});
+    view_.set_at(name, std::move(value), std::move(because), std::move(origins));
   }
 
   void say_first() {
@@ -87,9 +85,9 @@ class HangComparison {
     // 100 collectives are fewer than one step of any data-parallel model: the job had come past its
     // start.
     if (first.seq >= 0) set("hang.late_seq", first.seq > 100, describe(first));
-    for (const record::Event& event : run_.events) {
-      const double timeout_ms = caught_number(event, "timeout_ms");
-      if (event.kind != "nccl-watchdog" || timeout_ms < 0) continue;
+    for (const record::Event* event : view_.events("nccl-watchdog")) {
+      const double timeout_ms = caught_number(*event, "timeout_ms");
+      if (timeout_ms < 0) continue;
       const double seconds = timeout_ms / 1000;
       set("hang.timeout_s", seconds, fmt::format("time-out {:.0f} s", seconds));
       // 1800 s: torch.distributed's default_pg_timeout; 600 s: its NCCL default since 2.2.
@@ -127,14 +125,12 @@ class HangComparison {
   /// Ranks that spoke anywhere in the artifacts, but not in a time-out.
   void say_missing() {
     std::set<int> seen;
-    for (const record::Event& event : run_.events) seen.insert(event.rank);
-    for (const record::Series& series : run_.series) seen.insert(series.rank);
+    for (const record::Event& event : view_.all_events()) seen.insert(event.rank);
+    for (const record::Series& series : view_.all_series()) seen.insert(series.rank);
     int highest = -1;
     if (!seen.empty()) highest = *seen.rbegin();
     double world = highest + 1;
-    if (const record::Setting* setting = run_.setting("dist.world_size")) {
-      if (const double* size = core::as_number(setting->value)) world = std::max(world, *size);
-    }
+    world = std::max(world, view_.number("dist.world_size").value_or(world));
     const double missing = world - static_cast<double>(ranks_.count(-1) ? 0 : ranks_.size());
     if (ranks_.count(-1) != 0 || world < 2) return;
     set("hang.missing_ranks", std::max(0.0, missing),
@@ -145,13 +141,12 @@ class HangComparison {
     double least = -1;
     double most = -1;
     record::Origin origin;
-    for (const record::Event& event : run_.events) {
-      if (event.kind != "nccl-progress") continue;
-      const double enqueued = caught_number(event, "enqueued");
+    for (const record::Event* event : view_.events("nccl-progress")) {
+      const double enqueued = caught_number(*event, "enqueued");
       if (enqueued < 0) continue;
       if (least < 0 || enqueued < least) least = enqueued;
       most = std::max(most, enqueued);
-      origin = event.origin;
+      origin = event->origin;
     }
     if (least < 0) return;
     set("hang.enqueued_differs", least != most,
@@ -159,14 +154,23 @@ class HangComparison {
         {origin});
   }
 
-  const record::Run& run_;
-  FactTable& facts_;
+  FactView& view_;
   std::vector<Timeout> timeouts_;
   std::map<int, Timeout> ranks_;
 };
 
 }  // namespace
 
-void add_hang_facts(const record::Run& run, FactTable& facts) { HangComparison(run, facts).say(); }
+/// Where ranks dumped their flight recorders as well, what those say of the collectives counts.
+std::vector<facts::Deriver> hang_facts() {
+  return {{.name = "time-outs",
+           .reads = {"event:nccl-watchdog", "event:nccl-progress", "event:*", "series:*",
+                     "dist.world_size"},
+           .gives = {"hang.timed_out_ranks", "hang.numel", "hang.one_element", "hang.timeout_s",
+                     "hang.default_timeout", "hang.seq_differs", "hang.missing_ranks",
+                     "hang.enqueued_differs"},
+           .fills = {"hang.op", "hang.late_seq", "hang.collectives_differ", "hang.sizes_differ"},
+           .derive = [](FactView& view) { HangComparison(view).say(); }}};
+}
 
 }  // namespace aplomb::diagnosis

@@ -5,58 +5,52 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
 
-#include "diagnosis/fact_deriver.h"
+#include "core/text.h"
+#include "diagnosis/derivers.h"
 
 namespace aplomb::diagnosis {
+namespace {
 
-/// Whether an adapter trains in the place of the weights. A trainer whose option of the method says
-/// `full` may state the rank of the adapter that it does not use.
-bool FactDeriver::trains_adapter() const {
-  const std::string method = text("peft.method");
-  if (method == "full" || method == "none") return false;
-  return !method.empty() || known("peft.rank") || known("quant.bits");
-}
+using facts::FactView;
 
-/// Which rule of thumb for the peak learning rate applies.
-std::string FactDeriver::lr_method() const {
-  const std::string optimizer = text("optim.name");
-  const std::string method = text("train.method");
-  const bool adapter = trains_adapter();
-  if (text("run.kind") == "rl") return "rl";
-  if (optimizer.find("sgd") != std::string::npos) return "sgd";
-  if (method == "dpo") return adapter ? "lora" : "full";
-  if (adapter) return "lora";
-  const bool from_scratch =
-      truth("model.from_scratch") || text("model.name") == "scratch" ||
-      has_framework({"nanogpt", "llm.c", "megatron", "megatron-lm", "gpt-neox", "torchtitan"});
-  if (method == "pretrain" || (from_scratch && method.empty())) return "pretrain";
-  if (text("run.kind") == "llm" && (known("model.name") || method == "sft")) return "full";
-  return text("run.kind") == "vision" ? "vision" : "";
-}
-
-/// Number of weights: as stated, where no adapter trains in their place those that train, or that
-/// of a transformer of these measures (12 layers hidden^2 and the embedding, arXiv:2001.08361 table
-/// 1).
-std::optional<double> FactDeriver::weights() const {
-  if (const auto stated = number("model.params")) return stated;
-  const bool adapter = trains_adapter();
-  if (const auto trained = number("model.trainable_params"); trained && !adapter) return trained;
-  const auto layers = number("model.layers");
-  const auto hidden = number("model.hidden");
-  if (!layers || !hidden) return std::nullopt;
-  const double embedding = *hidden * number("model.vocab_size").value_or(0);
-  return 12 * *layers * *hidden * *hidden + embedding;
+/// The highest that is seen, else the one that is asked for; of a schedule with a peak of its own,
+/// that one.
+void derive_peak(FactView& view) {
+  const auto asked = view.number("optim.lr");
+  const auto seen = view.number("lr.max");
+  const auto acting = view.number("schedule.acting_lr");
+  std::optional<double> peak = asked;
+  if (seen) peak = std::max(peak.value_or(0), *seen);
+  if (acting && asked && *asked > 0 && !seen) {
+    constexpr double k_far = 2;  // what a learning rate may be off by without harm
+    const double ratio = *acting / *asked;
+    view.set("lr.replaced", ratio >= k_far || ratio <= 1 / k_far,
+             fmt::format("the schedule's own peak of {} takes the place of the learning rate of {}",
+                         core::show_number(*acting), core::show_number(*asked)),
+             {"schedule.acting_lr", "optim.lr"});
+  }
+  if (acting && !seen) peak = acting;
+  if (peak)
+    view.set("lr.peak", *peak, "peak learning rate " + core::show_number(*peak),
+             {"optim.lr", "lr.max"});
 }
 
 /// The learning rate summed over the steps. Adam moves no weight by more than about that
 /// (arXiv:1412.6980, section 2.1), so it says how far training could get at all.
-void FactDeriver::lr_path(double peak) {
-  const record::Series* lr = run_.primary(record::Role::lr);
-  const auto last_step = number("run.last_step");
+void derive_path(FactView& view) {
+  const auto peak = view.number("lr.peak");
+  if (!peak) return;
+  const record::Series* lr = view.series(record::Role::lr);
+  const auto last_step = view.number("run.last_step");
   if (lr == nullptr || lr->size() < 3 || lr->step_kind != record::StepKind::explicit_) {
     if (last_step) {
-      set("lr.path", peak * *last_step, "peak learning rate times steps", {"optim.lr", "lr.max"});
+      view.set("lr.path", *peak * *last_step, "peak learning rate times steps",
+               {"optim.lr", "lr.max"});
     }
     return;
   }
@@ -65,29 +59,30 @@ void FactDeriver::lr_path(double peak) {
     const auto steps = static_cast<double>(lr->step[i] - lr->step[i - 1]);
     if (steps > 0 && std::isfinite(lr->value[i])) sum += steps * lr->value[i];
   }
-  set("lr.path", sum,
-      "learning rate summed over the steps: " + core::show_number(sum) +
-          ", Adam moves no weight by more",
-      {"lr.max"});
+  view.set("lr.path", sum,
+           "learning rate summed over the steps: " + core::show_number(sum) +
+               ", Adam moves no weight by more",
+           {"lr.max"});
 }
 
-void FactDeriver::learning_rate() {
-  std::optional<double> peak = number("optim.lr");
-  if (const auto seen = number("lr.max")) peak = std::max(peak.value_or(0), *seen);
-  const auto acting = number("schedule.acting_lr");
-  const auto asked = number("optim.lr");
-  if (acting && asked && *asked > 0 && !known("lr.max")) {
-    constexpr double k_far = 2;  // what a learning rate may be off by without harm
-    const double ratio = *acting / *asked;
-    set("lr.replaced", ratio >= k_far || ratio <= 1 / k_far,
-        fmt::format("the schedule's own peak of {} takes the place of the learning rate of {}",
-                    core::show_number(*acting), core::show_number(*asked)),
-        {"schedule.acting_lr", "optim.lr"});
-  }
-  if (acting && !known("lr.max")) peak = acting;
-  if (!peak) return;
-  set("lr.peak", *peak, "peak learning rate " + core::show_number(*peak), {"optim.lr", "lr.max"});
-  lr_path(*peak);
+/// Which rule of thumb for the peak learning rate applies.
+std::string method_of(FactView& view) {
+  const std::string kind = view.text("run.kind");
+  const std::string method = view.word("train.method");
+  const bool adapter = view.truth("config.adapter");
+  if (kind == "rl") return "rl";
+  if (view.text("config.optimizer") == "sgd") return "sgd";
+  if (method == "dpo") return adapter ? "lora" : "full";
+  if (adapter) return "lora";
+  const bool from_scratch = view.truth("model.from_scratch") ||
+                            view.word("model.name") == "scratch" ||
+                            view.text("framework.method") == "pretrain";
+  if (method == "pretrain" || (from_scratch && method.empty())) return "pretrain";
+  if (kind == "llm" && (view.known("model.name") || method == "sft")) return "full";
+  return kind == "vision" ? "vision" : "";
+}
+
+void derive_usual(FactView& view) {
   struct Usual {
     std::string_view method;
     double low, high;
@@ -106,31 +101,33 @@ void FactDeriver::learning_rate() {
   // one of fewer than 10 M weights is no pretrained one.
   constexpr double k_table_weights = 125e6;
   constexpr double k_table_exponent = 0.32;
-  constexpr double k_tiny = 10e6;
-  std::string method = lr_method();
-  const auto size = weights();
-  if (size && *size > 0 && *size < k_tiny && (method == "full" || method == "rl" || method.empty()))
+  const auto peak = view.number("lr.peak");
+  if (!peak) return;
+  std::string method = method_of(view);
+  if (view.truth("config.toy") && (method == "full" || method == "rl" || method.empty()))
     method = "pretrain";
   const auto* usual = std::find_if(k_usual.begin(), k_usual.end(),
                                    [&](const Usual& row) { return row.method == method; });
   if (usual == k_usual.end()) return;
   double high = usual->high;
-  if (method == "pretrain" && size && *size > 0 && *size < k_table_weights)
-    high *= std::pow(k_table_weights / *size, k_table_exponent);
-  set("lr.method", method, "learning rates of kind " + method);
-  set("lr.usual_low", usual->low, "usual from " + core::show_number(usual->low));
-  set("lr.usual_high", high, "usual up to " + core::show_number(high, 2));
-  set("lr.over_usual", *peak / high,
+  const auto weights = view.positive("config.weights");
+  if (method == "pretrain" && weights && *weights < k_table_weights)
+    high *= std::pow(k_table_weights / *weights, k_table_exponent);
+  view.set("lr.method", method, "learning rates of kind " + method);
+  view.set("lr.usual_low", usual->low, "usual from " + core::show_number(usual->low));
+  view.set("lr.usual_high", high, "usual up to " + core::show_number(high, 2));
+  view.set(
+      "lr.over_usual", *peak / high,
       "learning rate " + core::show_number(*peak) + ", usual up to " + core::show_number(high, 2),
       {"optim.lr", "lr.max"});
-  set("lr.under_usual", *peak > 0 ? usual->low / *peak : 1e9,
+  view.set(
+      "lr.under_usual", *peak > 0 ? usual->low / *peak : 1e9,
       "learning rate " + core::show_number(*peak) + ", usual from " + core::show_number(usual->low),
       {"optim.lr", "lr.max"});
 }
 
 /// The learning rate that was in force at a step.
-std::optional<double> FactDeriver::lr_at(double step) const {
-  const record::Series* lr = run_.primary(record::Role::lr);
+std::optional<double> lr_at(const record::Series* lr, double step) {
   std::optional<double> found;
   if (lr == nullptr) return found;
   for (std::size_t i = 0; i < lr->size(); ++i) {
@@ -141,44 +138,73 @@ std::optional<double> FactDeriver::lr_at(double step) const {
 }
 
 /// The learning rate at the first non-finite sample: near 0 it cannot be what broke the run.
-void FactDeriver::onset() {
+void derive_onset(FactView& view) {
   std::optional<double> step;
   for (const char* id : {"loss.nonfinite", "grad_norm.nonfinite", "component.nonfinite"}) {
-    if (!truth(id)) continue;
-    const auto at = number(std::string(id) + ".step");
+    if (!view.truth(id)) continue;
+    const auto at = view.number(std::string(id) + ".step");
     if (at && (!step || *at < *step)) step = at;
   }
   if (!step) return;
-  if (const auto at_onset = lr_at(*step)) {
-    set("lr.at_onset", *at_onset,
-        "learning rate " + core::show_number(*at_onset) + " at the first non-finite value",
-        {"loss.nonfinite", "grad_norm.nonfinite"});
+  if (const auto at_onset = lr_at(view.series(record::Role::lr), *step)) {
+    view.set("lr.at_onset", *at_onset,
+             "learning rate " + core::show_number(*at_onset) + " at the first non-finite value",
+             {"loss.nonfinite", "grad_norm.nonfinite"});
   }
 }
 
-void FactDeriver::schedule() {
-  const auto warmup = number("schedule.warmup_steps");
-  const auto steps = number("train.max_steps");
-  if (warmup && steps && *steps > 0) {
-    set("schedule.warmup_covers_run", *warmup >= *steps,
-        "warm-up of " + core::show_number(*warmup) + " steps in a run of " +
-            core::show_number(*steps),
-        {"schedule.warmup_steps", "train.max_steps"});
+void derive_turn(FactView& view) {
+  const auto turned = view.number("loss.divergence.best_step");
+  if (!view.truth("loss.divergence") || !turned) return;
+  if (const auto rate = lr_at(view.series(record::Role::lr), *turned + 1)) {
+    view.set("lr.at_divergence", *rate,
+             "learning rate " + core::show_number(*rate) + " where the loss turned",
+             {"loss.divergence"});
   }
-  const auto turned = number("loss.divergence.best_step");
-  if (truth("loss.divergence") && turned) {
-    if (const auto rate = lr_at(*turned + 1)) {
-      set("lr.at_divergence", *rate,
-          "learning rate " + core::show_number(*rate) + " where the loss turned",
-          {"loss.divergence"});
-    }
+}
+
+void derive_whole_warmup(FactView& view) {
+  const record::Fact* share = view.find("config.warmup_share");
+  const auto part = view.number("config.warmup_share");
+  if (part) {
+    view.set("schedule.warmup_covers_run", *part >= 1, share->because, {"config.warmup_share"});
+  } else if (view.known("config.warmup") && !view.truth("config.warmup")) {
+    view.set("schedule.warmup_covers_run", false, "no warm-up", {"config.warmup"});
   }
-  const auto last_step = number("run.last_step");
-  const auto epochs = number("epoch.max");
-  if (last_step && epochs && *epochs > 0.01) {
-    set("run.steps_per_epoch", *last_step / *epochs,
-        core::show_number(*last_step / *epochs, 3) + " steps a pass over the data", {"epoch.max"});
-  }
+}
+
+}  // namespace
+
+std::vector<facts::Deriver> lr_facts() {
+  return {
+      {.name = "peak learning rate",
+       .reads = {"optim.lr", "lr.max", "schedule.acting_lr"},
+       .gives = {"lr.peak", "lr.replaced"},
+       .derive = derive_peak},
+      {.name = "learning rate over the steps",
+       .reads = {"lr.peak", "run.last_step", "series:lr", "optim.lr", "lr.max"},
+       .gives = {"lr.path"},
+       .derive = derive_path},
+      {.name = "usual learning rates",
+       .reads = {"lr.peak", "run.kind", "train.method", "config.adapter", "config.optimizer",
+                 "config.weights", "config.toy", "framework.method", "model.from_scratch",
+                 "model.name", "optim.lr", "lr.max"},
+       .gives = {"lr.method", "lr.usual_low", "lr.usual_high", "lr.over_usual", "lr.under_usual"},
+       .derive = derive_usual},
+      {.name = "learning rate at the onset",
+       .reads = {"loss.nonfinite", "loss.nonfinite.step", "grad_norm.nonfinite",
+                 "grad_norm.nonfinite.step", "component.nonfinite", "component.nonfinite.step",
+                 "series:lr"},
+       .gives = {"lr.at_onset"},
+       .derive = derive_onset},
+      {.name = "learning rate at the turn",
+       .reads = {"loss.divergence", "loss.divergence.best_step", "series:lr"},
+       .gives = {"lr.at_divergence"},
+       .derive = derive_turn},
+      {.name = "warm-up as long as the run",
+       .reads = {"config.warmup", "config.warmup_share"},
+       .gives = {"schedule.warmup_covers_run"},
+       .derive = derive_whole_warmup}};
 }
 
 }  // namespace aplomb::diagnosis

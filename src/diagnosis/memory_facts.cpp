@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/text.h"
-#include "diagnosis/incident_facts.h"
+#include "diagnosis/caught_values.h"
+#include "diagnosis/derivers.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 /// From here on one tensor is a large part of the card: in public reports where a single tensor was
 /// the cause (logits, a score matrix, collected predictions, a flat optimizer state) it asked for
@@ -25,26 +28,18 @@ constexpr double k_full = 0.10;  ///< free share below which the card counts as 
 constexpr double k_notable_slack = 0.10;  ///< of the card, reserved but not allocated
 constexpr double k_foreign = 0.15;        ///< of the card, held by other processes
 
-std::optional<double> caught(const record::Event& event, const char* name) {
-  const auto found = event.caught.find(name);
-  if (found == event.caught.end()) return std::nullopt;
-  const double* value = core::as_number(found->second);
-  return value == nullptr ? std::nullopt : std::optional<double>(*value);
-}
-
 /// The event with the most numbers; the first of equals.
-const record::Event* fullest(const record::Run& run, std::string_view kind) {
+const record::Event* fullest(const FactView& view, std::string_view kind) {
   const record::Event* best = nullptr;
-  for (const record::Event& event : run.events) {
-    if (event.kind != kind) continue;
-    if (best == nullptr || event.caught.size() > best->caught.size()) best = &event;
+  for (const record::Event* event : view.events(kind)) {
+    if (best == nullptr || event->caught.size() > best->caught.size()) best = event;
   }
   return best;
 }
 
 class MemoryMessage {
  public:
-  MemoryMessage(const record::Event& event, FactTable& facts) : event_(event), facts_(facts) {
+  MemoryMessage(const record::Event& event, FactView& view) : event_(event), view_(view) {
     requested_ = caught(event, "requested");
     total_ = caught(event, "total");
     free_ = caught(event, "free");
@@ -71,7 +66,7 @@ class MemoryMessage {
 
  private:
   void set(const char* name, core::Value value, std::string because) {
-    facts_.set({name, std::move(value), std::move(because), {event_.origin}});
+    view_.set_at(name, std::move(value), std::move(because), {event_.origin});
   }
   void bytes(const char* name, std::optional<double> value) {
     if (value) set(name, *value, std::string(name + 4) + " " + core::show_bytes(*value));
@@ -120,59 +115,51 @@ class MemoryMessage {
   }
 
   const record::Event& event_;
-  FactTable& facts_;
+  FactView& view_;
   std::optional<double> requested_, total_, free_, allocated_, reserved_, in_use_;
 };
 
-void say_places(const record::Run& run, std::string_view kind, FactTable& facts) {
-  constexpr std::array<std::string_view, 9> k_places = {
+void say_places(FactView& view, std::string_view kind) {
+  static constexpr std::array<std::string_view, 9> k_places = {
       "in_backward", "in_optimizer_step", "in_eval",      "at_save", "in_load",
       "in_generate", "in_logits",         "in_attention", "in_init"};
-  for (const record::Event& event : run.events) {
-    if (event.kind != kind) continue;
+  for (const record::Event* event : view.events(kind)) {
     for (const std::string_view place : k_places) {
-      if (event.caught.count(std::string(place)) == 0) continue;
-      facts.set({fmt::format("oom.{}", place),
-                 true,
-                 fmt::format("the stack of the error: {}", place),
-                 {event.origin}});
+      if (event->caught.count(std::string(place)) == 0) continue;
+      view.set_at(fmt::format("oom.{}", place), true,
+                  fmt::format("the stack of the error: {}", place), {event->origin});
     }
   }
 }
 
 /// Where training had ended when the error came: a closing line of the trainer stands before it.
-void say_time(const record::Run& run, const record::Event& event, FactTable& facts) {
-  const bool ended =
-      std::any_of(run.events.begin(), run.events.end(), [&](const record::Event& other) {
-        return other.kind == "training-ended" && other.origin.source == event.origin.source &&
-               other.origin.offset <= event.origin.offset;
-      });
-  const bool closed =
-      std::any_of(run.series.begin(), run.series.end(), [&](const record::Series& series) {
-        return series.raw_name.find("train_runtime") != std::string::npos &&
-               series.source == event.origin.source && !series.empty() &&
-               series.offset.front() <= event.origin.offset;
-      });
+void say_time(FactView& view, const record::Event& event) {
+  const auto ends = view.events("training-ended");
+  const bool ended = std::any_of(ends.begin(), ends.end(), [&](const record::Event* other) {
+    return other->origin.source == event.origin.source &&
+           other->origin.offset <= event.origin.offset;
+  });
+  const auto& all = view.all_series();
+  const bool closed = std::any_of(all.begin(), all.end(), [&](const record::Series& series) {
+    return series.raw_name.find("train_runtime") != std::string::npos &&
+           series.source == event.origin.source && !series.empty() &&
+           series.offset.front() <= event.origin.offset;
+  });
+  const auto say = [&](const char* name, core::Value value, std::string because) {
+    view.set_at(name, std::move(value), std::move(because), {event.origin});
+  };
   if (ended || closed)
-    facts.set({"oom.after_training_end",
-               true,
-               "the error stands after the end of training",
-               {event.origin}});
+    say("oom.after_training_end", true, "the error stands after the end of training");
   if (event.step) {
-    facts.set({"oom.step",
-               static_cast<double>(*event.step),
-               fmt::format("after step {}", *event.step),
-               {event.origin}});
+    say("oom.step", static_cast<double>(*event.step), fmt::format("after step {}", *event.step));
   }
-  const record::Series* loss = run.primary(record::Role::loss);
+  const record::Series* loss = view.series(record::Role::loss);
   const bool logged = loss != nullptr && loss->source == event.origin.source &&
                       loss->offset.front() < event.origin.offset;
-  if (event.step || logged)
-    facts.set({"oom.late", true, "steps were logged before the error", {event.origin}});
+  if (event.step || logged) say("oom.late", true, "steps were logged before the error");
   const bool went_on = loss != nullptr && loss->source == event.origin.source &&
                        loss->offset.back() > event.origin.offset;
-  if (loss != nullptr)
-    facts.set({"oom.went_on", went_on, "steps were logged after the error", {event.origin}});
+  if (loss != nullptr) say("oom.went_on", went_on, "steps were logged after the error");
 }
 
 /// The smallest vocabularies of language models have some 30,000 words (BERT: 30,522).
@@ -184,96 +171,123 @@ bool is_near(double value, double product) {
   return product > 0 && std::fabs(value - product) <= k_rounding * product;
 }
 
+void compare(FactView& view, const char* name, double asked, double numbers) {
+  for (const double bytes : {2.0, 4.0}) {
+    if (!is_near(asked, numbers * bytes)) continue;
+    view.set(name, true,
+             fmt::format("{} asked for: {:.0f} numbers of {:.0f} bytes", core::show_bytes(asked),
+                         numbers, bytes),
+             {"oom.requested_bytes"});
+  }
+}
+
 /// Which tensor has the size that was asked for: told from the settings (2 or 4 bytes a number), or
 /// from a shape that the message or a person gives.
-class RequestedTensor {
- public:
-  RequestedTensor(const record::Run& run, FactTable& facts) : run_(run), facts_(facts) {}
-
-  void say() {
-    const auto asked = held("oom.requested_bytes");
-    const double micro = held("batch.micro").value_or(1);
-    const auto length = held("data.max_length");
-    if (asked && length) {
-      if (const auto vocabulary = held("model.vocab_size"))
-        compare("oom.request_is_logits", *asked, micro * *length * *vocabulary);
-      if (const auto heads = held("model.heads"))
-        compare("oom.request_is_scores", *asked, micro * *heads * *length * *length);
-    }
-    for (const record::Event& event : run_.events) {
-      const auto b = caught(event, "b");
-      const auto c = caught(event, "c");
-      if (event.kind != "tensor-product" || !b || !c) continue;
-      if (*b == *c) set("oom.request_is_scores", event.text, event.origin);
-      if (*b != *c && *c >= k_least_vocabulary)
-        set("oom.request_is_logits", event.text, event.origin);
-    }
+void derive_requested_tensor(FactView& view) {
+  const auto asked = view.number("oom.requested_bytes");
+  const double micro = view.number("batch.micro").value_or(1);
+  const auto length = view.number("data.max_length");
+  if (asked && length) {
+    if (const auto vocabulary = view.number("model.vocab_size"))
+      compare(view, "oom.request_is_logits", *asked, micro * *length * *vocabulary);
+    if (const auto heads = view.number("model.heads"))
+      compare(view, "oom.request_is_scores", *asked, micro * *heads * *length * *length);
   }
-
- private:
-  std::optional<double> held(std::string_view name) const {
-    const record::Fact* fact = facts_.find(name);
-    const double* value = fact == nullptr ? nullptr : core::as_number(fact->value);
-    return value == nullptr ? std::nullopt : std::optional<double>(*value);
+  for (const record::Event* event : view.events("tensor-product")) {
+    const auto b = caught(*event, "b");
+    const auto c = caught(*event, "c");
+    if (!b || !c) continue;
+    if (*b == *c) view.set_at("oom.request_is_scores", true, event->text, {event->origin});
+    if (*b != *c && *c >= k_least_vocabulary)
+      view.set_at("oom.request_is_logits", true, event->text, {event->origin});
   }
-  void compare(const char* name, double asked, double numbers) {
-    for (const double bytes : {2.0, 4.0}) {
-      if (!is_near(asked, numbers * bytes)) continue;
-      const record::Fact* request = facts_.find("oom.requested_bytes");
-      set(name,
-          fmt::format("{} asked for: {:.0f} numbers of {:.0f} bytes", core::show_bytes(asked),
-                      numbers, bytes),
-          request->evidence.empty() ? record::Origin{} : request->evidence.front());
-    }
-  }
-  void set(const char* name, std::string because, const record::Origin& origin) {
-    facts_.set({name, true, std::move(because), {origin}});
-  }
-
-  const record::Run& run_;
-  FactTable& facts_;
-};
+}
 
 /// (reserved - allocated) / reserved, from the message or from what a person or a summary says.
-void say_slack_share(const record::Run& run, FactTable& facts) {
-  for (const record::Event& event : run.events) {
-    if (event.kind != "cuda-oom" && event.kind != "memory-pools") continue;
-    auto reserved = caught(event, "reserved");
-    auto allocated = caught(event, "allocated");
-    if (!reserved) reserved = caught(event, "reserved_b");
-    if (!allocated) allocated = caught(event, "allocated_b");
-    const auto unallocated = caught(event, "unallocated");
-    if (!reserved && allocated && unallocated) reserved = *allocated + *unallocated;
-    if (!reserved || !allocated || !(*reserved > *allocated)) continue;
-    facts.set({"oom.slack_share",
-               (*reserved - *allocated) / *reserved,
-               fmt::format("{} held by PyTorch, {} of it in use", core::show_bytes(*reserved),
-                           core::show_bytes(*allocated)),
-               {event.origin}});
+void derive_slack(FactView& view) {
+  for (const char* kind : {"cuda-oom", "memory-pools"}) {
+    for (const record::Event* event : view.events(kind)) {
+      auto reserved = caught(*event, "reserved");
+      auto allocated = caught(*event, "allocated");
+      if (!reserved) reserved = caught(*event, "reserved_b");
+      if (!allocated) allocated = caught(*event, "allocated_b");
+      const auto unallocated = caught(*event, "unallocated");
+      if (!reserved && allocated && unallocated) reserved = *allocated + *unallocated;
+      if (!reserved || !allocated || !(*reserved > *allocated)) continue;
+      view.set_at("oom.slack_share", (*reserved - *allocated) / *reserved,
+                  fmt::format("{} held by PyTorch, {} of it in use", core::show_bytes(*reserved),
+                              core::show_bytes(*allocated)),
+                  {event->origin});
+    }
+  }
+}
+
+void derive_memory(FactView& view) {
+  const record::Event* device = fullest(view, "cuda-oom");
+  if (device != nullptr) {
+    MemoryMessage(*device, view).say();
+    say_places(view, "cuda-oom");
+    say_time(view, *device);
+    view.set_at("oom.device", true, core::shorten(device->text, 160), {device->origin});
+  }
+  for (const std::string_view kind : {"host-oom", "process-killed", "loader-worker-killed"}) {
+    const record::Event* host = fullest(view, kind);
+    if (host == nullptr) continue;
+    if (device == nullptr) {
+      say_places(view, kind);
+      say_time(view, *host);
+    }
+    view.set_at("oom.host", true, core::shorten(host->text, 160), {host->origin});
   }
 }
 
 }  // namespace
 
-void add_memory_facts(const record::Run& run, FactTable& facts) {
-  say_slack_share(run, facts);
-  const record::Event* device = fullest(run, "cuda-oom");
-  if (device != nullptr) {
-    MemoryMessage(*device, facts).say();
-    say_places(run, "cuda-oom", facts);
-    say_time(run, *device, facts);
-    facts.set({"oom.device", true, core::shorten(device->text, 160), {device->origin}});
-  }
-  RequestedTensor(run, facts).say();
-  for (const std::string_view kind : {"host-oom", "process-killed", "loader-worker-killed"}) {
-    const record::Event* host = fullest(run, kind);
-    if (host == nullptr) continue;
-    if (device == nullptr) {
-      say_places(run, kind, facts);
-      say_time(run, *host, facts);
-    }
-    facts.set({"oom.host", true, core::shorten(host->text, 160), {host->origin}});
-  }
+std::vector<facts::Deriver> memory_facts() {
+  return {
+      {.name = "memory that ran out",
+       .reads = {"event:cuda-oom", "event:host-oom", "event:process-killed",
+                 "event:loader-worker-killed", "event:training-ended", "series:*", "series:loss"},
+       .gives = {"oom.device",
+                 "oom.host",
+                 "oom.requested_bytes",
+                 "oom.total_bytes",
+                 "oom.free_bytes",
+                 "oom.allocated_bytes",
+                 "oom.reserved_bytes",
+                 "oom.request_share",
+                 "oom.impossible_request",
+                 "oom.free_share",
+                 "oom.one_giant_tensor",
+                 "oom.base_load_full",
+                 "oom.free_but_failed",
+                 "oom.fragmentation",
+                 "oom.fragmented",
+                 "oom.foreign_share",
+                 "oom.card_shared",
+                 "oom.in_backward",
+                 "oom.in_optimizer_step",
+                 "oom.in_eval",
+                 "oom.at_save",
+                 "oom.in_load",
+                 "oom.in_generate",
+                 "oom.in_logits",
+                 "oom.in_attention",
+                 "oom.in_init",
+                 "oom.after_training_end",
+                 "oom.step",
+                 "oom.late",
+                 "oom.went_on"},
+       .derive = derive_memory},
+      {.name = "requested tensor",
+       .reads = {"oom.requested_bytes", "batch.micro", "data.max_length", "model.vocab_size",
+                 "model.heads", "event:tensor-product"},
+       .gives = {"oom.request_is_logits", "oom.request_is_scores"},
+       .derive = derive_requested_tensor},
+      {.name = "slack",
+       .reads = {"event:cuda-oom", "event:memory-pools"},
+       .fills = {"oom.slack_share"},
+       .derive = derive_slack}};
 }
 
 }  // namespace aplomb::diagnosis

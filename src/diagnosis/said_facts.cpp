@@ -1,14 +1,21 @@
 #include "diagnosis/said_facts.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "diagnosis/condition.h"
+#include "diagnosis/derivers.h"
+#include "diagnosis/rule_facts.h"
 #include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 struct SaidRule {
   std::string fact;
@@ -71,44 +78,104 @@ std::optional<std::string> why_normal(const FactTable& facts, bool suspected) {
 namespace {
 
 /// Some sentence says what something does or how large it is: a question has a subject.
-bool says_something(const FactTable& facts) {
-  constexpr std::string_view k_head = "said.";
+void derive_something(FactView& view) {
   constexpr std::string_view k_topic = "said.about.";
   constexpr std::string_view k_question = "said.asks";
-  const std::vector<record::Fact>& all = facts.all();
-  return std::any_of(all.begin(), all.end(), [&](const record::Fact& fact) {
-    return fact.name.starts_with(k_head) && !fact.name.starts_with(k_topic) &&
-           !fact.name.starts_with(k_question);
+  const facts::Listener listener = view.listener();
+  const auto said = view.given_by_readers("said.*");
+  if (std::any_of(said.begin(), said.end(), [&](const record::Fact* fact) {
+        return listener.hears(*fact) && !fact->name.starts_with(k_topic) &&
+               !fact->name.starts_with(k_question);
+      }))
+    view.set("said.something", true, "a sentence says how something is");
+}
+
+/// The rules that are more than a note: what they name, seen or said, is out of order.
+struct Troubles {
+  std::vector<const SaidRule*> rules;
+  std::vector<std::string> names;  ///< their facts, and what their conditions ask for
+};
+
+const Troubles& troubles() {
+  static const Troubles the_troubles = [] {
+    Troubles all;
+    for (const SaidRule& rule : rules()) {
+      if (rule.severity < core::Severity::warning) continue;
+      all.rules.push_back(&rule);
+      all.names.push_back(rule.fact);
+      for (std::string& name : rule.when.names()) all.names.push_back(std::move(name));
+    }
+    return all;
+  }();
+  return the_troubles;
+}
+
+/// What is told counts even where a measurement says otherwise.
+void derive_trouble(FactView& view) {
+  const FactTable& table = view.table(troubles().names);
+  const auto is_there = [&](const SaidRule* rule) {
+    const record::Fact* fact = table.find(rule->fact);
+    return (fact != nullptr && core::is_true(fact->value)) || rule->when.holds(table) == Truth::yes;
+  };
+  if (std::any_of(troubles().rules.begin(), troubles().rules.end(), is_there))
+    view.set("said.trouble", true, "something is told that is out of order");
+}
+
+bool stands_on_words(const Condition& when, const FactTable& table) {
+  const std::vector<const record::Fact*> supports = when.support(table);
+  return std::any_of(supports.begin(), supports.end(), [](const record::Fact* support) {
+    return support->name.starts_with("said.");
   });
+}
+
+/// One deriver for each fact, whose rules stand in the order of the file: the first that holds
+/// gives it. What was measured, or stands in the artifacts, is not said once more.
+std::vector<facts::Deriver> fact_by_fact() {
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<const SaidRule*>> by_fact;
+  for (const SaidRule& rule : rules()) {
+    std::vector<const SaidRule*>& of_fact = by_fact[rule.fact];
+    if (of_fact.empty()) order.push_back(rule.fact);
+    of_fact.push_back(&rule);
+  }
+  std::vector<facts::Deriver> derivers;
+  for (const std::string& fact : order) {
+    std::vector<std::string> names;
+    for (const SaidRule* rule : by_fact[fact]) {
+      for (std::string& name : rule->when.names()) names.push_back(std::move(name));
+    }
+    const std::string as_said = std::string(k_said_as) + fact;
+    derivers.push_back({.name = "said: " + fact,
+                        .reads = names,
+                        .gives = {as_said},
+                        .fills = {fact},
+                        .derive = [fact, as_said, names, of_fact = by_fact[fact]](FactView& view) {
+                          if (view.known(fact)) return;
+                          const FactTable& table = view.table(names);
+                          for (const SaidRule* rule : of_fact) {
+                            if (rule->when.holds(table) != Truth::yes) continue;
+                            if (stands_on_words(rule->when, table))
+                              set_by(rule->when, table, as_said, true, view);
+                            set_by(rule->when, table, fact, true, view);
+                            return;
+                          }
+                        }});
+  }
+  return derivers;
 }
 
 }  // namespace
 
-void add_said_facts(FactTable& facts) {
-  if (says_something(facts))
-    facts.set({"said.something", true, "a sentence says how something is", {}});
-  for (const SaidRule& rule : rules()) {
-    const bool holds = rule.when.holds(facts) == Truth::yes;
-    const record::Fact* known = facts.find(rule.fact);
-    const bool is_known = known != nullptr;
-    const bool there = holds || (is_known && core::is_true(known->value));
-    // The rules that ask for it stand behind all others.
-    if (there && rule.severity >= core::Severity::warning)
-      facts.set({"said.trouble", true, "something is told that is out of order", {}});
-    if (is_known || !holds) continue;
-    record::Fact fact{rule.fact, true, {}, {}};
-    bool by_words = false;
-    for (const record::Fact* support : rule.when.support(facts)) {
-      if (fact.because.empty()) fact.because = support->because;
-      by_words = by_words || support->name.starts_with("said.");
-      for (const record::Origin& origin : support->evidence) {
-        if (fact.evidence.size() < 4) fact.evidence.push_back(origin);
-      }
-    }
-    if (by_words)
-      facts.set({std::string(k_said_as) + rule.fact, true, fact.because, fact.evidence});
-    facts.set(std::move(fact));
-  }
+std::vector<facts::Deriver> said_facts() {
+  return facts::joined({{{.name = "something said",
+                          .reads = {"reader:said.*", "reader:text.account", "series:*"},
+                          .gives = {"said.something"},
+                          .derive = derive_something},
+                         {.name = "trouble",
+                          .reads = troubles().names,
+                          .gives = {"said.trouble"},
+                          .derive = derive_trouble}},
+                        fact_by_fact()});
 }
 
 bool is_said(const FactTable& facts, std::string_view name) {

@@ -2,6 +2,9 @@
 /// What people say, taken for what was seen: `said.loss.nonfinite` stands for the symptom
 /// `loss.nonfinite` where no metric shows it, so that causes need one rule and not two. The rules
 /// are knowledge/claims/symptoms.yaml; measurements come first: a fact that is held stays.
+/// The derivers are said_facts() of diagnosis/derivers.h: the facts whose rule holds, with
+/// `said.as.<fact>` beside those that stand on words, and `said.trouble` where one of them is more
+/// than a note.
 
 #include <optional>
 #include <string>
@@ -11,10 +14,6 @@
 #include "diagnosis/weigh.h"
 
 namespace aplomb::diagnosis {
-
-/// Adds the facts whose rule holds, with `said.as.<fact>` beside those that stand on words, and `said.trouble` where
-/// one of them is more than a note.
-void add_said_facts(FactTable& facts);
 
 /// Whether a fact stands on what people wrote, and on nothing that was measured or that a program
 /// printed: `said.*`, `words.*`, `error.<kind>-said`, and symptoms that a rule took from them (each

@@ -7,25 +7,21 @@
 #include <vector>
 
 #include "core/text.h"
-#include "diagnosis/incident_facts.h"
+#include "diagnosis/caught_values.h"
+#include "diagnosis/derivers.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 /// Below this a card waits for something: users of starved runs report 0 to 46 %.
 constexpr double k_idle_percent = 60;
 constexpr double k_busy_percent = 90;
 
-std::optional<double> caught(const record::Event& event, const char* name) {
-  const auto found = event.caught.find(name);
-  if (found == event.caught.end()) return std::nullopt;
-  const double* value = core::as_number(found->second);
-  return value == nullptr ? std::nullopt : std::optional<double>(*value);
-}
-
 /// DeepSpeed's and Megatron's breakdowns: the shares of forward, backward, optimizer step and
 /// all-reduce.
-void add_breakdown(const record::Run& run, FactTable& facts) {
+void say_breakdown(FactView& view) {
   double forward = 0;
   double backward = 0;
   double step = 0;
@@ -33,8 +29,8 @@ void add_breakdown(const record::Run& run, FactTable& facts) {
   double data = 0;
   record::Origin origin;
   bool seen = false;
-  for (const record::Event& event : run.events) {
-    if (event.kind != "wall-clock") continue;
+  for (const record::Event* each : view.events("wall-clock")) {
+    const record::Event& event = *each;
     if (!seen) origin = event.origin;
     seen = true;
     forward = std::max(forward, caught(event, "forward").value_or(0));
@@ -46,10 +42,8 @@ void add_breakdown(const record::Run& run, FactTable& facts) {
   const double all = forward + backward + step;
   if (!seen || forward <= 0 || backward <= 0 || all <= 0) return;
   const auto share = [&](const char* name, double part, const char* words) {
-    facts.set({name,
-               part / all,
-               fmt::format("{} takes {:.0f} % of a step", words, 100 * part / all),
-               {origin}});
+    view.set_at(name, part / all,
+                fmt::format("{} takes {:.0f} % of a step", words, 100 * part / all), {origin});
   };
   share("slow.optimizer_share", step, "the optimizer step");
   share("slow.communication_share", allreduce, "the all-reduce");
@@ -58,12 +52,12 @@ void add_breakdown(const record::Run& run, FactTable& facts) {
 
 /// `Time 3.06 (10.06)  Data 2.99 (9.80)`: the mean of both where it is printed, else the mean of
 /// what was caught.
-void add_waits(const record::Run& run, FactTable& facts) {
+void say_printed_waits(FactView& view) {
   double time = 0;
   double data = 0;
   record::Origin origin;
-  for (const record::Event& event : run.events) {
-    if (event.kind != "time-and-data") continue;
+  for (const record::Event* each : view.events("time-and-data")) {
+    const record::Event& event = *each;
     const auto mean = caught(event, "mean");
     const auto data_mean = caught(event, "data_mean");
     time += mean.value_or(caught(event, "now").value_or(0));
@@ -72,15 +66,13 @@ void add_waits(const record::Run& run, FactTable& facts) {
   }
   if (time <= 0) return;
   const double share = data / time;
-  facts.set({"slow.data_share",
-             share,
-             fmt::format("{:.0f} % of a step is spent waiting for data", 100 * share),
-             {origin}});
+  view.set_at("slow.data_share", share,
+              fmt::format("{:.0f} % of a step is spent waiting for data", 100 * share), {origin});
 }
 
-void add_series_waits(const record::Run& run, FactTable& facts) {
-  const record::Series* data = run.primary(record::Role::data_time_s);
-  const record::Series* step = run.primary(record::Role::step_time_s);
+void say_logged_waits(FactView& view) {
+  const record::Series* data = view.series(record::Role::data_time_s);
+  const record::Series* step = view.series(record::Role::step_time_s);
   if (data == nullptr || step == nullptr) return;
   double waited = 0;
   double all = 0;
@@ -88,68 +80,91 @@ void add_series_waits(const record::Run& run, FactTable& facts) {
   for (const double value : step->value) all += value;
   if (!(all > 0) || data->size() != step->size()) return;
   const double share = waited / all;
-  facts.set({"slow.data_share",
-             share,
-             fmt::format("{:.0f} % of the time is spent waiting for data", 100 * share),
-             {data->origin(data->size() - 1)}});
+  view.set_at("slow.data_share", share,
+              fmt::format("{:.0f} % of the time is spent waiting for data", 100 * share),
+              {data->origin(data->size() - 1)});
+}
+
+/// What is logged before what is printed; a breakdown of the step before both.
+void derive_shares(FactView& view) {
+  say_breakdown(view);
+  say_logged_waits(view);
+  say_printed_waits(view);
+}
+
+/// A card that waits, in words. Said first: a single percentage does not deny it.
+constexpr std::array<const char*, 8> k_waits = {"said.gpu_util.low",   "said.gpu_util.zero",
+                                                "said.gpu_util.idle",  "said.gpu_util.falls",
+                                                "said.gpu_util.jumps", "said.gpu_util.oscillates",
+                                                "said.gpu.idle",       "said.about.gpu_waits"};
+
+void say_idleness(FactView& view) {
+  for (const char* name : k_waits) {
+    const record::Fact* fact = view.find(name);
+    if (fact != nullptr && core::is_true(fact->value))
+      view.set_at("slow.gpu_idle", true, fact->because, fact->evidence);
+  }
 }
 
 /// nvidia-smi's own numbers first, then what a sentence says of the card, then any percentage that
 /// stands near it.
-void add_utilisation(const record::Run& run, FactTable& facts) {
+void say_utilisation(FactView& view) {
   std::vector<double> percents;
   record::Origin origin;
   const auto take = [&](const char* name, double scale) {
-    const record::Fact* fact = facts.find(name);
-    const double* value = fact == nullptr ? nullptr : core::as_number(fact->value);
-    if (!percents.empty() || value == nullptr || scale * *value > 100) return;
+    const auto value = view.number(name);
+    if (!percents.empty() || !value || scale * *value > 100) return;
     percents.push_back(scale * *value);
+    const record::Fact* fact = view.find(name);
     if (!fact->evidence.empty()) origin = fact->evidence.front();
   };
   take("monitor.gpu_percent", 1);
   take("said.gpu_util.value", 100);
   const bool told = !percents.empty();
-  for (const record::Event& event : run.events) {
-    if (told || event.kind != "gpu-utilisation") continue;
+  for (const record::Event* event : view.events("gpu-utilisation")) {
+    if (told) break;
     for (const char* name : {"percent", "percent_b", "percent_c"}) {
-      const auto percent = caught(event, name);
+      const auto percent = caught(*event, name);
       if (!percent || *percent > 100) continue;
       percents.push_back(*percent);
-      origin = event.origin;
+      origin = event->origin;
     }
   }
   if (percents.empty()) return;
   std::sort(percents.begin(), percents.end());
   const double median = percents[percents.size() / 2];
   const std::string words = fmt::format("the card is {:.0f} % busy", median);
-  facts.set({"slow.gpu_percent", median, words, {origin}});
-  facts.set({"slow.gpu_idle", median < k_idle_percent, words, {origin}});
-  facts.set({"slow.gpu_busy", median >= k_busy_percent, words, {origin}});
+  view.set_at("slow.gpu_percent", median, words, {origin});
+  view.set_at("slow.gpu_idle", median < k_idle_percent, words, {origin});
+  view.set_at("slow.gpu_busy", median >= k_busy_percent, words, {origin});
 }
 
-/// A card that waits, in words. Said first: a single percentage does not deny it.
-void add_said_idleness(FactTable& facts) {
-  for (const char* name : {"said.gpu_util.low", "said.gpu_util.zero", "said.gpu_util.idle",
-                           "said.gpu_util.falls", "said.gpu_util.jumps", "said.gpu_util.oscillates",
-                           "said.gpu.idle", "said.about.gpu_waits"}) {
-    const record::Fact* fact = facts.find(name);
-    if (fact != nullptr && core::is_true(fact->value))
-      facts.set({"slow.gpu_idle", true, fact->because, fact->evidence});
-  }
+void derive_card(FactView& view) {
+  say_idleness(view);
+  say_utilisation(view);
+  for (const record::Event* event : view.events("gpu-idle"))
+    view.set_at("slow.gpu_idle", true, core::shorten(event->text, 160), {event->origin});
+}
+
+std::vector<std::string> what_tells_of_the_card() {
+  std::vector<std::string> names = {"monitor.gpu_percent", "said.gpu_util.value",
+                                    "event:gpu-utilisation", "event:gpu-idle"};
+  names.insert(names.end(), k_waits.begin(), k_waits.end());
+  return names;
 }
 
 }  // namespace
 
-void add_slow_facts(const record::Run& run, FactTable& facts) {
-  add_breakdown(run, facts);
-  add_series_waits(run, facts);
-  add_waits(run, facts);
-  add_said_idleness(facts);
-  add_utilisation(run, facts);
-  for (const record::Event& event : run.events) {
-    if (event.kind == "gpu-idle")
-      facts.set({"slow.gpu_idle", true, core::shorten(event.text, 160), {event.origin}});
-  }
+std::vector<facts::Deriver> slow_facts() {
+  return {{.name = "shares of a step",
+           .reads = {"event:wall-clock", "event:time-and-data", "series:data_time_s",
+                     "series:step_time_s"},
+           .gives = {"slow.optimizer_share", "slow.communication_share", "slow.data_share"},
+           .derive = derive_shares},
+          {.name = "use of the card",
+           .reads = what_tells_of_the_card(),
+           .gives = {"slow.gpu_percent", "slow.gpu_idle", "slow.gpu_busy"},
+           .derive = derive_card}};
 }
 
 }  // namespace aplomb::diagnosis

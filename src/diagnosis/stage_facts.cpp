@@ -1,4 +1,5 @@
-#include "diagnosis/stage_facts.h"
+/// Whether the loss jumps where the run says that its task changes: a curriculum's next stage
+/// (`digits` goes from 1 to 2, `maxlen` from 3 to 5), a restart of the learning rate.
 
 #include <fmt/format.h>
 
@@ -10,9 +11,12 @@
 #include <string_view>
 
 #include "core/text.h"
+#include "diagnosis/derivers.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 constexpr std::size_t k_least_records = 8;
 /// A rise from one record to the next that is a jump: a quarter of all that the loss ever moved,
@@ -40,7 +44,7 @@ bool counts(std::string_view name) {
                      [&](std::string_view word) { return core::icontains(name, word); });
 }
 
-std::vector<Change> stages_of(const record::Run& run, const record::Series& series) {
+std::vector<Change> stages_of(const FactView& view, const record::Series& series) {
   std::vector<Change> changes;
   std::size_t since = 0;
   for (std::size_t i = 1; i < series.size(); ++i) {
@@ -51,12 +55,12 @@ std::vector<Change> stages_of(const record::Run& run, const record::Series& seri
         {series.step[i],
          fmt::format("{} goes from {} to {}", series.name, core::show_number(series.value[i - 1]),
                      core::show_number(series.value[i])),
-         run.shown_by(series).origin(i)});
+         view.shown_by(series).origin(i)});
   }
   return changes.size() < k_most_stages ? changes : std::vector<Change>();
 }
 
-std::vector<Change> restarts_of(const record::Run& run, const record::Series& lr) {
+std::vector<Change> restarts_of(const FactView& view, const record::Series& lr) {
   std::vector<Change> changes;
   double peak = 0;
   for (std::size_t i = 1; i < lr.size(); ++i) {
@@ -69,20 +73,20 @@ std::vector<Change> restarts_of(const record::Run& run, const record::Series& lr
         {lr.step[i],
          fmt::format("the learning rate goes from {} back up to {}",
                      core::show_number(lr.value[i - 1]), core::show_number(lr.value[i])),
-         run.shown_by(lr).origin(i)});
+         view.shown_by(lr).origin(i)});
   }
   return changes;
 }
 
-std::vector<Change> changes_of(const record::Run& run, const record::Series& loss) {
+std::vector<Change> changes_of(const FactView& view, const record::Series& loss) {
   std::vector<Change> all;
-  for (const record::Series& series : run.series) {
+  for (const record::Series& series : view.all_series()) {
     if (series.size() < k_least_records || series.step_kind != loss.step_kind) continue;
     std::vector<Change> found;
     if (series.role == record::Role::lr) {
-      found = restarts_of(run, series);
+      found = restarts_of(view, series);
     } else if (series.role == record::Role::other && !counts(series.name)) {
-      found = stages_of(run, series);
+      found = stages_of(view, series);
     }
     all.insert(all.end(), found.begin(), found.end());
   }
@@ -107,15 +111,13 @@ const Change* change_at(const std::vector<Change>& changes, const record::Series
   return found == changes.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-void add_stage_facts(const record::Run& run, FactTable& facts) {
-  const record::Series* loss = run.primary(record::Role::loss);
+void derive_stages(FactView& view) {
+  const record::Series* loss = view.series(record::Role::loss);
   if (loss == nullptr || loss->size() < k_least_records) return;
   const bool finite = std::all_of(loss->value.begin(), loss->value.end(),
                                   [](double value) { return std::isfinite(value); });
   if (!finite) return;
-  const std::vector<Change> changes = changes_of(run, *loss);
+  const std::vector<Change> changes = changes_of(view, *loss);
   if (changes.empty()) return;
   const auto [low, high] = std::minmax_element(loss->value.begin(), loss->value.end());
   const double jump = std::max(k_jump * (*high - *low), k_usual_steps * usual_step(*loss));
@@ -128,9 +130,18 @@ void add_stage_facts(const record::Run& run, FactTable& facts) {
     if (first == nullptr) first = change;
   }
   if (first == nullptr && all) return;  // no rise at all
-  facts.set({"loss.rises_with_stage", all,
-             all ? "the loss jumps where " + first->words : "the loss jumps where nothing changes",
-             all ? std::vector<record::Origin>{first->origin} : std::vector<record::Origin>{}});
+  view.set_at("loss.rises_with_stage", all,
+              all ? "the loss jumps where " + first->words : "the loss jumps where nothing changes",
+              all ? std::vector<record::Origin>{first->origin} : std::vector<record::Origin>{});
+}
+
+}  // namespace
+
+std::vector<facts::Deriver> stage_facts() {
+  return {{.name = "stages",
+           .reads = {"series:loss", "series:*"},
+           .gives = {"loss.rises_with_stage"},
+           .derive = derive_stages}};
 }
 
 }  // namespace aplomb::diagnosis

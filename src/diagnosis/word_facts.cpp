@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "diagnosis/listener.h"
+#include "diagnosis/derivers.h"
 #include "knowledge/word_book.h"
 
 namespace aplomb::diagnosis {
@@ -28,9 +28,9 @@ void put_line(std::string_view line, const record::Origin& origin, Places& place
   }
 }
 
-void put_words(const record::Fact& fact, const Listener& listener, Places& places) {
+void put_words(const record::Fact& fact, const facts::Listener& listener, Places& places) {
   const std::string* text = core::as_text(fact.value);
-  if (fact.name != WordBook::k_fact || text == nullptr) return;
+  if (text == nullptr) return;
   std::size_t at = 0;
   for (const record::Origin& origin : fact.evidence) {
     if (!listener.hears(origin.source)) return;
@@ -52,11 +52,13 @@ void put_fact(const record::Fact& fact, Places& places) {
   places.try_emplace(std::move(feature), fact.evidence);
 }
 
-Places places_of(const record::Run& run, const FactTable& facts) {
+/// Each artifact gave a fact of its own, of which the table holds the first only.
+Places places_of(const facts::FactView& view) {
   Places places;
-  const Listener listener(run);
-  for (const record::Fact& fact : run.facts) put_words(fact, listener, places);
-  for (const record::Fact& fact : facts.all()) {
+  const facts::Listener listener = view.listener();
+  for (const record::Fact* fact : view.given_by_readers(WordBook::k_fact))
+    put_words(*fact, listener, places);
+  for (const record::Fact& fact : view.table().all()) {
     if (!listener.beside_metrics() || fact.name.starts_with("said.")) put_fact(fact, places);
   }
   return places;
@@ -70,36 +72,45 @@ std::vector<std::string> features_of(const Places& places) {
   return features;
 }
 
-/// The verdict as a fact. Stems and pairs of them mean nothing to people; the lines that they stand
+/// Where the verdict stands. Stems and pairs of them mean nothing to people; the lines that they stand
 /// in do.
-record::Fact fact_of(const WordBook::Verdict& verdict, const Places& places) {
-  record::Fact fact{"words." + std::string(verdict.cause), verdict.nats, {}, {}};
-  fact.because = verdict.nats > 0 ? "the report reads like others of this cause"
-                                  : "the report reads unlike others of this cause";
+std::vector<record::Origin> lines_of(const WordBook::Verdict& verdict, const Places& places) {
+  std::vector<record::Origin> lines;
   for (const std::string_view word : verdict.words) {
     const auto found = places.find(std::string(word));
     if (found == places.end()) continue;
     for (const record::Origin& origin : found->second) {
-      const bool known =
-          std::any_of(fact.evidence.begin(), fact.evidence.end(), [&](const record::Origin& held) {
-            return held.source == origin.source && held.offset == origin.offset;
-          });
-      if (!known && fact.evidence.size() < k_most_lines) fact.evidence.push_back(origin);
+      const bool known = std::any_of(lines.begin(), lines.end(), [&](const record::Origin& held) {
+        return held.source == origin.source && held.offset == origin.offset;
+      });
+      if (!known && lines.size() < k_most_lines) lines.push_back(origin);
     }
   }
-  return fact;
+  return lines;
+}
+
+void derive_words(facts::FactView& view) {
+  const Places places = places_of(view);
+  for (const auto& verdict : WordBook::instance().weigh(features_of(places))) {
+    view.set_at("words." + std::string(verdict.cause), verdict.nats,
+                verdict.nats > 0 ? "the report reads like others of this cause"
+                                 : "the report reads unlike others of this cause",
+                lines_of(verdict, places));
+  }
 }
 
 }  // namespace
 
 std::vector<std::string> report_features(const record::Run& run, const FactTable& facts) {
-  return features_of(places_of(run, facts));
+  FactTable held = facts;
+  return features_of(places_of(facts::FactView(run, held)));
 }
 
-void add_word_facts(const record::Run& run, FactTable& facts) {
-  const Places places = places_of(run, facts);
-  for (const auto& verdict : WordBook::instance().weigh(features_of(places)))
-    facts.set(fact_of(verdict, places));
+std::vector<facts::Deriver> word_facts() {
+  return {{.name = "words",
+           .reads = {"*", "reader:text.words", "reader:text.account", "series:*"},
+           .gives = {"words.*"},
+           .derive = derive_words}};
 }
 
 }  // namespace aplomb::diagnosis

@@ -2,7 +2,7 @@
 /// What the words of all texts of a run and the facts that hold say together, as facts
 /// `words.<cause>` (`words.nan.lr-too-high`; `words.healthy`): the logarithm of its probability
 /// over an even chance (knowledge/word_book.h), with the lines that say most of it. Unknown where
-/// the texts are thin.
+/// the texts are thin. The deriver is word_facts() of diagnosis/derivers.h.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,5 @@ namespace aplomb::diagnosis {
 /// `@precision.compute=fp16`); each once. Whether the book knows them or not: what is learnt from
 /// reports is learnt from these.
 std::vector<std::string> report_features(const record::Run& run, const FactTable& facts);
-
-void add_word_facts(const record::Run& run, FactTable& facts);
 
 }  // namespace aplomb::diagnosis

@@ -53,11 +53,17 @@ Framework load(const Node& content) {
   framework.detect = texts_of(content, "detect");
   framework.step_keys = texts_of(content, "step_keys");
   framework.extends = text_of(content, "extends");
+  framework.kind = text_of(content, "kind");
+  framework.method = text_of(content, "method");
+  framework.prints = texts_of(content, "prints");
+  framework.repeats = texts_of(content, "repeats");
   framework.with_rewards = text_of(content, "with_rewards");
   framework.also = texts_of(content, "also");
   framework.json_flags = truth_of(content, "json_flags");
   framework.bare_switches = truth_of(content, "bare_switches");
   framework.syntax = text_of(content, "syntax");
+  framework.command_line = truth_of(content, "command_line");
+  framework.usual = truth_of(content, "usual");
   framework.part = truth_of(content, "part");
   framework.call = text_of(content, "call");
   framework.calls = texts_of(content, "calls");
@@ -68,6 +74,23 @@ Framework load(const Node& content) {
     for (const Node& one : item.items()) framework.settings.push_back(setting_key(key, one));
   }
   return framework;
+}
+
+/// Kind and method of the framework that each is built on, where it states none of its own.
+void inherit(std::vector<Framework>& all) {
+  const auto find = [&all](const std::string& slug) {
+    return std::find_if(all.begin(), all.end(),
+                        [&slug](const Framework& each) { return each.slug == slug; });
+  };
+  constexpr int k_deepest = 8;  // tables that stand on each other end here
+  for (Framework& one : all) {
+    auto base = find(one.extends);
+    for (int depth = 0; depth < k_deepest && base != all.end(); ++depth) {
+      if (one.kind.empty()) one.kind = base->kind;
+      if (one.method.empty()) one.method = base->method;
+      base = find(base->extends);
+    }
+  }
 }
 
 /// What `*` of a pattern catches in `key`; nothing where it does not match. Both are lower case.
@@ -153,6 +176,7 @@ const std::vector<Framework>& frameworks() {
   static const std::vector<Framework> the_frameworks = [] {
     std::vector<Framework> all;
     for (const Entry& entry : folder("frameworks")) all.push_back(load(entry.content));
+    inherit(all);
     std::stable_partition(all.begin(), all.end(),
                           [](const Framework& one) { return one.slug == "common"; });
     return all;
@@ -165,6 +189,13 @@ const Framework* find_framework(std::string_view slug) {
     if (framework.slug == slug) return &framework;
   }
   return nullptr;
+}
+
+const Framework* usual_framework() {
+  const auto& all = frameworks();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [](const Framework& one) { return one.usual; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 const Framework* framework_of_call(std::string_view call) {

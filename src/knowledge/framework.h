@@ -60,14 +60,23 @@ struct Framework {
   std::vector<SeriesAlias> series;  ///< in the table's order
   std::vector<std::string> step_keys;
   std::vector<SettingKey>
-      settings;  ///< in the table's order; the first of a setting is the one written
-  std::string
-      extends;  ///< slug whose keys this framework takes as its own: `hf-trainer` of LLaMA-Factory
+      settings;         ///< in the table's order; the first of a setting is the one written
+  std::string extends;  ///< slug whose keys, kind and method this framework takes as its own:
+                        ///< `hf-trainer` of LLaMA-Factory
+  std::string kind;    ///< what nearly all of its runs train: `language`, `vision`; empty: anything
+  std::string method;  ///< what they train for where nothing says otherwise: `pretrain`
+  std::vector<std::string>
+      prints;  ///< keys that stand together in its log, and in no other's: such a log is one of its
+  std::vector<std::string>
+      repeats;  ///< settings that its file states once more beside the trainer's own, and that must
+                ///< agree; by itself such a file starts no run
   std::string with_rewards;  ///< slug of the trainer that a run of this one with rewards really is
   std::vector<std::string> also;  ///< slugs whose keys a user of this framework sets as well
   bool bare_switches =
       false;                ///< of `flags`: a switch takes no value (`--bf16`), off means left out
   bool json_flags = false;  ///< of command lines: a nested key is JSON under its first part
+  bool command_line = false;  ///< of `python`: the keys are flags of its scripts as well
+  bool usual = false;         ///< what most people use: told where nothing tells the framework
   bool part =
       false;  ///< no trainer by itself: a file or library that runs of several trainers have
               ///< (`fsdp`, `hf-model`, `environment`)
@@ -80,6 +89,8 @@ struct Framework {
 /// Every table, in alphabetical order of slugs but `common` first.
 const std::vector<Framework>& frameworks();
 const Framework* find_framework(std::string_view slug);
+/// The one that is `usual`; null where no table says so.
+const Framework* usual_framework();
 
 /// The framework whose keys are the keywords of this class or function; null where no table names
 /// it.

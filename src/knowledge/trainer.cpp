@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <vector>
 
 #include "knowledge/framework.h"
 
@@ -31,6 +32,18 @@ bool stands_on(const std::string& upper, const std::string& lower) {
   if (framework == nullptr) return false;
   const auto& also = framework->also;
   return framework->extends == lower || std::find(also.begin(), also.end(), lower) != also.end();
+}
+
+/// `slug`, what it is built on, what that is built on, ...
+std::vector<std::string_view> bases_of(std::string_view slug) {
+  constexpr std::size_t k_deepest = 8;  // tables that stand on each other end here
+  std::vector<std::string_view> bases = {slug};
+  const Framework* framework = find_framework(slug);
+  while (framework != nullptr && !framework->extends.empty() && bases.size() < k_deepest) {
+    bases.emplace_back(framework->extends);
+    framework = find_framework(framework->extends);
+  }
+  return bases;
 }
 
 /// A trainer that knows no rewards, in a run that has them, is the one built on it that prints
@@ -63,6 +76,13 @@ std::string trainer_of(const record::Run& run) {
     best_votes = count.all();
   }
   return rewarded_form(best, run);
+}
+
+std::string base_of(std::string_view slug) { return std::string(bases_of(slug).back()); }
+
+bool is_built_on(std::string_view slug, std::string_view base) {
+  const std::vector<std::string_view> bases = bases_of(slug);
+  return std::find(bases.begin(), bases.end(), base) != bases.end();
 }
 
 }  // namespace aplomb::knowledge

@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "record/run.h"
 
@@ -10,5 +11,12 @@ namespace aplomb::knowledge {
 /// two that stand on each other (`trl` on `hf-trainer`) the upper one wins. Empty where nothing
 /// tells.
 std::string trainer_of(const record::Run& run);
+
+/// The framework that `slug` is built on in the end (`hf-trainer` of LLaMA-Factory), itself where on
+/// none.
+std::string base_of(std::string_view slug);
+
+/// Whether `slug` is `base` or built on it.
+bool is_built_on(std::string_view slug, std::string_view base);
 
 }  // namespace aplomb::knowledge

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "diagnosis/weigh.h"
-#include "preflight/asked_facts.h"
+#include "preflight/config_facts.h"
 #include "preflight/rule_book.h"
 
 namespace aplomb::preflight {
@@ -60,7 +60,7 @@ diagnosis::FactTable spelled_out(const diagnosis::FactTable& facts) {
 std::vector<Finding> judge_settings(const record::Run& run) {
   const record::Run whole = with_defaults(without_evaluation(run));
   diagnosis::FactTable facts = diagnosis::gather_facts(whole, {});
-  add_asked_facts(whole, facts);
+  config_graph().derive(whole, facts);
   const diagnosis::FactTable words = spelled_out(facts);
   std::vector<Finding> findings;
   for (const CheckRule& rule : rule_book().rules) {

@@ -52,8 +52,6 @@ class BookReader {
   }
 
   void shared(const Node& file) {
-    for (const Node& entry : knowledge::list_of(file, "facts"))
-      book_.facts.push_back(knowledge::text_of(entry, "name"));
     for (const Node& entry : knowledge::list_of(file, "defaults")) {
       TrainerDefaults defaults{knowledge::text_of(entry, "framework"), {}, {}};
       defaults.settings = values_of(entry["settings"]);

@@ -73,7 +73,6 @@ struct TrainerDefaults {
 struct RuleBook {
   std::vector<CheckRule> rules;
   std::vector<TrainerDefaults> defaults;
-  std::vector<std::string> facts;     ///< names that asked_facts.h may set
   std::vector<std::string> mistakes;  ///< what could not be parsed; the tests hold this empty
 };
 

@@ -212,7 +212,7 @@ class ClaimFacts {
       note_value(claim);
       return;
     }
-    if (claim.predicate == "asks_normal") return set("said.asks_normal", true);
+    if (claim.predicate == "asks_normal") return set("said.about.asks_normal", true);
     const std::string name = subject + "." + claim.predicate;
     set(name, true);
     const auto number = [&](const char* part, const std::optional<double>& value) {

@@ -11,7 +11,7 @@
 ///     said.works_with.fp32, said.fails_with.fp16, said.works_without.amp, ...
 ///     said.smaller_works.learning_rate        it works with a smaller value than it fails with
 ///     said.accuracy_gap = 0.39                training minus held-out, where both are said
-///     said.asks_normal                        the text asks whether what it sees is normal
+///     said.about.asks_normal                  the text asks whether what it sees is normal
 ///
 /// Only texts of at most k_account_lines lines count (docs/design/0004-what-people-write.md), and
 /// in them only lines that read like prose; those that an editor wrapped are read as one. Cost:

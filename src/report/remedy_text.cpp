@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "knowledge/framework.h"
 #include "knowledge/render.h"
 #include "knowledge/trainer.h"
 
@@ -15,8 +16,9 @@ std::vector<std::string> frameworks_of(const record::Run& run) {
   if (!own.empty()) return {own};
   const bool rewarded =
       run.primary(record::Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
-  const knowledge::Framework* usual = knowledge::find_framework("hf-trainer");
-  return {rewarded && usual != nullptr ? usual->with_rewards : "hf-trainer"};
+  const knowledge::Framework* usual = knowledge::usual_framework();
+  if (usual == nullptr) return {};
+  return {rewarded && !usual->with_rewards.empty() ? usual->with_rewards : usual->slug};
 }
 
 /// `env.transformers` and its like.
@@ -44,8 +46,8 @@ std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy
   for (const std::string& framework : frameworks_of(run)) {
     std::string text = knowledge::render_settings(framework, remedy.set, {}, versions);
     if (!text.empty()) rendered[framework] = std::move(text);
-    const bool on_a_command_line = framework == "hf-trainer" || framework == "trl";
-    if (!on_a_command_line) continue;
+    const knowledge::Framework* table = knowledge::find_framework(framework);
+    if (table == nullptr || !table->command_line) continue;
     text = knowledge::render_settings(framework, remedy.set, "flags", versions);
     if (!text.empty()) rendered[framework + " command line"] = std::move(text);
   }

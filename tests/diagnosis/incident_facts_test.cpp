@@ -1,8 +1,7 @@
-#include "diagnosis/incident_facts.h"
-
 #include <gtest/gtest.h>
 
 #include "diagnosis/cause_book.h"
+#include "diagnosis/derivers.h"
 #include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
@@ -29,11 +28,7 @@ FactTable facts_of(std::vector<record::Event> events) {
   }
   run.events = std::move(events);
   FactTable facts;
-  add_memory_facts(run, facts);
-  add_flight_facts(run, facts);
-  add_hang_facts(run, facts);
-  add_slow_facts(run, facts);
-  add_incident_root(run, facts);
+  fact_graph().derive(run, facts);
   return facts;
 }
 
@@ -179,8 +174,7 @@ TEST(IncidentRules, EveryRuleParsesAndAsksOnlyForDeclaredFacts) {
 }
 
 TEST(IncidentRules, AreFalseRatherThanUnknownWhereNothingWasSeen) {
-  FactTable facts;
-  add_incident_rules(facts);
+  const FactTable facts = facts_of({});
   ASSERT_NE(facts.find("incident.oom"), nullptr);
   EXPECT_FALSE(holds(facts, "incident.oom"));
 }
@@ -194,7 +188,7 @@ FactTable request_of(double gib, double micro, double length, double vocabulary,
   facts.set({"data.max_length", length, "", {}});
   facts.set({"model.vocab_size", vocabulary, "", {}});
   facts.set({"model.heads", heads, "", {}});
-  add_memory_facts(run, facts);
+  fact_graph().derive(run, facts);
   return facts;
 }
 

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
 #include <string>
 #include <vector>
 
 #include "diagnosis/cause_book.h"
 #include "diagnosis/condition.h"
+#include "diagnosis/derivers.h"
 #include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
@@ -18,10 +18,16 @@ record::Fact said(const std::string& name) {
   return {name, true, "said: " + name, {record::Origin{0, 3, 40}}};
 }
 
+/// Adds what follows from the sentences in `facts`.
+void derive_said(FactTable& facts) {
+  static const facts::FactGraph graph(said_facts());
+  graph.derive({}, facts);
+}
+
 TEST(SaidFacts, StandForTheSymptomThatNobodyMeasured) {
   FactTable facts;
   facts.set(said("said.loss.nonfinite"));
-  add_said_facts(facts);
+  derive_said(facts);
   const record::Fact* symptom = facts.find("loss.nonfinite");
   ASSERT_NE(symptom, nullptr);
   EXPECT_TRUE(core::is_true(symptom->value));
@@ -33,7 +39,7 @@ TEST(SaidFacts, GiveWayToMeasurements) {
   FactTable facts;
   facts.set({"loss.nonfinite", false, "no loss.nonfinite", {}});
   facts.set(said("said.loss.nonfinite"));
-  add_said_facts(facts);
+  derive_said(facts);
   EXPECT_FALSE(core::is_true(facts.find("loss.nonfinite")->value));
 }
 
@@ -41,7 +47,7 @@ TEST(SaidFacts, WeighOnlyWhereTheyStandOnWords) {
   FactTable facts;
   facts.set({"grad_norm.zero", true, "grad_norm is 0 in every sample", {}});
   facts.set(said("said.loss.nonfinite"));
-  add_said_facts(facts);
+  derive_said(facts);
   SeverityOf severities;
   add_said_severities(facts, severities);
   EXPECT_EQ(severities.count("grad_norm.zero"), 0U);
@@ -84,17 +90,60 @@ TEST(SaidFacts, TroubleIsWhateverIsMoreThanANote) {
   FactTable calm;
   calm.set(said("said.about.asks_whether_right"));
   calm.set(said("said.loss.falls"));
-  add_said_facts(calm);
+  derive_said(calm);
   EXPECT_EQ(calm.find("said.trouble"), nullptr);
   EXPECT_NE(calm.find("said.asks_normal"), nullptr);
   EXPECT_TRUE(why_normal(calm)) << "asked, falling, and nothing else";
   FactTable bad;
   bad.set(said("said.about.asks_whether_right"));
   bad.set(said("said.loss.nonfinite"));
-  add_said_facts(bad);
+  derive_said(bad);
   EXPECT_NE(bad.find("said.trouble"), nullptr);
   EXPECT_EQ(bad.find("said.asks_normal"), nullptr);
   EXPECT_FALSE(why_normal(bad));
+}
+
+/// Whoever asks in so many words whether it is normal asks that, whatever else is told.
+TEST(SaidFacts, TheQuestionIsHeardBesideTrouble) {
+  FactTable facts;
+  facts.set(said("said.about.asks_normal"));
+  facts.set(said("said.loss.nonfinite"));
+  derive_said(facts);
+  EXPECT_NE(facts.find("said.trouble"), nullptr);
+  EXPECT_NE(facts.find("said.asks_normal"), nullptr);
+}
+
+/// Who tells of trouble asks no idle question, whatever was measured.
+TEST(SaidFacts, TroubleIsToldEvenAgainstAMeasurement) {
+  FactTable facts;
+  facts.set({"loss.nonfinite", false, "no loss.nonfinite", {}});
+  facts.set(said("said.loss.nonfinite"));
+  derive_said(facts);
+  EXPECT_NE(facts.find("said.trouble"), nullptr);
+}
+
+TEST(SaidFacts, WordsOfALogBesideItsMetricsSayNothing) {
+  aplomb::record::Run run;
+  run.facts.push_back(said("said.loss.rises"));
+  aplomb::record::Series loss;
+  loss.name = "loss";
+  loss.role = aplomb::record::Role::loss;
+  loss.count = 3;
+  run.series.push_back(loss);
+  EXPECT_EQ(gather_facts(run, {}).find("said.something"), nullptr);
+  run.facts.push_back({"text.account", true, "somebody reports", {{0, 0, 0}}});
+  EXPECT_NE(gather_facts(run, {}).find("said.something"), nullptr) << "somebody reports it";
+}
+
+TEST(SaidFacts, AQuestionAloneSaysNothingOfTheRun) {
+  const auto says_something = [](const char* name) {
+    aplomb::record::Run run;
+    run.facts.push_back(said(name));
+    return gather_facts(run, {}).find("said.something") != nullptr;
+  };
+  EXPECT_TRUE(says_something("said.loss.rises"));
+  EXPECT_FALSE(says_something("said.about.asks_normal"));
+  EXPECT_FALSE(says_something("said.about.rl"));
 }
 
 TEST(SaidFacts, ASuspectIsClearedByStrongRulesOnly) {
@@ -112,11 +161,11 @@ TEST(SaidFacts, ARunThatStandsStillIsNotOneThatDoesNotLearn) {
   FactTable still;
   still.set(said("said.run.constant"));
   still.set(said("said.run.hangs"));
-  add_said_facts(still);
+  derive_said(still);
   EXPECT_EQ(still.find("error.not-learning-said"), nullptr);
   FactTable flat;
   flat.set(said("said.run.constant"));
-  add_said_facts(flat);
+  derive_said(flat);
   EXPECT_NE(flat.find("error.not-learning-said"), nullptr);
 }
 
@@ -153,7 +202,7 @@ TEST(SaidFacts, ATextWithoutMetricsIsJudgedByItsWords) {
   const CauseBook& book = cause_book();
   FactTable told;
   told.set(said("said.loss.nonfinite"));
-  add_said_facts(told);
+  derive_said(told);
   SeverityOf severities;
   add_said_severities(told, severities);
   const Ranking words = weigh_causes(book, told, severities);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diagnosis/derivers.h"
 #include "knowledge/word_book.h"
 
 namespace aplomb::diagnosis {
@@ -38,7 +39,7 @@ TEST(ReportFeatures, AreTheWordsAndTheFactsThatHold) {
 
 TEST(WordFacts, NameTheLinesThatSayMost) {
   FactTable facts;
-  add_word_facts(two_texts(), facts);
+  facts::FactGraph(word_facts()).derive(two_texts(), facts);
   const record::Fact* heard = facts.find("words.overfit.too-many-epochs");
   ASSERT_NE(heard, nullptr);
   EXPECT_GT(*core::as_number(heard->value), 0);
@@ -72,7 +73,7 @@ TEST(WordFacts, AThinTextSaysNothing) {
   aplomb::record::Run run;
   run.facts.push_back({std::string(WordBook::k_fact), std::string("loss|is nan"), "", {{0, 1, 0}}});
   FactTable facts;
-  add_word_facts(run, facts);
+  facts::FactGraph(word_facts()).derive(run, facts);
   EXPECT_TRUE(facts.all().empty());
 }
 

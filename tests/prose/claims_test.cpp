@@ -265,7 +265,7 @@ TEST(Claims, TellsWhatWorksAndWhatDoesNot) {
 
 TEST(Claims, AQuestionIsNoStatement) {
   const Said said("The loss of the discriminator is 0.2. Is this normal?");
-  EXPECT_TRUE(said.holds("asks_normal"));
+  EXPECT_TRUE(said.holds("about.asks_normal"));
   EXPECT_FALSE(said.holds("run.works")) << said.all();
 }
 

@@ -2,9 +2,8 @@
 #include <limits>
 
 #include "core/text.h"
-#include "knowledge/framework.h"
 #include "knowledge/trainer.h"
-#include "preflight/asked_facts.h"
+#include "preflight/config_facts.h"
 #include "preflight/rule_book.h"
 
 namespace aplomb::preflight {
@@ -20,17 +19,6 @@ bool configures_training(const record::Run& run) {
 }
 
 }  // namespace
-
-bool is_kind_of(std::string_view slug, std::string_view base) {
-  constexpr int k_deepest = 4;
-  for (int depth = 0; depth < k_deepest && !slug.empty(); ++depth) {
-    if (slug == base) return true;
-    const knowledge::Framework* framework = knowledge::find_framework(slug);
-    if (framework == nullptr) return false;
-    slug = framework->extends;
-  }
-  return false;
-}
 
 bool is_default(const record::Origin& origin) { return origin.source == k_no_source; }
 
@@ -62,7 +50,7 @@ record::Run with_defaults(const record::Run& run) {
   const std::string trainer = knowledge::trainer_of(run);
   std::vector<record::Setting> first;
   for (const TrainerDefaults& defaults : rule_book().defaults) {
-    if (!is_kind_of(trainer, defaults.framework)) continue;
+    if (!knowledge::is_built_on(trainer, defaults.framework)) continue;
     for (const auto& [name, value] : defaults.settings)
       first.push_back({name, value, name + " (default)", trainer, {k_no_source, 0, 0}});
   }

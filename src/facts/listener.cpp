@@ -1,10 +1,10 @@
-#include "diagnosis/listener.h"
+#include "facts/listener.h"
 
 #include <algorithm>
 
 #include "knowledge/word_book.h"
 
-namespace aplomb::diagnosis {
+namespace aplomb::facts {
 
 Listener::Listener(const record::Run& run) {
   constexpr std::uint64_t k_series = 3;  // fewer samples than this make no curve
@@ -32,4 +32,4 @@ bool Listener::hears(const record::Event& event) const {
   return !event.kind.ends_with("-said") || hears(event.origin.source);
 }
 
-}  // namespace aplomb::diagnosis
+}  // namespace aplomb::facts

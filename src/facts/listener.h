@@ -4,12 +4,11 @@
 /// stands in a log or a program was printed or written for other ends, and what it measures speaks
 /// for itself.
 
-#include <string_view>
 #include <vector>
 
 #include "record/run.h"
 
-namespace aplomb::diagnosis {
+namespace aplomb::facts {
 
 class Listener {
  public:
@@ -29,4 +28,4 @@ class Listener {
   std::vector<record::SourceId> accounts_;
 };
 
-}  // namespace aplomb::diagnosis
+}  // namespace aplomb::facts

@@ -1,9 +1,10 @@
-#include "diagnosis/memory_savings.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+
+#include "diagnosis/derivers.h"
+#include "diagnosis/diagnosis.h"
 
 namespace aplomb::diagnosis {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 std::map<std::string, std::string> savings_of(const std::map<std::string, core::Value>& known) {
   FactTable facts;
   for (const auto& [name, value] : known) facts.set({name, value, "", {}});
-  add_saving_facts(facts);
+  facts::FactGraph(saving_facts()).derive({}, facts);
   std::map<std::string, std::string> told;
   for (const record::Fact& fact : facts.all()) {
     if (fact.name.starts_with("saving.")) told[fact.name.substr(7)] = core::show(fact.value);

@@ -1,8 +1,8 @@
+#include "facts/fact_table.h"
+
 #include <utility>
 
-#include "diagnosis/diagnosis.h"
-
-namespace aplomb::diagnosis {
+namespace aplomb::facts {
 
 void FactTable::set(record::Fact fact) {
   const auto [place, is_new] = by_name_.try_emplace(fact.name, facts_.size());
@@ -14,4 +14,4 @@ const record::Fact* FactTable::find(std::string_view name) const {
   return found == by_name_.end() ? nullptr : &facts_[found->second];
 }
 
-}  // namespace aplomb::diagnosis
+}  // namespace aplomb::facts

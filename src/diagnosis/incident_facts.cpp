@@ -6,10 +6,14 @@
 #include <utility>
 
 #include "core/text.h"
-#include "diagnosis/incident_facts.h"
+#include "diagnosis/derivers.h"
+#include "diagnosis/rule_facts.h"
+#include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
 namespace {
+
+using facts::FactView;
 
 using Words = std::set<std::string, std::less<>>;
 
@@ -38,13 +42,13 @@ struct Failures {
   std::set<std::string> kinds;
 };
 
-Failures sort_failures(const record::Run& run) {
+Failures sort_failures(const std::vector<record::Event>& events) {
   std::set<Line> waiting_lines;
-  for (const record::Event& event : run.events) {
+  for (const record::Event& event : events) {
     if (is_waiting(event.kind)) waiting_lines.insert(line_of(event));
   }
   Failures failures;
-  for (const record::Event& event : run.events) {
+  for (const record::Event& event : events) {
     if (event.severity != core::Severity::failed) continue;
     failures.kinds.insert(event.kind);
     // `RuntimeError: [Rank 0] Watchdog caught ...` is an exception too, but tells of the waiting.
@@ -57,25 +61,32 @@ Failures sort_failures(const record::Run& run) {
   return failures;
 }
 
-}  // namespace
-
-void add_incident_root(const record::Run& run, FactTable& facts) {
-  const Failures failures = sort_failures(run);
+void derive_root(FactView& view) {
+  const Failures failures = sort_failures(view.all_events());
   const record::Event* root = failures.named != nullptr ? failures.named : failures.general;
   if (root != nullptr && failures.waiting != nullptr) {
     const std::string text = core::shorten(root->text, 160);
-    facts.set({"hang.other_failure", true, text, {root->origin, failures.waiting->origin}});
+    view.set_at("hang.other_failure", true, text, {root->origin, failures.waiting->origin});
     if (root->rank >= 0) {
-      facts.set({"hang.failed_rank", static_cast<double>(root->rank), text, {root->origin}});
+      view.set_at("hang.failed_rank", static_cast<double>(root->rank), text, {root->origin});
     }
   }
   const record::Event* first = root != nullptr ? root : failures.waiting;
   if (first == nullptr) return;
-  facts.set({"incident.root", first->kind, core::shorten(first->text, 160), {first->origin}});
-  facts.set({"incident.count",
-             static_cast<double>(failures.kinds.size()),
-             fmt::format("{} kinds of failure", failures.kinds.size()),
-             {first->origin}});
+  view.set_at("incident.root", first->kind, core::shorten(first->text, 160), {first->origin});
+  view.set_at("incident.count", static_cast<double>(failures.kinds.size()),
+              fmt::format("{} kinds of failure", failures.kinds.size()), {first->origin});
+}
+
+}  // namespace
+
+std::vector<facts::Deriver> incident_facts() {
+  return facts::joined(
+      {{{.name = "first failure",
+         .reads = {"event:*"},
+         .gives = {"incident.root", "incident.count", "hang.other_failure", "hang.failed_rank"},
+         .derive = derive_root}},
+       rule_facts(knowledge::file("incidents.yaml"))});
 }
 
 }  // namespace aplomb::diagnosis

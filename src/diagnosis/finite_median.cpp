@@ -1,0 +1,21 @@
+#include "diagnosis/finite_median.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace aplomb::diagnosis {
+
+std::optional<double> finite_median(const record::Series& series, std::size_t begin,
+                                    std::size_t end) {
+  std::vector<double> finite;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (std::isfinite(series.value[i])) finite.push_back(series.value[i]);
+  }
+  if (finite.empty()) return std::nullopt;
+  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
+  std::nth_element(finite.begin(), middle, finite.end());
+  return *middle;
+}
+
+}  // namespace aplomb::diagnosis

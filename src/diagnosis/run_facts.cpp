@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "core/text.h"
+#include "diagnosis/derivers.h"
+
+namespace aplomb::diagnosis {
+namespace {
+
+using facts::FactView;
+
+bool is_rewarded(const record::Series& series) {
+  return series.role == record::Role::reward || series.role == record::Role::reward_component ||
+         series.role == record::Role::reward_std || core::lower(series.name).starts_with("reward");
+}
+
+/// Part of the loss of a detector or a segmenter.
+bool is_part_of_vision(const record::Series& series) {
+  static constexpr std::string_view k_parts[] = {"rpn",  "bbox", "box",  "cls", "obj",
+                                                 "mask", "giou", "conf", "loc"};
+  return series.role == record::Role::loss_component &&
+         std::any_of(std::begin(k_parts), std::end(k_parts),
+                     [&](std::string_view part) { return core::icontains(series.name, part); });
+}
+
+void derive_kind(FactView& view) {
+  const auto& all = view.all_series();
+  const std::string method = view.word("train.method");
+  const auto any_known = [&](std::initializer_list<std::string_view> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](std::string_view name) { return view.known(name); });
+  };
+  const bool rewarded = any_known({"rl.num_generations", "rl.reward_functions", "rl.kl_target"}) ||
+                        view.truth("error.grpo-in-use") || view.truth("said.about.rl") ||
+                        view.truth("said.about.policy_learning") ||
+                        std::any_of(all.begin(), all.end(), is_rewarded);
+  if (rewarded || method == "grpo" || method == "ppo" || method == "rloo" ||
+      method == "reinforce") {
+    view.set("run.kind", std::string("rl"), "reinforcement learning");
+    return;
+  }
+  const std::string framework = view.text("framework.kind");
+  if (framework == "vision" || std::any_of(all.begin(), all.end(), is_part_of_vision)) {
+    view.set("run.kind", std::string("vision"), "vision model");
+    return;
+  }
+  const bool language = framework == "language" ||
+                        any_known({"peft.method", "data.max_length", "data.response_template",
+                                   "tokenizer.pad_token", "model.vocab_size", "peft.rank"}) ||
+                        view.series(record::Role::perplexity) != nullptr;
+  view.set("run.kind", std::string(language ? "llm" : "unknown"),
+           language ? "language model" : "kind not known");
+}
+
+void derive_precision(FactView& view) {
+  const auto half = [](const std::string& format) { return format == "fp16" || format == "bf16"; };
+  const std::string params = view.word("precision.params");
+  if (!params.empty()) {
+    view.set("precision.half_params", half(params) && view.word("precision.master") != "fp32",
+             "parameters stored in " + params, {"precision.params"});
+  }
+  const std::string compute = view.word("precision.compute");
+  if (!compute.empty()) {
+    view.set("precision.fp16_compute", compute == "fp16", "computes in " + compute,
+             {"precision.compute"});
+  }
+}
+
+void derive_length(FactView& view) {
+  double longest = 0;
+  std::int64_t last_step = 0;
+  for (const record::Series& series : view.all_series()) {
+    longest = std::max(longest, static_cast<double>(series.count));
+    if (!series.step.empty() && series.step_kind == record::StepKind::explicit_) {
+      last_step = std::max(last_step, *std::max_element(series.step.begin(), series.step.end()));
+    }
+  }
+  view.set("run.points", longest, core::show_number(longest) + " samples read");
+  if (last_step > 0) {
+    view.set("run.last_step", static_cast<double>(last_step),
+             "last step " + std::to_string(last_step));
+  }
+  const auto seen = view.number("epoch.max");
+  if (last_step > 0 && seen && *seen > 0.01) {
+    const double steps = static_cast<double>(last_step) / *seen;
+    view.set("run.steps_per_epoch", steps,
+             core::show_number(steps, 3) + " steps a pass over the data", {"epoch.max"});
+  }
+  auto epochs = seen;
+  for (const char* asked : {"config.epochs", "train.epochs"}) {
+    if (!epochs) epochs = view.number(asked);
+  }
+  if (epochs) {
+    view.set("run.epochs", *epochs, core::show_number(*epochs) + " passes over the data",
+             {"epoch.max", "train.epochs", "config.epochs"});
+  }
+}
+
+/// Boxes printed as (x1, y1, x2, y2) with x2 <= x1 or y2 <= y1. Where one is impossible as width
+/// and height too, it is the corner that is wrong.
+void derive_boxes(FactView& view) {
+  const auto x1 = view.number("error.box-list.x1");
+  const auto y1 = view.number("error.box-list.y1");
+  const auto x2 = view.number("error.box-list.x2");
+  const auto y2 = view.number("error.box-list.y2");
+  if (!x1 || !y1 || !x2 || !y2) return;
+  const bool wrong = *x2 <= *x1 || *y2 <= *y1 || *x1 < 0 || *y1 < 0;
+  view.set("data.degenerate_box", wrong,
+           "box (" + core::show_number(*x1) + ", " + core::show_number(*y1) + ", " +
+               core::show_number(*x2) + ", " + core::show_number(*y2) + ")",
+           {"error.box-list.x1"});
+}
+
+/// Settings that are a mistake whatever the curves say.
+void derive_mistakes(FactView& view) {
+  // The share to keep of older libraries (keep_prob), given as the share to drop.
+  constexpr double k_share_to_keep = 0.9;
+  const auto dropout = view.number("model.dropout");
+  if (dropout && *dropout >= k_share_to_keep && *dropout <= 1)
+    view.set("setting.mistake.dropout", true, "dropout " + core::show_number(*dropout),
+             {"model.dropout"});
+}
+
+}  // namespace
+
+std::vector<facts::Deriver> run_facts() {
+  return {{.name = "kind of run",
+           .reads = {"series:*", "series:perplexity", "framework.kind", "train.method",
+                     "rl.num_generations", "rl.reward_functions", "rl.kl_target",
+                     "error.grpo-in-use", "said.about.rl", "said.about.policy_learning",
+                     "peft.method", "peft.rank", "data.max_length", "data.response_template",
+                     "tokenizer.pad_token", "model.vocab_size"},
+           .gives = {"run.kind"},
+           .derive = derive_kind},
+          {.name = "number formats",
+           .reads = {"precision.params", "precision.master", "precision.compute"},
+           .gives = {"precision.half_params", "precision.fp16_compute"},
+           .derive = derive_precision},
+          {.name = "length",
+           .reads = {"series:*", "epoch.max", "config.epochs", "train.epochs"},
+           .gives = {"run.points", "run.last_step", "run.steps_per_epoch", "run.epochs"},
+           .derive = derive_length},
+          {.name = "boxes",
+           .reads = {"error.box-list.x1", "error.box-list.y1", "error.box-list.x2",
+                     "error.box-list.y2"},
+           .gives = {"data.degenerate_box"},
+           .derive = derive_boxes},
+          {.name = "mistaken settings",
+           .reads = {"model.dropout"},
+           .gives = {"setting.mistake.dropout"},
+           .derive = derive_mistakes}};
+}
+
+}  // namespace aplomb::diagnosis
