@@ -180,12 +180,25 @@ bool is_supported(const RankedCause& ranked) {
                      [](const WeighedReason& why) { return why.weight > 0; });
 }
 
+constexpr double k_behind = 0.5;  // nats
+
+/// Nothing that the cause explains is there.
+bool shows_nothing(const RankedCause& ranked) {
+  return std::any_of(ranked.reasons.begin(), ranked.reasons.end(), [](const WeighedReason& why) {
+    return why.kind == ReasonKind::absent || why.kind == ReasonKind::unseen;
+  });
+}
+
 /// What prior and rules say together. Who writes a report leaves much out, so where words lead a
 /// cause is not refuted by what no rule found, nor by a kind of trouble that no rule heard named.
 double log_odds_of_rules(const Cause& cause, const RankedCause& ranked,
                          const Calibration& calibration, Artifacts artifacts) {
   double log_odds = cause.prior;
   for (const WeighedReason& why : ranked.reasons) log_odds += why.weight;
+  // Settings that could do harm are no evidence that they did: where metrics were looked at and show
+  // nothing of what the cause brings about, it stays behind what nobody knows.
+  if (artifacts == Artifacts::metrics && shows_nothing(ranked))
+    return std::min(log_odds, calibration.unknown - k_behind);
   if (artifacts != Artifacts::words) return log_odds;
   return is_supported(ranked) ? std::max(log_odds, calibration.text_floor) : calibration.text_floor;
 }
