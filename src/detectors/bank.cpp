@@ -80,8 +80,22 @@ void DetectorBank::begin_stage() {
   fold(fresh_, symptoms_);
 }
 
+namespace {
+
+/// By the place in the artifact where both have one: counts of steps may begin anew.
+bool is_behind(const Frame& frame, const task::Stage& stage) {
+  for (const Reading& reading : frame.readings) {
+    if (reading.origin.source == stage.origin.source && stage.origin.offset > 0 &&
+        reading.origin.offset > 0)
+      return reading.origin.offset >= stage.origin.offset;
+  }
+  return frame.step > stage.step;
+}
+
+}  // namespace
+
 void DetectorBank::observe(const Frame& frame) {
-  while (stage_ < context_.stages.size() && frame.step > context_.stages[stage_].step) {
+  while (stage_ < context_.stages.size() && is_behind(frame, context_.stages[stage_])) {
     ++stage_;
     begin_stage();
   }

@@ -16,6 +16,8 @@ namespace {
 constexpr double k_flat_fall =
     0.03;  // "flat: less than 3 % fall over 20 records", as real runs were sorted
 constexpr std::uint64_t k_least_samples = 20;
+constexpr std::uint64_t k_least_epochs = 5;
+constexpr double k_epoch_flat = 0.01;
 constexpr std::uint64_t k_sure_samples = 100;
 /// A run that goes on from a trained model may start at its floor: for thousands of steps a flat
 /// loss far from any chance level is no fault by itself.
@@ -111,7 +113,11 @@ class PlateauDetector final : public Detector {
   }
 
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
-    if (context.reinforcement || blocks_.count() < k_least_samples) return;
+    if (context.reinforcement) return;
+    if (blocks_.count() < k_least_samples) {
+      if (flat_over_epochs(context)) out.push_back(never_learned_in_epochs(context));
+      return;
+    }
     if (zeros_ * 2 > blocks_.count()) return;  // a dead loss, not a flat one
     Curve curve = curve_of(blocks_);
     // A hump in the first blocks is no start: the very first losses are.
@@ -158,6 +164,43 @@ class PlateauDetector final : public Detector {
   /// Held-out losses were taken, and do not fall either.
   bool evals_flat() const {
     return evals_.size() >= 3 && evals_.least() > (1 - k_flat_fall) * evals_.median();
+  }
+
+  /// Averages of whole passes know the loss to parts in a thousand: five that are alike are flat.
+  bool flat_over_epochs(const RunContext& context) const {
+    if (!context.steps_are_epochs || blocks_.count() < k_least_epochs || !(last_.value > 0) ||
+        zeros_ > 0)
+      return false;
+    const auto blocks = blocks_.blocks();
+    double least = blocks.front().least;
+    double most = blocks.front().most;
+    for (const core::Block& block : blocks) {
+      least = std::min(least, block.least);
+      most = std::max(most, block.most);
+    }
+    return most - least < k_epoch_flat * least;
+  }
+
+  Symptom never_learned_in_epochs(const RunContext& context) const {
+    Symptom symptom;
+    symptom.id = "loss.never_learned";
+    symptom.severity = core::Severity::warning;
+    symptom.series = "loss";
+    symptom.first_step = first_.step;
+    symptom.last_step = last_.step;
+    symptom.measures["start"] = first_.value;
+    symptom.measures["last"] = last_.value;
+    symptom.measures["samples"] = static_cast<double>(blocks_.count());
+    symptom.measures["from_start"] = true;
+    symptom.measures["learnt_before"] = false;
+    symptom.measures["moved"] = false;
+    symptom.measures["chance_classes"] = static_cast<double>(chance_classes(last_.value));
+    symptom.summary = fmt::format(
+        "loss has not fallen in {} {}s: {} at first, {} at last", blocks_.count(),
+        context.step_word, core::show_number(first_.value, 5), core::show_number(last_.value, 5));
+    add_evidence(symptom, first_.origin);
+    add_evidence(symptom, last_.origin);
+    return symptom;
   }
 
   void see_norm(double norm) {

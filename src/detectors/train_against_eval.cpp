@@ -24,11 +24,13 @@ constexpr std::size_t k_least_frozen = 4;
 constexpr double k_frozen_share = 0.4;  // of the evaluations, at the end
 constexpr double k_digits = 1e-3;       // numbers of fewer digits than that recur by chance
 constexpr double k_same_share = 0.6;
+constexpr std::size_t k_least_missed = 3;
 
 const DetectorSpec& train_against_eval_spec() {
   static const DetectorSpec spec{
       "eval.relation",
-      {"loss.scaled", "eval.frozen", "eval.same_accuracy"},
+      {"loss.scaled", "eval.frozen", "eval.same_accuracy", "eval.class_missed",
+       "eval.elsewhere_worse"},
       "Training loss a constant factor above the held-out one; held-out numbers that never change",
       "A factor says that the loss is summed where it should be averaged, and the gradient with "
       "it; "
@@ -40,7 +42,9 @@ const DetectorSpec& train_against_eval_spec() {
        {"constant", k_constant, "x", 1.01, 10, "noise of single batches"},
        {"frozen_share", k_frozen_share, "fraction", 0.1, 1,
         "a schedule at its end leaves the last evaluations alike"}},
-      {}};
+      {},
+      false,
+      {task::Part::hits}};
   return spec;
 }
 
@@ -112,6 +116,11 @@ class TrainAgainstEvalDetector final : public Detector {
     }
     if (const Reading* accuracy = finite_of(frame, record::Role::eval_accuracy))
       accuracies_.add(sample_of(frame, *accuracy));
+    if (const Reading* hits = finite_part(frame, task::Part::hits)) {
+      last_hit_ = sample_of(frame, *hits);
+      if (hits_++ == 0) first_hit_ = last_hit_;
+      most_hits_ = std::max(most_hits_, hits->value);
+    }
     const Reading* eval = finite_of(frame, record::Role::eval_loss);
     if (eval == nullptr) return;
     const Sample sample = sample_of(frame, *eval);
@@ -130,6 +139,8 @@ class TrainAgainstEvalDetector final : public Detector {
     report_factor(context, out);
     report_frozen(context, out);
     report_accuracy(context, out);
+    report_missed(out);
+    report_elsewhere(context, out);
   }
 
  private:
@@ -210,6 +221,38 @@ class TrainAgainstEvalDetector final : public Detector {
     out.push_back(std::move(symptom));
   }
 
+  /// Right on most samples, and a class of which not one is found.
+  void report_missed(std::vector<Symptom>& out) const {
+    if (hits_ < k_least_missed || most_hits_ > 0 || accuracies_.count() == 0) return;
+    const double last = accuracies_.last().value;
+    const double share = last > 1 ? last / 100 : last;
+    if (share < 0.6) return;
+    Symptom symptom = about("eval.class_missed", "recall", first_hit_, last_hit_);
+    symptom.measures["accuracy"] = share;
+    symptom.measures["count"] = static_cast<double>(hits_);
+    symptom.summary = fmt::format(
+        "recall or F1 is 0 in all {} evaluations beside an accuracy of {}: one class is never "
+        "answered",
+        hits_, core::show_number(share, 3));
+    out.push_back(std::move(symptom));
+  }
+
+  static void report_elsewhere(const RunContext& context, std::vector<Symptom>& out) {
+    if (!context.task.elsewhere) return;
+    const task::Elsewhere& pair = *context.task.elsewhere;
+    Symptom symptom;
+    symptom.id = "eval.elsewhere_worse";
+    symptom.severity = core::Severity::warning;
+    symptom.series = pair.name;
+    symptom.measures["held_out"] = pair.held_out;
+    symptom.measures["elsewhere"] = pair.elsewhere;
+    symptom.summary =
+        fmt::format("{} is {} on the held-out data of training and {} on other data", pair.name,
+                    core::show_number(pair.held_out), core::show_number(pair.elsewhere));
+    add_evidence(symptom, pair.origin);
+    out.push_back(std::move(symptom));
+  }
+
   static Symptom about(const char* id, const char* series, const Sample& first,
                        const Sample& last) {
     Symptom symptom;
@@ -228,6 +271,10 @@ class TrainAgainstEvalDetector final : public Detector {
   core::SortedWindow<64> middle_;
   Repeats evals_;
   Repeats accuracies_;
+  std::size_t hits_ = 0;
+  double most_hits_ = 0;
+  Sample first_hit_;
+  Sample last_hit_;
   std::size_t ratios_ = 0;
   double least_ = 0;
   double most_ = 0;

@@ -51,6 +51,16 @@ bool PairFinder::try_position(std::size_t at, Pair& pair) {
     put(pair, place);
     return true;
   }
+  // `210/400 loss 2.036 val 1.753`
+  if (at == 0 && pair.integer && !std::isnan(pair.total)) {
+    std::size_t next = 1;
+    while (next < tokens_.size() && tokens_[next].end <= pair.total_end) ++next;
+    const KeyId key = is_word(next) ? keys_.find(text(next), false) : KeyTable::k_none;
+    if (key != KeyTable::k_none && keys_[key].meaning == Meaning::metric) {
+      put(pair, place);
+      return true;
+    }
+  }
   // Keras: `124/124 [=====>...] - 235s 2s/step - loss: nan`, `124/124 - 2s - loss: 0.3`.
   if (at == 0 && !std::isnan(pair.total)) {
     const bool bar = is_mark(3, '-') || is_mark(3, '\xE2') ||

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.h"
+
 namespace aplomb::log_text {
 namespace {
 
@@ -32,7 +34,9 @@ bool states_record(std::string_view text, const std::vector<Pair>& pairs, const 
   bool known = false;
   bool fraction = false;
   int weight = 0;
+  bool seed = false;
   for (const Pair& pair : pairs) {
+    seed = seed || (pair.key != KeyTable::k_none && core::iequals(keys[pair.key].raw, "seed"));
     if (pair.meaning == Meaning::metric) {
       weight += keys[pair.key].weight;
       known = true;
@@ -44,6 +48,8 @@ bool states_record(std::string_view text, const std::vector<Pair>& pairs, const 
     counts = counts || pair.meaning == Meaning::step || pair.meaning == Meaning::inner;
     epoch = epoch || pair.meaning == Meaning::epoch;
   }
+  // `{'lr': 0.02, 'iters': 36, 'clip': 0.2, 'seed': 0}`: no step has a seed.
+  if (seed && weight < 2) return false;
   if (weight >= 2 || (counts && (known || fraction)) || (epoch && weight > 0)) return true;
   // ` >>> lr: 0.01` below the head of its record.
   const bool below = last_record != 0 && number - last_record <= k_record_reach;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,7 @@ constexpr std::uint32_t k_least_loops = 3;
 /// Equal lengths of fewer samples may be chance.
 constexpr std::uint32_t k_least_counts = 3;
 constexpr double k_least_samples = 3;
+constexpr double k_least_mean = 8;  // tokens: means of a few short answers may be whole
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -127,6 +129,15 @@ void SampleLines::note_new_tokens(std::string_view text) {
     auto count = number_before(text, at);
     if (!count) count = number_behind(text, at + name.size());
     if (!count || *count < 2) return;
+    // A mean that is a whole number to the last digit is that of equal lengths.
+    const std::string_view before = text.substr(0, at);
+    const bool mean =
+        core::icontains(before.substr(before.size() - std::min<std::size_t>(12, before.size())),
+                        "mean") ||
+        core::icontains(before.substr(before.size() - std::min<std::size_t>(12, before.size())),
+                        "avg");
+    if (mean && *count != std::floor(*count)) ++some_ended_;
+    if (mean && *count == std::floor(*count) && *count >= k_least_mean) whole_mean_ = true;
     if (counts_ == 0) tokens_ = *count;
     ++counts_;
     if (*count == tokens_) ++equal_;
@@ -147,7 +158,7 @@ void SampleLines::finish(record::RunBuilder& build, record::SourceId source) con
   const bool at_limit = counts_ >= k_least_counts && equal_ == counts_;
   if (none_ended_ > 0 && some_ended_ == 0) {
     put("samples-never-end", core::Severity::warning, none_place_);
-  } else if (at_limit && loops_ >= 2) {
+  } else if ((at_limit || whole_mean_) && loops_ >= 2 && some_ended_ == 0) {
     put("samples-never-end", core::Severity::warning, tokens_place_);
   }
   if (loops_ >= k_least_loops) put("samples-loop", core::Severity::note, last_loop_);

@@ -34,6 +34,7 @@ void LogScanner::line(const Line& line) {
   const Prefix prefix = read_prefix(line.text, style_);
   LogLine part{line.text.substr(prefix.size), {prefix.rank, line.number, line.offset}};
   if (prefix.rank >= 0) ranks_.line(part.text, prefix.rank, line.number, line.offset);
+  if (prefix.rank < 0) tags_.line(part.text, line.number, line.offset);
   if (pairs_.known(part)) return;
   for (int i = 0; i < k_most_parts && !core::trim(part.text).empty(); ++i) {
     if (i == 0 && words_) words_->message(part);
@@ -103,7 +104,10 @@ void LogScanner::finish() {
   queue_.flush();
   writer_.finish();
   traces_.finish(build_, source_, queue_.records());
-  if (words_) ranks_.finish(build_, source_);
+  if (words_) {
+    ranks_.finish(build_, source_);
+    tags_.finish(build_, source_);
+  }
   if (words_) words_->finish();
 }
 

@@ -31,6 +31,7 @@
 #include "log_text/rank_lines.h"
 #include "log_text/record_queue.h"
 #include "log_text/record_writer.h"
+#include "log_text/stage_tags.h"
 #include "log_text/traces.h"
 #include "log_text/word_lines.h"
 #include "record/run_builder.h"
@@ -70,6 +71,7 @@ class LogScanner {
   PairLines pairs_;
   TableWatch tables_;
   RankLines ranks_;
+  StageTags tags_;
   Record row_;
   TraceWatch traces_;
   DullLines dull_;

@@ -113,6 +113,22 @@ std::optional<double> first_level(const record::Run& run, Role role) {
   return median_of(head);
 }
 
+std::optional<Constant> batch_of_contrast(const record::Run& run) {
+  constexpr double k_near = 0.03;  // of the logarithm: the temperature adds a little at first
+  const std::optional<double> level = first_level(run, Role::loss);
+  if (!level) return std::nullopt;
+  for (int batch = 8; batch <= 65536; batch *= 2) {
+    // Both halves of each pair may stand among the others: 2 N - 1 of them.
+    for (const double others : {static_cast<double>(batch), static_cast<double>(batch) - 1}) {
+      if (std::fabs(*level - std::log(others)) > k_near * std::log(others)) continue;
+      return Constant{static_cast<double>(batch),
+                      fmt::format("{} samples, by first losses that are their logarithm", batch),
+                      {run.primary(Role::loss)->origin(0)}};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Constant> class_count(const record::Run& run) {
   const auto told = [&](int classes, const char* by, Role role) {
     const Series* series = run.primary(role);

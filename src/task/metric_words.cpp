@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> k
     "none",           "preference_accuracy", "preference_margin",
     "logp_chosen",    "logp_rejected",       "reward_chosen",
     "discriminator",  "generator",           "explained_variance",
-    "prediction_std", "target_std",          "compute_time"};
+    "prediction_std", "target_std",          "hits",
+    "compute_time"};
 
 Part part_named(std::string_view name) {
   const auto found = std::find(k_parts.begin(), k_parts.end(), name);
@@ -41,7 +42,8 @@ struct WordEntry {
   Part part = Part::none;
   std::string formula;
   int order = 0;
-  std::vector<Words> any;
+  std::vector<Words> any;    ///< stand in the name
+  std::vector<Words> whole;  ///< are the name
 };
 
 std::vector<WordEntry> load() {
@@ -55,6 +57,8 @@ std::vector<WordEntry> load() {
     entry.order = static_cast<int>(entries.size());
     for (const std::string& phrase : knowledge::texts_of(node, "any"))
       entry.any.push_back(name_words(phrase));
+    for (const std::string& phrase : knowledge::texts_of(node, "whole"))
+      entry.whole.push_back(name_words(phrase));
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -100,6 +104,10 @@ std::vector<std::string> name_words(std::string_view name) {
   return words;
 }
 
+bool is_data_word(std::string_view lower_word) {
+  return among(lower_word, k_held_out) || among(lower_word, k_training);
+}
+
 MetricWords metric_words(std::string_view name) {
   MetricWords said;
   Words kept;
@@ -114,7 +122,8 @@ MetricWords metric_words(std::string_view name) {
   said.bare = kept.empty();
   for (const WordEntry& entry : entries()) {
     const bool known = std::any_of(entry.any.begin(), entry.any.end(),
-                                   [&](const Words& phrase) { return holds(kept, phrase); });
+                                   [&](const Words& phrase) { return holds(kept, phrase); }) ||
+                       std::find(entry.whole.begin(), entry.whole.end(), kept) != entry.whole.end();
     if (!known) continue;
     said.role = entry.role;
     said.part = entry.part;
@@ -130,7 +139,8 @@ std::vector<std::string> metric_words_mistakes() {
   if (entries().empty()) mistakes.emplace_back("metrics.yaml holds nothing");
   for (const WordEntry& entry : entries()) {
     const std::string first = entry.any.empty() || entry.any[0].empty() ? "?" : entry.any[0][0];
-    if (entry.any.empty()) mistakes.push_back("an entry of metrics.yaml names no phrase");
+    if (entry.any.empty() && entry.whole.empty())
+      mistakes.push_back("an entry of metrics.yaml names no phrase");
     if (entry.role == record::Role::other && entry.part == Part::none)
       mistakes.push_back("no such role or part at '" + first + "'");
     if ((entry.role == record::Role::loss) == entry.formula.empty())

@@ -27,6 +27,7 @@ enum class Part : std::uint8_t {
   explained_variance,  ///< R^2 of a regression, or of a critic
   prediction_std,      ///< spread of a regression's predictions
   target_std,
+  hits,          ///< recall or F1 of a class: 0 where it is never found
   compute_time,  ///< of a step: forward and backward
   count_,        // keep last
 };
@@ -45,6 +46,9 @@ struct MetricWords {
 
 /// Lower-case words: `eps-mse` -> eps mse; `lossD` -> loss d; `mem_rss_mb` -> mem rss mb.
 std::vector<std::string> name_words(std::string_view name);
+
+/// Words that say on which data something was measured: `train`, `val`.
+bool is_data_word(std::string_view lower_word);
 
 MetricWords metric_words(std::string_view name);
 

@@ -88,11 +88,29 @@ std::vector<Candidate> unknown_series(const record::Run& run) {
   return found;
 }
 
+/// A policy is trained: returns and scores of other programs are no rewards.
+bool is_policy(const record::Run& run, const std::vector<Candidate>& candidates) {
+  const bool told = has(run, Role::entropy) || has(run, Role::kl) || has(run, Role::clip_ratio) ||
+                    has(run, Role::value_loss);
+  return told || std::any_of(candidates.begin(), candidates.end(), [](const Candidate& each) {
+           return each.words.role == Role::entropy;
+         });
+}
+
 /// Roles that speak for themselves, whatever else the run holds.
 void settle_plain(record::Run& run, const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     const Role role = candidate.words.role;
     if (role == Role::other || role == Role::loss || candidate.words.extreme) continue;
+    const bool told_of_once =
+        role == Role::entropy || role == Role::grad_norm || role == Role::reward;
+    if (told_of_once && !candidate.words.held_out && candidate.count >= k_least_points &&
+        !has(run, role) && (role != Role::reward || is_policy(run, candidates))) {
+      each_named(run, candidate.name, [role](record::Series& series) {
+        name_as(series, std::string(record::name(role)).c_str(), role);
+      });
+      continue;
+    }
     if (role == Role::host_memory_bytes) {
       if (has(run, role)) continue;
       each_named(run, candidate.name, [](record::Series& series) {

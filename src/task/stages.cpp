@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "core/text.h"
 #include "task/metric_words.h"
@@ -64,11 +65,30 @@ void add_columns(const record::Run& run, std::vector<Stage>& stages) {
   }
 }
 
+/// The step of the last loss before a place of its artifact; nothing where none stands there.
+std::optional<std::int64_t> step_before(const record::Run& run, const record::Origin& origin) {
+  const record::Series* loss = run.primary(record::Role::loss);
+  if (loss == nullptr || loss->source != origin.source) return std::nullopt;
+  const auto next = std::upper_bound(loss->offset.begin(), loss->offset.end(), origin.offset);
+  if (next == loss->offset.begin()) return std::nullopt;
+  return loss->step[static_cast<std::size_t>(next - loss->offset.begin()) - 1];
+}
+
 void add_lines(const record::Run& run, std::vector<Stage>& stages) {
   for (const record::Event& event : run.events) {
-    if (event.kind == "stage-begins" && event.step)
-      stages.push_back({*event.step, core::shorten(core::trim(event.text), 80), event.origin});
+    if (event.kind != "stage-begins") continue;
+    const std::optional<std::int64_t> step =
+        event.step ? event.step : step_before(run, event.origin);
+    // What stands before the first record begins the run and no further stage.
+    if (step) stages.push_back({*step, core::shorten(core::trim(event.text), 80), event.origin});
   }
+}
+
+/// In the order of their lines; counts of steps may begin anew with a stage.
+bool comes_before(const Stage& a, const Stage& b) {
+  const bool lines =
+      a.origin.source == b.origin.source && a.origin.offset > 0 && b.origin.offset > 0;
+  return lines ? a.origin.offset < b.origin.offset : a.step < b.step;
 }
 
 }  // namespace
@@ -77,8 +97,7 @@ std::vector<Stage> stages_of(const record::Run& run) {
   std::vector<Stage> stages;
   add_lines(run, stages);
   add_columns(run, stages);
-  std::stable_sort(stages.begin(), stages.end(),
-                   [](const Stage& a, const Stage& b) { return a.step < b.step; });
+  std::stable_sort(stages.begin(), stages.end(), comes_before);
   const auto again = std::unique(stages.begin(), stages.end(),
                                  [](const Stage& a, const Stage& b) { return a.step == b.step; });
   stages.erase(again, stages.end());

@@ -215,6 +215,7 @@ void find_constants(const record::Run& run, Task& task) {
   const bool classifies = task.kind == Kind::classifier || task.kind == Kind::token_classifier ||
                           task.kind == Kind::unknown;
   if (!task.classes && classifies && !task.vocabulary) task.classes = class_count(run);
+  if (!task.batch && task.kind == Kind::contrastive) task.batch = batch_of_contrast(run);
 }
 
 std::optional<Constant> logarithm(const std::optional<Constant>& size) {
@@ -265,8 +266,8 @@ Task recognise(const record::Run& run) {
   Task task;
   const KindSigns* kind = recognise_kind(run, task);
   find_constants(run, task);
+  task.elsewhere = score_elsewhere(run);
   find_guess(run, kind == nullptr ? std::string() : kind->guess, task);
-  task.held_out_gap = held_out_gap(run);
   return task;
 }
 
@@ -286,12 +287,6 @@ std::vector<record::Fact> facts_of(const Task& task) {
   add(facts, "task.samples", task.samples);
   add(facts, "task.steps_per_pass", task.steps_per_pass);
   add(facts, "task.guess", task.guess);
-  if (task.held_out_gap) {
-    const HeldOutGap& gap = *task.held_out_gap;
-    facts.push_back({"held_out.disagree", true, gap.because, gap.evidence});
-    facts.push_back({"held_out.disagree.validation", gap.validation, gap.because, gap.evidence});
-    facts.push_back({"held_out.disagree.test", gap.test, gap.because, gap.evidence});
-  }
   if (task.guess) {
     facts.push_back({"task.from_scratch", task.from_scratch,
                      task.from_scratch ? "the first loss is that of a guess, " + task.guess->because

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "record/run.h"
-#include "task/held_out_sets.h"
+#include "task/elsewhere.h"
 
 namespace aplomb::task {
 
@@ -64,10 +64,9 @@ struct Task {
   std::optional<Constant> steps_per_pass;
   /// Loss of a model that knows nothing, in nats; `because` names it: `ln 8`.
   std::optional<Constant> guess;
+  std::optional<Elsewhere> elsewhere;  ///< a score that is far worse on other data
   /// The first training loss is that of a guess: the weights are fresh.
   bool from_scratch = false;
-  /// Validation and test data that one metric tells far apart.
-  std::optional<HeldOutGap> held_out_gap;
 
   /// Losses are mean cross-entropies, bounded below by 0.
   bool is_cross_entropy() const;

@@ -115,5 +115,31 @@ TEST(Bank, ExtremeValuesAndStepsDoNotTripIt) {
   run.detect();
 }
 
+TEST(Bank, LevelsAreNotComparedAcrossStages) {
+  std::vector<double> losses;
+  std::vector<double> digits;
+  for (int i = 0; i < 40; ++i) losses.push_back(1.2 * std::exp(-i / 5.0) + 0.0002);
+  for (int i = 0; i < 60; ++i) losses.push_back(1.7 * std::exp(-i / 12.0) + 0.05);
+  for (std::size_t i = 0; i < losses.size(); ++i) digits.push_back(i < 40 ? 1 : 2);
+  const auto plain = RunOf().loss(losses, 10).detect();
+  EXPECT_EQ(worst(plain), core::Severity::unstable) << told(plain);
+  const auto staged =
+      RunOf().loss(losses, 10).with("digits", record::Role::other, digits, 10).detect();
+  EXPECT_EQ(worst(staged), core::Severity::note) << told(staged);
+  EXPECT_TRUE(has(staged, "run.healthy"));
+}
+
+TEST(Bank, AStageThatDivergesIsStillAnAlarm) {
+  std::vector<double> losses;
+  std::vector<double> digits;
+  for (int i = 0; i < 40; ++i) losses.push_back(1.2 * std::exp(-i / 5.0) + 0.0002);
+  for (int i = 0; i < 80; ++i)
+    losses.push_back(i < 40 ? 1.7 * std::exp(-i / 12.0) + 0.05 : 1.5 + 0.05 * i);
+  for (std::size_t i = 0; i < losses.size(); ++i) digits.push_back(i < 40 ? 1 : 2);
+  const auto staged =
+      RunOf().loss(losses, 10).with("digits", record::Role::other, digits, 10).detect();
+  EXPECT_TRUE(has(staged, "loss.divergence")) << told(staged);
+}
+
 }  // namespace
 }  // namespace aplomb::testing

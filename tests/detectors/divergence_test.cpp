@@ -86,5 +86,14 @@ TEST(Divergence, NaNAndInfInBetweenChangeNothing) {
   EXPECT_TRUE(has(holed, "loss.divergence"));
 }
 
+TEST(Divergence, ALossThatIsHugeFromTheStartAndNeverRisesIsAScale) {
+  const auto symptoms = RunOf().loss({1.05e11, 1.04e11, 9.3e10, 9.8e10, 9.6e10}).detect();
+  EXPECT_FALSE(has(symptoms, "loss.huge"));
+  const detectors::Symptom* scale = find(symptoms, "loss.large_scale");
+  ASSERT_NE(scale, nullptr) << told(symptoms);
+  EXPECT_NEAR(number(scale, "root"), 3.24e5, 1e3);
+  EXPECT_EQ(scale->severity, core::Severity::warning);
+}
+
 }  // namespace
 }  // namespace aplomb::testing

@@ -179,5 +179,30 @@ TEST(Plateau, ARunThatEndsWhereTokenFrequenciesLeadIsAWarning) {
             core::Severity::note);
 }
 
+TEST(Plateau, AveragesOfPassesThatAreAlikeAreFlat) {
+  const auto epochs = [](const std::vector<double>& losses) {
+    return RunOf().with("loss", record::Role::loss, losses, 1, 0, record::StepKind::epoch).detect();
+  };
+  EXPECT_TRUE(has(epochs({6.8297, 6.8237, 6.8293, 6.8368, 6.8181, 6.8205}), "loss.never_learned"));
+  EXPECT_FALSE(has(epochs({1.2, 0.9, 0.7, 0.65, 0.6}), "loss.never_learned"));
+  EXPECT_FALSE(has(epochs({6.8297, 6.8237, 6.8293}), "loss.never_learned"));
+}
+
+TEST(Plateau, ALossThatStaysWhereItsFirstRecordsBroughtItIsStuck) {
+  Draw draw(41);
+  const auto losses = curve(
+      60, [](double i) { return 6.1 + 1.1 * std::exp(-i / 2); },
+      [&] { return 0.04 * draw.normal(); });
+  const auto symptoms = RunOf().loss(losses, 5).grad_norm(std::vector<double>(60, 0.3), 5).detect();
+  EXPECT_TRUE(flag(find(symptoms, "loss.plateau"), "stuck")) << told(symptoms);
+  EXPECT_EQ(find(symptoms, "loss.plateau")->severity, core::Severity::warning);
+  const auto tuned = curve(
+      60, [](double i) { return 1.6 + 0.4 * std::exp(-i / 2); },
+      [&] { return 0.04 * draw.normal(); });
+  EXPECT_FALSE(flag(find(RunOf().loss(tuned, 5).grad_norm(std::vector<double>(60, 0.3), 5).detect(),
+                         "loss.plateau"),
+                    "stuck"));
+}
+
 }  // namespace
 }  // namespace aplomb::testing

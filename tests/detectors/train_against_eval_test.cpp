@@ -70,5 +70,27 @@ TEST(TrainAgainstEval, OneAnswerToEverythingHasOneAccuracy) {
   EXPECT_FALSE(has(converged.detect(), "eval.same_accuracy"));
 }
 
+TEST(TrainAgainstEval, AClassThatIsNeverAnswered) {
+  const auto with = [](const std::vector<double>& f1) {
+    return RunOf()
+        .loss({0.5, 0.3, 0.22, 0.2, 0.19})
+        .with("val_acc", record::Role::eval_accuracy, {0.95, 0.95, 0.951, 0.95})
+        .with("val_f1", record::Role::other, f1)
+        .detect();
+  };
+  EXPECT_TRUE(has(with({0, 0, 0, 0}), "eval.class_missed"));
+  EXPECT_FALSE(has(with({0, 0, 0.1, 0.3}), "eval.class_missed"));
+}
+
+TEST(TrainAgainstEval, AScoreThatFallsOnOtherData) {
+  RunOf run;
+  run.loss({0.5, 0.3, 0.1, 0.01}, 10);
+  run.with("valid_auc", record::Role::other, {0.81, 0.93, 0.99, 1.0}, 10);
+  run.at("auc", record::Role::other, 60, 0.6419);
+  const auto symptoms = run.detect();
+  EXPECT_NEAR(number(find(symptoms, "eval.elsewhere_worse"), "elsewhere"), 0.6419, 1e-9)
+      << told(symptoms);
+}
+
 }  // namespace
 }  // namespace aplomb::testing

@@ -52,6 +52,14 @@ TEST(SampleLines, TablesBarsAndOrdinarySentencesAreNoLoops) {
             Kinds{});
 }
 
+TEST(SampleLines, AMeanThatIsTheLimitToTheLastDigit) {
+  const std::string loop =
+      "A it is green . animal ? it is green . animal ? it is green . animal ? it is";
+  EXPECT_EQ(kinds({loop, loop, "exact 0.00  begins-right 0.24  mean new tokens 40.0"}),
+            Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({loop, loop, "exact 0.00  begins-right 0.24  mean new tokens 37.4"}), Kinds{});
+}
+
 TEST(SampleLines, LengthsThatDifferAreNotTheLimit) {
   EXPECT_EQ(kinds({"[12 new tokens] yes . a b c a b c a b c a b c d", "[48 new tokens] x",
                    "[31 new tokens] y", "[48 new tokens] z"}),

@@ -6,6 +6,7 @@
 
 #include "record/run_builder.h"
 #include "task/class_count.h"
+#include "task/elsewhere.h"
 #include "task/stages.h"
 
 namespace aplomb::task {
@@ -21,7 +22,8 @@ class Told {
              std::int64_t every = 10) {
     const auto id = build_.series(source_, name, name, role, record::StepKind::explicit_);
     std::int64_t step = 0;
-    for (const double value : values) build_.append(id, step += every, value, 1, 1);
+    for (const double value : values)
+      build_.append(id, step += every, value, 1, static_cast<std::uint64_t>(step));
     return *this;
   }
   Told& set(const char* name, core::Value value) {
@@ -122,6 +124,35 @@ TEST(ClassCount, ByWhatTheLevelsAre) {
             8);
   EXPECT_EQ(count(Told().with("loss", Role::loss, {4.1, 3.2, 2.5})), 0);
   EXPECT_EQ(count(Told().with("loss", Role::loss, {0.91, 0.7, 0.6})), 0);
+}
+
+TEST(ClassCount, OfAContrastByItsFirstLoss) {
+  const auto batch =
+      batch_of_contrast(Told().with("loss", Role::loss, {4.86, 4.84, 4.85, 4.2}).run);
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->value, 128);
+  EXPECT_FALSE(batch_of_contrast(Told().with("loss", Role::loss, {4.5, 4.4, 4.3}).run));
+}
+
+TEST(ScoreElsewhere, FarWorseOnOtherDataThanOnTheHeldOut) {
+  const Told told = Told()
+                        .with("valid_auc", Role::other, {0.81, 0.93, 0.99, 1.0})
+                        .with("valid_bce", Role::eval_loss, {0.5, 0.3, 0.1, 0.003})
+                        .with("auc", Role::other, {0.6419}, 50)
+                        .with("bce", Role::other, {1.934}, 50);
+  const auto pair = score_elsewhere(told.run);
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->name, "auc");
+  EXPECT_EQ(pair->held_out, 1.0);
+  EXPECT_EQ(pair->elsewhere, 0.6419);
+}
+
+TEST(ScoreElsewhere, ATestScoreAsGoodOrBetterIsNone) {
+  EXPECT_FALSE(score_elsewhere(Told()
+                                   .with("val_acc", Role::eval_accuracy, {0.8, 0.9, 0.95})
+                                   .with("test_acc", Role::other, {0.93}, 50)
+                                   .run));
+  EXPECT_FALSE(score_elsewhere(Told().with("val_acc", Role::eval_accuracy, {0.8, 0.9, 0.95}).run));
 }
 
 TEST(Stages, ByANumberThatTheProgramPrints) {

@@ -1,0 +1,78 @@
+#include "log_text/stage_tags.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/text.h"
+
+namespace aplomb::log_text {
+namespace {
+
+constexpr std::size_t k_longest = 24;
+constexpr std::uint64_t k_least = 2;  // lines of a stage
+
+/// How grave a line is, or which data it is of: not which stage.
+constexpr std::array<std::string_view, 20> k_no_stage = {
+    "info",  "warn",  "warning", "error", "debug",    "notice", "critical",
+    "fatal", "trace", "note",    "train", "training", "val",    "valid",
+    "test",  "eval",  "rank",    "main",  "log",      "step"};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == ' ';
+}
+
+/// The tag; empty where the line begins with none, or with a number, a date, a rank.
+std::string tag_of(std::string_view text) {
+  text = core::trim(text);
+  const bool bracket = !text.empty() && text[0] == '[';
+  const std::size_t end = text.find(bracket ? ']' : '|');
+  if (end == std::string_view::npos || end < 2 || end > k_longest) return {};
+  const std::string_view tag = text.substr(bracket ? 1 : 0, end - (bracket ? 1 : 0));
+  if (!std::all_of(tag.begin(), tag.end(), is_letter)) return {};
+  std::string name = core::lower(core::trim(tag));
+  const bool plain = std::find(k_no_stage.begin(), k_no_stage.end(), name) != k_no_stage.end();
+  return plain ? std::string() : name;
+}
+
+/// A record: numbers stand behind the tag.
+bool has_number(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+void StageTags::line(std::string_view text, std::uint64_t number, std::uint64_t offset) {
+  if (text.empty() || !has_number(text)) return;
+  std::string name = tag_of(text);
+  if (name.empty()) return;
+  const auto known =
+      std::find_if(tags_.begin(), tags_.end(), [&](const Tag& tag) { return tag.name == name; });
+  if (known != tags_.end()) {
+    known->last_number = number;
+    ++known->lines;
+    return;
+  }
+  crowded_ = crowded_ || tags_.size() >= k_most_tags;
+  if (crowded_) return;
+  tags_.push_back(
+      {std::move(name), std::string(core::trim(text).substr(0, 160)), number, offset, number, 1});
+}
+
+void StageTags::finish(record::RunBuilder& build, record::SourceId source) const {
+  if (crowded_) return;
+  for (std::size_t i = 1; i < tags_.size(); ++i) {
+    const Tag& before = tags_[i - 1];
+    const Tag& tag = tags_[i];
+    if (before.last_number >= tag.first_number || before.lines < k_least || tag.lines < k_least)
+      continue;
+    record::Event event;
+    event.kind = "stage-begins";
+    event.severity = core::Severity::note;
+    event.text = tag.text;
+    event.caught["name_text"] = tag.name;
+    event.origin = {source, tag.first_number, tag.first_offset};
+    build.event(std::move(event));
+  }
+}
+
+}  // namespace aplomb::log_text

@@ -1,0 +1,74 @@
+#include "task/elsewhere.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/text.h"
+#include "task/metric_words.h"
+
+namespace aplomb::task {
+namespace {
+
+constexpr std::size_t k_once = 2;      // samples of a score that is printed at the end
+constexpr std::size_t k_followed = 3;  // and of one that was followed all along
+constexpr double k_share_lost = 0.15;  // of 1
+constexpr double k_times = 1.6;        // of a loss
+constexpr double k_least_loss = 0.1;   // beyond noise of a loss that is next to nothing
+
+/// Scores of which more is better, between 0 and 1 (or in percent).
+constexpr std::array<std::string_view, 9> k_shares = {"auc",   "accuracy", "acc",       "f1",  "r2",
+                                                      "auroc", "recall",   "precision", "dice"};
+
+/// The words of a metric without those that say which data.
+std::string core_of(const record::Series& series) {
+  std::string name;
+  for (const std::string& word : name_words(series.raw_name)) {
+    if (is_data_word(word)) continue;
+    name += (name.empty() ? "" : " ") + (word == "acc" ? std::string("accuracy") : word);
+  }
+  return name;
+}
+
+bool is_share(const std::string& name) {
+  return std::any_of(k_shares.begin(), k_shares.end(),
+                     [&](std::string_view word) { return name == word; });
+}
+
+double share_of(double value) { return value > 1 && value <= 100 ? value / 100 : value; }
+
+/// How much is lost, for comparing; 0 where it is not worse.
+double loss_between(const Elsewhere& pair) {
+  if (pair.is_loss) {
+    const bool worse = pair.elsewhere > k_times * pair.held_out && pair.elsewhere > k_least_loss;
+    return worse ? pair.elsewhere - pair.held_out : 0;
+  }
+  const double lost = share_of(pair.held_out) - share_of(pair.elsewhere);
+  return lost >= k_share_lost ? 10 + lost : 0;
+}
+
+}  // namespace
+
+std::optional<Elsewhere> score_elsewhere(const record::Run& run) {
+  std::optional<Elsewhere> worst;
+  for (const record::Series& late : run.series) {
+    if (late.empty() || late.count > k_once || metric_words(late.raw_name).extreme) continue;
+    const std::string name = core_of(late);
+    const MetricWords words = metric_words(late.raw_name);
+    const bool loss = words.role == record::Role::loss || name == "loss";
+    if (name.empty() || (!loss && !is_share(name))) continue;
+    for (const record::Series& held_out : run.series) {
+      if (held_out.count < k_followed || held_out.source != late.source) continue;
+      if (!metric_words(held_out.raw_name).held_out || core_of(held_out) != name) continue;
+      // It was printed behind the last one.
+      const std::size_t last = held_out.size() - 1;
+      if (late.offset.front() <= held_out.offset[last]) continue;
+      const Elsewhere pair{name, held_out.value[last], late.value.front(), loss, late.origin(0)};
+      if (!std::isfinite(pair.held_out) || !std::isfinite(pair.elsewhere)) continue;
+      if (loss_between(pair) > (worst ? loss_between(*worst) : 0)) worst = pair;
+    }
+  }
+  return worst;
+}
+
+}  // namespace aplomb::task

@@ -1,0 +1,48 @@
+#include "log_text/stage_tags.h"
+
+#include <gtest/gtest.h>
+
+namespace aplomb::log_text {
+namespace {
+
+std::vector<record::Event> events_of(const std::vector<std::string>& lines) {
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("train.log", "text-log", 0);
+  StageTags tags;
+  std::uint64_t number = 0;
+  for (const std::string& line : lines) {
+    ++number;
+    tags.line(line, number, number * 100);
+  }
+  tags.finish(build, source);
+  return run.events;
+}
+
+TEST(StageTags, ATagThatTakesAnothersPlaceForGood) {
+  const auto events = events_of({"[base] epoch 0 loss 0.047", "[base] epoch 1 loss 0.011",
+                                 "trainable params: 13,312", "[lora] epoch 0 loss 6.8297",
+                                 "[lora] epoch 1 loss 6.8237"});
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, "stage-begins");
+  EXPECT_EQ(events[0].origin.line, 4U);
+}
+
+TEST(StageTags, ATagBeforeABar) {
+  EXPECT_EQ(events_of({"base  | epoch  0 | loss 1.06", "base  | epoch  1 | loss 0.09",
+                       "adapt | epoch  0 | loss 2.30", "adapt | epoch  1 | loss 2.30"})
+                .size(),
+            1U);
+}
+
+TEST(StageTags, TagsThatComeBackAndLevelsAreNone) {
+  EXPECT_TRUE(events_of({"[gen] loss 1.2", "[disc] loss 0.7", "[gen] loss 1.1", "[disc] loss 0.6"})
+                  .empty());
+  EXPECT_TRUE(events_of({"[INFO] step 1", "[INFO] step 2", "[WARNING] step 3", "[WARNING] step 4"})
+                  .empty());
+  EXPECT_TRUE(events_of({"[23:39:28] step=50", "[23:39:29] step=60"}).empty());
+  EXPECT_TRUE(events_of({"[a] 1", "[a] 2", "[b] 3"}).empty());
+}
+
+}  // namespace
+}  // namespace aplomb::log_text
