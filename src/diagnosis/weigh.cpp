@@ -10,12 +10,12 @@
 
 #include "core/text.h"
 #include "diagnosis/said_facts.h"
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 namespace aplomb::diagnosis {
 namespace {
 
-using knowledge::WordBook;
+using knowledge::TextClassifier;
 
 struct Candidate {
   RankedCause ranked;
@@ -170,8 +170,8 @@ bool holds_recordings(const FactTable& facts) {
 
 Artifacts artifacts_of(const FactTable& facts) {
   if (!is_told(facts)) return Artifacts::metrics;
-  const bool heard = facts.find("words." + std::string(WordBook::k_healthy)) != nullptr &&
-                     is_yes(facts.find(WordBook::k_account));
+  const bool heard = facts.find("words." + std::string(TextClassifier::k_healthy)) != nullptr &&
+                     is_yes(facts.find(TextClassifier::k_account));
   return heard && !holds_recordings(facts) ? Artifacts::words : Artifacts::few_words;
 }
 

@@ -7,12 +7,12 @@
 
 #include "core/text.h"
 #include "diagnosis/derivers.h"
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 namespace aplomb::diagnosis {
 namespace {
 
-using knowledge::WordBook;
+using knowledge::TextClassifier;
 
 using Places = std::unordered_map<std::string, std::vector<record::Origin>>;
 
@@ -22,7 +22,7 @@ constexpr std::size_t k_most_lines = 3;     // told for a cause
 /// One line of the artifact: its features are those of one line of the fact's value.
 void put_line(std::string_view line, const record::Origin& origin, Places& places) {
   for (std::size_t at = 0; at < line.size();) {
-    const std::size_t end = std::min(line.find(WordBook::k_between, at), line.size());
+    const std::size_t end = std::min(line.find(TextClassifier::k_between, at), line.size());
     places.try_emplace(std::string(line.substr(at, end - at)), 1, origin);
     at = end + 1;
   }
@@ -41,10 +41,11 @@ void put_words(const record::Fact& fact, const facts::Listener& listener, Places
 }
 
 void put_fact(const record::Fact& fact, Places& places) {
-  std::string feature = WordBook::k_fact_mark + fact.name;
+  std::string feature = TextClassifier::k_fact_mark + fact.name;
   const std::string* word = core::as_text(fact.value);
   if (word != nullptr) {
-    if (fact.name == WordBook::k_fact || word->empty() || word->size() > k_longest_word) return;
+    if (fact.name == TextClassifier::k_fact || word->empty() || word->size() > k_longest_word)
+      return;
     feature.append("=").append(core::lower(*word));
   } else if (const bool* holds = std::get_if<bool>(&fact.value); holds == nullptr || !*holds) {
     return;
@@ -56,7 +57,7 @@ void put_fact(const record::Fact& fact, Places& places) {
 Places places_of(const facts::FactView& view) {
   Places places;
   const facts::Listener listener = view.listener();
-  for (const record::Fact* fact : view.given_by_readers(WordBook::k_fact))
+  for (const record::Fact* fact : view.given_by_readers(TextClassifier::k_fact))
     put_words(*fact, listener, places);
   for (const record::Fact& fact : view.table().all()) {
     if (!listener.beside_metrics() || fact.name.starts_with("said.")) put_fact(fact, places);
@@ -74,7 +75,7 @@ std::vector<std::string> features_of(const Places& places) {
 
 /// Where the verdict stands. Stems and pairs of them mean nothing to people; the lines that they stand
 /// in do.
-std::vector<record::Origin> lines_of(const WordBook::Verdict& verdict, const Places& places) {
+std::vector<record::Origin> lines_of(const TextClassifier::Verdict& verdict, const Places& places) {
   std::vector<record::Origin> lines;
   for (const std::string_view word : verdict.words) {
     const auto found = places.find(std::string(word));
@@ -91,7 +92,7 @@ std::vector<record::Origin> lines_of(const WordBook::Verdict& verdict, const Pla
 
 void derive_words(facts::FactView& view) {
   const Places places = places_of(view);
-  for (const auto& verdict : WordBook::instance().weigh(features_of(places))) {
+  for (const auto& verdict : TextClassifier::instance().weigh(features_of(places))) {
     view.set_at("words." + std::string(verdict.cause), verdict.nats,
                 verdict.nats > 0 ? "the report reads like others of this cause"
                                  : "the report reads unlike others of this cause",

@@ -1,7 +1,7 @@
 #pragma once
 /// What the words of all texts of a run and the facts that hold say together, as facts
 /// `words.<cause>` (`words.nan.lr-too-high`; `words.healthy`): the logarithm of its probability
-/// over an even chance (knowledge/word_book.h), with the lines that say most of it. Unknown where
+/// over an even chance (knowledge/text_classifier.h), with the lines that say most of it. Unknown where
 /// the texts are thin. The deriver is word_facts() of diagnosis/derivers.h.
 
 #include <string>

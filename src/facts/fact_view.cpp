@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/text.h"
+#include "knowledge/text_classifier.h"
 #include "knowledge/trainer.h"
-#include "knowledge/word_book.h"
 
 namespace aplomb::facts {
 
@@ -127,7 +127,7 @@ std::string FactView::trainer() const {
 
 Listener FactView::listener() const {
   asked("series", "*");
-  asked("reader", knowledge::WordBook::k_account);
+  asked("reader", knowledge::TextClassifier::k_account);
   return Listener(run_);
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 namespace aplomb::facts {
 
@@ -12,7 +12,7 @@ Listener::Listener(const record::Run& run) {
       std::any_of(run.series.begin(), run.series.end(),
                   [](const record::Series& series) { return series.count >= k_series; });
   for (const record::Fact& fact : run.facts) {
-    if (fact.name != knowledge::WordBook::k_account) continue;
+    if (fact.name != knowledge::TextClassifier::k_account) continue;
     for (const record::Origin& origin : fact.evidence) accounts_.push_back(origin.source);
   }
 }

@@ -18,8 +18,9 @@ class ClipNorm final : public Policy {
   explicit ClipNorm(double max_norm) : max_norm_(max_norm) {}
   const PolicySpec& spec() const override { return k_spec; }
 
-  void judge(const GuardStep&, const Outlook& outlook, Decision& decision) override {
-    if (outlook.norm.finite) decision.clip(clip_scale_for(max_norm_, outlook.norm.value), {}, {});
+  void judge(const GuardStep&, const StepAssessment& assessment, Decision& decision) override {
+    if (assessment.norm.finite)
+      decision.clip(clip_scale_for(max_norm_, assessment.norm.value), {}, {});
   }
   void exchange(core::StateArchive&) override {}
 

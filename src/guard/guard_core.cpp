@@ -81,9 +81,9 @@ GuardVerdict GuardCore::judge(const GuardStep& step) {
   verdict.loss_scale = options_.keeps_loss_scale ? loss_scale_ : step.loss_scale;
   verdict.grad_norm =
       step.groups.empty() ? std::numeric_limits<double>::quiet_NaN() : global_norm(step);
-  const Outlook outlook = look(step, verdict.grad_norm);
+  const StepAssessment assessment = look(step, verdict.grad_norm);
   Decision decision(verdict);
-  for (const auto& policy : policies_) policy->judge(step, outlook, decision);
+  for (const auto& policy : policies_) policy->judge(step, assessment, decision);
   verdict.scale = decision.clip_scale() / gradient_scale(step);
   if (options_.max_group_norm > 0 && verdict.takes_step()) {
     group_scales_.resize(step.groups.size());
@@ -92,32 +92,32 @@ GuardVerdict GuardCore::judge(const GuardStep& step) {
       verdict.group_scales = group_scales_;
     }
   }
-  for (const auto& policy : policies_) policy->settle(step, outlook, verdict);
+  for (const auto& policy : policies_) policy->settle(step, assessment, verdict);
   if (verdict.action == GuardAction::rollback) restore_watches(verdict.rollback_step);
   // A measure was taken: what the loss does from here on is judged afresh.
-  if (outlook.climbing) climb_.rebase();
+  if (assessment.climbing) climb_.rebase();
   return verdict;
 }
 
-Outlook GuardCore::look(const GuardStep& step, double norm) {
-  Outlook outlook;
-  outlook.nonfinite_grads = nonfinite_in(step.groups);
-  if (!step.groups.empty()) outlook.norm = norm_.judge(norm);
-  if (!step.loss) return outlook;
+StepAssessment GuardCore::look(const GuardStep& step, double norm) {
+  StepAssessment assessment;
+  assessment.nonfinite_grads = nonfinite_in(step.groups);
+  if (!step.groups.empty()) assessment.norm = norm_.judge(norm);
+  if (!step.loss) return assessment;
   if (options_.loss_has_level) {
-    outlook.loss = loss_.judge(*step.loss);
-    outlook.loss_run = loss_.run();
-    outlook.loss_shifted = loss_.shifted();
+    assessment.loss = loss_.judge(*step.loss);
+    assessment.loss_run = loss_.run();
+    assessment.loss_shifted = loss_.shifted();
     climb_.add(*step.loss);
-    outlook.climbing = climb_.climbing();
-    outlook.climb_from = climb_.best();
-    outlook.climb_to = climb_.now();
+    assessment.climbing = climb_.climbing();
+    assessment.climb_from = climb_.best();
+    assessment.climb_to = climb_.now();
   } else {
-    outlook.loss.given = true;
-    outlook.loss.value = *step.loss;
-    outlook.loss.finite = std::isfinite(*step.loss);
+    assessment.loss.given = true;
+    assessment.loss.value = *step.loss;
+    assessment.loss.finite = std::isfinite(*step.loss);
   }
-  return outlook;
+  return assessment;
 }
 
 /// What is left of a guard that stepped aside: the clipping that it replaced, and the loss scale's

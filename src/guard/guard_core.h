@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "guard/outlook.h"
 #include "guard/policy.h"
+#include "guard/step_assessment.h"
 
 namespace aplomb::guard {
 
@@ -36,7 +36,7 @@ class GuardCore {
 
   GuardVerdict judge(const GuardStep& step);
   GuardVerdict judge_plainly(const GuardStep& step);
-  Outlook look(const GuardStep& step, double norm);
+  StepAssessment look(const GuardStep& step, double norm);
   void restore_watches(std::int64_t step);
   void step_aside(GuardVerdict& verdict, std::string_view what);
   void exchange(core::StateArchive& archive);

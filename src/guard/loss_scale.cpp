@@ -29,11 +29,11 @@ class LossScale final : public Policy {
   explicit LossScale(const GuardOptions& options) : options_(options) {}
   const PolicySpec& spec() const override { return k_spec; }
 
-  void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) override {
+  void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
     GuardVerdict& verdict = decision.verdict();
     if (!options_.keeps_loss_scale) return watch(step.loss_scale, decision);
     const bool overflow =
-        outlook.nonfinite_grads > 0 && (!outlook.loss.given || outlook.loss.finite);
+        assessment.nonfinite_grads > 0 && (!assessment.loss.given || assessment.loss.finite);
     if (overflow) {
       const double from = verdict.loss_scale;
       verdict.loss_scale = from * options_.loss_scale_backoff;
@@ -43,7 +43,7 @@ class LossScale final : public Policy {
         tell(decision,
              fmt::format("gradients overflow at loss scale {}: lowered to {}",
                          core::show_number(from, 7), core::show_number(verdict.loss_scale, 7)));
-    } else if (!outlook.nonfinite() && ++clean_ >= options_.loss_scale_interval) {
+    } else if (!assessment.nonfinite() && ++clean_ >= options_.loss_scale_interval) {
       clean_ = 0;
       if (verdict.loss_scale < k_most) verdict.loss_scale *= options_.loss_scale_growth;
     }

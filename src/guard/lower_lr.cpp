@@ -35,18 +35,19 @@ class LowerLr final : public Policy {
  public:
   const PolicySpec& spec() const override { return k_spec; }
 
-  void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) override {
+  void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
     const double lr = step.lr && std::isfinite(*step.lr) ? *step.lr : 0;
     watch_jumps(lr, decision);
     warm_up();
-    if (just_sustained(outlook)) {
+    if (just_sustained(assessment)) {
       lower(lr, decision,
             fmt::format("the loss has stood {:.1f}x above its level for {} steps",
-                        outlook.loss.ratio, outlook.loss_run));
-    } else if (outlook.climbing) {
+                        assessment.loss.ratio, assessment.loss_run));
+    } else if (assessment.climbing) {
       lower(lr, decision,
-            fmt::format("the loss has climbed from {} to {}", core::show_number(outlook.climb_from),
-                        core::show_number(outlook.climb_to)));
+            fmt::format("the loss has climbed from {} to {}",
+                        core::show_number(assessment.climb_from),
+                        core::show_number(assessment.climb_to)));
     }
     double factor = factor_;
     if (ceiling_ > 0 && lr > ceiling_) {
@@ -57,7 +58,7 @@ class LowerLr final : public Policy {
     decision.verdict().lr_factor = factor;
   }
 
-  void settle(const GuardStep&, const Outlook&, const GuardVerdict& verdict) override {
+  void settle(const GuardStep&, const StepAssessment&, const GuardVerdict& verdict) override {
     if (verdict.action == GuardAction::rollback) start(factor_ * k_backoff);
   }
 

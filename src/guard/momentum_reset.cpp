@@ -19,14 +19,14 @@ class MomentumReset final : public Policy {
  public:
   const PolicySpec& spec() const override { return k_spec; }
 
-  void judge(const GuardStep&, const Outlook& outlook, Decision& decision) override {
+  void judge(const GuardStep&, const StepAssessment& assessment, Decision& decision) override {
     if (pause_ > 0) --pause_;
-    if (!just_sustained(outlook) || pause_ > 0) return;
+    if (!just_sustained(assessment) || pause_ > 0) return;
     pause_ = k_pause;
     decision.verdict().reset_momentum = true;
     decision.alarm(k_spec.slug, fmt::format("the loss has stood {:.1f}x above its level for {} "
                                             "steps: momentum is reset",
-                                            outlook.loss.ratio, outlook.loss_run));
+                                            assessment.loss.ratio, assessment.loss_run));
   }
   void exchange(core::StateArchive& archive) override { archive.field(pause_); }
 

@@ -20,11 +20,11 @@ class Nonfinite final : public Policy {
   explicit Nonfinite(const GuardOptions& options) : most_in_a_row_(options.most_skips_in_a_row) {}
   const PolicySpec& spec() const override { return k_spec; }
 
-  void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) override {
-    const bool bad = outlook.nonfinite();
+  void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
+    const bool bad = assessment.nonfinite();
     // Overflows under a loss scale are its own matter: some are needed to find it.
     const bool overflow =
-        bad && step.loss_scale > 1 && (!outlook.loss.given || outlook.loss.finite);
+        bad && step.loss_scale > 1 && (!assessment.loss.given || assessment.loss.finite);
     if (!bad) {
       in_a_row_ = 0;
       recent_.add(false);
@@ -39,7 +39,7 @@ class Nonfinite final : public Policy {
       return;
     }
     const bool rising = !overflow && recent_.add(true);
-    decision.raise(GuardAction::skip, k_spec.slug, describe(outlook, rising));
+    decision.raise(GuardAction::skip, k_spec.slug, describe(assessment, rising));
   }
 
   void exchange(core::StateArchive& archive) override {
@@ -48,12 +48,12 @@ class Nonfinite final : public Policy {
   }
 
  private:
-  std::string describe(const Outlook& outlook, bool rising) const {
+  std::string describe(const StepAssessment& assessment, bool rising) const {
     std::string text;
-    if (outlook.loss.given && !outlook.loss.finite) {
-      text = fmt::format("loss is {}", core::show_number(outlook.loss.value));
+    if (assessment.loss.given && !assessment.loss.finite) {
+      text = fmt::format("loss is {}", core::show_number(assessment.loss.value));
     } else {
-      text = fmt::format("{} gradient elements are not finite", outlook.nonfinite_grads);
+      text = fmt::format("{} gradient elements are not finite", assessment.nonfinite_grads);
     }
     if (rising)
       text += fmt::format("; ALARM: {} of the last {} steps were like this", recent_.count(),

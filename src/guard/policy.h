@@ -2,7 +2,7 @@
 /// Policy: one rule of the guard. One policy a file; src/guard/roster.def lists them in the order
 /// in which they are asked.
 ///
-/// A policy sees the step and the Outlook that all of them share, may strengthen the verdict
+/// A policy sees the step and the StepAssessment that all of them share, may strengthen the verdict
 /// (Decision::raise; the stronger action wins, whoever asked first) and afterwards learns what was
 /// decided. It holds no pointer, reads no clock and draws no random number: the same statistics
 /// give the same verdict on every rank.
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/state_archive.h"
-#include "guard/outlook.h"
+#include "guard/step_assessment.h"
 
 namespace aplomb::guard {
 
@@ -54,9 +54,10 @@ class Policy {
  public:
   virtual ~Policy() = default;
   virtual const PolicySpec& spec() const = 0;
-  virtual void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) = 0;
+  virtual void judge(const GuardStep& step, const StepAssessment& assessment,
+                     Decision& decision) = 0;
   /// After all policies were asked.
-  virtual void settle(const GuardStep&, const Outlook&, const GuardVerdict&) {}
+  virtual void settle(const GuardStep&, const StepAssessment&, const GuardVerdict&) {}
   /// The caller has kept a snapshot after `step`.
   virtual void note_snapshot(std::int64_t) {}
   /// The statistics go back to those of a snapshot; what was tried since stays known.

@@ -35,12 +35,12 @@ class Rollback final : public Policy {
     snapshots_[1] = {true, step, level_};
   }
 
-  void judge(const GuardStep& step, const Outlook& outlook, Decision& decision) override {
-    note(step, outlook);
-    verify(outlook, decision);
-    const std::string trouble = trouble_of(outlook);
+  void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
+    note(step, assessment);
+    verify(assessment, decision);
+    const std::string trouble = trouble_of(assessment);
     if (trouble.empty()) return;
-    const Kept* to = choose(outlook);
+    const Kept* to = choose(assessment);
     if (to == nullptr) return;  // nothing to go back to: the other policies do what they can
     if (tries_ >= retries_) {
       decision.raise(
@@ -92,9 +92,9 @@ class Rollback final : public Policy {
     double level = 0;  // of the loss, then; 0: not known
   };
 
-  void note(const GuardStep& step, const Outlook& outlook) {
-    const bool bad = outlook.nonfinite() || outlook.loss_run > 0;
-    nan_run_ = outlook.loss.given && !outlook.loss.finite ? nan_run_ + 1 : 0;
+  void note(const GuardStep& step, const StepAssessment& assessment) {
+    const bool bad = assessment.nonfinite() || assessment.loss_run > 0;
+    nan_run_ = assessment.loss.given && !assessment.loss.finite ? nan_run_ + 1 : 0;
     if (bad) {
       if (quiet_ > 0) onset_ = step.step;
       quiet_ = 0;
@@ -102,39 +102,39 @@ class Rollback final : public Policy {
       return;
     }
     if (quiet_ < k_sustained_run) ++quiet_;
-    if (outlook.loss.judged) level_ = outlook.loss.level;
-    if (++calm_ >= k_forgiven && !outlook.climbing) tries_ = 0;
+    if (assessment.loss.judged) level_ = assessment.loss.level;
+    if (++calm_ >= k_forgiven && !assessment.climbing) tries_ = 0;
   }
 
-  std::string trouble_of(const Outlook& outlook) const {
+  std::string trouble_of(const StepAssessment& assessment) const {
     if (nan_run_ == k_nan_run)
       return fmt::format("the loss was not finite {} times in a row", nan_run_);
-    if (just_lasting(outlook))
+    if (just_lasting(assessment))
       return fmt::format("the loss has stood {:.1f}x above its level for {} steps",
-                         outlook.loss.ratio, outlook.loss_run);
-    if (outlook.climbing && outlook.climb_to >= k_climb * outlook.climb_from)
+                         assessment.loss.ratio, assessment.loss_run);
+    if (assessment.climbing && assessment.climb_to >= k_climb * assessment.climb_from)
       return fmt::format("the loss has climbed from {} to {}",
-                         core::show_number(outlook.climb_from),
-                         core::show_number(outlook.climb_to));
+                         core::show_number(assessment.climb_from),
+                         core::show_number(assessment.climb_to));
     return {};
   }
 
   /// The latest snapshot from before the trouble; of a climb, one where the loss was still good.
-  const Kept* choose(const Outlook& outlook) const {
+  const Kept* choose(const StepAssessment& assessment) const {
     for (std::size_t i = snapshots_.size(); i-- > 0;) {
       const Kept& kept = snapshots_[i];
       if (!kept.taken) continue;
-      const bool good = outlook.climbing
-                            ? kept.level > 0 && kept.level < k_healed * outlook.climb_from
+      const bool good = assessment.climbing
+                            ? kept.level > 0 && kept.level < k_healed * assessment.climb_from
                             : kept.step < onset_;
       if (good) return &kept;
     }
     return nullptr;
   }
 
-  void verify(const Outlook& outlook, Decision& decision) {
-    if (probation_ == 0 || !outlook.loss.finite) return;
-    losses_.push(outlook.loss.value);
+  void verify(const StepAssessment& assessment, Decision& decision) {
+    if (probation_ == 0 || !assessment.loss.finite) return;
+    losses_.push(assessment.loss.value);
     if (--probation_ > 0 || !(wanted_level_ > 0)) return;
     const double now = losses_.median();
     const bool healed = now <= k_healed * wanted_level_;

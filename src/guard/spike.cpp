@@ -30,22 +30,23 @@ class Spike final : public Policy {
  public:
   const PolicySpec& spec() const override { return k_spec; }
 
-  void judge(const GuardStep&, const Outlook& outlook, Decision& decision) override {
+  void judge(const GuardStep&, const StepAssessment& assessment, Decision& decision) override {
     const bool large =
-        (outlook.norm.spike && outlook.norm.ratio >= k_norm_ratio) ||
-        (outlook.norm.z > core::RobustTrend::k_outlier && outlook.norm.ratio >= k_norm_plain);
-    if (bad_batch(outlook) && in_a_row_ < k_most_skips) {
+        (assessment.norm.spike && assessment.norm.ratio >= k_norm_ratio) ||
+        (assessment.norm.z > core::RobustTrend::k_outlier && assessment.norm.ratio >= k_norm_plain);
+    if (bad_batch(assessment) && in_a_row_ < k_most_skips) {
       decision.raise(GuardAction::skip, k_spec.slug,
-                     bad_loss(outlook) ? describe("loss", outlook.loss)
-                                       : describe("gradient norm", outlook.norm));
+                     bad_loss(assessment) ? describe("loss", assessment.loss)
+                                          : describe("gradient norm", assessment.norm));
     } else if (large) {
-      decision.clip(k_norm_target * outlook.norm.level / outlook.norm.value, k_spec.slug,
-                    describe("gradient norm", outlook.norm));
+      decision.clip(k_norm_target * assessment.norm.level / assessment.norm.value, k_spec.slug,
+                    describe("gradient norm", assessment.norm));
     }
   }
 
-  void settle(const GuardStep&, const Outlook& outlook, const GuardVerdict& verdict) override {
-    if (!bad_batch(outlook)) {
+  void settle(const GuardStep&, const StepAssessment& assessment,
+              const GuardVerdict& verdict) override {
+    if (!bad_batch(assessment)) {
       in_a_row_ = 0;
     } else if (verdict.action == GuardAction::skip && in_a_row_ < k_most_skips) {
       ++in_a_row_;
@@ -55,11 +56,11 @@ class Spike final : public Policy {
   void exchange(core::StateArchive& archive) override { archive.field(in_a_row_); }
 
  private:
-  static bool bad_loss(const Outlook& outlook) {
-    return outlook.loss.spike && outlook.loss.ratio >= k_loss_ratio;
+  static bool bad_loss(const StepAssessment& assessment) {
+    return assessment.loss.spike && assessment.loss.ratio >= k_loss_ratio;
   }
-  static bool bad_batch(const Outlook& outlook) {
-    return bad_loss(outlook) || (outlook.norm.spike && outlook.norm.ratio >= k_norm_skip);
+  static bool bad_batch(const StepAssessment& assessment) {
+    return bad_loss(assessment) || (assessment.norm.spike && assessment.norm.ratio >= k_norm_skip);
   }
   static std::string describe(const char* what, const Standing& standing) {
     return fmt::format("{} {} is {}x its level {} and {:.0f} sigma above it", what,

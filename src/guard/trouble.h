@@ -1,7 +1,7 @@
 #pragma once
 /// When the run itself is in trouble, and not one batch: shared by the policies that answer to it.
 
-#include "guard/outlook.h"
+#include "guard/step_assessment.h"
 
 namespace aplomb::guard {
 
@@ -14,11 +14,11 @@ inline constexpr std::uint32_t k_lasting_run = 8;
 inline constexpr double k_trouble_ratio = 1.5;
 
 /// The loss has just been far up for k_sustained_run steps. True once a row.
-inline bool just_sustained(const Outlook& outlook) {
-  return outlook.loss_run == k_sustained_run && outlook.loss.ratio >= k_trouble_ratio;
+inline bool just_sustained(const StepAssessment& assessment) {
+  return assessment.loss_run == k_sustained_run && assessment.loss.ratio >= k_trouble_ratio;
 }
-inline bool just_lasting(const Outlook& outlook) {
-  return outlook.loss_run == k_lasting_run && outlook.loss.ratio >= k_trouble_ratio;
+inline bool just_lasting(const StepAssessment& assessment) {
+  return assessment.loss_run == k_lasting_run && assessment.loss.ratio >= k_trouble_ratio;
 }
 
 }  // namespace aplomb::guard

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "core/text.h"
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 namespace aplomb::knowledge {
 namespace {
@@ -134,7 +134,7 @@ std::string without_addresses(std::string_view sentence) {
 }  // namespace
 
 std::vector<std::string> word_features(std::string_view text) {
-  const std::string folded = core::lower(text.substr(0, WordBook::k_largest_text));
+  const std::string folded = core::lower(text.substr(0, TextClassifier::k_largest_text));
   std::vector<std::string> features;
   std::unordered_set<std::string> seen;
   const auto add = [&](std::string feature) {

@@ -8,7 +8,7 @@
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
 #include "prose/claims.h"
-#include "prose/heard_words.h"
+#include "prose/text_features.h"
 #include "record/run_builder.h"
 
 namespace aplomb::log_text {
@@ -47,7 +47,7 @@ class WordLines {
   SignatureMatcher signatures_;
   SettingScanner settings_;
   prose::ClaimReader claims_{prose::ClaimReader::Text::log};
-  prose::HeardWords words_;
+  prose::TextFeatures words_;
   SampleLines samples_;
 };
 

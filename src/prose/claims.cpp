@@ -183,11 +183,11 @@ bool ClaimReader::goes_on(std::string_view line, std::uint64_t number) const {
 void ClaimReader::hear() {
   if (open_.text.empty()) return;
   const std::string quote = core::shorten(core::sanitize(core::trim(open_.text)), k_most_quote);
-  for (Claim& claim : grammar_.line(open_.text)) {
+  for (Claim& claim : parser_.line(open_.text)) {
     if (heard_.size() < k_most_claims)
       heard_.push_back({std::move(claim), quote, open_.line, open_.offset});
   }
-  for (const std::string& condition : grammar_.mentioned()) {
+  for (const std::string& condition : parser_.mentioned()) {
     if (heard_.size() >= k_most_claims) break;
     heard_.push_back({{}, quote, open_.line, open_.offset});
     heard_.back().claim.conditions = {condition};

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "prose/claim_grammar.h"
+#include "prose/claim_parser.h"
 #include "record/run_builder.h"
 
 namespace aplomb::prose {
@@ -37,7 +37,7 @@ class ClaimReader {
   static constexpr std::size_t k_most_claims = 512;
   enum class Text : std::uint8_t { notes, log };
 
-  explicit ClaimReader(Text text) : text_(text), grammar_(prose::Lexicon::instance()) {}
+  explicit ClaimReader(Text text) : text_(text), parser_(prose::Lexicon::instance()) {}
 
   void line(std::string_view line, std::uint64_t number, std::uint64_t offset);
   void finish(record::RunBuilder& build, record::SourceId source);
@@ -61,7 +61,7 @@ class ClaimReader {
   void hear();  ///< what stands in the open paragraph
 
   Text text_;
-  prose::ClaimGrammar grammar_;
+  prose::ClaimParser parser_;
   std::vector<Heard> heard_;
   Paragraph open_;
   std::uint64_t lines_ = 0;

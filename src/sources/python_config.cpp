@@ -6,8 +6,8 @@
 #include "config_text/unpacked_names.h"
 #include "core/text.h"
 #include "program/code_facts.h"
-#include "prose/heard_words.h"
 #include "prose/statements.h"
+#include "prose/text_features.h"
 #include "sources/reader.h"
 
 namespace aplomb::sources {
@@ -55,7 +55,7 @@ class PythonConfigReader final : public Reader {
     config_text::put_entries(std::move(entries), framework, build, source, true);
     config_text::SettingSink sink(build, source, framework);
     program::CodeReader code;
-    prose::HeardWords words;
+    prose::TextFeatures words;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());

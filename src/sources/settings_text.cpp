@@ -12,7 +12,7 @@
 #include "log_text/signatures.h"
 #include "program/code_facts.h"
 #include "prose/claims.h"
-#include "prose/heard_words.h"
+#include "prose/text_features.h"
 #include "sources/reader.h"
 
 namespace aplomb::sources {
@@ -99,7 +99,7 @@ class SettingsTextReader final : public Reader {
     log_text::SignatureMatcher matcher;
     prose::ClaimReader claims(prose::ClaimReader::Text::notes);
     program::CodeReader code;
-    prose::HeardWords words;
+    prose::TextFeatures words;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());

@@ -5,22 +5,22 @@
 #include <algorithm>
 
 #include "diagnosis/derivers.h"
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 namespace aplomb::diagnosis {
 namespace {
 
-using knowledge::WordBook;
+using knowledge::TextClassifier;
 
 /// Two texts of a run: the second repeats a word of the first.
 aplomb::record::Run two_texts() {
   aplomb::record::Run run;
-  run.facts.push_back({std::string(WordBook::k_fact),
+  run.facts.push_back({std::string(TextClassifier::k_fact),
                        std::string("the|loss is|overfit|we|on|our|data\nvalidat|validat los"),
                        "",
                        {{0, 1, 0}, {0, 4, 90}}});
   run.facts.push_back(
-      {std::string(WordBook::k_fact), std::string("overfit|epoch"), "", {{1, 7, 300}}});
+      {std::string(TextClassifier::k_fact), std::string("overfit|epoch"), "", {{1, 7, 300}}});
   return run;
 }
 
@@ -64,14 +64,15 @@ TEST(ReportFeatures, BesideMetricsOnlyPeopleAreHeard) {
   facts.set({"loss.plateau", true, "", {}});
   EXPECT_EQ(report_features(run, facts), std::vector<std::string>{"@said.loss.rises"})
       << "what a program printed is nobody's report";
-  run.facts.push_back({std::string(WordBook::k_account), true, "", {{1, 0, 0}}});
+  run.facts.push_back({std::string(TextClassifier::k_account), true, "", {{1, 0, 0}}});
   EXPECT_EQ(report_features(run, facts),
             (std::vector<std::string>{"@said.loss.rises", "epoch", "overfit"}));
 }
 
 TEST(WordFacts, AThinTextSaysNothing) {
   aplomb::record::Run run;
-  run.facts.push_back({std::string(WordBook::k_fact), std::string("loss|is nan"), "", {{0, 1, 0}}});
+  run.facts.push_back(
+      {std::string(TextClassifier::k_fact), std::string("loss|is nan"), "", {{0, 1, 0}}});
   FactTable facts;
   facts::FactGraph(word_facts()).derive(run, facts);
   EXPECT_TRUE(facts.all().empty());

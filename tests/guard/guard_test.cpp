@@ -96,7 +96,7 @@ class Failing final : public Policy {
     static constexpr PolicySpec k_spec{"failing", "", ""};
     return k_spec;
   }
-  void judge(const GuardStep& step, const Outlook&, Decision&) override {
+  void judge(const GuardStep& step, const StepAssessment&, Decision&) override {
     if (step.step == 10) throw std::runtime_error("injected");
   }
   void exchange(core::StateArchive&) override {}

@@ -1,4 +1,4 @@
-#include "prose/claim_scene.h"
+#include "prose/sentence_context.h"
 
 #include <algorithm>
 #include <utility>
@@ -22,8 +22,8 @@ std::size_t gap(const Element& left, const Element& right) {
   return right.begin >= left.end ? right.begin - left.end : 0;
 }
 
-SentenceScene::SentenceScene(const Lexicon& lexicon, const Sentence& sentence, bool first_of_line,
-                             std::string spoken_of)
+SentenceContext::SentenceContext(const Lexicon& lexicon, const Sentence& sentence,
+                                 bool first_of_line, std::string spoken_of)
     : lexicon_(lexicon),
       elements_(sentence.elements),
       first_of_line_(first_of_line),
@@ -33,18 +33,18 @@ SentenceScene::SentenceScene(const Lexicon& lexicon, const Sentence& sentence, b
   settle_subjects();
 }
 
-const Concept* SentenceScene::subject_named(const std::string& id) const {
+const Concept* SentenceContext::subject_named(const std::string& id) const {
   return lexicon_.find(ConceptKind::subject, id);
 }
 
-std::string SentenceScene::on_split(const Concept& subject, const std::string& split) {
+std::string SentenceContext::on_split(const Concept& subject, const std::string& split) {
   const std::string& there = split == "train"   ? subject.train
                              : split == "field" ? subject.field
                                                 : subject.eval;
   return there.empty() ? subject.id : there;
 }
 
-void SentenceScene::settle_subjects() {
+void SentenceContext::settle_subjects() {
   for (std::size_t i = 0; i < elements_.size(); ++i) {
     if (!elements_[i].is(ConceptKind::subject)) continue;
     const Concept& subject = *elements_[i].what;
@@ -57,7 +57,7 @@ void SentenceScene::settle_subjects() {
   }
 }
 
-std::size_t SentenceScene::split_of(std::size_t subject) const {
+std::size_t SentenceContext::split_of(std::size_t subject) const {
   const Element& at = elements_[subject];
   for (std::size_t i = subject; i-- > 0;) {
     const Element& other = elements_[i];
@@ -76,27 +76,27 @@ std::size_t SentenceScene::split_of(std::size_t subject) const {
   return k_nowhere;
 }
 
-bool SentenceScene::names_a_subject(std::size_t split) const {
+bool SentenceContext::names_a_subject(std::size_t split) const {
   return split + 1 < elements_.size() && elements_[split + 1].is(ConceptKind::subject) &&
          gap(elements_[split], elements_[split + 1]) <= k_split_before &&
          elements_[split].clause == elements_[split + 1].clause;
 }
 
-bool SentenceScene::between(std::size_t left, std::size_t right, ConceptKind kind) const {
+bool SentenceContext::between(std::size_t left, std::size_t right, ConceptKind kind) const {
   for (std::size_t i = left + 1; i < right; ++i) {
     if (elements_[i].is(kind)) return true;
   }
   return false;
 }
 
-bool SentenceScene::copula_between(std::size_t left, std::size_t right) const {
+bool SentenceContext::copula_between(std::size_t left, std::size_t right) const {
   for (std::size_t i = left + 1; i < right; ++i) {
     if (elements_[i].kind == ElementKind::copula) return true;
   }
   return false;
 }
 
-std::size_t SentenceScene::subject_before(std::size_t predicate) const {
+std::size_t SentenceContext::subject_before(std::size_t predicate) const {
   for (std::size_t i = predicate; i-- > 0;) {
     if (elements_[i].clause != elements_[predicate].clause) break;
     if (gap(elements_[i], elements_[predicate]) > k_subject_reach) break;
@@ -105,7 +105,7 @@ std::size_t SentenceScene::subject_before(std::size_t predicate) const {
   return k_nowhere;
 }
 
-std::size_t SentenceScene::head_of(std::size_t subject) const {
+std::size_t SentenceContext::head_of(std::size_t subject) const {
   if (subject < 2 || elements_[subject - 1].kind != ElementKind::on) return subject;
   const Element& head = elements_[subject - 2];
   constexpr std::size_t k_article = 1;
@@ -118,7 +118,7 @@ std::size_t SentenceScene::head_of(std::size_t subject) const {
   return measured && !decline ? subject - 2 : subject;
 }
 
-std::size_t SentenceScene::subject_behind(std::size_t predicate) const {
+std::size_t SentenceContext::subject_behind(std::size_t predicate) const {
   std::size_t skipped = 0;  // a split between them makes no distance
   for (std::size_t i = predicate + 1; i < elements_.size(); ++i) {
     const Element& other = elements_[i];
@@ -134,7 +134,7 @@ std::size_t SentenceScene::subject_behind(std::size_t predicate) const {
   return k_nowhere;
 }
 
-std::size_t SentenceScene::pick_subject(std::size_t predicate) const {
+std::size_t SentenceContext::pick_subject(std::size_t predicate) const {
   const std::size_t before = subject_before(predicate);
   const std::size_t behind = subject_behind(predicate);
   if (before == k_nowhere || behind == k_nowhere) return before != k_nowhere ? before : behind;
@@ -148,7 +148,7 @@ std::size_t SentenceScene::pick_subject(std::size_t predicate) const {
   return attribute || taken ? behind : before;
 }
 
-std::size_t SentenceScene::words_between(std::size_t left, std::size_t right) const {
+std::size_t SentenceContext::words_between(std::size_t left, std::size_t right) const {
   std::size_t words = gap(elements_[left], elements_[right]);
   for (std::size_t i = left + 1; i < right; ++i) {
     if (elements_[i].is(ConceptKind::split)) words -= elements_[i].end - elements_[i].begin;
@@ -156,8 +156,8 @@ std::size_t SentenceScene::words_between(std::size_t left, std::size_t right) co
   return words;
 }
 
-bool SentenceScene::stands_before(ConceptKind kind, std::size_t predicate,
-                                  std::size_t subject) const {
+bool SentenceContext::stands_before(ConceptKind kind, std::size_t predicate,
+                                    std::size_t subject) const {
   const bool subject_first = subject != k_nowhere && subject < predicate;
   for (std::size_t i = predicate; i-- > 0;) {
     const Element& other = elements_[i];
@@ -170,14 +170,14 @@ bool SentenceScene::stands_before(ConceptKind kind, std::size_t predicate,
   return false;
 }
 
-bool SentenceScene::is_denied(std::size_t subject, std::size_t predicate) const {
+bool SentenceContext::is_denied(std::size_t subject, std::size_t predicate) const {
   constexpr std::size_t k_article = 1;
   return subject != k_nowhere && subject > 0 && subject < predicate &&
          elements_[subject - 1].is(ConceptKind::negation) &&
          gap(elements_[subject - 1], elements_[subject]) <= k_article;
 }
 
-std::string SentenceScene::implied_subject(std::size_t predicate) const {
+std::string SentenceContext::implied_subject(std::size_t predicate) const {
   const Concept& what = *elements_[predicate].what;
   const Concept* last = base_of(spoken_of_);
   if (last != nullptr && what.alone.empty()) {
@@ -193,14 +193,14 @@ std::string SentenceScene::implied_subject(std::size_t predicate) const {
   return other_line && words_before(predicate) > k_line_start ? std::string() : spoken_of_;
 }
 
-std::size_t SentenceScene::words_before(std::size_t at) const {
+std::size_t SentenceContext::words_before(std::size_t at) const {
   std::size_t words = elements_[at].begin;
   for (std::size_t i = 0; i < at; ++i)
     words -= std::min(words, elements_[i].end - elements_[i].begin);
   return words;
 }
 
-const Concept* SentenceScene::base_of(const std::string& subject) const {
+const Concept* SentenceContext::base_of(const std::string& subject) const {
   for (const Concept& each : lexicon_.all()) {
     if (each.kind != ConceptKind::subject || each.eval.empty()) continue;
     if (each.id == subject || each.eval == subject || each.train == subject ||
@@ -210,7 +210,7 @@ const Concept* SentenceScene::base_of(const std::string& subject) const {
   return nullptr;
 }
 
-const Concept* SentenceScene::shaped(const Concept* predicate, const std::string& subject) const {
+const Concept* SentenceContext::shaped(const Concept* predicate, const std::string& subject) const {
   if (predicate->becomes.empty()) return predicate;
   auto found = predicate->becomes.find(subject);
   if (found == predicate->becomes.end()) {
@@ -221,7 +221,7 @@ const Concept* SentenceScene::shaped(const Concept* predicate, const std::string
                                            : lexicon_.find(ConceptKind::predicate, found->second);
 }
 
-std::size_t SentenceScene::split_of_predicate(std::size_t predicate) const {
+std::size_t SentenceContext::split_of_predicate(std::size_t predicate) const {
   for (std::size_t i = predicate + 1; i < elements_.size(); ++i) {
     const Element& other = elements_[i];
     if (other.clause != elements_[predicate].clause || other.is(ConceptKind::subject) ||
@@ -234,14 +234,14 @@ std::size_t SentenceScene::split_of_predicate(std::size_t predicate) const {
   return k_nowhere;
 }
 
-std::string SentenceScene::judgement(const Concept& predicate, const std::string& subject) const {
+std::string SentenceContext::judgement(const Concept& predicate, const std::string& subject) const {
   if (predicate.judges != "rising" && predicate.judges != "falling") return predicate.judges;
   const Concept* who = subject_named(subject);
   const std::string_view better = predicate.judges == "rising" ? "lower" : "higher";
   return who != nullptr && who->nature == better ? "bad" : "";
 }
 
-std::vector<std::string> SentenceScene::coordinated(std::size_t at, std::size_t predicate) const {
+std::vector<std::string> SentenceContext::coordinated(std::size_t at, std::size_t predicate) const {
   std::vector<std::string> subjects = {subject_[at]};
   if (at > predicate) return subjects;
   std::size_t right = at;
@@ -268,7 +268,7 @@ std::vector<std::string> SentenceScene::coordinated(std::size_t at, std::size_t 
   return subjects;
 }
 
-bool SentenceScene::alike(const Concept& a, const Concept& b) {
+bool SentenceContext::alike(const Concept& a, const Concept& b) {
   const auto measured = [](const Concept& each) {
     return each.nature == "lower" || each.nature == "higher" || each.nature == "level" ||
            each.nature == "state";
@@ -276,7 +276,7 @@ bool SentenceScene::alike(const Concept& a, const Concept& b) {
   return a.nature == b.nature || (measured(a) && measured(b));
 }
 
-bool SentenceScene::clause_claims(std::size_t left, std::size_t right) const {
+bool SentenceContext::clause_claims(std::size_t left, std::size_t right) const {
   if (elements_[left].clause == elements_[right].clause) return false;
   return std::any_of(elements_.begin(), elements_.end(), [&](const Element& each) {
     return each.clause == elements_[left].clause &&

@@ -1,4 +1,4 @@
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(WordFeatures, AreThoseThatWereLearnt) {
 }
 
 TEST(WordFeatures, LookAtTheHeadOnly) {
-  std::string text(WordBook::k_largest_text, '.');
+  std::string text(TextClassifier::k_largest_text, '.');
   text += " nan";
   EXPECT_TRUE(word_features(text).empty());
   EXPECT_TRUE(word_features("").empty());
@@ -44,13 +44,13 @@ TEST(WordFeatures, LookAtTheHeadOnly) {
 }
 
 double nats_of(std::string_view text, std::string_view cause) {
-  for (const auto& verdict : WordBook::instance().weigh(word_features(text))) {
+  for (const auto& verdict : TextClassifier::instance().weigh(word_features(text))) {
     if (verdict.cause == cause) return verdict.nats;
   }
   return std::nan("");
 }
 
-TEST(WordBook, HearsWhatNoRuleNames) {
+TEST(TextClassifier, HearsWhatNoRuleNames) {
   const std::string_view report =
       "After every epoch the validation accuracy drops while the training one is nearly perfect; "
       "I only have ninety pictures for each class.";
@@ -58,8 +58,8 @@ TEST(WordBook, HearsWhatNoRuleNames) {
   EXPECT_LT(nats_of(report, "hang.rendezvous"), 0);
 }
 
-TEST(WordBook, GivesProbabilitiesOverAnEvenChance) {
-  const WordBook& book = WordBook::instance();
+TEST(TextClassifier, GivesProbabilitiesOverAnEvenChance) {
+  const TextClassifier& book = TextClassifier::instance();
   const auto verdicts = book.weigh(word_features("it hangs at the first all reduce on two nodes"));
   ASSERT_EQ(verdicts.size(), book.causes().size());
   double all = 0;
@@ -70,8 +70,8 @@ TEST(WordBook, GivesProbabilitiesOverAnEvenChance) {
   EXPECT_NEAR(all, 1, 1e-9);
 }
 
-TEST(WordBook, AWordOfNoReportIsHeardAsItsNeighboursAre) {
-  const WordBook& book = WordBook::instance();
+TEST(TextClassifier, AWordOfNoReportIsHeardAsItsNeighboursAre) {
+  const TextClassifier& book = TextClassifier::instance();
   for (const char* word : {"uncle", "victim", "widget"}) EXPECT_TRUE(book.knows(word)) << word;
   EXPECT_FALSE(book.knows("qzxvj"));
   const std::string report =
@@ -83,27 +83,29 @@ TEST(WordBook, AWordOfNoReportIsHeardAsItsNeighboursAre) {
       book.weigh({"uncle", "victim", "widget", "reddit", "parmi", "landet", "jeu"}).empty());
 }
 
-TEST(WordBook, AFactSpeaksBesideTheWords) {
+TEST(TextClassifier, AFactSpeaksBesideTheWords) {
   std::vector<std::string> features =
       word_features("my run on eight cards does not go on any more, what can I do about it");
   const auto nats = [&] {
-    for (const auto& verdict : WordBook::instance().weigh(features))
+    for (const auto& verdict : TextClassifier::instance().weigh(features))
       if (verdict.cause == "oom.batch-too-large") return verdict.nats;
     return std::nan("");
   };
   const double before = nats();
   features.emplace_back("@error.cuda-oom");
-  ASSERT_TRUE(WordBook::instance().knows(features.back()));
+  ASSERT_TRUE(TextClassifier::instance().knows(features.back()));
   EXPECT_GT(nats(), before + 1);
 }
 
-TEST(WordBook, AnswersNothingForAThinText) {
-  EXPECT_TRUE(WordBook::instance().weigh(word_features("loss is nan")).empty());
-  EXPECT_TRUE(WordBook::instance().weigh({}).empty());
-  EXPECT_TRUE(WordBook::instance().weigh(std::vector<std::string>(9, "@error.cuda-oom")).empty())
-      << "facts are no words";
+TEST(TextClassifier, AnswersNothingForAThinText) {
+  EXPECT_TRUE(TextClassifier::instance().weigh(word_features("loss is nan")).empty());
+  EXPECT_TRUE(TextClassifier::instance().weigh({}).empty());
   EXPECT_TRUE(
-      WordBook::instance().weigh(word_features("qqq www eee rrr ttt yyy uuu iii ooo")).empty());
+      TextClassifier::instance().weigh(std::vector<std::string>(9, "@error.cuda-oom")).empty())
+      << "facts are no words";
+  EXPECT_TRUE(TextClassifier::instance()
+                  .weigh(word_features("qqq www eee rrr ttt yyy uuu iii ooo"))
+                  .empty());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 /// From a line of prose to Claims: who (subject) does what (predicate), from and to which value,
 /// when, and under which conditions. A small window grammar over the lexicon's concepts, not a
-/// parser of English: nearest subject in the clause, before the predicate or right behind it; the
+/// full parser of English: nearest subject in the clause, before the predicate or right behind it; the
 /// subject of the clause before where there is none ("the loss falls, then rises"); negation
 /// between the two; numbers behind the predicate. Subject and predicate may stand in either order.
 
@@ -28,11 +28,11 @@ struct Claim {
 };
 
 /// Reads the lines of one text in order; keeps the subject that was spoken of last.
-class ClaimGrammar {
+class ClaimParser {
  public:
   static constexpr std::size_t k_most_tokens = 400;  ///< of a line; what follows is not read
 
-  explicit ClaimGrammar(const Lexicon& lexicon) : lexicon_(lexicon) {}
+  explicit ClaimParser(const Lexicon& lexicon) : lexicon_(lexicon) {}
 
   std::vector<Claim> line(std::string_view text);
 

@@ -1,13 +1,13 @@
-#include "prose/heard_words.h"
+#include "prose/text_features.h"
 
 #include <unordered_set>
 
 #include "core/text.h"
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 namespace aplomb::prose {
 
-using knowledge::WordBook;
+using knowledge::TextClassifier;
 
 namespace {
 
@@ -18,10 +18,10 @@ bool is_pinned_package(std::string_view line) {
 
 }  // namespace
 
-void HeardWords::keep(std::string_view line, std::uint64_t number, std::uint64_t offset) {
-  if (head_.size() >= WordBook::k_largest_text || core::trim(line).empty()) return;
+void TextFeatures::keep(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  if (head_.size() >= TextClassifier::k_largest_text || core::trim(line).empty()) return;
   if (is_pinned_package(core::trim(line))) return;
-  head_ += line.substr(0, WordBook::k_largest_text - head_.size());
+  head_ += line.substr(0, TextClassifier::k_largest_text - head_.size());
   places_.push_back({number, offset, head_.size()});
   if (reads_like_prose(line, true)) ++written_;
 }
@@ -32,20 +32,21 @@ constexpr std::uint64_t k_account_share = 3;  // of an account every third line 
 
 }  // namespace
 
-void HeardWords::finish(record::RunBuilder& build, record::SourceId source) {
-  record::Fact fact{std::string(WordBook::k_fact), {}, "the words of the text", {}};
+void TextFeatures::finish(record::RunBuilder& build, record::SourceId source) {
+  record::Fact fact{std::string(TextClassifier::k_fact), {}, "the words of the text", {}};
   std::string told;
   std::unordered_set<std::string> known;
   std::size_t begin = 0;
   if (lines_ > ClaimReader::k_account_lines) places_.clear();
   if (!places_.empty() && written_ * k_account_share >= places_.size())
-    build.fact({std::string(WordBook::k_account), true, "somebody reports", {{source, 0, 0}}});
+    build.fact(
+        {std::string(TextClassifier::k_account), true, "somebody reports", {{source, 0, 0}}});
   for (const Place& place : places_) {
     std::string fresh;
     const std::string_view line = std::string_view(head_).substr(begin, place.end - begin);
     for (const std::string& feature : knowledge::word_features(line)) {
       if (!known.insert(feature).second) continue;
-      if (!fresh.empty()) fresh += WordBook::k_between;
+      if (!fresh.empty()) fresh += TextClassifier::k_between;
       fresh += feature;
     }
     begin = place.end;

@@ -1,4 +1,4 @@
-#include "guard/outlook.h"
+#include "guard/step_assessment.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
-/// WordBook: which words and which facts speak for which cause (knowledge/words.yaml, learnt from
+/// TextClassifier: which words and which facts speak for which cause (knowledge/words.yaml, learnt from
 /// written reports and labelled public ones by tools/learn_words.py).
 ///
 ///     const auto words = knowledge::word_features("The loss goes to NaN after 300 steps.");
 ///     // "the", "los", "the los", "goe", ..., "los goe", ...  stems and pairs of neighbours
-///     for (const auto& [cause, nats, loudest] : WordBook::instance().weigh(words)) ...
+///     for (const auto& [cause, nats, loudest] : TextClassifier::instance().weigh(words)) ...
 ///
 /// A feature counts once, however often it stands in the text. What the program itself made out is
 /// a feature too: `@said.loss.nonfinite` is a fact that holds, `@precision.compute=fp16` one whose
@@ -32,7 +32,7 @@ class Node;
 /// k_largest_text bytes are looked at.
 std::vector<std::string> word_features(std::string_view text);
 
-class WordBook {
+class TextClassifier {
  public:
   /// A reader gives the features of its artifact as one fact of this name.
   static constexpr std::string_view k_fact = "text.words";
@@ -51,12 +51,12 @@ class WordBook {
     std::vector<std::string_view> words;  ///< features that speak for it, loudest first
   };
 
-  static const WordBook& instance();
+  static const TextClassifier& instance();
 
   bool knows(const std::string& feature) const {
     return words_.contains(feature) || directions_.contains(feature);
   }
-  /// `features` each once. One verdict for each cause of the book, or none at all.
+  /// `features` each once. One verdict for each known cause, or none at all.
   std::vector<Verdict> weigh(const std::vector<std::string>& features) const;
   const std::vector<std::string>& causes() const { return causes_; }
 
@@ -72,7 +72,7 @@ class WordBook {
     std::size_t learnt_words = 0;  ///< of known_words, those with weights of their own
   };
 
-  WordBook();
+  TextClassifier();
   void read_weights(std::string_view told, std::vector<Weight>& weights) const;
   void read_directions(const Node& file);
   Scores add_up(const std::vector<std::string>& features) const;

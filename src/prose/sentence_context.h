@@ -13,14 +13,14 @@ namespace aplomb::prose {
 /// Tokens between the end of one element and the begin of a later one.
 std::size_t gap(const Element& left, const Element& right);
 
-class SentenceScene {
+class SentenceContext {
  public:
   static constexpr std::size_t k_nowhere = static_cast<std::size_t>(-1);
 
   /// `first_of_line`: no sentence of the line stood before. `spoken_of`: the subject that was named
   /// last, before this sentence.
-  SentenceScene(const Lexicon& lexicon, const Sentence& sentence, bool first_of_line,
-                std::string spoken_of);
+  SentenceContext(const Lexicon& lexicon, const Sentence& sentence, bool first_of_line,
+                  std::string spoken_of);
 
   const std::vector<Element>& elements() const { return elements_; }
   const std::string& subject(std::size_t element) const { return subject_[element]; }

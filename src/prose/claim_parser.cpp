@@ -1,16 +1,16 @@
-#include "prose/claim_grammar.h"
+#include "prose/claim_parser.h"
 
 #include <algorithm>
 
-#include "prose/claim_scene.h"
 #include "prose/claim_topics.h"
+#include "prose/sentence_context.h"
 
 namespace aplomb::prose {
 namespace {
 
 constexpr std::size_t k_behind_reach = 3;  ///< tokens: `99 % on train`
 constexpr std::size_t k_value_reach = 7;   ///< tokens: `accuracy of the validation set is 99 %`
-constexpr std::size_t k_nowhere = SentenceScene::k_nowhere;
+constexpr std::size_t k_nowhere = SentenceContext::k_nowhere;
 
 /// A claim and the clause that makes it.
 struct Placed {
@@ -20,12 +20,12 @@ struct Placed {
 
 class SentenceReader {
  public:
-  SentenceReader(const Lexicon& lexicon, const Sentence& sentence, SentenceScene& scene)
-      : lexicon_(lexicon), sentence_(sentence), elements_(sentence.elements), scene_(scene) {}
+  SentenceReader(const Lexicon& lexicon, const Sentence& sentence, SentenceContext& context)
+      : lexicon_(lexicon), sentence_(sentence), elements_(sentence.elements), context_(context) {}
 
   std::vector<Claim> run() {
     for (std::size_t i = 0; i < elements_.size(); ++i) {
-      if (elements_[i].is(ConceptKind::subject)) scene_.speak_of(scene_.subject(i));
+      if (elements_[i].is(ConceptKind::subject)) context_.speak_of(context_.subject(i));
       if (elements_[i].is(ConceptKind::predicate)) claim(i);
     }
     ranges();
@@ -41,32 +41,32 @@ class SentenceReader {
 
  private:
   void claim(std::size_t predicate) {
-    const std::size_t at = scene_.pick_subject(predicate);
-    if (scene_.stands_before(ConceptKind::hope, predicate, at)) return;
-    const bool negated = scene_.stands_before(ConceptKind::negation, predicate, at) ||
-                         (sentence_.question && scene_.is_denied(at, predicate));
+    const std::size_t at = context_.pick_subject(predicate);
+    if (context_.stands_before(ConceptKind::hope, predicate, at)) return;
+    const bool negated = context_.stands_before(ConceptKind::negation, predicate, at) ||
+                         (sentence_.question && context_.is_denied(at, predicate));
     const bool asked = sentence_.question && elements_[predicate].what->judges == "good";
     if (asked) return;
     std::vector<std::string> subjects;
     if (at == k_nowhere) {
-      const std::string implied = scene_.implied_subject(predicate);
+      const std::string implied = context_.implied_subject(predicate);
       if (!implied.empty()) subjects.push_back(implied);
     } else {
-      subjects = scene_.coordinated(at, predicate);
-      const std::size_t split = scene_.split_of_predicate(predicate);
-      const Concept* base = split == k_nowhere ? nullptr : scene_.base_of(subjects.front());
-      if (base != nullptr) subjects = {scene_.on_split(*base, elements_[split].what->id)};
+      subjects = context_.coordinated(at, predicate);
+      const std::size_t split = context_.split_of_predicate(predicate);
+      const Concept* base = split == k_nowhere ? nullptr : context_.base_of(subjects.front());
+      if (base != nullptr) subjects = {context_.on_split(*base, elements_[split].what->id)};
     }
     for (const std::string& subject : subjects) {
-      const Concept* what = scene_.shaped(elements_[predicate].what, subject);
+      const Concept* what = context_.shaped(elements_[predicate].what, subject);
       if (negated) {
         if (what->opposite.empty()) continue;
-        what = scene_.shaped(lexicon_.find(ConceptKind::predicate, what->opposite), subject);
+        what = context_.shaped(lexicon_.find(ConceptKind::predicate, what->opposite), subject);
       }
       Placed placed{{}, elements_[predicate].clause};
       placed.claim.subject = subject;
       placed.claim.predicate = what->id;
-      placed.claim.judges = scene_.judgement(*what, subject);
+      placed.claim.judges = context_.judgement(*what, subject);
       take_values(predicate, placed.claim);
       put(std::move(placed));
     }
@@ -95,7 +95,7 @@ class SentenceReader {
       if (!measured.empty() && measured != claim.subject) break;
       if (split_behind(i) != k_nowhere) break;  // `poor: 99 % train`
       place_value(i, claim);
-      scene_.use(i);
+      context_.use(i);
       last = i;
     }
   }
@@ -117,7 +117,7 @@ class SentenceReader {
 
   /// Shares are written as percent, with or without the sign, or as fractions.
   double shared(const std::string& subject, const Element& number) const {
-    const Concept* who = scene_.subject_named(subject);
+    const Concept* who = context_.subject_named(subject);
     const bool percent = who != nullptr && who->share && number.unit.empty() && number.value > 1 &&
                          number.value <= 100;
     return percent ? number.value / 100 : number.value;
@@ -129,10 +129,11 @@ class SentenceReader {
       const bool range =
           elements_[i].kind == ElementKind::from && elements_[i + 1].kind == ElementKind::number &&
           elements_[i + 2].kind == ElementKind::to && elements_[i + 3].kind == ElementKind::number;
-      if (!range || scene_.is_used(i + 1) || scene_.is_used(i + 3)) continue;
+      if (!range || context_.is_used(i + 1) || context_.is_used(i + 3)) continue;
       if (is_time(elements_[i + 1]) || is_time(elements_[i + 3])) continue;
-      const std::size_t before = scene_.subject_before(i);
-      const std::string subject = before != k_nowhere ? scene_.subject(before) : scene_.spoken_of();
+      const std::size_t before = context_.subject_before(i);
+      const std::string subject =
+          before != k_nowhere ? context_.subject(before) : context_.spoken_of();
       if (subject.empty()) continue;
       Placed placed{{}, elements_[i].clause};
       placed.claim.subject = subject;
@@ -141,8 +142,8 @@ class SentenceReader {
       placed.claim.unit = elements_[i + 3].unit;
       if (*placed.claim.from == *placed.claim.to) continue;
       placed.claim.predicate = *placed.claim.to > *placed.claim.from ? "rises" : "falls";
-      scene_.use(i + 1);
-      scene_.use(i + 3);
+      context_.use(i + 1);
+      context_.use(i + 3);
       put(std::move(placed));
     }
   }
@@ -151,14 +152,14 @@ class SentenceReader {
   void values() {
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       const Element& number = elements_[i];
-      if (number.kind != ElementKind::number || scene_.is_used(i) || is_time(number)) continue;
+      if (number.kind != ElementKind::number || context_.is_used(i) || is_time(number)) continue;
       const std::string subject = owner_of(i);
       if (subject.empty()) continue;
       Placed placed{{}, number.clause};
       placed.claim.subject = subject;
       placed.claim.value = shared(subject, number);
       placed.claim.unit = number.unit;
-      scene_.use(i);
+      context_.use(i);
       put(std::move(placed));
     }
   }
@@ -171,13 +172,13 @@ class SentenceReader {
     for (std::size_t i = number; i-- > 0;) {
       if (gap(elements_[i], at) > k_value_reach) break;
       const Meeting met = meet(i, at, split);
-      if (met == Meeting::owner) return scene_.subject(i);
+      if (met == Meeting::owner) return context_.subject(i);
       if (met == Meeting::end) break;
     }
     for (std::size_t i = number + 1; i < elements_.size(); ++i) {
       if (gap(at, elements_[i]) > k_behind_reach) break;
       const Meeting met = meet(i, at, split);
-      if (met == Meeting::owner) return scene_.subject(i);
+      if (met == Meeting::owner) return context_.subject(i);
       if (met == Meeting::end) break;
     }
     return split == k_nowhere ? std::string() : measured_on(split, at);
@@ -192,32 +193,32 @@ class SentenceReader {
         other.kind == ElementKind::number)
       return Meeting::end;
     if (other.is(ConceptKind::subject)) return Meeting::owner;
-    if (other.is(ConceptKind::split) && split == k_nowhere && !scene_.is_used(i)) split = i;
+    if (other.is(ConceptKind::split) && split == k_nowhere && !context_.is_used(i)) split = i;
     return Meeting::nothing;
   }
 
   std::size_t split_behind(std::size_t number) const {
     const bool placed =
         number + 2 < elements_.size() && elements_[number + 1].kind == ElementKind::on &&
-        elements_[number + 2].is(ConceptKind::split) && !scene_.is_used(number + 2) &&
+        elements_[number + 2].is(ConceptKind::split) && !context_.is_used(number + 2) &&
         elements_[number + 2].clause == elements_[number].clause &&
         gap(elements_[number], elements_[number + 2]) <= k_behind_reach;
     if (placed) return number + 2;
     const bool adjacent =
         number + 1 < elements_.size() && elements_[number + 1].is(ConceptKind::split) &&
-        !scene_.is_used(number + 1) && elements_[number + 1].begin == elements_[number].end &&
-        !scene_.names_a_subject(number + 1);
+        !context_.is_used(number + 1) && elements_[number + 1].begin == elements_[number].end &&
+        !context_.names_a_subject(number + 1);
     return adjacent ? number + 1 : k_nowhere;  // `99 % train`
   }
 
   /// `99 % on train`: of what was spoken of, or, in percent, an accuracy.
   std::string measured_on(std::size_t split, const Element& number) const {
-    const Concept* last = scene_.base_of(scene_.spoken_of());
+    const Concept* last = context_.base_of(context_.spoken_of());
     if (last != nullptr && last->id != "loss")
-      return scene_.on_split(*last, elements_[split].what->id);
-    const Concept* accuracy = scene_.subject_named("accuracy");
+      return context_.on_split(*last, elements_[split].what->id);
+    const Concept* accuracy = context_.subject_named("accuracy");
     return number.unit == "percent" && accuracy != nullptr
-               ? scene_.on_split(*accuracy, elements_[split].what->id)
+               ? context_.on_split(*accuracy, elements_[split].what->id)
                : std::string();
   }
 
@@ -287,24 +288,24 @@ class SentenceReader {
   const Lexicon& lexicon_;
   const Sentence& sentence_;
   const std::vector<Element>& elements_;
-  SentenceScene& scene_;
+  SentenceContext& context_;
   std::vector<Placed> placed_;
 };
 
 }  // namespace
 
-std::vector<Claim> ClaimGrammar::line(std::string_view text) {
+std::vector<Claim> ClaimParser::line(std::string_view text) {
   std::vector<Claim> claims;
   std::size_t number = 0;
   const std::vector<Token> tokens = tokenize(text, k_most_tokens);
   mentioned_ = Topics::instance().of(tokens);
   for (const Sentence& sentence : sentences_of(lexicon_, tokens)) {
-    SentenceScene scene(lexicon_, sentence, number == 0, spoken_of_);
-    for (Claim& claim : SentenceReader(lexicon_, sentence, scene).run()) {
+    SentenceContext context(lexicon_, sentence, number == 0, spoken_of_);
+    for (Claim& claim : SentenceReader(lexicon_, sentence, context).run()) {
       claim.sentence = number;
       claims.push_back(std::move(claim));
     }
-    spoken_of_ = scene.spoken_of();
+    spoken_of_ = context.spoken_of();
     for (const Element& element : sentence.elements) {
       if (element.is(ConceptKind::condition)) mentioned_.push_back(element.what->id);
     }

@@ -1,4 +1,4 @@
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 
 #include <algorithm>
 #include <charconv>
@@ -32,12 +32,12 @@ std::vector<double> numbers(const std::vector<Node>& list, std::size_t count) {
 
 }  // namespace
 
-const WordBook& WordBook::instance() {
-  static const WordBook the_book;
+const TextClassifier& TextClassifier::instance() {
+  static const TextClassifier the_book;
   return the_book;
 }
 
-WordBook::WordBook() {
+TextClassifier::TextClassifier() {
   const Node file = knowledge::file("words.yaml");
   causes_ = texts_of(file, "causes");
   bias_ = numbers(list_of(file, "bias"), causes_.size());
@@ -51,7 +51,7 @@ WordBook::WordBook() {
 }
 
 /// `3:105 24:-61`: cause and hundredths of a nat.
-void WordBook::read_weights(std::string_view told, std::vector<Weight>& weights) const {
+void TextClassifier::read_weights(std::string_view told, std::vector<Weight>& weights) const {
   const char* at = told.data();
   const char* const end = at + told.size();
   while (at < end) {
@@ -67,7 +67,7 @@ void WordBook::read_weights(std::string_view told, std::vector<Weight>& weights)
   }
 }
 
-void WordBook::read_directions(const Node& file) {
+void TextClassifier::read_directions(const Node& file) {
   for (const Node& axis : list_of(file, "axes")) {
     axes_.push_back(numbers(axis.items(), causes_.size()));
     for (double& nats : axes_.back()) nats *= k_step;
@@ -81,7 +81,7 @@ void WordBook::read_directions(const Node& file) {
   }
 }
 
-WordBook::Scores WordBook::add_up(const std::vector<std::string>& features) const {
+TextClassifier::Scores TextClassifier::add_up(const std::vector<std::string>& features) const {
   Scores scores{std::vector<double>(causes_.size()), std::vector<double>(causes_.size())};
   std::vector<double> along(axes_.size());
   for (const std::string& feature : features) {
@@ -105,7 +105,8 @@ WordBook::Scores WordBook::add_up(const std::vector<std::string>& features) cons
   return scores;
 }
 
-std::vector<WordBook::Verdict> WordBook::weigh(const std::vector<std::string>& features) const {
+std::vector<TextClassifier::Verdict> TextClassifier::weigh(
+    const std::vector<std::string>& features) const {
   const Scores scores = add_up(features);
   if (scores.learnt_words < k_fewest) return {};
   const auto part = [](std::size_t known) {
@@ -128,8 +129,8 @@ std::vector<WordBook::Verdict> WordBook::weigh(const std::vector<std::string>& f
   return verdicts;
 }
 
-std::vector<std::string_view> WordBook::loudest(const std::vector<std::string>& features,
-                                                std::size_t cause) const {
+std::vector<std::string_view> TextClassifier::loudest(const std::vector<std::string>& features,
+                                                      std::size_t cause) const {
   constexpr std::size_t k_most_named = 5;
   std::vector<std::pair<float, std::string_view>> heard;
   for (const std::string& feature : features) {

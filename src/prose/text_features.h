@@ -1,19 +1,19 @@
 #pragma once
-/// HeardWords: the words of one artifact that somebody wrote, for WordBook (knowledge/word_book.h).
+/// TextFeatures: the words of one artifact that somebody wrote, for TextClassifier (knowledge/text_classifier.h).
 ///
-///     HeardWords words;
+///     TextFeatures words;
 ///     while (...) words.line(line, number, offset);
 ///     words.finish(build, source);      // fact `text.words`
 ///
 /// The fact's value has one line for each line of the artifact that brings new words: its features,
-/// with WordBook::k_between between them; its evidence has their places, in the same order.
+/// with TextClassifier::k_between between them; its evidence has their places, in the same order.
 ///
 /// Where a third of the lines read like prose the artifact is an account, and the fact
 /// `text.account` holds, with the artifact as its place: somebody reports. The words of logs and
 /// programs alone are not a report's.
 ///
 /// As for claims, texts of at most k_account_lines lines count: the words of a longer one are the
-/// trainer's own. Keeps the head that the book looks at, nothing after so many lines.
+/// trainer's own. Keeps the head that is looked at, nothing after so many lines.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@
 
 namespace aplomb::prose {
 
-class HeardWords {
+class TextFeatures {
  public:
   void line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
     if (++lines_ <= ClaimReader::k_account_lines) keep(line, number, offset);

@@ -1,4 +1,4 @@
-#include "prose/heard_words.h"
+#include "prose/text_features.h"
 
 #include <gtest/gtest.h>
 
@@ -6,23 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "knowledge/word_book.h"
+#include "knowledge/text_classifier.h"
 #include "sources/reader_support.h"
 
 namespace aplomb::prose {
 namespace {
 
-using knowledge::WordBook;
+using knowledge::TextClassifier;
 
 std::vector<record::Fact> heard(std::string_view reader, std::string_view text) {
   const aplomb::record::Run run = test::read_with(reader, text, 1U << 20U, "reported.txt");
   std::vector<record::Fact> facts;
   for (const record::Fact& fact : run.facts)
-    if (fact.name == WordBook::k_fact) facts.push_back(fact);
+    if (fact.name == TextClassifier::k_fact) facts.push_back(fact);
   return facts;
 }
 
-TEST(HeardWords, StandLineByLineWithTheirPlaces) {
+TEST(TextFeatures, StandLineByLineWithTheirPlaces) {
   for (const char* reader : {"settings-text", "text-log"}) {
     const auto facts = heard(reader, "the loss\n\nthe loss\nthe loss is nan\n");
     ASSERT_EQ(facts.size(), 1U) << reader;
@@ -34,11 +34,12 @@ TEST(HeardWords, StandLineByLineWithTheirPlaces) {
   }
 }
 
-TEST(HeardWords, TellAnAccountFromALogAndAProgram) {
+TEST(TextFeatures, TellAnAccountFromALogAndAProgram) {
   const auto is_account = [](std::string_view reader, std::string_view text) {
     const aplomb::record::Run run = test::read_with(reader, text, 1U << 20U, "file.txt");
-    return std::any_of(run.facts.begin(), run.facts.end(),
-                       [](const record::Fact& fact) { return fact.name == WordBook::k_account; });
+    return std::any_of(run.facts.begin(), run.facts.end(), [](const record::Fact& fact) {
+      return fact.name == TextClassifier::k_account;
+    });
   };
   EXPECT_TRUE(is_account("settings-text",
                          "The loss falls for two epochs and is nan from then on.\n"
@@ -54,19 +55,19 @@ TEST(HeardWords, TellAnAccountFromALogAndAProgram) {
                           "for x, y in loader:\n    loss = model(x, y)\n"));
 }
 
-TEST(HeardWords, OfALongTextAreTheTrainersOwn) {
+TEST(TextFeatures, OfALongTextAreTheTrainersOwn) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += "the loss is nan\n";
   EXPECT_TRUE(heard("text-log", text).empty());
 }
 
-TEST(HeardWords, PackagesAreNone) {
+TEST(TextFeatures, PackagesAreNone) {
   EXPECT_TRUE(heard("settings-text", "torch==2.3.0\nnumpy==1.26.4\n").empty());
   EXPECT_FALSE(heard("settings-text", "with torch==2.3.0 it hangs\n").empty());
 }
 
-TEST(HeardWords, LookAtTheHeadOnly) {
-  const std::string text = std::string(WordBook::k_largest_text, '.') + "\nloss\n";
+TEST(TextFeatures, LookAtTheHeadOnly) {
+  const std::string text = std::string(TextClassifier::k_largest_text, '.') + "\nloss\n";
   EXPECT_TRUE(heard("settings-text", text).empty());
 }
 

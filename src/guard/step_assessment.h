@@ -1,5 +1,5 @@
 #pragma once
-/// Outlook: how this step's loss and gradient norm stand against what the run has shown so far.
+/// StepAssessment: how this step's loss and gradient norm stand against what the run has shown so far.
 /// Made once a step, before the policies; all of them look at the same judgement.
 
 #include <array>
@@ -83,7 +83,7 @@ class ClimbWatch {
   bool climbing_ = false;
 };
 
-struct Outlook {
+struct StepAssessment {
   Standing loss;
   Standing norm;
   std::uint64_t nonfinite_grads = 0;
