@@ -22,8 +22,7 @@ std::vector<facts::Deriver> task_facts() {
            .reads = {"run:*"},
            .gives = {"task.kind", "task.classes", "task.vocabulary", "task.batch",
                      "task.accumulation", "task.world", "task.samples", "task.steps_per_pass",
-                     "task.guess", "task.from_scratch", "held_out.disagree",
-                     "held_out.disagree.validation", "held_out.disagree.test"},
+                     "task.guess", "task.from_scratch"},
            .derive = derive_task}};
 }
 

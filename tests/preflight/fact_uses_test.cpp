@@ -237,7 +237,6 @@ void fill_curves(MadeRun& made) {
   made.series("lr", record::Role::lr, {0, 1e-3, 1e-3, 1e-3});
   made.series("accuracy", record::Role::accuracy, {0.9, 0.9, 0.9, 0.9});
   made.series("eval_accuracy", record::Role::eval_accuracy, {0.5, 0.5, 0.5, 0.5});
-  made.series("test_accuracy", record::Role::eval_accuracy, {0.1});
   made.series("perplexity", record::Role::perplexity, {9, 8, 7, 6});
   made.series("epoch", record::Role::epoch, {0.5, 1, 1.5});
   made.series("loss/cls", record::Role::loss_component, {1e9, 3, 2, 1});
