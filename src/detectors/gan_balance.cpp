@@ -12,13 +12,16 @@ namespace {
 
 constexpr std::size_t k_least = 8;
 /// At balance the discriminator's loss is 2 ln 2 = 1.386, or half of that where it is a mean.
+/// A judge that guesses costs ln 2 on each half of its batch, 2 ln 2 where they are added.
+constexpr double k_judge_least = 0.25;
+constexpr double k_judge_most = 1.6;
 constexpr double k_won = 0.1;
 constexpr double k_grown = 1.5;  // x the generator's loss of the first quarter
 
 const DetectorSpec& gan_balance_spec() {
   static const DetectorSpec spec{
       "gan.discriminator_wins",
-      {"gan.discriminator_wins"},
+      {"gan.discriminator_wins", "gan.balanced"},
       "The discriminator's loss is at 0 while the generator's grows",
       "A judge that is always right gives a gradient that vanishes: the generator learns no more.",
       "d_loss 0.6, 0.1, 0.01, 0.002 beside g_loss 0.9, 3.1, 6.2, 8.8",
@@ -48,6 +51,7 @@ class GanBalanceDetector final : public Detector {
     const double maker = maker_.median(0.6, 1);
     // A critic of the Wasserstein kind has losses of either sign.
     const bool critic = judge_.median(0, 1) < 0 || maker < 0;
+    if (!critic && is_balanced()) out.push_back(balanced());
     if (critic || judge > k_won || maker < k_grown * maker_.median(0, 0.25) || maker < 2) return;
     Symptom symptom;
     symptom.id = "gan.discriminator_wins";
@@ -66,6 +70,36 @@ class GanBalanceDetector final : public Detector {
   }
 
  private:
+  /// Neither side runs away: each stays within a factor of two of its first half, and the judge is
+  /// neither always right nor always wrong.
+  bool is_balanced() const {
+    if (judge_.count() < 2 * k_least || maker_.count() < 2 * k_least) return false;
+    const auto stays = [](const Kept& losses) {
+      const double early = losses.median(0.2, 0.6);
+      const double late = losses.median(0.6, 1);
+      return early > 0 && late < 2 * early && late > 0.5 * early;
+    };
+    const double judge = judge_.median(0.6, 1);
+    return stays(judge_) && stays(maker_) && judge > k_judge_least && judge < k_judge_most;
+  }
+
+  Symptom balanced() const {
+    Symptom symptom;
+    symptom.id = "gan.balanced";
+    symptom.severity = core::Severity::note;
+    symptom.series = "discriminator";
+    symptom.first_step = judge_.front().step;
+    symptom.last_step = judge_.back().step;
+    symptom.measures["discriminator"] = judge_.median(0.6, 1);
+    symptom.measures["generator"] = maker_.median(0.6, 1);
+    symptom.summary = fmt::format(
+        "discriminator at {}, generator at {}: neither runs away from the other",
+        core::show_number(judge_.median(0.6, 1), 3), core::show_number(maker_.median(0.6, 1), 3));
+    add_evidence(symptom, judge_.front().origin);
+    add_evidence(symptom, judge_.back().origin);
+    return symptom;
+  }
+
   Kept judge_;
   Kept maker_;
 };

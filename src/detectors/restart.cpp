@@ -47,7 +47,9 @@ class RestartDetector final : public Detector {
   const DetectorSpec& spec() const override { return restart_spec(); }
 
   void observe(const Frame& frame, const RunContext& context, std::vector<Symptom>& out) override {
-    if (started_ && frame.segment != segment_) {
+    if (started_ && frame.segment != segment_ && begins_stage(frame, context)) {
+      anew();
+    } else if (started_ && frame.segment != segment_) {
       ++restarts_;
       begin_segment(frame);
       repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
@@ -114,6 +116,28 @@ class RestartDetector final : public Detector {
     back_to_ = {0, frame.step,
                 frame.readings.empty() ? record::Origin{} : frame.readings.front().origin};
     to_start_ = goes_on_ = lr_anew_ = false;
+  }
+
+  /// The program announces another stage between the last frame and this one: its steps begin anew,
+  /// and nothing was resumed.
+  bool begins_stage(const Frame& frame, const RunContext& context) const {
+    if (frame.readings.empty()) return false;
+    const record::Origin& here = frame.readings.front().origin;
+    return std::any_of(context.stages.begin(), context.stages.end(), [&](const task::Stage& stage) {
+      return stage.origin.offset > 0 && stage.origin.source == here.source &&
+             last_.origin.source == here.source && stage.origin.offset > last_.origin.offset &&
+             stage.origin.offset <= here.offset;
+    });
+  }
+
+  /// Another stage: what came before is no measure of it.
+  void anew() {
+    recent_.clear();
+    first_.clear();
+    after_.clear();
+    comparing_ = false;
+    furthest_ = 0;
+    first_step_ = std::numeric_limits<std::int64_t>::max();
   }
 
   /// The artifact says that the run was resumed between the last frame and this one.

@@ -114,6 +114,15 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
     if (!is_mark(open, '(') || open == 0) return false;
     word = open - 1;
   }
+  // `|w| = 8.25`, `|g_enc|=0.034`: the size of what stands between the bars.
+  const bool size = last >= 2 && is_mark(last, '|') && is_word(last - 1) &&
+                    is_mark(last - 2, '|') && tokens_[last].gap + tokens_[last - 1].gap == 0;
+  if (size) {
+    out.begin = tokens_[last - 2].begin;
+    out.id = keys_.find(line_.substr(out.begin, out.end - out.begin), scope_[last - 1]);
+    out.first = last - 2;
+    return true;
+  }
   if (!is_word(word)) return false;
   std::size_t first = word;
   while (first > 0 && word - first + 1 < k_most_words && tokens_[first].gap == 1 &&

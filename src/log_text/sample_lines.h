@@ -40,7 +40,7 @@ class SampleLines {
   Place none_place_;
   std::uint32_t counts_ = 0;  ///< numbers of new tokens
   std::uint32_t equal_ = 0;   ///< of them those equal to the first
-  bool whole_mean_ = false;      ///< a mean of new tokens that is a whole number
+  bool whole_mean_ = false;   ///< a mean of new tokens that is a whole number
   double tokens_ = 0;
   Place tokens_place_;
 };

@@ -30,8 +30,14 @@ class WordLines {
   }
   /// A line that no other stage can tell everything of.
   void told(const LogLine& line) {
+    if (is_drawn(line.text)) return;
     settings_.line(line.text, line.where.number, line.where.offset, build_, source_);
     claims_.line(line.text, line.where.number, line.where.offset);
+  }
+  /// Frames and rows that a program draws (`│ 0 │ net │ 41.9 K │`) are no sentences.
+  static bool is_drawn(std::string_view text) {
+    return text.find("\xE2\x94") != std::string_view::npos ||
+           text.find("\xE2\x95") != std::string_view::npos;
   }
   void finish() {
     signatures_.finish(build_, source_);

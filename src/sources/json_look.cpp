@@ -49,9 +49,15 @@ double how_sure_of(const JsonLook& look, bool of_lines) {
   return 0;
 }
 
-/// Of the lines of a head those that begin as a record does. A log may print its settings as one.
-bool are_mostly_records(std::string_view head) {
+/// A log may print its settings as one object in a line of its own: what follows are no records.
+bool is_a_line_among_others(std::string_view head) {
   constexpr double k_most = 0.5;
+  const std::size_t first_end = head.find('\n');
+  if (first_end == std::string_view::npos) return false;
+  const std::string_view first = core::trim(head.substr(0, first_end));
+  input::JsonCursor json(first);
+  json.skip();
+  if (first.empty() || first.front() != '{' || first.back() != '}' || json.bad()) return false;
   std::size_t lines = 0;
   std::size_t records = 0;
   while (!head.empty()) {
@@ -60,14 +66,12 @@ bool are_mostly_records(std::string_view head) {
     head.remove_prefix(end == std::string_view::npos ? head.size() : end + 1);
     if (line.empty()) continue;
     ++lines;
-    if (line.front() == '{' || line.front() == '[' || line.front() == '}' || line.front() == '"')
-      ++records;
+    if (line.front() == '{') ++records;
   }
-  return static_cast<double>(records) >= k_most * static_cast<double>(lines);
+  return static_cast<double>(records) < k_most * static_cast<double>(lines);
 }
 
 double sniff_lines(std::string_view head) {
-  if (!are_mostly_records(head)) return 0;
   double most = 0;
   for (std::size_t i = 0; i < k_sniffed_lines && !head.empty(); ++i) {
     const std::size_t end = head.find('\n');
@@ -132,6 +136,7 @@ void look_at(input::JsonCursor& json, JsonLook& look, int depth) {
 }
 
 double sniff_json_metrics(std::string_view head) {
+  if (is_a_line_among_others(head)) return 0;
   return std::max(sniff_lines(head), sniff_document(head));
 }
 

@@ -24,8 +24,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> k
     "none",           "preference_accuracy", "preference_margin",
     "logp_chosen",    "logp_rejected",       "reward_chosen",
     "discriminator",  "generator",           "explained_variance",
-    "prediction_std", "target_std",          "hits",
-    "compute_time"};
+    "prediction_std", "target_std",          "grad_part",
+    "hits",           "compute_time"};
 
 Part part_named(std::string_view name) {
   const auto found = std::find(k_parts.begin(), k_parts.end(), name);
@@ -42,8 +42,9 @@ struct WordEntry {
   Part part = Part::none;
   std::string formula;
   int order = 0;
-  std::vector<Words> any;    ///< stand in the name
-  std::vector<Words> whole;  ///< are the name
+  std::vector<Words> any;           ///< stand in the name
+  std::vector<Words> whole;         ///< are the name
+  std::vector<std::string> begins;  ///< first words of names of several
 };
 
 std::vector<WordEntry> load() {
@@ -59,6 +60,7 @@ std::vector<WordEntry> load() {
       entry.any.push_back(name_words(phrase));
     for (const std::string& phrase : knowledge::texts_of(node, "whole"))
       entry.whole.push_back(name_words(phrase));
+    entry.begins = knowledge::texts_of(node, "begins");
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -123,6 +125,8 @@ MetricWords metric_words(std::string_view name) {
   for (const WordEntry& entry : entries()) {
     const bool known = std::any_of(entry.any.begin(), entry.any.end(),
                                    [&](const Words& phrase) { return holds(kept, phrase); }) ||
+                       (kept.size() > 1 && std::find(entry.begins.begin(), entry.begins.end(),
+                                                     kept.front()) != entry.begins.end()) ||
                        std::find(entry.whole.begin(), entry.whole.end(), kept) != entry.whole.end();
     if (!known) continue;
     said.role = entry.role;

@@ -210,6 +210,8 @@ void find_constants(const record::Run& run, Task& task) {
   task.accumulation = by_setting(run, "batch.accumulation");
   task.world = by_setting(run, "dist.world_size");
   if (!task.world) task.world = by_setting(run, "batch.world");
+  if (const record::Setting* characters = run.setting("data.characters"))
+    task.of_characters = core::is_true(characters->value);
   task.samples = by_setting(run, "data.samples");
   task.steps_per_pass = steps_per_pass(run);
   const bool classifies = task.kind == Kind::classifier || task.kind == Kind::token_classifier ||

@@ -68,6 +68,8 @@ struct Task {
   /// The first training loss is that of a guess: the weights are fresh.
   bool from_scratch = false;
 
+  bool of_characters = false;  ///< the tokens of the language model are characters of a text
+
   /// Losses are mean cross-entropies, bounded below by 0.
   bool is_cross_entropy() const;
 };

@@ -22,8 +22,10 @@ class Told {
              std::int64_t every = 10) {
     const auto id = build_.series(source_, name, name, role, record::StepKind::explicit_);
     std::int64_t step = 0;
-    for (const double value : values)
-      build_.append(id, step += every, value, 1, static_cast<std::uint64_t>(step));
+    for (const double value : values) {
+      step += every;
+      build_.append(id, step, value, 1, static_cast<std::uint64_t>(step));
+    }
     return *this;
   }
   Told& set(const char* name, core::Value value) {
