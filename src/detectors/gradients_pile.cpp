@@ -16,7 +16,7 @@ constexpr double k_growth = 10;    // x over the run
 constexpr double k_fall = 0.9;     // of the record before: a fall
 constexpr double k_falls = 0.08;   // share of records that fall
 constexpr double k_still = 0.02;   // change from record to record that is next to none
-constexpr double k_stills = 0.25;  // share of them: single gradients are small beside the sum
+constexpr double k_stills = 0.15;  // share of them: single gradients are small beside the sum
 constexpr std::size_t k_most_series = 16;
 
 const DetectorSpec& gradients_pile_spec() {
