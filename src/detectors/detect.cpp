@@ -127,7 +127,7 @@ class Cursor {
         anchor_(anchor),
         part_(part_of(series)),
         id_(id),
-        own_steps_(series.step_kind == anchor.step_kind) {
+        own_steps_(series.step_kind == anchor.step_kind && !counts_otherwise(series, anchor)) {
     place();
   }
 
@@ -142,6 +142,13 @@ class Cursor {
   }
 
  private:
+  /// Numbers of records that do not agree: a metric that only some of the records hold.
+  static bool counts_otherwise(const record::Series& series, const record::Series& anchor) {
+    return series.step_kind == record::StepKind::ordinal && series.source == anchor.source &&
+           series.size() != anchor.size() && !anchor.empty() &&
+           anchor.offset[anchor.size() - 1] > 0;
+  }
+
   void place() {
     if (series_.empty()) return;
     if (own_steps_) {

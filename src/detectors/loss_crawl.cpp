@@ -15,6 +15,8 @@ constexpr double k_little = 0.25;  // of the start; more is learning, whatever i
 constexpr double k_least_fall = 0.004;
 constexpr double k_straight = 0.6;  // gain of the second half over the first's, a unit of rate
 constexpr double k_sigma = 4.0;
+/// Of the fall, at the quarters: a rate that decays to 0 in a straight line gives 0.19.
+constexpr double k_off_line = 0.22;
 
 const DetectorSpec& loss_crawl_spec() {
   static const DetectorSpec spec{
@@ -64,6 +66,10 @@ class LossCrawlDetector final : public Detector {
     const double tenth = static_cast<double>(losses_.size()) / 10;
     const double error = 1.25 * losses_.noise() / std::sqrt(std::max(tenth, 1.0));
     if (fall < k_least_fall || fall > k_little || start - end < k_sigma * error) return;
+    const double all = start - end;
+    const double off = std::max(std::fabs(start - losses_.median(0.2, 0.3) - 0.25 * all),
+                                std::fabs(start - losses_.median(0.7, 0.8) - 0.75 * all));
+    if (off > k_off_line * all) return;  // a step, not a slope
     if (first <= 0 || second < k_straight * first * rate_ratio()) return;
     const bool begun = losses_.front().step <= (losses_.back().step - losses_.front().step) / 5;
     if (!begun) return;

@@ -318,7 +318,9 @@ class NonfiniteDetector final : public Detector {
     first_ = first_kind(kinds, frame);
     grad_before_ = grad_rise_.now();
     loss_before_ = loss_rise_.now();
-    above_start_ = has_first_loss_ && last_loss_ > k_above_start * first_loss_;
+    const Reading* loss = finite_of(frame, record::Role::loss);  // beside a norm that is not finite
+    const double latest = loss != nullptr ? loss->value : last_loss_;
+    above_start_ = has_first_loss_ && latest > k_above_start * first_loss_;
   }
 
   static bool is_training(const Frame& frame) {

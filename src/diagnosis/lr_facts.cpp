@@ -111,7 +111,7 @@ void derive_usual(FactView& view) {
   if (usual == k_usual.end()) return;
   double high = usual->high;
   const auto weights = view.positive("config.weights");
-  if (method == "pretrain" && weights && *weights < k_table_weights)
+  if ((method == "pretrain" || method == "lora") && weights && *weights < k_table_weights)
     high *= std::pow(k_table_weights / *weights, k_table_exponent);
   view.set("lr.method", method, "learning rates of kind " + method);
   view.set("lr.usual_low", usual->low, "usual from " + core::show_number(usual->low));

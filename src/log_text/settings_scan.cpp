@@ -92,8 +92,10 @@ bool SettingScanner::literals(std::string_view line, std::uint64_t number, std::
   bool held = prose::apply_statements(hits.statements, line, declared, number, offset, *sink_);
   if (hits.environment || declared)
     held = environment_.line(line, declared, number, offset, *sink_) || held;
-  if (hits.call) open(Open::brackets, line, number, offset);
-  if (hits.call && pending_depth_ <= 0) flush();
+  // Python shows the line that warned, cut behind its bracket: nothing closes it.
+  const bool shown = core::trim(line) == "warnings.warn(";
+  if (hits.call && !shown) open(Open::brackets, line, number, offset);
+  if (hits.call && !shown && pending_depth_ <= 0) flush();
   return held || hits.call;
 }
 
