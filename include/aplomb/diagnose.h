@@ -4,7 +4,8 @@
 ///     aplomb::Report report = aplomb::diagnose({"out/"}, {});
 ///     for (const auto& cause : report.causes) ...
 ///
-/// Reads only; never executes anything in the files; never writes to them. A file that cannot be
+/// Reads only; never executes anything in the files (a Python of this machine parses scripts, in
+/// isolation); never writes to them. A file that cannot be
 /// read becomes a warning on its input, and the others are still diagnosed. Does not throw but
 /// std::bad_alloc.
 
@@ -23,6 +24,9 @@ struct DiagnoseOptions {
   std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress;
   /// How many causes the report lists at most.
   std::size_t most_causes = 8;
+  /// The interpreter that parses (and never runs) the scripts among the artifacts; empty: none, and
+  /// they are read by patterns.
+  std::string python = "python3";
 };
 
 Report diagnose(const std::vector<std::string>& paths, const DiagnoseOptions& options);

@@ -85,9 +85,11 @@ Report check(const std::vector<std::string>& paths, const CheckOptions& options)
     std::vector<preflight::Finding> findings = preflight::judge_settings(run);
     runs.push_back({std::move(run), std::move(findings)});
   }
-  preflight::CodeAudit audit = preflight::audit_programs(inputs.programs, options.python);
+  const preflight::CodeAudit audit =
+      preflight::audit_programs(inputs.programs, {options.python, preflight::AuditOptions().limit});
   std::vector<ReportFinding> others = std::move(data.findings);
-  std::move(audit.findings.begin(), audit.findings.end(), std::back_inserter(others));
+  std::transform(audit.findings.begin(), audit.findings.end(), std::back_inserter(others),
+                 preflight::report_of);
   api::ArtifactLines lines;
   Report report =
       preflight::check_report(runs, std::move(others), anything_read(inputs, data, audit),

@@ -5,6 +5,7 @@
 
 #include "api/artifact_lines.h"
 #include "api/checkpoint_evidence.h"
+#include "api/code_evidence.h"
 #include "api/flow.h"
 #include "detectors/detector.h"
 #include "discovery/collect.h"
@@ -16,7 +17,9 @@ namespace api {
 std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& paths,
                                                 const DiagnoseOptions& options) {
   std::vector<report::DiagnosedRun> diagnosed;
-  for (record::Run& run : discovery::collect(paths, {options.progress})) {
+  std::vector<record::Run> runs = discovery::collect(paths, {options.progress});
+  add_code_evidence(runs, options.python);
+  for (record::Run& run : runs) {
     std::vector<detectors::Symptom> symptoms = detectors::detect(run);
     add_checkpoint_evidence(run, symptoms);
     diagnosis::Diagnosis diagnosis = diagnosis::diagnose_run(run, symptoms);

@@ -10,6 +10,7 @@
 #include "core/value.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
+#include "knowledge/code_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
 #include "log_text/signature_table.h"
@@ -154,6 +155,29 @@ Parts explain_check(std::string_view slug) {
   return parts;
 }
 
+Parts explain_code(std::string_view slug) {
+  Parts parts;
+  const knowledge::CodeEntry* entry = knowledge::code_book().find(slug);
+  if (entry == nullptr) return parts;
+  std::vector<std::string> causes;
+  for (const std::string& id : entry->leads_to) {
+    const diagnosis::Cause* cause = diagnosis::cause_book().find(id);
+    if (cause != nullptr) causes.push_back(id + "  " + cause->title);
+  }
+  add(parts, "Finds", entry->title);
+  add(parts, "Why that is bad", knowledge::filled_in(entry->because, {}));
+  add(parts, "How bad",
+      fmt::format("{}{}", name(entry->severity),
+                  entry->is_mistake ? ", whatever the curves say" : ", if it is so"));
+  add(parts, "What to write instead", entry->fix);
+  add(parts, "Leads to", "", causes);
+  add(parts, "Seen in",
+      entry->only_fragment      ? "fragments of Python, by patterns"
+      : entry->patterns.empty() ? "whole programs, parsed by Python"
+                                : "whole programs, parsed by Python, and fragments, by patterns");
+  return parts;
+}
+
 Parts explain_framework(std::string_view slug) {
   Parts parts;
   const knowledge::Framework* framework = knowledge::find_framework(slug);
@@ -254,6 +278,7 @@ std::vector<TopicPart> explain_topic(const Topic& topic) {
   if (topic.kind == "checkpoints") return explain_checkpoint_symptom(topic.slug);
   if (topic.kind == "causes") return explain_cause(topic.slug);
   if (topic.kind == "checks") return explain_check(topic.slug);
+  if (topic.kind == "code") return explain_code(topic.slug);
   if (topic.kind == "frameworks") return explain_framework(topic.slug);
   if (topic.kind == "settings") return explain_setting(topic.slug);
   return explain_error(topic.slug);

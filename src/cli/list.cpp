@@ -58,16 +58,13 @@ class ListCommand : public Command {
            "\naplomb list KIND names them, aplomb explain NAME explains one.\n";
   }
 
-  /// Of sentences and fragments of code: subject times predicate, so nobody lists them.
+  /// Of sentences: subject times predicate, so nobody lists them.
   static std::string heard() {
-    std::size_t said = 0;
-    std::size_t code = 0;
-    for (const std::string& fact : diagnosis::declared_facts()) {
-      said += fact.starts_with("said.") ? 1 : 0;
-      code += fact.starts_with("code.") ? 1 : 0;
-    }
-    return std::to_string(said) + " facts (said.*) can be heard in sentences,\nand " +
-           std::to_string(code) + " (code.*) seen in Python code.\n";
+    const std::vector<std::string> facts = diagnosis::declared_facts();
+    const auto said = std::count_if(facts.begin(), facts.end(), [](const std::string& fact) {
+      return fact.starts_with("said.");
+    });
+    return std::to_string(said) + " facts (said.*) can be heard in sentences.\n";
   }
 
   std::string table() const {

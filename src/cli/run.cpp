@@ -69,6 +69,16 @@ std::vector<std::string> words_behind_dashes() {
   return words;
 }
 
+/// The script that a command starts: `train.py` of `torchrun --nproc-per-node 8 train.py --lr 1e-3`;
+/// empty where it names none that is there.
+std::string script_of(const std::vector<std::string>& command) {
+  const auto found = std::find_if(command.begin(), command.end(), [](const std::string& word) {
+    std::error_code no_throw;
+    return word.ends_with(".py") && std::filesystem::is_regular_file(word, no_throw);
+  });
+  return found == command.end() ? std::string() : *found;
+}
+
 /// Ends as the program has ended: the same status, or by the same signal.
 int end_like(int status) {
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
@@ -174,6 +184,9 @@ class RunCommand : public Command {
       if (left.empty() && (record_ || guard_))
         tell("no optimizer step was seen: nothing was recorded");
       left.insert(left.begin(), folder + "/output.log");
+      // Before the others: what the run itself said counts more than what its program has written.
+      if (const std::string script = script_of(options_.command); !script.empty())
+        left.insert(left.begin(), script);
       const Report report = diagnose(left, {});
       report::RenderOptions how;
       for (const char* view : {"json", "html"}) {

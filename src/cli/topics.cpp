@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
+#include "knowledge/code_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
 #include "log_text/signature_table.h"
@@ -44,6 +45,12 @@ void add_causes(std::vector<Topic>& out) {
 void add_checks(std::vector<Topic>& out) {
   for (const preflight::CheckRule& rule : preflight::rule_book().rules)
     out.push_back({"checks", rule.id, rule.title, {}});
+}
+
+void add_code(std::vector<Topic>& out) {
+  for (const knowledge::CodeEntry& entry : knowledge::code_book().entries) {
+    if (!entry.is_sign) out.push_back({"code", entry.id, entry.title, {}});
+  }
 }
 
 void add_frameworks(std::vector<Topic>& out) {
@@ -85,6 +92,7 @@ const std::vector<TopicKind>& topic_kinds() {
       {"checkpoints", "checkpoint symptom", "what is looked for in weights and their files"},
       {"causes", "cause", "what may have gone wrong, with remedies"},
       {"checks", "check", "what is looked for in a configuration before it runs"},
+      {"code", "finding", "what is looked for in Python programs and fragments of them"},
       {"frameworks", "framework", "whose log fields and configuration keys are known"},
       {"settings", "setting", "configuration values, by the one name that remedies use"},
       {"errors", "error", "messages that are recognised in logs"}};
@@ -99,6 +107,7 @@ std::vector<Topic> topics(std::string_view kind) {
   if (wanted("checkpoints")) add_checkpoint_symptoms(out);
   if (wanted("causes")) add_causes(out);
   if (wanted("checks")) add_checks(out);
+  if (wanted("code")) add_code(out);
   if (wanted("frameworks")) add_frameworks(out);
   if (wanted("settings")) add_settings(out);
   if (wanted("errors")) add_errors(out);

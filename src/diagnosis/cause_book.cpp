@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "knowledge/code_book.h"
 #include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
@@ -23,6 +24,22 @@ class BookReader {
     }
   }
 
+  /// What a program shows to be wrong speaks for the causes that the code book names.
+  void code_findings() {
+    for (const knowledge::CodeEntry& entry : knowledge::code_book().entries) {
+      for (const auto& [id, weight] : entry.supports) {
+        const auto cause = std::find_if(book_.causes.begin(), book_.causes.end(),
+                                        [&id = id](const Cause& each) { return each.id == id; });
+        where_ = entry.id;
+        if (cause == book_.causes.end()) {
+          book_.mistakes.push_back(fmt::format("{}: there is no cause {}", where_, id));
+          continue;
+        }
+        support(entry, weight, *cause);
+      }
+    }
+  }
+
   void next_steps(const Node& list) {
     for (const Node& entry : list.items()) {
       where_ = "next_steps.yaml";
@@ -32,6 +49,22 @@ class BookReader {
   }
 
  private:
+  /// A mistake is explained by its cause whatever the curves say; what is only suspected there adds
+  /// less. Fragments have conditions of their own in the causes.
+  void support(const knowledge::CodeEntry& entry, double weight, Cause& cause) {
+    constexpr double k_suspected = 0.4;  // of the nats of the same finding where it is sure
+    const auto add = [&](const std::string& when, double nats) {
+      for (Condition& each : condition(when))
+        cause.evidence.push_back({std::move(each), nats, entry.title});
+    };
+    if (!entry.is_mistake) return add(entry.id, weight);
+    const std::string mistake = knowledge::mistake_fact(entry.id);
+    if (weight > 0) cause.explains.push_back(mistake);
+    add(mistake, weight);
+    if (entry.patterns.empty())
+      add(fmt::format("{} && unseen({})", entry.id, mistake), k_suspected * weight);
+  }
+
   std::vector<Condition> condition(const std::string& text) {
     core::Result<Condition> parsed = Condition::parse(text);
     if (parsed) return {std::move(*parsed)};
@@ -149,6 +182,7 @@ CauseBook read_book() {
     family.remove_suffix(std::string_view(".yaml").size());
     reader.causes(family, file.content);
   }
+  reader.code_findings();
   reader.next_steps(knowledge::file("next_steps.yaml"));
   book.calibration = read_calibration(knowledge::file("calibration.yaml"));
   return book;

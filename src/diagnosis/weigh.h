@@ -37,8 +37,8 @@ struct Ranking {
 /// explaining it.
 using SeverityOf = std::map<std::string, core::Severity, std::less<>>;
 
-/// Facts of a whole program (knowledge/code.yaml) or of a setting that are a mistake by themselves,
-/// whatever the curves say: `code.mistake.no_zero_grad`, `setting.mistake.dropout`.
+/// Facts of a whole program (knowledge/code/*.yaml) or of a setting that are a mistake by themselves,
+/// whatever the curves say: `code.mistake.no-zero-grad`, `setting.mistake.dropout`.
 inline bool is_mistake(std::string_view fact) {
   return fact.starts_with("code.mistake.") || fact.starts_with("setting.mistake.");
 }

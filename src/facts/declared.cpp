@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "facts/fact_view.h"
+#include "knowledge/code_book.h"
 #include "knowledge/document.h"
 
 namespace aplomb::facts {
@@ -63,7 +64,10 @@ std::vector<std::string> declared_facts() {
     add_names(file.content, "error.", "id", {"", ".*"}, names);
   }
   add_said_names(names);
-  add_names(knowledge::file("code.yaml"), "", "fact", {""}, names);
+  for (const knowledge::CodeEntry& entry : knowledge::code_book().entries) {
+    names.push_back(entry.id);
+    if (!entry.is_sign) names.push_back(knowledge::mistake_fact(entry.id));
+  }
   add_names(knowledge::file("incidents.yaml"), "", "fact", {""}, names);
   add_names(knowledge::file("preflight.yaml")["facts"], "", "fact", {""}, names);
   add_names(knowledge::file("series.yaml"), "", "name",

@@ -8,7 +8,7 @@
 namespace aplomb::facts {
 
 /// knowledge/facts.yaml, settings.yaml, errors*.yaml, series.yaml, the lexicon of claims/,
-/// code.yaml, incidents.yaml and preflight.yaml. A name that ends in `*` stands for all that begin
+/// code/*.yaml, incidents.yaml and preflight.yaml. A name that ends in `*` stands for all that begin
 /// so.
 std::vector<std::string> declared_facts();
 bool is_declared(const std::vector<std::string>& declared, std::string_view name);

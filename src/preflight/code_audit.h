@@ -1,30 +1,58 @@
 #pragma once
-/// The audit of Python programs (python/aplomb/audit), run by the python3 of this machine. The
-/// programs are parsed by Python's `ast`, in isolated mode; nothing in them is executed or
-/// imported.
+/// The audit of Python programs (python/aplomb/audit), run by the python3 of this machine: isolated,
+/// without installed packages, with limits of processor time, memory and time. The programs are
+/// parsed by Python's `ast`; nothing in them is executed or imported. What a finding means stands in
+/// knowledge/code (knowledge/code_book.h).
 ///
-///     CodeAudit audit = audit_programs({"train.py"});
-///     for (const ReportFinding& finding : audit.findings) ...
+///     CodeAudit audit = audit_programs({"train.py"}, {});
+///     for (const CodeFinding& each : audit.findings) report.findings.push_back(report_of(each));
 
 #include <aplomb/report.h>
 
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace aplomb::preflight {
 
+struct CodeFinding {
+  struct Place {
+    std::uint64_t line = 0;    ///< from 1
+    std::uint64_t offset = 0;  ///< of its first byte
+  };
+  std::string id;  ///< `code.clip-after-step`, of the code book
+  /// Wrong whatever the curves say; false: a suspicion.
+  bool is_mistake = false;
+  std::string path;
+  std::vector<Place> places;  ///< the line itself first, then others that show it
+  std::string text;           ///< of the line
+  std::string title;
+  std::string because;
+  std::string corrected;  ///< how it should read
+  std::string severity;   ///< note | warning | unstable | failed
+};
+
 struct CodeAudit {
   struct Trouble {
     std::string path;
-    std::string text;  ///< why this program was not audited
+    std::string text;  ///< why this program, or a part of it, was not judged
   };
-  std::vector<ReportFinding> findings;  ///< in the order of files and lines
+  std::vector<CodeFinding> findings;  ///< in the order of files and lines
   std::vector<Trouble> troubles;
 };
 
-/// `python`: the interpreter, a path or a name on PATH (3.9 or later). Where it is missing, fails
-/// or takes longer than two minutes, each program is a Trouble that says so.
-CodeAudit audit_programs(const std::vector<std::string>& paths,
-                         const std::string& python = "python3");
+struct AuditOptions {
+  /// The interpreter: a path, or a name on PATH (3.9 or later).
+  std::string python = "python3";
+  /// For all programs together. Where it is missing, fails or takes longer, each program is a
+  /// Trouble that says so.
+  std::chrono::seconds limit{120};
+};
+
+CodeAudit audit_programs(const std::vector<std::string>& paths, const AuditOptions& options);
+
+ReportFinding report_of(const CodeFinding& finding);
 
 }  // namespace aplomb::preflight

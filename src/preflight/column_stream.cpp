@@ -183,7 +183,7 @@ core::Result<void> read_columns(const std::vector<std::string>& paths, const std
             ", which reads Parquet and Arrow: `pip install pyarrow`, or run aplomb inside "
             "the environment that trains");
   };
-  auto started = process.start(python, embedded_program());
+  auto started = process.start(python, embedded_program(), Packages::installed);
   if (!started || !process.send(embedded_request("columns", request_of(paths))))
     return absent("there is no " + python + " here with pyarrow");
   BatchReader batches(process);

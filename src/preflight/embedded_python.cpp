@@ -12,6 +12,10 @@ std::string embedded_program() {
   return R"(
 import importlib, importlib.abc, importlib.util, json, sys
 given = json.load(sys.stdin)
+if given["limits"]:
+    import resource
+    resource.setrlimit(resource.RLIMIT_CPU, (given["limits"]["cpu_s"],) * 2)
+    resource.setrlimit(resource.RLIMIT_AS, (given["limits"]["memory_bytes"],) * 2)
 class Embedded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name in given["sources"]:
@@ -25,14 +29,19 @@ importlib.import_module("aplomb_audit." + given["module"]).main(given["request"]
 )";
 }
 
-std::string embedded_request(const std::string& module, nlohmann::json request) {
+std::string embedded_request(const std::string& module, nlohmann::json request,
+                             const PythonLimits& limits) {
   nlohmann::json sources = nlohmann::json::object();
   for (std::size_t i = 0; i < k_audit_file_count; ++i) {
     const std::string name = k_audit_files[i].name;
     sources[name == "__init__" ? "aplomb_audit" : "aplomb_audit." + name] = k_audit_files[i].text;
   }
-  const nlohmann::json all = {
-      {"sources", std::move(sources)}, {"module", module}, {"request", std::move(request)}};
+  nlohmann::json bounds;
+  if (limits.cpu_s > 0) bounds = {{"cpu_s", limits.cpu_s}, {"memory_bytes", limits.memory_bytes}};
+  const nlohmann::json all = {{"sources", std::move(sources)},
+                              {"module", module},
+                              {"request", std::move(request)},
+                              {"limits", std::move(bounds)}};
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

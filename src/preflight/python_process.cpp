@@ -7,10 +7,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <utility>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not every libc declares it
 
@@ -30,11 +38,50 @@ void close_once(int& descriptor) {
   descriptor = -1;
 }
 
+bool is_binary(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, 2> head{};
+  return file.read(head.data(), head.size()) && std::string_view(head.data(), 2) != "#!";
+}
+
+std::string search_path(const std::string& name, Packages packages) {
+  const char* all = std::getenv("PATH");
+  std::string_view folders = all == nullptr ? std::string_view() : std::string_view(all);
+  std::string first;
+  while (!folders.empty()) {
+    const std::size_t end = std::min(folders.find(':'), folders.size());
+    const std::string_view folder = folders.substr(0, end);
+    folders.remove_prefix(std::min(end + 1, folders.size()));
+    if (!folder.starts_with('/')) continue;  // the folder it is started in decides nothing
+    std::string path = std::string(folder) + "/" + name;
+    std::error_code no_throw;
+    if (!std::filesystem::is_regular_file(path, no_throw) || ::access(path.c_str(), X_OK) != 0)
+      continue;
+    if (packages == Packages::installed || is_binary(path)) return path;
+    if (first.empty()) first = std::move(path);
+  }
+  return first;
+}
+
 }  // namespace
+
+std::string find_python(const std::string& name, Packages packages) {
+  if (name.find('/') != std::string::npos) return name;
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, Packages>, std::string> found;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [place, is_new] = found.try_emplace({name, packages});
+  if (is_new) place->second = search_path(name, packages);
+  return place->second;
+}
 
 PythonProcess::~PythonProcess() { (void)end_missing(true); }
 
-core::Result<void> PythonProcess::start(const std::string& python, const std::string& program) {
+core::Result<void> PythonProcess::start(const std::string& python, const std::string& program,
+                                        Packages packages) {
+  const std::string path = find_python(python, packages);
+  if (path.empty())
+    return core::fail(core::ErrorCode::not_found, "[python] there is no " + python + " on PATH");
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return core::fail(core::ErrorCode::internal,
@@ -44,15 +91,15 @@ core::Result<void> PythonProcess::start(const std::string& python, const std::st
   ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDOUT_FILENO);
   ::posix_spawn_file_actions_addopen(&spawn.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string name = python;
-  std::string isolated = "-I";
+  std::string name = path;
+  std::string isolated = packages == Packages::none ? "-IS" : "-I";
   std::string command = "-c";
   std::string text = program;
   std::array<char*, 5> arguments = {name.data(), isolated.data(), command.data(), text.data(),
                                     nullptr};
   pid_t child = -1;
   const int failed =
-      ::posix_spawnp(&child, python.c_str(), &spawn.actions, nullptr, arguments.data(), environ);
+      ::posix_spawn(&child, path.c_str(), &spawn.actions, nullptr, arguments.data(), environ);
   close_once(ends[1]);
   if (failed != 0)
     return core::fail(core::ErrorCode::not_found,

@@ -7,11 +7,17 @@
 
 namespace aplomb::preflight {
 
+/// What a program of Python may import beside its standard library.
+enum class Packages {
+  none,       ///< nothing: neither installed packages nor what they run at start (`-I -S`)
+  installed,  ///< those of the interpreter (`-I`)
+};
+
 /// `python -I -c program`, with a socket on its standard input and output. In isolated mode neither
 /// the environment nor the folder it runs in decides what is imported. Ended with the object.
 ///
 ///     PythonProcess process;
-///     if (auto started = process.start(python, program); !started) ...
+///     if (auto started = process.start(python, program, Packages::none); !started) ...
 ///     process.send(request);
 ///     while (process.receive(buffer, size, limit) > 0) ...
 class PythonProcess {
@@ -21,8 +27,10 @@ class PythonProcess {
   PythonProcess(const PythonProcess&) = delete;
   PythonProcess& operator=(const PythonProcess&) = delete;
 
+  /// `python`: a path, or a name that is looked up once in the absolute folders of PATH.
   /// Errors: not_found (no such interpreter), internal (no socket).
-  core::Result<void> start(const std::string& python, const std::string& program);
+  core::Result<void> start(const std::string& python, const std::string& program,
+                           Packages packages);
   /// All of its input; false where the other end is gone.
   bool send(const std::string& input);
   /// 1 to `most` bytes of its output; 0 at the end, or where none came within `limit`: timed_out()
@@ -38,5 +46,11 @@ class PythonProcess {
   int child_ = -1;
   bool timed_out_ = false;
 };
+
+/// The interpreter that a name stands for: the first file of that name in the absolute folders of
+/// PATH that may be executed, found once. For Packages::none a binary comes before a script, which
+/// (as the shims of version managers do) would let the folder it is started in decide what runs.
+/// Empty where there is none; a path with a slash is itself.
+std::string find_python(const std::string& name, Packages packages);
 
 }  // namespace aplomb::preflight

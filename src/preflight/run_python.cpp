@@ -2,14 +2,13 @@
 
 #include <array>
 
-#include "preflight/python_process.h"
-
 namespace aplomb::preflight {
 
 core::Result<std::string> run_python(const std::string& python, const std::string& program,
-                                     const std::string& input, std::chrono::seconds limit) {
+                                     const std::string& input, std::chrono::seconds limit,
+                                     Packages packages) {
   PythonProcess process;
-  if (auto started = process.start(python, program); !started)
+  if (auto started = process.start(python, program, packages); !started)
     return tl::unexpected(started.error());
   const auto end = std::chrono::steady_clock::now() + limit;
   bool whole = process.send(input);

@@ -1,11 +1,9 @@
 #include "program/code_facts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/text.h"
-#include "knowledge/document.h"
+#include "knowledge/code_book.h"
 #include "prose/claims.h"
 
 namespace aplomb::program {
@@ -129,64 +127,38 @@ bool matches(const std::vector<std::string>& pattern, const std::vector<std::str
 
 namespace {
 
-using knowledge::Node;
-using Pattern = std::vector<std::string>;
+using Tokens = std::vector<std::string>;
 
-/// A rule of code.yaml: patterns of a statement, or what other facts of the text say together.
-struct Rule {
-  std::string fact;
-  std::vector<Pattern> any, unless, then;
-  std::vector<std::string> has, lacks;
-  bool indented = false;  ///< `then` stands no further left than `any`: in the same loop
+/// A pattern of the code book, its texts as tokens.
+struct Pattern {
+  const knowledge::CodeEntry* entry = nullptr;
+  const knowledge::CodePattern* source = nullptr;
+  std::vector<Tokens> any, unless, then;
 };
 
-struct Rules {
-  std::vector<Rule> all;
-  std::vector<std::string> mistakes;
-
-  Rules() {
-    const Node file = knowledge::file("code.yaml");
-    if (!file.is_list()) mistakes.emplace_back("code.yaml is no list");
-    for (const Node& entry : file.items()) all.push_back(read(entry));
-  }
-
-  Rule read(const Node& entry) {
-    const auto patterns = [&](std::string_view key) {
-      std::vector<Pattern> made;
-      for (const std::string& text : knowledge::texts_of(entry, key))
-        made.push_back(code::pattern_of(text));
-      return made;
-    };
-    Rule rule{knowledge::text_of(entry, "fact"),
-              patterns("any"),
-              patterns("unless"),
-              patterns("then"),
-              knowledge::texts_of(entry, "has"),
-              knowledge::texts_of(entry, "lacks"),
-              knowledge::truth_of(entry, "indented")};
-    if (!rule.fact.starts_with("code."))
-      mistakes.push_back(fmt::format("'{}' does not begin with code.", rule.fact));
-    if (rule.any.empty() == rule.has.empty())
-      mistakes.push_back(fmt::format("{}: either any or has", rule.fact));
-    for (const auto* needed : {&rule.has, &rule.lacks}) {
-      for (const std::string& name : *needed) {
-        const bool known = std::any_of(all.begin(), all.end(),
-                                       [&](const Rule& other) { return other.fact == name; });
-        if (!known) mistakes.push_back(fmt::format("{} needs {} above it", rule.fact, name));
-      }
-    }
-    return rule;
-  }
-};
-
-const Rules& rules() {
-  static const Rules the_rules;
-  return the_rules;
+std::vector<Tokens> patterns_of(const std::vector<std::string>& texts) {
+  std::vector<Tokens> made;
+  for (const std::string& text : texts) made.push_back(code::pattern_of(text));
+  return made;
 }
 
-bool any_matches(const std::vector<Pattern>& patterns, const std::vector<std::string>& tokens) {
+/// In the order of the book: what a pattern is built on comes before it.
+const std::vector<Pattern>& patterns() {
+  static const std::vector<Pattern> all = [] {
+    std::vector<Pattern> made;
+    for (const knowledge::CodeEntry& entry : knowledge::code_book().entries) {
+      for (const knowledge::CodePattern& each : entry.patterns)
+        made.push_back({&entry, &each, patterns_of(each.any), patterns_of(each.unless),
+                        patterns_of(each.then)});
+    }
+    return made;
+  }();
+  return all;
+}
+
+bool any_matches(const std::vector<Tokens>& patterns, const Tokens& tokens) {
   return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const Pattern& pattern) { return code::matches(pattern, tokens); });
+                     [&](const Tokens& pattern) { return code::matches(pattern, tokens); });
 }
 
 std::size_t indent_of(std::string_view line) {
@@ -201,10 +173,9 @@ std::size_t indent_of(std::string_view line) {
 
 constexpr std::size_t k_then_reach = 3;  // statements
 constexpr std::size_t k_most_quote = 160;
+constexpr std::string_view k_whole_program = "code.program";
 
 }  // namespace
-
-std::vector<std::string> CodeReader::mistakes() { return rules().mistakes; }
 
 const CodeReader::Seen* CodeReader::find(const std::string& fact) const {
   const auto found =
@@ -212,8 +183,11 @@ const CodeReader::Seen* CodeReader::find(const std::string& fact) const {
   return found == seen_.end() ? nullptr : &*found;
 }
 
-void CodeReader::note(const std::string& fact) {
-  if (find(fact) == nullptr) seen_.push_back({fact, open_.text, open_.line, open_.offset});
+void CodeReader::note(std::size_t pattern) {
+  const bool is_known = std::any_of(seen_.begin(), seen_.end(),
+                                    [&](const Seen& seen) { return seen.pattern == pattern; });
+  if (is_known) return;
+  seen_.push_back({patterns()[pattern].entry->id, open_.text, open_.line, open_.offset, pattern});
 }
 
 void CodeReader::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
@@ -236,23 +210,23 @@ void CodeReader::line(std::string_view line, std::uint64_t number, std::uint64_t
 
 /// Judges the statement that is complete now.
 void CodeReader::close() {
-  const std::vector<Rule>& all = rules().all;
+  const std::vector<Pattern>& all = patterns();
   waits_.resize(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Rule& rule = all[i];
+    const Pattern& pattern = all[i];
     Wait& wait = waits_[i];
     if (wait.left > 0) {
       --wait.left;
-      if (rule.indented && open_.indent < wait.indent) {
+      if (pattern.source->indented && open_.indent < wait.indent) {
         wait.left = 0;  // the loop has ended
-      } else if (any_matches(rule.then, open_.tokens)) {
-        note(rule.fact);
+      } else if (any_matches(pattern.then, open_.tokens)) {
+        note(i);
       }
     }
-    if (rule.any.empty() || !any_matches(rule.any, open_.tokens)) continue;
-    if (any_matches(rule.unless, open_.tokens)) continue;
-    if (rule.then.empty()) {
-      note(rule.fact);
+    if (pattern.any.empty() || !any_matches(pattern.any, open_.tokens)) continue;
+    if (any_matches(pattern.unless, open_.tokens)) continue;
+    if (pattern.then.empty()) {
+      note(i);
     } else {
       wait = {k_then_reach, open_.indent};
     }
@@ -262,20 +236,34 @@ void CodeReader::close() {
   depth_ = 0;
 }
 
+/// What the text shows as a whole: all of `has` and nothing of `lacks`.
+void CodeReader::judge_whole() {
+  const std::vector<Pattern>& all = patterns();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const knowledge::CodePattern& asked = *all[i].source;
+    const auto is_there = [&](const std::string& name) { return find(name) != nullptr; };
+    if (asked.has.empty() || !std::all_of(asked.has.begin(), asked.has.end(), is_there) ||
+        std::any_of(asked.lacks.begin(), asked.lacks.end(), is_there)) {
+      continue;
+    }
+    Seen seen = *find(asked.has.front());
+    seen.fact = all[i].entry->id;
+    seen.pattern = i;
+    seen_.push_back(std::move(seen));
+  }
+}
+
 void CodeReader::finish(record::RunBuilder& build, record::SourceId source) {
   if (!open_.tokens.empty()) close();
-  for (const Rule& rule : rules().all) {
-    if (rule.has.empty()) continue;
-    const bool there = std::all_of(rule.has.begin(), rule.has.end(),
-                                   [&](const std::string& name) { return find(name) != nullptr; });
-    const bool lacking = std::none_of(rule.lacks.begin(), rule.lacks.end(),
-                                      [&](const auto& name) { return find(name) != nullptr; });
-    if (!there || !lacking) continue;
-    const Seen shown = *find(rule.has.front());
-    seen_.push_back({rule.fact, shown.text, shown.line, shown.offset});
+  judge_whole();
+  const bool is_program = find(std::string(k_whole_program)) != nullptr;
+  for (const Seen& seen : seen_) {
+    const std::vector<record::Origin> place = {{source, seen.line, seen.offset}};
+    const bool is_first = find(seen.fact) == &seen;
+    if (is_first) build.fact({seen.fact, true, seen.text, place});
+    if (is_program && patterns()[seen.pattern].source->whole)
+      build.fact({knowledge::mistake_fact(seen.fact), true, seen.text, place});
   }
-  for (const Seen& seen : seen_)
-    build.fact({seen.fact, true, seen.text, {record::Origin{source, seen.line, seen.offset}}});
   seen_.clear();
   waits_.clear();
 }

@@ -1,8 +1,9 @@
 #pragma once
 /// CodeReader: what fragments of Python say of a training loop, as facts `code.*`
-/// (knowledge/code.yaml): log(softmax(x)), a detached hidden state, a loss summed with its graph,
-/// no zero_grad, a schedule with gamma 0. Token patterns over statements, no parser and no types: a
-/// fragment in a bug report begins and ends anywhere.
+/// (knowledge/code/*.yaml, `fragment`): log(softmax(x)), a detached hidden state, a loss summed with
+/// its graph, no zero_grad, a schedule with gamma 0. Token patterns over statements, no parser and
+/// no types: a fragment in a bug report begins and ends anywhere. Whole programs are parsed instead
+/// where there is a Python (preflight/code_audit.h), and their findings have the same names.
 ///
 ///     CodeReader code;
 ///     while (...) code.line(line, number, offset);
@@ -10,6 +11,11 @@
 ///
 /// A statement goes on over lines while a bracket is open. Only the first k_most_lines lines count.
 /// Comments and the contents of strings are not looked at.
+///
+/// A pattern is true where one statement matches one of `any` and none of `unless`; with `then` one
+/// of the next three statements must match as well (`indented`: in the same block); or where the
+/// text shows all of `has` and nothing of `lacks`. Where it says `whole` and the text imports, makes
+/// its optimizer and steps it, the finding is sure: the fact `code.mistake.*` is true as well.
 
 #include <cstdint>
 #include <string>
@@ -50,18 +56,17 @@ class CodeReader {
   void line(std::string_view line, std::uint64_t number, std::uint64_t offset);
   void finish(record::RunBuilder& build, record::SourceId source);
 
-  /// What is wrong with knowledge/code.yaml; the tests hold this empty.
-  static std::vector<std::string> mistakes();
-
  private:
   struct Seen {
     std::string fact;
     std::string text;
     std::uint64_t line = 0;
     std::uint64_t offset = 0;
+    std::size_t pattern = 0;  ///< the one that it matched
   };
   void close();
-  void note(const std::string& fact);
+  void note(std::size_t pattern);
+  void judge_whole();
   const Seen* find(const std::string& fact) const;
 
   code::Statement open_;
@@ -72,7 +77,7 @@ class CodeReader {
     std::size_t left = 0;    ///< statements that the rule's second half may still come in
     std::size_t indent = 0;  ///< of its first half
   };
-  std::vector<Wait> waits_;  ///< by rule
+  std::vector<Wait> waits_;  ///< by pattern
 };
 
 }  // namespace aplomb::program

@@ -55,7 +55,7 @@ TEST(Recognise, EachKindByItsSigns) {
   EXPECT_EQ(kind(Told().with("loss", Role::loss, k_three)), Kind::unknown);
   EXPECT_EQ(kind(Told().with("ppl", Role::perplexity, k_three).set("model.vocab_size", 512.0)),
             Kind::causal_lm);
-  EXPECT_EQ(kind(Told().fact("code.causal_lm")), Kind::causal_lm);
+  EXPECT_EQ(kind(Told().fact("code.causal-lm")), Kind::causal_lm);
   EXPECT_EQ(kind(Told().with("mlm_loss", Role::loss, k_three)), Kind::masked_lm);
   EXPECT_EQ(kind(Told().with("sacrebleu", Role::eval_metric, k_three)), Kind::seq2seq);
   EXPECT_EQ(kind(Told().with("val_acc", Role::eval_accuracy, k_three)), Kind::classifier);

@@ -2,14 +2,28 @@
 
     from aplomb.audit import audit_source
     for finding in audit_source(open("train.py").read(), "train.py"):
-        print(finding.line, finding.title, finding.corrected)
+        print(finding.line, finding.rule, finding.corrected)
 
-`python -m aplomb.audit FILE...` prints the findings as JSON. Only the standard library is used: `ast` parses the
-source, and every rule asks the tree, never the text.
+`python -m aplomb.audit FILE...` prints the findings as JSON; `aplomb check FILE...` says what they mean, and
+`aplomb explain RULE` does so of one. Only the standard library is used: `ast` parses the source, and every rule asks what
+the program does (timeline.py), of what objects (objects.py) and with what numbers (values.py), never the text.
 """
 
-from .findings import Finding
-from .program import Program
-from .rules import RULES, audit_program, audit_source
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .findings import RULES, Finding
+    from .program import Program
+    from .rules import audit_program, audit_source
 
 __all__ = ["RULES", "Finding", "Program", "audit_program", "audit_source"]
+
+
+def __getattr__(name: str) -> Any:
+    """The rules are loaded at first use: `columns` needs none of them."""
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(import_module(".program" if name == "Program" else ".rules", __name__), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .findings import Finding
+from .findings import Finding, rule
 from .numeric_rules import cross_entropy_names, seen_through
 from .program import Program, is_constant, keyword_of, method_of, source_of
 
@@ -15,35 +15,116 @@ RESHAPES = ("view", "reshape", "flatten", "contiguous", "long", "to", "cuda", "p
 CAUSAL = ("CausalLM", "LMHeadModel")
 
 
+@rule("code.shifted-twice")
 def labels_shifted_twice(program: Program) -> Iterator[Finding]:
-    """`model(ids[:, :-1], labels=ids[:, 1:])` with a causal model of transformers, which shifts by itself."""
-    if not program.trains or not any(mark in line for line in program.lines for mark in CAUSAL):
-        return
-    for call in program.calls:
-        labels = keyword_of(call, "labels")
-        if labels is None or not program.is_model(call.func):
+    """`model(ids[:, :-1], labels=ids[:, 1:])` with a causal model of transformers, which shifts by itself; a data set whose
+    labels are its inputs from one place on; logits and labels that are shifted once more before the loss."""
+    corrected = "model(input_ids=input_ids, labels=input_ids)  # whole sequences, both"
+    if shifts_by_itself(program):
+        for call in program.calls if program.trains else ():
+            labels = keyword_of(call, "labels")
+            if labels is None or not program.objects.is_model(call.func):
+                continue
+            inputs = keyword_of(call, "input_ids") or (call.args[0] if call.args else None)
+            if begins_at_one(seen_through(program, labels)) or (
+                inputs is not None and offset_of(program, inputs, labels) == 1
+            ):
+                yield Finding(call.lineno, corrected)
+        for node, inputs, labels in sample_parts(program):
+            if offset_of(program, inputs, labels) == 1:
+                yield Finding(labels.lineno, '"labels": the same slice as "input_ids"', also=[node.lineno])
+    yield from shifted_in_the_loss(program)
+
+
+def shifted_in_the_loss(program: Program) -> Iterator[Finding]:
+    """`cross_entropy(logits[:, :-1], y[:, 1:])` of a `y` that the data have shifted already."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind == "cross_entropy" and criterion.given is not None and criterion.target is not None:
+            base = base_of_shift(program, criterion.target)
+            made = model_call_in(program, cut_logits(program, criterion.given)) if base is not None else None
+            if made is None or base is None or not made.args:
+                continue
+            if offset_of(program, made.args[0], base) == 1:
+                yield Finding(
+                    criterion.call.lineno,
+                    "F.cross_entropy(logits.flatten(0, 1), labels.flatten())  # shifted in the data already",
+                )
+
+
+def shifts_by_itself(program: Program) -> bool:
+    """A causal model of transformers is named."""
+    return any(mark in line for line in program.lines for mark in CAUSAL)
+
+
+def sample_parts(program: Program) -> Iterator[tuple[ast.Dict, ast.expr, ast.expr]]:
+    """Samples and batches written as dictionaries: (dictionary, inputs, labels)."""
+    for node in program.nodes.of_kind(ast.Dict):
+        held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
+        if "input_ids" in held and "labels" in held:
+            yield node, held["input_ids"], held["labels"]
+
+
+def cut_logits(program: Program, node: ast.AST) -> ast.AST:
+    """`logits` of `logits[:, :-1].reshape(-1, v)`."""
+    node = without_reshapes(seen_through(program, node))
+    return node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else node
+
+
+def base_of_shift(program: Program, node: ast.AST) -> ast.expr | None:
+    """`y` of `y[:, 1:].reshape(-1)`."""
+    value = without_reshapes(seen_through(program, node))
+    return value.value if isinstance(value, ast.Subscript) and begins_at_one(value) else None
+
+
+def offset_of(program: Program, inputs: ast.AST, labels: ast.AST) -> int | None:
+    """By how many places labels begin behind the inputs, where both are slices of one text; None where that is not seen."""
+    one, other = first_slice(program, inputs), first_slice(program, labels)
+    if one is None or other is None or one[0] != other[0] or one[1] != other[1]:
+        return None
+    return other[2] - one[2]
+
+
+def first_slice(program: Program, node: ast.AST) -> tuple[str, str, int] | None:
+    """(what is sliced, from where, and how much behind that): `data`, `i`, 1 of `stack([data[i + 1 : i + T + 1] ...])`."""
+    value = data_part(program, node)
+    for each in ast.walk(value):
+        if not isinstance(each, ast.Subscript):
             continue
-        value = seen_through(program, labels)
-        if not begins_at_one(value):
-            continue
-        yield Finding(
-            "",
-            "unstable",
-            call.lineno,
-            "Labels are shifted here and again in the model",
-            "Causal models of transformers compare the logits of column t with labels of column t + 1 themselves: labels "
-            "that begin at column 1 already teach the token after the next one.",
-            "model(input_ids=input_ids, labels=input_ids)  # whole sequences, both",
-            leads_to=["stall.label-shift-bug"],
-        )
+        for part in slices_of(each):
+            if isinstance(part, ast.Slice) and (part.lower is not None or part.upper is not None):
+                return (source_of(each.value), *begin_of(part.lower))
+    return None
+
+
+def data_part(program: Program, node: ast.AST) -> ast.AST:
+    """The expression behind a name, also behind that of a loader's batch."""
+    origin = program.names.origin(node)
+    value = origin.node
+    if isinstance(value, ast.Name):
+        binding = program.names.given(value)
+        if binding is not None and binding.how == "loop" and binding.value is not None:
+            part = program.shapes.part_of_batch(binding.value, (*binding.path, *origin.path))
+            return program.names.origin(part[0]).node if part is not None else value
+    return value
+
+
+def begin_of(lower: ast.AST | None) -> tuple[str, int]:
+    """`i + 1` -> ("i", 1)."""
+    if lower is None:
+        return "", 0
+    if isinstance(lower, ast.Constant) and type(lower.value) is int:
+        return "", lower.value
+    if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Add):
+        for one, other in ((lower.left, lower.right), (lower.right, lower.left)):
+            if isinstance(other, ast.Constant) and type(other.value) is int:
+                return source_of(one), other.value
+    return source_of(lower), 0
 
 
 def begins_at_one(node: ast.AST) -> bool:
     """`x[:, 1:]`, also `x[:, 1:].contiguous()`."""
     node = without_reshapes(node)
-    return any(
-        isinstance(each, ast.Slice) and is_number(each.lower, 1) and each.upper is None for each in slices_of(node)
-    )
+    return any(isinstance(each, ast.Slice) and is_number(each.lower, 1) and each.upper is None for each in slices_of(node))
 
 
 def slices_of(node: ast.AST) -> list[ast.AST]:
@@ -65,32 +146,120 @@ def without_reshapes(node: ast.AST) -> ast.AST:
     return node
 
 
+@rule("code.never-shifted")
 def labels_not_shifted(program: Program) -> Iterator[Finding]:
     """`cross_entropy(model(ids).logits, ids)`: the very tokens that the model is given at that place."""
     if not program.trains:
         return
+    corrected = "F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(-1)), input_ids[:, 1:].reshape(-1))"
     criteria = cross_entropy_names(program)
     for call in program.calls_to("cross_entropy", *(criteria - {"cross_entropy"})):
         target = target_of(call)
         if target is None or not call.args:
             continue
+        made_by = model_call_in(program, without_reshapes(seen_through(program, call.args[0])))
+        if made_by is None:
+            continue
         asked = source_of(without_reshapes(seen_through(program, target)))
-        if not any(name in asked for name in INPUT_NAMES) or "[:" in asked:
-            continue
-        logits = without_reshapes(seen_through(program, call.args[0]))
-        made_by = model_call_in(program, logits)
-        if made_by is None or not is_given(program, made_by, asked):
-            continue
-        yield Finding(
-            "",
-            "unstable",
-            call.lineno,
-            "Each token is its own label",
-            "The logits of column t are compared with the token of column t, which the model was given: copying it brings "
-            "the loss near 0, and nothing else is learnt. A causal model predicts column t + 1.",
-            "F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(-1)), input_ids[:, 1:].reshape(-1))",
-            leads_to=["stall.label-shift-bug"],
+        named = any(name in asked for name in INPUT_NAMES) and "[:" not in asked and is_given(program, made_by, asked)
+        plain = not isinstance(without_reshapes(seen_through(program, target)), ast.Subscript) and made_by.args
+        same = plain and offset_of(program, made_by.args[0], without_reshapes(target)) == 0 and looks_causal(program)
+        if named or same:
+            yield Finding(call.lineno, corrected)
+
+
+def looks_causal(program: Program) -> bool:
+    """Something in the program says that each place sees only those before it."""
+    marks = (
+        "is_causal",
+        "generate_square_subsequent_mask",
+        "tril",
+        "triu",
+        "causal",
+        "GPT",
+        "LanguageModel",
+        "next token",
+        "next_token",
+    )
+    return any(mark in line for line in program.lines for mark in marks)
+
+
+@rule("code.labels-padded-with-token")
+def labels_padded_with_token(program: Program) -> Iterator[Finding]:
+    """The padding of the labels is a token, and the model counts everything but -100."""
+    if not trains_with_labels(program):
+        return
+    for node, _, labels in sample_parts(program):
+        value = program.names.origin(labels).node
+        place = padding_in(program, value)
+        if place is not None:
+            yield Finding(
+                place.lineno, program.line_text(place.lineno).replace(source_of(place), "-100", 1), also=[node.lineno]
+            )
+
+
+def trains_with_labels(program: Program) -> bool:
+    """The labels go to a model of transformers, which makes its loss by itself."""
+    named = any(name.endswith("Trainer") for name in program.names_called)
+    return (
+        named
+        or any(keyword_of(call, "labels") is not None for call in program.calls)
+        or any(
+            each.arg is None
+            for call in program.calls
+            for each in call.keywords
+            if program.objects.event_of(call)[0] == "forward"
         )
+    )
+
+
+def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
+    """`tokenizer.pad_token_id` of `ids + [tokenizer.pad_token_id] * n`, of `pad_sequence(..., padding_value=0)`."""
+    for each in ast.walk(node):
+        if (
+            isinstance(each, ast.BinOp)
+            and isinstance(each.op, ast.Mult)
+            and isinstance(each.left, ast.List)
+            and len(each.left.elts) == 1
+        ):
+            value = each.left.elts[0]
+            if "pad" in source_of(value).lower() and program.values.of(value) != IGNORED:
+                return value
+        if isinstance(each, ast.Call) and method_of(each) == "pad_sequence":
+            padding = keyword_of(each, "padding_value")
+            if padding is not None and "pad_token" in source_of(padding):
+                return padding
+    return None
+
+
+@rule("code.padding-in-loss")
+def padding_in_loss(program: Program) -> Iterator[Finding]:
+    """`enc["labels"] = enc["input_ids"].copy()` of texts that are padded: padding is learnt like words."""
+    if any(f"-{-IGNORED}" in line for line in program.lines) or not shifts_by_itself(program):
+        return
+    if program.names_called & {
+        "DataCollatorForLanguageModeling",
+        "DataCollatorForSeq2Seq",
+        "DataCollatorForCompletionOnlyLM",
+    }:
+        return
+    padded = [
+        each
+        for call in program.calls
+        if (each := keyword_of(call, "padding")) is not None and not program.values.is_false(each)
+    ]
+    if not padded or not trains_with_labels(program):
+        return
+    for node in program.nodes.of_kind(ast.Assign):
+        target = node.targets[0]
+        is_labels = isinstance(target, ast.Subscript) and is_constant_text(target.slice, "labels")
+        if is_labels and "input_ids" in source_of(node.value) and "where" not in source_of(node.value):
+            corrected = f"{source_of(target)} = [[t if m else -100 for t, m in zip(*row)] for row in zip(ids, mask)]"
+            yield Finding(node.lineno, corrected, also=[padded[0].lineno])
+
+
+def is_constant_text(node: ast.AST, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
 
 
 def target_of(call: ast.Call) -> ast.AST | None:
@@ -127,22 +296,14 @@ def is_given(program: Program, call: ast.Call, asked: str) -> bool:
     return source_of(without_reshapes(seen_through(program, inputs))) == asked
 
 
+@rule("code.answers-ignored")
 def label_mask_inverted(program: Program) -> Iterator[Finding]:
     """-100 put where the attention mask is on, where the prompt is not, or where the answer is."""
     for line, mask, corrected in ignored_places(program):
         wrong = inverted(program, mask)
         if not wrong:
             continue
-        yield Finding(
-            "",
-            "failed",
-            line,
-            f"The places that count are ignored: -100 is put {wrong}",
-            "The loss leaves out every label of -100. What is left is padding or the prompt: the loss falls, and nothing "
-            "of the answers is learnt.",
-            corrected,
-            leads_to=["stall.wrong-label-mask", "stall.zero-loss-padding", "stall.all-labels-masked"],
-        )
+        yield Finding(line, corrected, {"where": wrong})
 
 
 def ignored_places(program: Program) -> Iterator[tuple[int, ast.AST, str]]:
@@ -210,10 +371,3 @@ def polarity(mask: ast.AST) -> tuple[str, bool]:
             mask = mask.func.value
         else:
             return source_of(mask), on
-
-
-LABEL_RULES = {
-    "code.labels-shifted-twice": labels_shifted_twice,
-    "code.labels-not-shifted": labels_not_shifted,
-    "code.label-mask-inverted": label_mask_inverted,
-}

@@ -1,20 +1,20 @@
-"""Rules about the loss on its way to backward(): graphs that are cut, sums where a mean is meant, signs."""
+"""Rules about the graph of a loss: where it is cut, and where nothing has a gradient."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from .findings import Finding
-from .numeric_rules import seen_through
+from .findings import Finding, rule
 from .precision_rules import is_optimizer_class
-from .program import Program, method_of, names_in, source_of
+from .program import Program, line_of, method_of, names_in, receiver_of, source_of
 
 MAKERS = ("tensor", "as_tensor", "Tensor", "FloatTensor", "from_numpy", "Variable")
 DEEP = 20  # assignments that a value is followed through
 CUTS = ("item", "tolist", "numpy", "detach")
 
 
+@rule("code.loss-rebuilt")
 def loss_rebuilt(program: Program) -> Iterator[Finding]:
     """`loss = torch.tensor(loss.item(), requires_grad=True)` on its way to backward()."""
     for loop in program.training_loops:
@@ -25,16 +25,25 @@ def loss_rebuilt(program: Program) -> Iterator[Finding]:
             inner = what_is_remade(node.value)
             if inner is None:
                 continue
-            yield Finding(
-                "",
-                "failed",
-                node.lineno,
-                "The loss is made anew from its number",
-                "A tensor made from a number (or detached) has no graph: backward() ends there, no weight gets a gradient, "
-                "and requires_grad=True only hides the error that would say so.",
-                mended(node, inner),
-                leads_to=["stall.detached-graph"],
+            yield Finding(line_of(node), mended(node, inner))
+    yield from cut_on_the_way(program)
+
+
+def cut_on_the_way(program: Program) -> Iterator[Finding]:
+    """`loss = loss_of(x).detach()` ... `loss.backward()`: no term of the loss has a graph."""
+    for timeline in program.timelines:
+        for event in timeline.of("backward"):
+            terms = program.losses.terms(event.node) if isinstance(event.node, ast.Call) else []
+            cuts = [term.cut for term in terms]
+            first = cuts[0] if cuts else None
+            if first is None or any(cut is None for cut in cuts):
+                continue
+            held = first.func.value if isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute) else None
+            held = first.value if isinstance(first, ast.Attribute) else held
+            corrected = (
+                program.line_text(line_of(first)).replace(source_of(first), source_of(held)) if held is not None else ""
             )
+            yield Finding(line_of(first), corrected, also=[event.line])
 
 
 def mended(node: ast.Assign, inner: ast.AST) -> str:
@@ -46,14 +55,14 @@ def target_names(node: ast.Assign) -> set[str]:
     return {name for target in node.targets for name in names_in(target)}
 
 
-def what_is_remade(value: ast.AST) -> ast.AST | None:
+def what_is_remade(value: ast.AST) -> ast.expr | None:
     """`x` of `torch.tensor(x.item())`, `x.detach().requires_grad_()`."""
     if not isinstance(value, ast.Call):
         return None
     if method_of(value) in MAKERS and value.args:
         return next((cut for each in ast.walk(value.args[0]) if (cut := cut_off(each)) is not None), None)
     if method_of(value) == "requires_grad_" and isinstance(value.func, ast.Attribute):
-        return cut_off(value.func.value)
+        return cut_off(value.func.value) or what_is_remade(value.func.value)
     return None
 
 
@@ -64,6 +73,7 @@ def cut_off(node: ast.AST) -> ast.expr | None:
     return None
 
 
+@rule("code.detached")
 def hidden_detached(program: Program) -> Iterator[Finding]:
     """`h = model.body(x).detach(); loss = ...(model.head(h))` while the optimizer is given all of `model`: nothing but
     the head learns. A probe whose optimizer has the head alone, a discriminator's `D(fake.detach())` and a recurrent
@@ -76,16 +86,7 @@ def hidden_detached(program: Program) -> Iterator[Finding]:
         for call, loss in program.backward_calls(loop):
             cut = flow.cut_between(loss, call.lineno, trained)
             if cut is not None:
-                yield Finding(
-                    "",
-                    "unstable",
-                    cut.lineno,
-                    "What the model computes is detached on its way to the loss",
-                    "Every path from the loss to these layers passes the detach(): they get no gradient although the "
-                    "optimizer holds them, and only what comes after it learns.",
-                    program.line_text(cut.lineno).replace(".detach()", ""),
-                    leads_to=["stall.detached-graph", "stall.frozen-params"],
-                )
+                yield Finding(line_of(cut), program.line_text(cut.lineno).replace(".detach()", ""))
 
 
 def roots_of_optimizers(program: Program) -> set[str]:
@@ -170,101 +171,48 @@ def root_of(node: ast.AST) -> str:
     return ".".join(parts[:2]) if parts[0] == "self" else parts[0]
 
 
-def accumulation_summed(program: Program) -> Iterator[Finding]:
-    """Several backward passes to one step, and no division by their number."""
-    for loop in program.training_loops:
-        if not steps_every_few(program, loop):
-            continue
-        for call, loss in program.backward_calls(loop):
-            if method_of(call) != "backward" or "accelerator" in source_of(call.func) or divided(program, call, loss):
-                continue
-            yield Finding(
-                "",
-                "warning",
-                call.lineno,
-                "The losses of accumulated passes are added up, not averaged",
-                "Gradients of all passes before the step are summed: without the division the gradient is as many times "
-                "larger as there are passes. Clipping then cuts every step, and the learning rate means something else.",
-                f"({loss} / accumulation_steps).backward()",
-                leads_to=["diverge.grad-accumulation-mismatch", "diverge.lr-too-high"],
-            )
-
-
-def steps_every_few(program: Program, loop: ast.AST) -> bool:
-    """`if step % n == 0: optimizer.step()`, or `if step % n: continue` before it."""
-    for node in program.nodes.below(loop):
-        if not isinstance(node, ast.If) or not counts_to_accumulation(node.test):
-            continue
-        steps = any(
-            method_of(call) == "step" and isinstance(call.func, ast.Attribute) and program.is_optimizer(call.func.value)
-            for call in program.calls_in(node)
-        )
-        if steps or any(isinstance(each, ast.Continue) for each in node.body):
-            return True
-    return False
-
-
-def counts_to_accumulation(test: ast.AST) -> bool:
-    return any(
-        isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mod) and "accum" in source_of(each.right).lower()
-        for each in ast.walk(test)
-    )
-
-
-def divided(program: Program, call: ast.Call, loss: str) -> bool:
-    """By anything, anywhere on the loss's way; also a gradient that is divided afterwards."""
-    if any(isinstance(each, (ast.Div, ast.FloorDiv)) for each in ast.walk(call)):
-        return True
-    function = program.function_of(call)
-    for node in program.own_nodes(function):
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Div, ast.Mult)) and loss in names_in(node.target):
-            return True
-        if isinstance(node, ast.Assign) and loss in target_names(node) and is_scaled(node.value):
-            return True
-        if isinstance(node, ast.Call) and method_of(node) in ("div_", "mul_") and "grad" in source_of(node.func):
-            return True
-    return False
-
-
-def is_scaled(value: ast.AST) -> bool:
-    return any(isinstance(each, (ast.Div, ast.Mult)) for each in ast.walk(value))
-
-
-def z_loss_subtracted(program: Program) -> Iterator[Finding]:
-    """`loss = ce - 1e-4 * (torch.logsumexp(logits, -1) ** 2).mean()`."""
-    if "logsumexp" not in program.names_called or not program.trains:
+@rule("code.argmax-in-loss")
+def argmax_in_loss(program: Program) -> Iterator[Finding]:
+    """`criterion(model(x).argmax(1).float(), y)`: what is chosen or rounded has no gradient."""
+    if not program.trains:
         return
-    for node in program.nodes.of_kind(ast.BinOp):
-        if not isinstance(node.op, ast.Sub) or not squares_log_z(program, node.right):
+    for criterion in program.losses.all_criteria:
+        if criterion.given is None or not is_stepped(program, criterion.call):
             continue
-        yield Finding(
-            "",
-            "unstable",
-            node.lineno,
-            "The z-loss is subtracted",
-            "The square of log Z is there to hold the logits: subtracted it rewards a log Z that grows, which it does "
-            "without bound. The loss then falls below 0, which no cross-entropy does.",
-            f"{source_of(node.left)} + {source_of(node.right)}",
-            leads_to=["diverge.output-logit-drift"],
-        )
+        chosen = chosen_in(program, criterion.given, 0)
+        if chosen is not None:
+            yield Finding(chosen.lineno, "", {"function": method_of(chosen)}, also=[criterion.call.lineno])
 
 
-def squares_log_z(program: Program, node: ast.AST) -> bool:
-    for each in ast.walk(node):
-        base = None
-        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow):
-            base = each.left
-        elif isinstance(each, ast.Call) and method_of(each) in ("square", "pow"):
-            base = each.args[0] if program.name_of(each.func).startswith("torch.") and each.args else None
-            base = base or (each.func.value if isinstance(each.func, ast.Attribute) else None)
-        if base is not None and "logsumexp" in source_of(seen_through(program, base)):
-            return True
+def is_stepped(program: Program, call: ast.Call) -> bool:
+    """Whether some backward pass goes through the loss."""
+    for timeline in program.timelines:
+        for event in timeline.of("backward"):
+            if isinstance(event.node, ast.Call) and any(term.node is call for term in program.losses.terms(event.node)):
+                return True
     return False
 
 
-LOSS_RULES = {
-    "code.loss-rebuilt": loss_rebuilt,
-    "code.hidden-detached": hidden_detached,
-    "code.accumulation-summed": accumulation_summed,
-    "code.z-loss-subtracted": z_loss_subtracted,
-}
+def chosen_in(program: Program, node: ast.AST, depth: int) -> ast.Call | None:
+    """argmax(), round() or sign() on the way from a model to its loss."""
+    origin = program.names.origin(node).node
+    if not isinstance(origin, ast.Call) or depth > 6:
+        return None
+    name = method_of(origin)
+    of_torch = program.name_of(origin.func).startswith("torch.")
+    held = origin.args[0] if of_torch and origin.args else receiver_of(origin)
+    if name in ("argmax", "round", "sign", "heaviside", "bool", "long", "int") and held is not origin.func:
+        return origin if comes_from_model(program, held, 0) else None
+    if name in ("float", "to", "squeeze", "unsqueeze", "view", "reshape", "type", "double", "requires_grad_", "flatten"):
+        return chosen_in(program, held, depth + 1)
+    return None
+
+
+def comes_from_model(program: Program, node: ast.AST, depth: int) -> bool:
+    origin = program.names.origin(node).node
+    for each in ast.walk(origin):
+        if isinstance(each, ast.Call) and program.objects.event_of(each)[0] == "forward":
+            return True
+        if isinstance(each, ast.Name) and each is not origin and depth < 4 and comes_from_model(program, each, depth + 1):
+            return True
+    return False

@@ -1,11 +1,12 @@
-"""Rules about arithmetic that gives Inf or NaN, or wrong losses."""
+"""Rules about arithmetic that gives Inf or NaN."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
-from .findings import Finding
+from .findings import Finding, rule
 from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
 
 GUARDS = ("clamp", "clamp_min", "clamp_", "clip", "maximum", "nan_to_num", "where", "logsumexp", "relu_eps")
@@ -13,7 +14,6 @@ SQUASHERS = ("softmax", "sigmoid")
 CASTS = ("float", "double", "to", "type", "contiguous")
 LOGARITHMS = ("log", "log2", "log10")
 SPREADS = ("norm", "std", "var")
-PLAIN_REDUCTIONS = ("sum", "norm", "std", "var", "max", "amax", "abs")
 
 
 def squashed_by(program: Program, node: ast.AST) -> str:
@@ -64,6 +64,7 @@ def uncast(node: ast.AST) -> ast.AST:
     return node
 
 
+@rule("code.log-of-softmax")
 def log_softmax(program: Program) -> Iterator[Finding]:
     for call in program.calls_to(*LOGARITHMS):
         argument = log_argument(program, call)
@@ -74,16 +75,7 @@ def log_softmax(program: Program) -> Iterator[Finding]:
             continue
         inner = squashed(program, value)
         dim = keyword_of(value, "dim")
-        yield Finding(
-            "",
-            "unstable",
-            call.lineno,
-            "The logarithm of a softmax",
-            "A probability below 1e-45 (6e-8 in fp16) is 0 and its logarithm -Inf; the gradient is then NaN. log_softmax "
-            "subtracts the maximum first and never leaves the range.",
-            f"F.log_softmax({source_of(inner)}, dim={source_of(dim) if dim is not None else -1})",
-            leads_to=["nan.unstable-op"],
-        )
+        yield Finding(call.lineno, f"F.log_softmax({source_of(inner)}, dim={source_of(dim) if dim is not None else -1})")
 
 
 def model_outputs(program: Program, function: ast.AST) -> set[str]:
@@ -112,45 +104,59 @@ def is_guarded(node: ast.AST) -> bool:
     return False
 
 
-def unguarded(program: Program) -> Iterator[Finding]:
-    """log, sqrt and division on outputs of a model without an epsilon."""
-    if not program.names_called & {*LOGARITHMS, *SPREADS, "sqrt"}:
+@rule("code.log-unguarded")
+def log_unguarded(program: Program) -> Iterator[Finding]:
+    """The logarithm of an output of a model without an epsilon."""
+    for node, outputs in with_outputs(program, LOGARITHMS):
+        argument = log_argument(program, node) if isinstance(node, ast.Call) else None
+        if argument is None or squashed_by(program, uncast(seen_through(program, argument))) == "softmax":
+            continue  # another rule says more
+        if is_output(program, argument, outputs) and not is_guarded(argument):
+            yield Finding(node.lineno, f"torch.log({source_of(argument)} + 1e-8)")
+
+
+@rule("code.sqrt-unguarded")
+def sqrt_unguarded(program: Program) -> Iterator[Finding]:
+    """The root of one, or its arc cosine: the gradient is infinite at the end of the range."""
+    for node, outputs in with_outputs(program, ("sqrt", "acos", "asin")):
+        name = program.name_of(node.func) if isinstance(node, ast.Call) else ""
+        if name not in ("torch.sqrt", "torch.acos", "torch.asin") or not node.args:
+            continue
+        argument = node.args[0]
+        if is_output(program, argument, outputs) and not is_guarded(argument):
+            inner = source_of(argument)
+            guarded = f"{inner} + 1e-12" if name == "torch.sqrt" else f"{inner}.clamp(-1 + 1e-6, 1 - 1e-6)"
+            yield Finding(node.lineno, f"{name}({guarded})", {"function": method_of(node)})
+
+
+@rule("code.division-unguarded")
+def division_unguarded(program: Program) -> Iterator[Finding]:
+    """`x / out.norm()`, `x / out.std()`: the divisor is 0 where all of it is."""
+    for node, outputs in with_outputs(program, SPREADS):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
+            continue
+        divisor = node.right
+        if (
+            not isinstance(divisor, ast.Call)
+            or method_of(divisor) not in SPREADS
+            or not isinstance(divisor.func, ast.Attribute)
+        ):
+            continue
+        of_torch = program.name_of(divisor.func).startswith("torch.") and divisor.args
+        held = divisor.args[0] if of_torch else divisor.func.value
+        if is_output(program, held, outputs) and not is_guarded(divisor):
+            corrected = f"{source_of(node.left)} / ({source_of(divisor)} + 1e-8)"
+            yield Finding(node.lineno, corrected, {"function": method_of(divisor)})
+
+
+def with_outputs(program: Program, names: tuple[str, ...]) -> Iterator[tuple[Any, set[str]]]:
+    """The nodes of every function that names hold a model's outputs in, with these names."""
+    if not program.names_called & set(names):
         return
     for function in [program.tree, *program.functions]:
         outputs = model_outputs(program, function)
-        if not outputs:
-            continue
-        for node in program.own_nodes(function):
-            finding = unguarded_call(program, node, outputs) or unguarded_division(program, node, outputs)
-            if finding is not None:
-                yield finding
-
-
-def unguarded_call(program: Program, node: ast.AST, outputs: set[str]) -> Finding | None:
-    if not isinstance(node, ast.Call):
-        return None
-    argument = log_argument(program, node)
-    what, epsilon = "log", "1e-8"
-    if argument is None and program.name_of(node.func) == "torch.sqrt" and node.args:
-        argument, what, epsilon = node.args[0], "sqrt", "1e-12"
-    if argument is None or squashed_by(program, uncast(seen_through(program, argument))) == "softmax":
-        return None  # another rule says more
-    if not is_output(program, argument, outputs) or is_guarded(argument):
-        return None
-    reason = (
-        "Where the value is 0 the logarithm is -Inf and its gradient infinite."
-        if what == "log"
-        else "At 0 the gradient of the root is infinite, below 0 the root is NaN."
-    )
-    return Finding(
-        "",
-        "warning",
-        node.lineno,
-        f"{what} of a model's output without an epsilon",
-        reason + " One such sample makes the whole batch NaN.",
-        f"torch.{what}({source_of(argument)} + {epsilon})",
-        leads_to=["nan.unstable-op"],
-    )
+        for node in program.own_nodes(function) if outputs else ():
+            yield node, outputs
 
 
 def is_output(program: Program, node: ast.AST, outputs: set[str]) -> bool:
@@ -168,52 +174,6 @@ def is_constant_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
 
 
-def unguarded_division(program: Program, node: ast.AST, outputs: set[str]) -> Finding | None:
-    """`x / out.norm()`, `x / out.sum()`: the divisor is 0 where all of it is."""
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div):
-        return None
-    divisor = node.right
-    if not isinstance(divisor, ast.Call) or method_of(divisor) not in SPREADS:
-        return None
-    if not isinstance(divisor.func, ast.Attribute):
-        return None
-    held = divisor.args[0] if program.name_of(divisor.func).startswith("torch.") and divisor.args else divisor.func.value
-    if not is_output(program, held, outputs) or is_guarded(divisor):
-        return None
-    return Finding(
-        "",
-        "warning",
-        node.lineno,
-        f"Division by the {method_of(divisor)} of a model's output without an epsilon",
-        "Where the output is constant or zero this divides by 0.",
-        f"{source_of(node.left)} / ({source_of(divisor)} + 1e-8)",
-        leads_to=["nan.unstable-op"],
-    )
-
-
-def softmax_into_cross_entropy(program: Program) -> Iterator[Finding]:
-    criteria = cross_entropy_names(program)
-    for call in program.calls_to("cross_entropy", *(criteria - {"cross_entropy"})):
-        named = program.is_from_torch(call, "cross_entropy")
-        if not named and program.last_name(call.func) not in criteria or not call.args:
-            continue
-        first = call.args[0]
-        value = seen_through(program, first)
-        if not isinstance(value, ast.Call) or squashed_by(program, value) != "softmax" or is_guarded(first):
-            continue
-        inner = squashed(program, value)
-        yield Finding(
-            "",
-            "unstable",
-            call.lineno,
-            "Cross-entropy is given probabilities, and takes their softmax again",
-            "The loss expects raw logits. A softmax of a softmax is almost flat: the loss stops near its start and "
-            "gradients are small.",
-            f"{source_of(call.func)}({', '.join([source_of(inner), *map(source_of, call.args[1:])])})",
-            leads_to=["stall.vanishing-gradient", "stall.lr-too-low"],
-        )
-
-
 def cross_entropy_names(program: Program) -> set[str]:
     """Names that hold nn.CrossEntropyLoss()."""
     names = set()
@@ -225,6 +185,7 @@ def cross_entropy_names(program: Program) -> set[str]:
     return names
 
 
+@rule("code.anomaly-on")
 def anomaly_on(program: Program) -> Iterator[Finding]:
     if not program.trains:
         return
@@ -232,21 +193,4 @@ def anomaly_on(program: Program) -> Iterator[Finding]:
         if program.name_of(call.func).endswith("autograd.set_detect_anomaly"):
             on = call.args[0] if call.args else keyword_of(call, "mode")
             if is_constant(on, True):
-                yield Finding(
-                    "",
-                    "warning",
-                    call.lineno,
-                    "Anomaly mode is on for the whole run",
-                    "It keeps the trace of every operation and slows each step several times. It is for finding the "
-                    "operation, not for training.",
-                    "torch.autograd.set_detect_anomaly(False)",
-                    leads_to=["slow.host-device-sync", "slow.cpu-bound"],
-                )
-
-
-NUMERIC_RULES = {
-    "code.log-softmax": log_softmax,
-    "code.no-epsilon": unguarded,
-    "code.softmax-cross-entropy": softmax_into_cross_entropy,
-    "code.anomaly-on": anomaly_on,
-}
+                yield Finding(call.lineno, "torch.autograd.set_detect_anomaly(False)")

@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Union
 
+from .losses import Losses
+from .makers import Makers
+from .names import Names
+from .objects import Objects
+from .shapes import Shapes
+from .timeline import Timeline, timelines_of
 from .tree import Tree
+from .values import Values
 
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Loop = (ast.For, ast.While, ast.AsyncFor)
@@ -23,6 +30,7 @@ MODEL_NAMES = ("model", "net", "network", "policy", "generator", "discriminator"
 class Program:
     def __init__(self, source: str, path: str = "<source>"):
         self.path = path
+        self.troubles: list[str] = []  # what could not be judged
         self.lines = source.splitlines()
         self.nodes = Tree(source, path)
         self.tree = self.nodes.root
@@ -31,6 +39,41 @@ class Program:
         self._calls_by_name = self._called()
         self.names_called = self._calls_by_name.keys()
         self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = self.nodes.of_kind(*Function)
+
+    @cached_property
+    def names(self) -> Names:
+        """Where each name's value comes from."""
+        return Names(self)
+
+    @cached_property
+    def values(self) -> Values:
+        """The constants."""
+        return Values(self, self.names)
+
+    @cached_property
+    def makers(self) -> Makers:
+        """Which call made which object."""
+        return Makers(self, self.names)
+
+    @cached_property
+    def objects(self) -> Objects:
+        """Which objects are optimizers, schedules, models, and what is done to them."""
+        return Objects(self, self.names, self.makers)
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What backward passes are taken of."""
+        return Losses(self, self.names)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """How many dimensions values have."""
+        return Shapes(self, self.names)
+
+    @cached_property
+    def timelines(self) -> list[Timeline]:
+        """What the program does, in order."""
+        return timelines_of(self, self.objects)
 
     def _called(self) -> dict[str, list[ast.Call]]:
         """Calls by the name that is called last; what was imported under another name stands under both."""
@@ -206,8 +249,14 @@ def last(dotted: str) -> str:
     return dotted.rsplit(".", 1)[-1]
 
 
-def method_of(call: ast.Call) -> str:
-    """The name that is called last: `backward` of `scaler.scale(loss).backward()`."""
+def line_of(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
+
+
+def method_of(call: ast.AST) -> str:
+    """The name that is called last: `backward` of `scaler.scale(loss).backward()`; empty for what is no call."""
+    if not isinstance(call, ast.Call):
+        return ""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""

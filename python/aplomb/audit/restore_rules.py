@@ -1,17 +1,15 @@
-"""Rules about what is put back: schedules after a resume, adapters that are to train on, rewards that anything earns."""
+"""Rules about what is put back: schedules after a resume, adapters that are to train on."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from .findings import Finding
-from .program import Function, Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
-
-REWARD_WORDS = ("reward", "score", "correct")
+from .findings import Finding, rule
+from .program import Program, keyword_of, method_of, names_in, receiver_of, source_of
 
 
-def schedule_not_restored(program: Program) -> Iterator[Finding]:
+def made_after_the_optimizer_came_back(program: Program) -> Iterator[Finding]:
     """The optimizer's state is loaded and a schedule made afterwards, whose own state is never loaded."""
     loads = [call for call in program.calls_to("load_state_dict") if isinstance(call.func, ast.Attribute)]
     if any(is_schedule(program, receiver_of(call)) for call in loads):
@@ -20,18 +18,8 @@ def schedule_not_restored(program: Program) -> Iterator[Finding]:
     for made, name in schedules_made(program):
         before = [each for each in loaded if each.lineno < made.lineno]
         same_place = [each for each in before if program.function_of(each) is program.function_of(made)]
-        if not same_place or keyword_of(made, "last_epoch") is not None:
-            continue
-        yield Finding(
-            "",
-            "warning",
-            made.lineno,
-            "The schedule starts anew after a resume",
-            "Making a schedule sets the learning rate of its first step, over what the optimizer's state has brought back; "
-            "without its own state it then runs from the start, warm-up included.",
-            f'{program.line_text(made.lineno)}\n{name}.load_state_dict(checkpoint["scheduler"])',
-            leads_to=["resume.scheduler-lost"],
-        )
+        if same_place and keyword_of(made, "last_epoch") is None:
+            yield Finding(made.lineno, f'{program.line_text(made.lineno)}\n{name}.load_state_dict(checkpoint["scheduler"])')
 
 
 def is_schedule(program: Program, node: ast.AST) -> bool:
@@ -50,40 +38,32 @@ def schedules_made(program: Program) -> Iterator[tuple[ast.Call, str]]:
                 yield call, source_of(target)
 
 
-def adapter_frozen(program: Program) -> Iterator[Finding]:
-    """A loaded adapter is for inference unless it is asked to train; preparing a model for k-bit training freezes all."""
-    adapted = names_given(program, program.calls_to("get_peft_model"))
-    loads = [call for call in program.calls_to("from_pretrained") if is_adapter_class(program, call)]
-    adapted |= names_given(program, loads)
+def adapter_loads(program: Program) -> list[ast.Call]:
+    return [call for call in program.calls_to("from_pretrained") if is_adapter_class(program, call)]
+
+
+@rule("code.adapter-prepared-late")
+def adapter_prepared_late(program: Program) -> Iterator[Finding]:
+    """prepare_model_for_kbit_training() freezes everything, the adapter that is on already included."""
+    adapted = names_given(program, program.calls_to("get_peft_model")) | names_given(program, adapter_loads(program))
     for call in program.calls_to("prepare_model_for_kbit_training", "prepare_model_for_int8_training"):
         held = call.args[0] if call.args else keyword_of(call, "model")
-        if not isinstance(held, ast.Name) or held.id not in adapted or not given_before(program, held, call):
-            continue
-        yield frozen_finding(
-            call.lineno,
-            "The adapter is frozen right after it was put on",
-            "prepare_model_for_kbit_training() switches the gradients of all weights off, those of the adapter too: call it "
-            "before the adapter is put on.",
-            f"{held.id} = {source_of(call)}\n{held.id} = get_peft_model({held.id}, ...)  # after it",
-        )
+        if isinstance(held, ast.Name) and held.id in adapted and given_before(program, held, call):
+            corrected = f"{held.id} = {source_of(call)}\n{held.id} = get_peft_model({held.id}, ...)  # after it"
+            yield Finding(call.lineno, corrected)
+
+
+@rule("code.adapter-frozen")
+def adapter_frozen(program: Program) -> Iterator[Finding]:
+    """A loaded adapter is for inference unless it is asked to train."""
     if not trains(program):
         return
-    for call in loads:
+    for call in adapter_loads(program):
         if keyword_of(call, "is_trainable") is not None or any(each.arg is None for each in call.keywords):
             continue
         names = names_given(program, [call])
-        if names & revived(program) or not names:
-            continue
-        yield frozen_finding(
-            call.lineno,
-            "The loaded adapter does not train",
-            "from_pretrained() gives an adapter for inference: all its weights have requires_grad=False.",
-            source_of(call)[:-1] + ", is_trainable=True)",
-        )
-
-
-def frozen_finding(line: int, title: str, because: str, corrected: str) -> Finding:
-    return Finding("", "unstable", line, title, because, corrected, leads_to=["stall.frozen-params"])
+        if names and not names & revived(program):
+            yield Finding(call.lineno, source_of(call)[:-1] + ", is_trainable=True)")
 
 
 def is_adapter_class(program: Program, call: ast.Call) -> bool:
@@ -137,74 +117,3 @@ def revived(program: Program) -> set[str]:
             names |= {each.id for each in program.nodes.of_kind(ast.Name)}  # by hand, of whatever
             break
     return names
-
-
-def reward_by_containment(program: Program) -> Iterator[Finding]:
-    """`if truth in answer or answer in truth: reward = 1`: an empty answer is contained in everything."""
-    for node in program.nodes.of_kind(ast.If):
-        pair = contained_both_ways(node.test)
-        if pair is None or not gives_reward(program, node):
-            continue
-        text = source_of(node.test)
-        yield Finding(
-            "",
-            "warning",
-            node.lineno,
-            "An empty answer earns the reward",
-            "'' is contained in every text, and so is any short piece of the truth: the policy learns to say nothing.",
-            f"if answer.strip() and ({text}):  # or, better, equality after normalisation",
-            leads_to=["rl.reward-hacking"],
-        )
-
-
-def contained_both_ways(test: ast.AST) -> tuple[str, str] | None:
-    """The two texts of `a in b or b in a`, where nothing else is asked."""
-    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or) or len(test.values) != 2:
-        return None
-    sides = []
-    for value in test.values:
-        if not isinstance(value, ast.Compare) or len(value.ops) != 1 or not isinstance(value.ops[0], ast.In):
-            return None
-        sides.append((source_of(value.left), source_of(value.comparators[0])))
-    return sides[0] if sides[0] == sides[1][::-1] else None
-
-
-def gives_reward(program: Program, node: ast.If) -> bool:
-    """A reward or score is set, added or returned under the test, and nothing asked whether the texts are empty."""
-    function = program.function_of(node)
-    named = isinstance(function, Function) and any(word in function.name.lower() for word in REWARD_WORDS)
-    tested = {name for each in program.own_nodes(function) if isinstance(each, ast.If) for name in emptiness_of(each.test)}
-    if tested & names_in(node.test):
-        return False
-    for each in node.body:
-        for inner in program.nodes.below(each):
-            if isinstance(inner, (ast.Assign, ast.AugAssign)):
-                targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
-                words = [name.lower() for target in targets for name in names_in(target)]
-                if any(word in name for name in words for word in REWARD_WORDS):
-                    return not is_constant(inner.value, 0)
-            if isinstance(inner, ast.Return) and named:
-                return True
-            if isinstance(inner, ast.Call) and method_of(inner) == "append":
-                return any("reward" in name.lower() or "score" in name.lower() for name in names_in(inner.func))
-    return False
-
-
-def emptiness_of(test: ast.AST) -> set[str]:
-    """Names that a test asks for being empty: `not x`, `x`, `len(x) == 0`, `x == ""`."""
-    if isinstance(test, ast.BoolOp):
-        return set().union(*map(emptiness_of, test.values))
-    if isinstance(test, ast.UnaryOp):
-        return names_in(test.operand)
-    if isinstance(test, ast.Name):
-        return {test.id}
-    if isinstance(test, ast.Compare) and not any(isinstance(each, (ast.In, ast.NotIn)) for each in test.ops):
-        return names_in(test)
-    return names_in(test) if isinstance(test, ast.Call) else set()
-
-
-RESTORE_RULES = {
-    "code.scheduler-not-restored": schedule_not_restored,
-    "code.adapter-frozen": adapter_frozen,
-    "code.reward-by-containment": reward_by_containment,
-}

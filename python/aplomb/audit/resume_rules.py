@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .findings import Finding
+from .findings import Finding, rule
+from .precision_rules import half_format
 from .program import Program, is_constant, keyword_of, method_of, receiver_of
-from .restore_rules import is_schedule, schedules_made
+from .restore_rules import is_schedule, made_after_the_optimizer_came_back, schedules_made
+from .schedule_rules import goes_over_data
 
 COUNT_WORDS = ("step", "epoch", "iter")
 #: Calls that put the data (or everything) back, whoever makes them.
-DATA_RESTORED = ("skip_first_batches", "islice", "skip", "set_epoch", "load_state", "load_checkpoint")
+DATA_RESTORED = ("skip_first_batches", "islice", "skip", "set_epoch", "load_state", "load_checkpoint", "set_state")
 
 
 def resumed_weights(program: Program) -> ast.Call | None:
@@ -61,6 +63,7 @@ def optimizer_steps(program: Program) -> bool:
     )
 
 
+@rule("code.optimizer-not-restored")
 def optimizer_not_restored(program: Program) -> Iterator[Finding]:
     """Weights and count come out of a checkpoint, and the optimizer begins anew."""
     weights = resumed_weights(program)
@@ -68,16 +71,13 @@ def optimizer_not_restored(program: Program) -> Iterator[Finding]:
         return
     if any(program.is_optimizer(receiver_of(call)) for call in loads_of(program)):
         return
-    yield Finding(
-        "",
-        "warning",
-        weights.lineno,
-        "The optimizer starts anew after a resume",
-        "Weights and count are put back and the optimizer's state is not: Adam's first steps are then as long as the "
-        "learning rate allows in every direction, and the loss jumps.",
-        f'{program.line_text(weights.lineno)}\noptimizer.load_state_dict(checkpoint["optimizer"])',
-        leads_to=["resume.optimizer-state-lost"],
-    )
+    yield Finding(weights.lineno, f'{program.line_text(weights.lineno)}\noptimizer.load_state_dict(checkpoint["optimizer"])')
+
+
+@rule("code.schedule-not-restored")
+def schedule_not_restored(program: Program) -> Iterator[Finding]:
+    yield from made_after_the_optimizer_came_back(program)
+    yield from schedule_counts_anew(program)
 
 
 def schedule_counts_anew(program: Program) -> Iterator[Finding]:
@@ -96,14 +96,8 @@ def schedule_counts_anew(program: Program) -> Iterator[Finding]:
         if not stepped or keyword_of(made, "last_epoch") is not None or made.lineno > optimizers[0].lineno:
             continue
         yield Finding(
-            "",
-            "warning",
             optimizers[0].lineno,
-            "The schedule counts anew after a resume",
-            "The optimizer's state brings back the rate of one step; the next step of the schedule, counted from 0, sets "
-            "that of its own start, warm-up included.",
             f'{program.line_text(optimizers[0].lineno)}\n{name}.load_state_dict(checkpoint["scheduler"])',
-            leads_to=["resume.scheduler-lost"],
         )
         return
 
@@ -124,6 +118,7 @@ def schedule_moved(program: Program) -> bool:
     )
 
 
+@rule("code.count-not-restored")
 def count_not_restored(program: Program) -> Iterator[Finding]:
     """Weights and optimizer are put back, and the loop counts from 0."""
     weights = resumed_weights(program)
@@ -131,16 +126,7 @@ def count_not_restored(program: Program) -> Iterator[Finding]:
     if weights is None or not optimizers or restores_all(program) or count_restored(program) is not None:
         return
     for name in counters(program):
-        yield Finding(
-            "",
-            "warning",
-            optimizers[0].lineno,
-            "The count of steps starts anew after a resume",
-            f"Weights and optimizer go on and `{name}` begins at 0: what is a function of it (schedule, length of the run, "
-            "names of checkpoints) begins again.",
-            f'{program.line_text(optimizers[0].lineno)}\n{name} = checkpoint["{name}"]',
-            leads_to=["resume.global-step-reset", "resume.scheduler-lost"],
-        )
+        yield Finding(optimizers[0].lineno, f'{program.line_text(optimizers[0].lineno)}\n{name} = checkpoint["{name}"]')
         return
 
 
@@ -162,12 +148,15 @@ def counters(program: Program) -> list[str]:
     return sorted(name for name in begun & counted if any(word in name.lower() for word in COUNT_WORDS))
 
 
+@rule("code.data-not-restored")
 def data_not_restored(program: Program) -> Iterator[Finding]:
     """A run is saved within a pass over the data and goes on, and the loader begins at its first batch."""
     weights = resumed_weights(program)
     count = count_restored(program)
     if weights is None or count is None or restores_all(program) or not saves_within_a_pass(program):
         return
+    if not any(goes_over_data(program, loop) for loop in program.training_loops):
+        return  # batches are drawn at random: there is no place in the data
     if (
         program.calls_to(*DATA_RESTORED)
         or skips_by_hand(program)
@@ -175,14 +164,8 @@ def data_not_restored(program: Program) -> Iterator[Finding]:
     ):
         return
     yield Finding(
-        "",
-        "warning",
         count.lineno,
-        "The data start anew after a resume",
-        "Checkpoints are written in the middle of a pass, and after a resume the loader begins at its first batch: samples "
-        "already seen come again, and others do not come.",
         f"{program.line_text(count.lineno)}\nloader = skip_first_batches(loader, done)  # or a StatefulDataLoader",
-        leads_to=["resume.data-position-lost"],
     )
 
 
@@ -213,6 +196,7 @@ def skips_by_hand(program: Program) -> bool:
     return bool(program.calls_to("next"))
 
 
+@rule("code.order-not-restored")
 def order_not_restored(program: Program) -> Iterator[Finding]:
     """Batches are counted off, of an order that is drawn anew."""
     skips = program.calls_to("skip_first_batches", "islice")
@@ -225,21 +209,31 @@ def order_not_restored(program: Program) -> Iterator[Finding]:
     if not drawn or fixed:
         return
     yield Finding(
-        "",
-        "warning",
         skips[0].lineno,
-        "Batches are skipped in an order that is drawn anew",
-        "The loader shuffles with random numbers that are not put back: the batches that are passed over after a resume are "
-        "not those that were trained on, so that samples come twice in a pass and others never.",
         "torch.utils.data.DataLoader(..., shuffle=True, generator=torch.Generator().manual_seed(seed + epoch))",
-        leads_to=["resume.rng-not-restored", "resume.data-position-lost"],
     )
 
 
-RESUME_RULES = {
-    "code.optimizer-not-restored": optimizer_not_restored,
-    "code.scheduler-counts-anew": schedule_counts_anew,
-    "code.count-not-restored": count_not_restored,
-    "code.data-not-restored": data_not_restored,
-    "code.order-not-restored": order_not_restored,
-}
+@rule("code.cast-after-load")
+def cast_after_load(program: Program) -> Iterator[Finding]:
+    """`model.load_state_dict(...)` and then `model.half()`, of a model that was trained in another format."""
+    if not program.trains:
+        return
+    for load in loads_of(program):
+        holder = receiver_of(load)
+        for cast in program.calls_to("half", "bfloat16", "to"):
+            form = half_format(program, cast)
+            if not form or program.nodes.place(cast) < program.nodes.place(load) or not program.objects.is_model(holder):
+                continue
+            same = program.objects.identity(receiver_of(cast)) & program.objects.identity(holder)
+            if same and program.names.scope_of(cast) is program.names.scope_of(load) and not starts_in_half(program):
+                yield Finding(cast.lineno, "", {"format": form}, also=[load.lineno])
+
+
+def starts_in_half(program: Program) -> bool:
+    """The model is made in 16 bits to begin with."""
+    for call in program.calls_to("from_pretrained", "set_default_dtype", "from_config"):
+        values = [program.values.of(each) for each in [*call.args, *(one.value for one in call.keywords)]]
+        if any(isinstance(each, str) and each.endswith("16") for each in values):
+            return True
+    return False

@@ -2,32 +2,73 @@
 
 from __future__ import annotations
 
-from .findings import Finding
-from .label_rules import LABEL_RULES
-from .loop_rules import LOOP_RULES
-from .loss_rules import LOSS_RULES
-from .numeric_rules import NUMERIC_RULES
-from .precision_rules import PRECISION_RULES
+import time
+
+from . import (
+    data_rules,
+    label_rules,
+    logit_rules,
+    loop_rules,
+    loss_rules,
+    mode_rules,
+    module_rules,
+    numeric_rules,
+    optimizer_rules,
+    precision_rules,
+    preference_rules,
+    rank_rules,
+    restore_rules,
+    resume_rules,
+    reward_rules,
+    schedule_rules,
+    shape_rules,
+    sign_rules,
+    split_rules,
+    step_rules,
+    trainer_rules,
+)
+from .findings import RULES, Finding
 from .program import Program
-from .restore_rules import RESTORE_RULES
-from .resume_rules import RESUME_RULES
 
-RULES = {
-    **PRECISION_RULES,
-    **NUMERIC_RULES,
-    **LOOP_RULES,
-    **LABEL_RULES,
-    **LOSS_RULES,
-    **RESTORE_RULES,
-    **RESUME_RULES,
-}
+MODULES = (
+    step_rules,
+    mode_rules,
+    loss_rules,
+    sign_rules,
+    logit_rules,
+    label_rules,
+    shape_rules,
+    numeric_rules,
+    precision_rules,
+    module_rules,
+    optimizer_rules,
+    schedule_rules,
+    loop_rules,
+    data_rules,
+    split_rules,
+    trainer_rules,
+    preference_rules,
+    reward_rules,
+    rank_rules,
+    restore_rules,
+    resume_rules,
+)
 
 
-def audit_program(program: Program) -> list[Finding]:
-    """Findings in the order of the lines; one of a rule on a line."""
+def audit_program(program: Program, deadline: float | None = None) -> list[Finding]:
+    """Findings in the order of the lines; one of a rule on a line. A rule that fails on a program (or comes behind the
+    deadline of time.monotonic()) is left out, and the program's `troubles` say so."""
     found: dict[tuple[int, str], Finding] = {}
     for name, rule in RULES.items():
-        for finding in rule(program):
+        if deadline is not None and time.monotonic() > deadline:
+            program.troubles.append(f"there was no time for {name} and the rules behind it")
+            break
+        try:
+            findings = list(rule(program))
+        except Exception as error:  # one rule's mistake is not the others'
+            program.troubles.append(f"{name} could not judge it ({type(error).__name__})")
+            continue
+        for finding in findings:
             finding.rule = name
             finding.text = finding.text or program.line_text(finding.line)
             found.setdefault((finding.line, name), finding)
@@ -37,3 +78,6 @@ def audit_program(program: Program) -> list[Finding]:
 def audit_source(source: str, path: str = "<source>") -> list[Finding]:
     """Raises SyntaxError where the source is no Python of this interpreter's version."""
     return audit_program(Program(source, path))
+
+
+__all__ = ["MODULES", "RULES", "Finding", "Program", "audit_program", "audit_source"]

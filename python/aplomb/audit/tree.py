@@ -105,6 +105,14 @@ class Tree:
                 high = middle
         return low
 
+    def place(self, node: ast.AST) -> int:
+        """Its number in the order of the text."""
+        return self._place[node]
+
+    def encloses(self, outer: ast.AST, node: ast.AST) -> bool:
+        begin = self._place[outer]
+        return begin <= self._place[node] < self._end[begin]
+
     def below(self, node: ast.AST) -> list[ast.AST]:
         """The node and all that stands in it."""
         begin = self._place[node]

@@ -1,0 +1,217 @@
+"""Rules about pairs of answers: which is chosen, what it is compared with, and the sign of the loss."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .findings import Finding, rule
+from .names import name_called
+from .program import Program, keyword_of, names_in, receiver_of, source_of
+from .sign_rules import passes
+from .trainer_rules import trainers
+from .values import is_number
+
+GOOD = ("chosen", "preferred", "winner", "best", "better", "win", "good", "positive")
+BAD = ("rejected", "dispreferred", "loser", "worst", "worse", "lose", "bad", "negative")
+#: What is larger for the better answer, and what is smaller.
+UPWARD = (
+    "score",
+    "reward",
+    "rating",
+    "quality",
+    "win_rate",
+    "votes",
+    "upvotes",
+    "likes",
+    "accuracy",
+    "helpfulness",
+    "correct",
+)
+DOWNWARD = ("rank", "loss", "distance", "error", "cost", "perplexity", "ppl", "penalty")
+
+
+def entries(program: Program) -> Iterator[tuple[ast.Dict, ast.expr, ast.expr]]:
+    """Dictionaries with a chosen and a rejected answer."""
+    for node in program.nodes.of_kind(ast.Dict):
+        held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
+        if "chosen" in held and "rejected" in held:
+            yield node, held["chosen"], held["rejected"]
+
+
+def side_of(text: str) -> str:
+    """`chosen` or `rejected`, by the words of an expression; empty where it says neither or both."""
+    words = "".join(each if each.isalnum() else " " for each in text.lower()).split()
+    good, bad = any(word in GOOD for word in words), any(word in BAD for word in words)
+    return "" if good == bad else "chosen" if good else "rejected"
+
+
+@rule("code.preference-swapped")
+def preference_swapped(program: Program) -> Iterator[Finding]:
+    """`{"chosen": row["rejected"], "rejected": row["chosen"]}`; the better of two by an order that ascends."""
+    for node, chosen, rejected in entries(program):
+        if side_of(source_of(chosen)) == "rejected" and side_of(source_of(rejected)) == "chosen":
+            yield Finding(chosen.lineno, f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}')
+        else:
+            place = ascending(program, chosen)
+            if place is not None and ascending(program, rejected) is None:
+                yield Finding(place.lineno, mended_order(place), also=[node.lineno])
+
+
+def mended_order(call: ast.Call) -> str:
+    return (
+        source_of(call)[:-1] + ", reverse=True)"
+        if name_called(call) in ("sorted", "sort")
+        else source_of(call).replace("min(", "max(", 1)
+    )
+
+
+def ascending(program: Program, node: ast.expr) -> ast.Call | None:
+    """The call that puts candidates in the order of a score, where the expression is the first (or the least) of them."""
+    base, place = indexed(program, node)
+    value = program.names.origin(base).node
+    if place == 0 and name_called(value) == "sorted" and isinstance(value, ast.Call):
+        return value if rises(program, value) else None
+    if place is None and name_called(value) == "min" and isinstance(value, ast.Call):
+        return value if rises(program, value) else None
+    if place == 0:
+        for call in program.calls_to("sort"):
+            if source_of(receiver_of(call)) == source_of(base) and program.nodes.place(call) < program.nodes.place(node):
+                return call if rises(program, call) else None
+    return None
+
+
+def indexed(program: Program, node: ast.expr) -> tuple[ast.expr, int | None]:
+    """`pairs`, 0 of `pairs[0]["text"]`; of `best["text"]` with `best, worst = sorted(...)` too."""
+    while True:
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            if type(node.slice.value) is int:
+                return node.value, node.slice.value
+            node = node.value
+        elif isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Name):
+            binding = program.names.given(node)
+            if binding is None or binding.value is None or binding.how != "assigned":
+                return node, None
+            if len(binding.path) == 1:
+                return binding.value, binding.path[0]
+            if isinstance(binding.value, (ast.Subscript, ast.Name)):
+                node = binding.value
+            else:
+                return binding.value, None
+        else:
+            return node, None
+
+
+def rises(program: Program, call: ast.Call) -> bool:
+    """Sorted by something that is larger for the better answer, the smallest first."""
+    if program.values.of(keyword_of(call, "reverse")) is True:
+        return False
+    key = keyword_of(call, "key")
+    text = source_of(key).lower() if key is not None else ""
+    if not text or any(word in text for word in DOWNWARD) or "-" in text.split(":", 1)[-1]:
+        return False
+    return any(word in text for word in UPWARD)
+
+
+@rule("code.preference-always-true")
+def preference_always_true(program: Program) -> Iterator[Finding]:
+    """`a if row["winner"] else b`, and the winner is 1 or 2: the test holds for both."""
+    for _, chosen, rejected in entries(program):
+        for value in (chosen, rejected):
+            choice = program.names.origin(value).node
+            if not isinstance(choice, ast.IfExp) or not isinstance(choice.test, (ast.Subscript, ast.Attribute, ast.Name)):
+                continue
+            seen = given_to(program, choice.test)
+            if seen and all(each for each in seen):
+                shown = ", ".join(sorted({repr(each) for each in seen}))
+                corrected = (
+                    f"{source_of(choice.body)} if {source_of(choice.test)} == {seen[0]!r} else {source_of(choice.orelse)}"
+                )
+                yield Finding(choice.lineno, corrected, {"test": source_of(choice.test), "values": shown})
+                return
+
+
+def given_to(program: Program, test: ast.expr) -> list[object]:
+    """The constants that the program gives a field or name, where all that it gives are such."""
+    name = (
+        test.slice.value
+        if isinstance(test, ast.Subscript) and isinstance(test.slice, ast.Constant)
+        else program.last_name(test)
+    )
+    found: list[object] = []
+    for node in program.nodes.of_kind(ast.Dict):
+        for key, value in zip(node.keys, node.values):
+            if isinstance(key, ast.Constant) and key.value == name:
+                constant = program.values.of(value)
+                if not is_number(constant) and not isinstance(constant, str):
+                    return []
+                found.append(constant)
+    return found if len(set(map(repr, found))) > 1 else []
+
+
+@rule("code.reference-is-policy")
+def reference_is_policy(program: Program) -> Iterator[Finding]:
+    """The reference model is the object that trains: policy and reference never part."""
+    for call in trainers(program):
+        model, reference = keyword_of(call, "model"), keyword_of(call, "ref_model")
+        if model is None or reference is None or not isinstance(reference, (ast.Name, ast.Attribute)):
+            continue
+        if program.objects.identity(model) == program.objects.identity(reference):
+            yield Finding(reference.lineno, "ref_model=None  # TRL makes a copy", {"model": source_of(model)})
+
+
+@rule("code.preference-loss-sign")
+def preference_loss_sign(program: Program) -> Iterator[Finding]:
+    """`F.logsigmoid(margin)` goes into the loss with a plus, or the margin is rejected minus chosen."""
+    for _, event, terms in passes(program):
+        for term in terms:
+            inner = margin_of(program, term.node)
+            if inner is None:
+                continue
+            line = getattr(term.node, "lineno", event.line)
+            direction = direction_of(program, inner, 0)
+            if direction and term.sign * direction > 0:
+                yield Finding(line, "loss = -F.logsigmoid(beta * (chosen - rejected)).mean()", {"margin": source_of(inner)})
+
+
+def margin_of(program: Program, node: ast.AST) -> ast.expr | None:
+    """The margin that a logsigmoid is taken of."""
+    if name_called(node) not in ("logsigmoid",) or not isinstance(node, ast.Call) or not node.args:
+        return None
+    return node.args[0]
+
+
+def direction_of(program: Program, node: ast.AST, depth: int) -> int:
+    """1 where the expression grows with the chosen answer, -1 where it grows with the rejected one, 0 where unknown."""
+    if depth > 8:
+        return 0
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        side = side_of(program.last_name(node))
+        if side:
+            return 1 if side == "chosen" else -1
+        origin = program.names.origin(node).node
+        return direction_of(program, origin, depth + 1) if origin is not node else 0
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -direction_of(program, node.operand, depth + 1)
+    return direction_of_arithmetic(program, node, depth) if isinstance(node, ast.BinOp) else 0
+
+
+def direction_of_arithmetic(program: Program, node: ast.BinOp, depth: int) -> int:
+    left, right = direction_of(program, node.left, depth + 1), direction_of(program, node.right, depth + 1)
+    if isinstance(node.op, ast.Sub):
+        if left and right and left == right and grouped_by_model(node):
+            return left  # (policy_chosen - policy_rejected) - (reference_chosen - reference_rejected)
+        return left if left and right == -left else left if left and not right else -right if right and not left else 0
+    if isinstance(node.op, (ast.Mult, ast.Div)):
+        return left or right
+    if isinstance(node.op, ast.Add):
+        return left if left == right or not right else right if not left else 0
+    return 0
+
+
+def grouped_by_model(node: ast.BinOp) -> bool:
+    """The right side is of the reference model, or of the same answer as the left one."""
+    names = " ".join(sorted(names_in(node.right))).lower()
+    return "ref" in names or "base" in names or "old" in names or len(names_in(node.right)) == 1

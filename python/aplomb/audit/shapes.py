@@ -1,0 +1,389 @@
+"""Shapes: how many dimensions a tensor has, and how wide its last one is, as far as the source shows it.
+
+Shapes(program).rank(node)     # 1 of `torch.randn(n)`, 2 of `net(x)` with x of 2, None where it is not known
+Shapes(program).width(node)    # 1 of `nn.Sequential(..., nn.Linear(64, 1))(x)`
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .makers import ITSELF, LINEAR, SQUASHES
+from .names import Binding, Names, Origin, name_called, returns_of
+
+if TYPE_CHECKING:
+    from .program import Program
+
+DEEP = 90
+SIZED = ("randn", "rand", "zeros", "ones", "empty", "normal_tensor")
+DRAWN = (
+    "normal", "uniform", "lognormal", "gamma", "beta", "exponential", "poisson", "integers", "random",
+    "standard_normal", "choice", "binomial", "laplace", "randint", "triangular",
+)  # fmt: skip
+SAME = (
+    *ITSELF, "astype", "copy", "abs", "exp", "log", "sqrt", "sin", "cos", "relu", "sigmoid", "tanh", "clamp", "clip",
+    "pow", "square", "round", "detach", "softmax", "log_softmax", "requires_grad_", "to_numpy", "log1p", "sign",
+    "neg", "values", "expm1", "zeros_like", "ones_like", "randn_like", "rand_like", "full_like", "sort", "cumsum",
+    "roll", "floor", "ceil", "nan_to_num", "fillna", "gelu", "dropout", "layer_norm", "bool", "maximum", "minimum",
+)  # fmt: skip
+WRAPPING = (
+    "tensor",
+    "as_tensor",
+    "from_numpy",
+    "array",
+    "asarray",
+    "FloatTensor",
+    "Tensor",
+    "LongTensor",
+    "list",
+    "tuple",
+    "Series",
+)
+REDUCING = (
+    "sum",
+    "mean",
+    "argmax",
+    "argmin",
+    "std",
+    "var",
+    "prod",
+    "amax",
+    "amin",
+    "norm",
+    "any",
+    "all",
+    "median",
+    "logsumexp",
+)
+KEEPING_WIDTH = (
+    "ReLU", "Sigmoid", "Tanh", "Dropout", "GELU", "SiLU", "LeakyReLU", "Softplus", "ELU", "LayerNorm", "BatchNorm1d",
+    "Identity", "Softmax", "LogSoftmax",
+)  # fmt: skip
+
+
+class Shapes:
+    def __init__(self, program: Program, names: Names):
+        self.program = program
+        self.names = names
+        self._ranks: dict[tuple[ast.AST, tuple[int, ...]], int | None] = {}
+
+    # --- how many dimensions
+
+    def rank(self, node: ast.AST, path: tuple[int, ...] = (), depth: int = 0) -> int | None:
+        key = (node, path)
+        if key not in self._ranks:
+            if depth > DEEP:
+                return None
+            self._ranks[key] = None  # of what is made of itself
+            self._ranks[key] = self._rank(node, path, depth + 1)
+        return self._ranks[key]
+
+    def _rank(self, node: ast.AST, path: tuple[int, ...], depth: int) -> int | None:
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            return self._rank_of_name(node, path, depth)
+        if path:
+            return self._rank_of_part(Origin(node, path), depth)
+        if isinstance(node, ast.Constant):
+            return 0 if isinstance(node.value, (int, float)) else None
+        if isinstance(node, (ast.List, ast.Tuple)):
+            inner = self.rank(node.elts[0], (), depth) if node.elts else None
+            return None if inner is None else inner + 1
+        if isinstance(node, ast.ListComp):
+            inner = self.rank(node.elt, (), depth)
+            return None if inner is None else inner + 1
+        if isinstance(node, ast.UnaryOp):
+            return self.rank(node.operand, (), depth)
+        if isinstance(node, ast.Compare):
+            return self.rank(node.left, (), depth)
+        if isinstance(node, ast.BinOp):
+            return self._rank_of_arithmetic(node, depth)
+        if isinstance(node, ast.Subscript):
+            return self._rank_of_item(node, depth)
+        return self._rank_of_call(node, depth) if isinstance(node, ast.Call) else None
+
+    def _rank_of_name(self, node: ast.AST, path: tuple[int, ...], depth: int) -> int | None:
+        if isinstance(node, ast.Attribute) and node.attr in ("T", "values", "data", "real"):
+            return self.rank(node.value, path, depth)
+        binding = self.names.given(node)
+        if binding is not None and binding.how == "loop":
+            return self._rank_of_loop_item(binding, path, depth)
+        if binding is not None and binding.how == "parameter" and getattr(binding.scope, "name", "") == "__getitem__":
+            return 0  # the place of a sample
+        if binding is not None and binding.how == "added":
+            found = [each for each in self.names.all_given(node) if each.how == "assigned"]
+            return (
+                self.rank(found[-1].value, (*found[-1].path, *path), depth)
+                if found and found[-1].value is not None
+                else None
+            )
+        ranks = {self._rank_of_origin(each, node, depth) for each in self.names.origins(node, path)}
+        return ranks.pop() if len(ranks) == 1 else None
+
+    def _rank_of_origin(self, origin: Origin, asked: ast.AST, depth: int) -> int | None:
+        if origin.node is asked:
+            return None
+        return self.rank(origin.node, origin.path, depth + 1)
+
+    def _rank_of_part(self, origin: Origin, depth: int) -> int | None:
+        """Of `x, y = batch`, `train, val = random_split(...)`, `a, b = f()`."""
+        found = self.names.origins(origin.node, origin.path)
+        ranks = {self.rank(each.node, each.path, depth + 1) for each in found if each != origin}
+        return ranks.pop() if len(ranks) == 1 else None
+
+    def _rank_of_loop_item(self, binding: Binding, path: tuple[int, ...], depth: int) -> int | None:
+        """Of an item of a list or tensor, or of a batch of a loader."""
+        if binding.value is None:
+            return None
+        if name_called(binding.value) in ("range", "enumerate", "trange"):
+            return 0
+        place = (*binding.path, *path)
+        batch = self.rank_of_batch(binding.value, place, depth)
+        if batch is not None:
+            return batch
+        if place:
+            return None
+        whole = self.rank(binding.value, (), depth)
+        if name_called(binding.value) in ("split", "chunk"):
+            return self.rank(binding.value.func.value, (), depth)  # type: ignore[attr-defined]
+        return None if whole is None or whole == 0 else whole - 1
+
+    def rank_of_batch(self, loader: ast.AST, place: tuple[int, ...], depth: int = 0) -> int | None:
+        """Of a part of a batch: of the tensors of a TensorDataset, or one more than what __getitem__ gives."""
+        part = self.part_of_batch(loader, place)
+        if part is None:
+            return None
+        node, is_item = part
+        rank = self.rank(node, (), depth + 1)
+        return None if rank is None else rank + 1 if is_item else rank
+
+    def part_of_batch(self, loader: ast.AST, place: tuple[int, ...]) -> tuple[ast.AST, bool] | None:
+        """The expression that a part of a loader's batches is made of, and whether it is that of one sample."""
+        call = self.program.makers.call_of(loader)
+        if call is None or self.program.makers.class_name(call) != "DataLoader":
+            return None
+        given = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "dataset"), None)
+        return (
+            None
+            if given is None or any(each.arg == "collate_fn" for each in call.keywords)
+            else self.part_of_data(given, place, 0)
+        )
+
+    def part_of_data(self, data: ast.AST, place: tuple[int, ...], depth: int) -> tuple[ast.AST, bool] | None:
+        origin = self.names.origin(data)
+        call = origin.node
+        if depth > 6 or not isinstance(call, ast.Call):
+            return None
+        name = self.program.makers.class_name(call)
+        if name in ("random_split", "Subset") and call.args:
+            return self.part_of_data(call.args[0], place, depth + 1)
+        if name == "TensorDataset" and len(place) == 1:
+            return self._of_tensors(call, place[0])
+        owner = self.program.makers.class_made(call)
+        get = self.program.makers.method(owner, "__getitem__") if owner is not None else None
+        returned = returns_of(self.program, get) if get is not None else []
+        if len(returned) != 1:
+            return None
+        value = returned[0]
+        for each in place:
+            if not isinstance(value, ast.Tuple) or not 0 <= each < len(value.elts):
+                return None
+            value = value.elts[each]
+        return value, True
+
+    def _of_tensors(self, call: ast.Call, place: int) -> tuple[ast.AST, bool] | None:
+        if len(call.args) == 1 and isinstance(call.args[0], ast.Starred):
+            found = self.names.origins(call.args[0].value, (place,))
+            return (found[0].node, False) if len(found) == 1 and not found[0].path else None
+        return (call.args[place], False) if 0 <= place < len(call.args) else None
+
+    def _rank_of_arithmetic(self, node: ast.BinOp, depth: int) -> int | None:
+        left, right = self.rank(node.left, (), depth), self.rank(node.right, (), depth)
+        if isinstance(node.op, ast.MatMult):
+            return None if left is None or right is None else max(left + right - 2, 0)
+        for one, other, value in ((left, right, node.right), (right, left, node.left)):
+            if (
+                one is None
+                and other is not None
+                and other >= 1
+                and self._is_scalar(node.left if value is node.right else node.right)
+            ):
+                return other
+        return None if left is None or right is None else max(left, right)
+
+    def _is_scalar(self, node: ast.AST) -> bool:
+        """A number, or what a reduction without dimensions gives."""
+        if isinstance(self.program.values.of(node), (int, float)):
+            return True
+        return isinstance(node, ast.Call) and name_called(node) in REDUCING and not node.args
+
+    def _rank_of_item(self, node: ast.Subscript, depth: int) -> int | None:
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            made = self.program.makers.made_by(node.value)
+            return 1 if made in ("read_csv", "DataFrame", "read_parquet", "read_json") else None
+        if isinstance(node.slice, ast.List):
+            made = self.program.makers.made_by(node.value)
+            return 2 if made in ("read_csv", "DataFrame", "read_parquet") else None
+        rank = self.rank(node.value, (), depth)
+        if rank is None:
+            return None
+        for each in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
+            if isinstance(each, ast.Slice):
+                continue
+            if isinstance(each, ast.Constant):
+                rank += 1 if each.value is None else -1 if type(each.value) is int else 0
+                continue
+            inner = self.rank(each, (), depth)
+            if inner is None:
+                return None
+            rank += inner - 1
+        return rank if rank >= 0 else None
+
+    def _rank_of_call(self, node: ast.Call, depth: int) -> int | None:
+        name = name_called(node)
+        full = self.program.name_of(node.func)
+        library = full.startswith(("torch.", "numpy.", "pandas.", "F."))
+        held = node.args[0] if library and node.args else node.func.value if isinstance(node.func, ast.Attribute) else None
+        if library and name in SIZED:
+            return self._rank_of_size(node.args, depth)
+        if library and name in ("arange", "linspace", "randperm", "logspace"):
+            return 1
+        if library and name in ("full", "randint") and name == "full":
+            return self._rank_of_size(node.args[:1], depth)
+        if name in DRAWN:
+            return self._rank_of_draw(node, library, depth)
+        if name in WRAPPING and node.args:
+            return self.rank(node.args[0], (), depth)
+        if library and name in ("stack", "cat", "concatenate", "concat", "vstack") and node.args:
+            inner = self.rank(node.args[0], (), depth)
+            return None if inner is None else inner if name == "stack" else inner - 1
+        if library and name == "where" and len(node.args) == 3:
+            ranks = [self.rank(each, (), depth) for each in node.args]
+            return None if any(each is None for each in ranks) else max(each or 0 for each in ranks)
+        if self.program.objects.event_of(node)[0] == "forward":
+            return self._rank_of_output(node, depth)
+        if held is None:
+            return self._rank_of_returned(node, depth)
+        return self._rank_of_method(node, name, held, library, depth)
+
+    def _rank_of_returned(self, node: ast.Call, depth: int) -> int | None:
+        found = self.names.origins(node)
+        ranks = {self.rank(each.node, each.path, depth + 1) for each in found if each.node is not node}
+        return ranks.pop() if len(ranks) == 1 else None
+
+    def _rank_of_size(self, sizes: list[ast.expr], depth: int) -> int | None:
+        if len(sizes) == 1:
+            if isinstance(sizes[0], (ast.Tuple, ast.List)):
+                return len(sizes[0].elts)
+            if isinstance(sizes[0], ast.Attribute) and sizes[0].attr == "shape":
+                return self.rank(sizes[0].value, (), depth)
+        return None if any(isinstance(each, ast.Starred) for each in sizes) else len(sizes)
+
+    def _rank_of_draw(self, node: ast.Call, library: bool, depth: int) -> int | None:
+        """`rng.normal(0, 1, n)`, `torch.randint(0, 5, (n,))`: the size is said by name, or stands last."""
+        size = next((each.value for each in node.keywords if each.arg == "size"), None)
+        if size is None and isinstance(node.func, ast.Attribute):
+            least = {
+                "random": 0,
+                "standard_normal": 0,
+                "exponential": 1,
+                "poisson": 1,
+                "choice": 1,
+                "integers": 1,
+                "randint": 1,
+            }
+            if len(node.args) > least.get(name_called(node), 2):
+                size = node.args[-1]
+        if size is None:
+            return None
+        if isinstance(size, (ast.Tuple, ast.List)):
+            return len(size.elts)
+        return 1 if not library or name_called(node) != "randint" else None
+
+    def _rank_of_method(self, node: ast.Call, name: str, held: ast.expr, library: bool, depth: int) -> int | None:
+        rest = node.args[1:] if library else node.args
+        if name in ("view", "reshape"):
+            sizes = rest[0].elts if len(rest) == 1 and isinstance(rest[0], ast.Tuple) else rest
+            return None if any(isinstance(each, ast.Starred) for each in sizes) or not sizes else len(sizes)
+        if name in ("flatten", "ravel") and not rest:
+            return 1
+        rank = self.rank(held, (), depth)
+        if rank is None:
+            return None
+        if name in SAME:
+            return rank
+        if name == "unsqueeze":
+            return rank + 1
+        if name == "squeeze":
+            return rank - 1 if rest and rank > 0 else None
+        if name == "flatten" and len(rest) == 2:
+            return rank - 1
+        if name in REDUCING:
+            keeps = any(each.arg in ("keepdim", "keepdims") for each in node.keywords)
+            asked = rest or any(each.arg in ("dim", "axis") for each in node.keywords)
+            return rank if keeps else max(rank - 1, 0) if asked else 0
+        return None
+
+    def _rank_of_output(self, node: ast.Call, depth: int) -> int | None:
+        """Of a model that ends in a linear layer, that of its input: 2 at least where the input is not known."""
+        if self.width(node) is None:
+            return None
+        return self.rank(node.args[0], (), depth) if node.args else None
+
+    # --- how wide the last one is
+
+    def width(self, node: ast.AST, depth: int = 0) -> int | None:
+        """The size of the last dimension, where a layer or a reshape says it."""
+        if depth > DEEP:
+            return None
+        origin = self.names.origin(node)
+        call = origin.node
+        if isinstance(call, ast.Subscript):
+            places = call.slice.elts if isinstance(call.slice, ast.Tuple) else [call.slice]
+            last = places[-1]
+            return 1 if isinstance(last, ast.Constant) and last.value is None else None
+        if not isinstance(call, ast.Call):
+            return None
+        name = name_called(call)
+        if (
+            isinstance(call.func, ast.Attribute)
+            and name in (*SAME, *SQUASHES)
+            and not self.program.name_of(call.func).startswith("nn.")
+        ):
+            held = call.args[0] if self.program.name_of(call.func).startswith("torch.") and call.args else call.func.value
+            return self.width(held, depth + 1)
+        if name in ("view", "reshape") and call.args:
+            last = call.args[-1].elts[-1] if isinstance(call.args[-1], ast.Tuple) and call.args[-1].elts else call.args[-1]
+            size = self.program.values.of(last)
+            return size if size == 1 and len(call.args) > 1 or isinstance(call.args[-1], ast.Tuple) and size == 1 else None
+        if name == "unsqueeze" and call.args and self.program.values.of(call.args[-1]) in (1, -1):
+            return 1
+        if self.program.objects.event_of(call)[0] != "forward":
+            return None
+        made = call.func if isinstance(call.func, ast.Call) else self.program.makers.call_of(call.func)
+        return self.width_of_module(made, origin.path, depth + 1) if made is not None else None
+
+    def width_of_module(self, made: ast.Call, path: tuple[int, ...], depth: int) -> int | None:
+        name = self.program.makers.class_name(made)
+        if depth > DEEP or path:
+            return None
+        if name in LINEAR:
+            given = (
+                made.args[1]
+                if len(made.args) > 1
+                else next((each.value for each in made.keywords if each.arg in ("out_features", "out_channels")), None)
+            )
+            size = self.program.values.number(given)
+            return int(size) if size is not None and name == "Linear" else None
+        if name == "Sequential":
+            for part in reversed(made.args):
+                call = self.program.makers.call_of(part) if not isinstance(part, ast.Starred) else None
+                if call is None:
+                    return None
+                if self.program.makers.class_name(call) not in KEEPING_WIDTH:
+                    return self.width_of_module(call, (), depth + 1)
+            return None
+        owner = self.program.makers.class_made(made)
+        forward = self.program.makers.method(owner, "forward") if owner is not None else None
+        returned = returns_of(self.program, forward) if forward is not None else []
+        return self.width(returned[0], depth + 1) if len(returned) == 1 else None

@@ -1,0 +1,462 @@
+"""Values: the constants of a program, through names, defaults of arguments and of dataclasses, dictionaries and the
+configuration files that it reads from its own folder.
+
+    Values(program).of(node)      # 3e-4, "cosine", [0.9, 0.999], Symbol("torch.float16"), or UNKNOWN
+
+Nothing is run: arithmetic on numbers is done here, on what is written.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import operator
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Optional
+
+from .names import Binding, Function, Names, argument_given, dotted, name_called
+
+if TYPE_CHECKING:
+    from .program import Program
+
+DEEP = 24
+MOST_BYTES = 1 << 18  # of a configuration file
+LONG = 1 << 16  # characters or items of a constant
+
+
+class Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNKNOWN = Unknown()
+
+
+class Symbol(str):
+    """A name that stands for itself: `torch.float16`."""
+
+
+ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "float": float,
+    "int": int,
+    "str": str,
+    "bool": bool,
+    "abs": abs,
+    "min": min,
+    "max": max,
+    "round": round,
+    "len": len,
+    "sum": sum,
+    "math.sqrt": math.sqrt,
+    "math.log": math.log,
+    "math.exp": math.exp,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "math.cos": math.cos,
+    "math.pow": math.pow,
+    "numpy.sqrt": math.sqrt,
+    "numpy.log": math.log,
+    "numpy.exp": math.exp,
+}
+NAMESPACES = ("Namespace", "SimpleNamespace", "dict", "EasyDict", "edict", "AttrDict", "Munch", "Bunch", "ConfigDict")
+
+
+#: The method that takes a kind of node.
+KINDS: dict[type[ast.AST], str] = {
+    ast.Name: "_name",
+    ast.Attribute: "_attribute",
+    ast.Subscript: "_subscript",
+    ast.Dict: "_dictionary",
+    ast.UnaryOp: "_unary",
+    ast.BinOp: "_binary",
+    ast.BoolOp: "_either",
+    ast.Compare: "_comparison",
+    ast.IfExp: "_choice",
+    ast.Call: "_call",
+}
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def known(value: object) -> bool:
+    return not isinstance(value, Unknown)
+
+
+class Values:
+    def __init__(self, program: Program, names: Names):
+        self.program = program
+        self.names = names
+        self._arguments: dict[str, ast.Call] | None = None
+        self._files: dict[str, Any] = {}
+
+    # --- the question
+
+    def of(self, node: Optional[ast.AST], bound: Optional[dict[str, Any]] = None, depth: int = 0) -> Any:  # noqa: UP045
+        """The constant; `bound` gives names a value (of a lambda's parameter, say)."""
+        if node is None or depth > DEEP:
+            return UNKNOWN
+        try:
+            return self._of(node, bound or {}, depth + 1)
+        except (ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+            return UNKNOWN
+
+    def number(self, node: Optional[ast.AST]) -> Optional[float]:  # noqa: UP045
+        value = self.of(node)
+        return float(value) if is_number(value) else None
+
+    def text(self, node: Optional[ast.AST]) -> str:  # noqa: UP045
+        value = self.of(node)
+        return value if isinstance(value, str) else ""
+
+    def is_true(self, node: Optional[ast.AST]) -> bool:  # noqa: UP045
+        return self.of(node) is True
+
+    def is_false(self, node: Optional[ast.AST]) -> bool:  # noqa: UP045
+        return self.of(node) is False
+
+    # --- kinds of nodes
+
+    def _of(self, node: ast.AST, bound: dict[str, Any], depth: int) -> Any:
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name) and node.id in bound:
+            return bound[node.id]
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return [self.of(each, bound, depth) for each in node.elts[:LONG]]
+        work = KINDS.get(node.__class__)
+        return getattr(self, work)(node, bound, depth) if work is not None else UNKNOWN
+
+    def _dictionary(self, node: ast.Dict, bound: dict[str, Any], depth: int) -> Any:
+        made: dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                inner = self.of(value, bound, depth)
+                if isinstance(inner, dict):
+                    made.update(inner)
+                continue
+            name = self.of(key, bound, depth)
+            if isinstance(name, (str, int, float)):
+                made[name] = self.of(value, bound, depth)
+        return made
+
+    def _unary(self, node: ast.UnaryOp, bound: dict[str, Any], depth: int) -> Any:
+        value = self.of(node.operand, bound, depth)
+        if not known(value):
+            return UNKNOWN
+        if isinstance(node.op, ast.USub):
+            return -value
+        if isinstance(node.op, ast.Not):
+            return not value
+        return +value if isinstance(node.op, ast.UAdd) else UNKNOWN
+
+    def _binary(self, node: ast.BinOp, bound: dict[str, Any], depth: int) -> Any:
+        left, right = self.of(node.left, bound, depth), self.of(node.right, bound, depth)
+        work = ARITHMETIC.get(type(node.op))
+        if work is None or not known(left) or not known(right):
+            return UNKNOWN
+        if not is_number(left) or not is_number(right):  # texts and lists
+            if isinstance(node.op, ast.Mult) and isinstance(left, (str, list)) and type(right) is int:
+                return left * right if right >= 0 and len(left) * right < LONG else UNKNOWN
+            plain = isinstance(node.op, ast.Add) and type(left) is type(right)
+            return work(left, right) if plain and len(left) + len(right) < LONG else UNKNOWN
+        if isinstance(node.op, ast.Pow) and (abs(right) > 64 or abs(left) > 1e6):
+            return float(left) ** float(right)
+        return work(left, right)
+
+    def _either(self, node: ast.BoolOp, bound: dict[str, Any], depth: int) -> Any:
+        """`args.lr or 1e-3`: the first that decides, as far as it is known."""
+        for each in node.values:
+            value = self.of(each, bound, depth)
+            if not known(value):
+                return UNKNOWN
+            if bool(value) == isinstance(node.op, ast.Or):
+                return value
+        return value
+
+    def _comparison(self, node: ast.Compare, bound: dict[str, Any], depth: int) -> Any:
+        left, right = self.of(node.left, bound, depth), self.of(node.comparators[0], bound, depth)
+        work = COMPARISONS.get(type(node.ops[0]))
+        return work(left, right) if work and len(node.ops) == 1 and known(left) and known(right) else UNKNOWN
+
+    def _choice(self, node: ast.IfExp, bound: dict[str, Any], depth: int) -> Any:
+        test = self.of(node.test, bound, depth)
+        if known(test):
+            return self.of(node.body if test else node.orelse, bound, depth)
+        one, other = self.of(node.body, bound, depth), self.of(node.orelse, bound, depth)
+        return one if known(one) and one == other else UNKNOWN
+
+    # --- names
+
+    def _name(self, node: ast.Name, bound: dict[str, Any], depth: int) -> Any:
+        binding = self.names.given(node)
+        if binding is None:
+            full = self.program.aliases.get(node.id, "")
+            return Symbol(full) if full.startswith("torch.") else UNKNOWN
+        return self._given(binding, node, bound, depth)
+
+    def _given(self, binding: Binding, node: ast.AST, bound: dict[str, Any], depth: int) -> Any:
+        if binding.how == "parameter":
+            return self._agreed([self.of(each, None, depth) for each in self.names.values_of_parameter(binding)])
+        if binding.how not in ("assigned", "with") or binding.value is None:
+            return UNKNOWN
+        if not self.names.is_sure(node):
+            found = [each for each in self.names.all_given(node) if each.how == "assigned" and not each.path]
+            if len(found) != len(self.names.all_given(node)):
+                return UNKNOWN
+            return self._agreed([self.of(each.value, None, depth) for each in found])
+        value = self.of(binding.value, bound, depth)
+        for place in binding.path:
+            value = value[place] if isinstance(value, (list, tuple)) and 0 <= place < len(value) else UNKNOWN
+        return value
+
+    @staticmethod
+    def _agreed(found: list[Any]) -> Any:
+        return found[0] if found and all(known(each) and each == found[0] for each in found) else UNKNOWN
+
+    def _attribute(self, node: ast.Attribute, bound: dict[str, Any], depth: int) -> Any:
+        full = self.program.name_of(node)
+        if full.startswith("torch.") or full in ("math.pi", "numpy.pi"):
+            return math.pi if full.endswith(".pi") else Symbol(full)
+        binding = self.names.given(node)
+        if binding is not None:
+            return self._given(binding, node, bound, depth)
+        if isinstance(node.value, ast.Attribute) and node.value.attr in ("hparams", "hyperparams"):
+            return self._hyperparameter(node, node.attr, depth)
+        return self._field(node.value, node.attr, bound, depth)
+
+    def _field(self, holder: ast.expr, field: str, bound: dict[str, Any], depth: int) -> Any:
+        """`args.lr`, `cfg.lr`, `Config.lr`."""
+        if depth > DEEP:
+            return UNKNOWN
+        origin = self.names.origin(holder)
+        call = origin.node
+        if isinstance(call, ast.Call):
+            name = name_called(call)
+            if name in ("parse_args", "parse_known_args", "parse_args_into_dataclasses"):
+                return self._argument(field, depth)
+            if name in NAMESPACES or name in ("create", "structured"):
+                made = self._keywords(call, bound, depth) or self.of(call.args[0] if call.args else None, bound, depth)
+                return made.get(field, UNKNOWN) if isinstance(made, dict) else UNKNOWN
+            given = next((each.value for each in call.keywords if each.arg == field), None)
+            if given is not None:
+                return self.of(given, bound, depth)
+            return self._class_field(name, field, depth)
+        if isinstance(call, ast.Name):
+            if (binding := self.names.given(call)) is not None and isinstance(binding.node, ast.ClassDef):
+                return self._class_field(call.id, field, depth)
+            if binding is not None and binding.how == "parameter":
+                return self._field_of_parameter(binding, field, depth)
+        if isinstance(call, ast.Name) and call.id in ("args", "opt", "flags", "hparams", "cfg", "config", "params"):
+            return self._argument(field, depth)
+        return UNKNOWN
+
+    def _field_of_parameter(self, binding: Binding, field: str, depth: int) -> Any:
+        """Of an object whose class is written beside the parameter: `def train(cfg: Config)`."""
+        kind = binding.node.annotation if isinstance(binding.node, ast.arg) else None
+        if isinstance(kind, ast.Name) and (found := self._class_field(kind.id, field, depth)) is not UNKNOWN:
+            return found
+        return self._argument(field, depth) if binding.name in ("args", "opt", "hparams", "cfg", "config") else UNKNOWN
+
+    def _class_field(self, name: str, field: str, depth: int) -> Any:
+        """The default of a dataclass's field, or a class's constant."""
+        for each in self.program.nodes.of_kind(ast.ClassDef):
+            if each.name != name:
+                continue
+            for node in each.body:
+                targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+                value = getattr(node, "value", None)
+                if value is None or not any(isinstance(target, ast.Name) and target.id == field for target in targets):
+                    continue
+                if name_called(value) == "field":
+                    value = next((one.value for one in value.keywords if one.arg == "default"), None)
+                return self.of(value, None, depth)
+        return UNKNOWN
+
+    def _hyperparameter(self, near: ast.AST, field: str, depth: int) -> Any:
+        """`self.hparams.lr`: what __init__ was given."""
+        owner = self.names.class_of(near)
+        for each in owner.body if owner is not None else []:
+            if isinstance(each, Function) and each.name == "__init__":
+                for binding in self.names.bindings(each, field):
+                    if binding.how == "parameter":
+                        values = self.names.values_of_parameter(binding)
+                        return self._agreed([self.of(one, None, depth) for one in values])
+        return UNKNOWN
+
+    def _argument(self, field: str, depth: int) -> Any:
+        """The default of a command-line argument."""
+        if self._arguments is None:
+            self._arguments = {}
+            for call in self.program.calls_to("add_argument", "add_arg", "option"):
+                for name in argument_names(call):
+                    self._arguments.setdefault(name, call)
+        call = self._arguments.get(field)  # type: ignore[assignment]
+        if call is None:
+            return UNKNOWN
+        given = {each.arg: each.value for each in call.keywords}
+        action = self.of(given.get("action"), None, depth)
+        if action in ("store_true", "store_false"):
+            return UNKNOWN  # whoever starts it decides
+        value = self.of(given.get("default"), None, depth)
+        if isinstance(value, str) and isinstance(given.get("type"), ast.Name) and given["type"].id in ("float", "int"):  # type: ignore[attr-defined]
+            return float(value)
+        return value
+
+    def _keywords(self, call: ast.Call, bound: dict[str, Any], depth: int) -> dict[str, Any]:
+        return {each.arg: self.of(each.value, bound, depth) for each in call.keywords if each.arg}
+
+    # --- what is asked of dictionaries, and calls
+
+    def _subscript(self, node: ast.Subscript, bound: dict[str, Any], depth: int) -> Any:
+        binding = self.names.given(node)
+        if binding is not None and binding.how == "assigned" and self.names.is_sure(node):
+            return self._given(binding, node, bound, depth)
+        holder = self.of(node.value, bound, depth)
+        key = self.of(node.slice, bound, depth)
+        if isinstance(holder, dict) and isinstance(key, (str, int)):
+            return holder.get(key, UNKNOWN)
+        if isinstance(holder, (list, str)) and type(key) is int and -len(holder) <= key < len(holder):
+            return holder[key]
+        return UNKNOWN
+
+    def _call(self, node: ast.Call, bound: dict[str, Any], depth: int) -> Any:
+        name = name_called(node)
+        full = self.program.name_of(node.func)
+        if full in FUNCTIONS and not node.keywords:
+            given = [self.of(each, bound, depth) for each in node.args]
+            if all(map(known, given)) and not any(isinstance(each, list) and not all(map(known, each)) for each in given):
+                return FUNCTIONS[full](*given)
+            return UNKNOWN
+        if full in NAMESPACES:
+            return self._keywords(node, bound, depth)
+        if name in ("get", "pop") and isinstance(node.func, ast.Attribute) and node.args:
+            holder = self.of(node.func.value, bound, depth)
+            key = self.of(node.args[0], bound, depth)
+            if isinstance(holder, dict) and isinstance(key, (str, int)):
+                otherwise = self.of(node.args[1], bound, depth) if len(node.args) > 1 else None
+                return holder.get(key, otherwise)
+            return UNKNOWN
+        if name in ("safe_load", "load", "full_load") and full.split(".")[0] in ("yaml", "json", "OmegaConf"):
+            return self._file(node, bound, depth)
+        if (
+            name in ("strip", "lower", "upper", "rstrip", "lstrip")
+            and isinstance(node.func, ast.Attribute)
+            and not node.args
+        ):
+            text = self.of(node.func.value, bound, depth)
+            return getattr(text, name)() if isinstance(text, str) else UNKNOWN
+        returned = self.names.returned_by(node)
+        if len(returned) == 1:
+            return self._returned(node, returned[0], bound, depth)
+        return UNKNOWN
+
+    def _returned(self, node: ast.Call, value: ast.expr, bound: dict[str, Any], depth: int) -> Any:
+        function = self.names.function_called(node)
+        if function is None:
+            return UNKNOWN
+        inner = {}
+        for each in (*function.args.posonlyargs, *function.args.args):
+            given = argument_given(node, function, each.arg)
+            constant = self.of(given, bound, depth) if given is not None else UNKNOWN
+            if known(constant):
+                inner[each.arg] = constant
+        return self.of(value, inner, depth)
+
+    def _file(self, call: ast.Call, bound: dict[str, Any], depth: int) -> Any:
+        """`yaml.safe_load(open("config.yaml"))`: of a file in the program's own folder."""
+        source = call.args[0] if call.args else None
+        if isinstance(source, ast.Name):
+            source = self.names.origin(source).node  # type: ignore[assignment]
+        path = source
+        if isinstance(source, ast.Call) and name_called(source) in ("open", "read_text", "read") and source.args:
+            path = source.args[0]
+        elif isinstance(source, ast.Name) and (binding := self.names.given(source)) is not None:
+            opened = binding.value
+            path = opened.args[0] if isinstance(opened, ast.Call) and opened.args else None
+        name = self.of(path, bound, depth)
+        if not isinstance(name, str) or os.path.isabs(name) or ".." in name:
+            return UNKNOWN
+        if name not in self._files:
+            self._files[name] = read_configuration(os.path.join(os.path.dirname(self.program.path), name))
+        return self._files[name]
+
+
+def argument_names(call: ast.Call) -> list[str]:
+    """`--learning-rate` -> learning_rate."""
+    dest = next((each.value for each in call.keywords if each.arg == "dest"), None)
+    if isinstance(dest, ast.Constant) and isinstance(dest.value, str):
+        return [dest.value]
+    texts = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    long = [each for each in texts if each.startswith("--")] or texts
+    return [each.lstrip("-").replace("-", "_") for each in long]
+
+
+def read_configuration(path: str) -> Any:
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MOST_BYTES)
+        return json.loads(text) if path.endswith(".json") else parse_plain_yaml(text)
+    except (OSError, ValueError, RecursionError):
+        return UNKNOWN
+
+
+def parse_plain_yaml(text: str) -> Any:
+    """Keys with scalars, nested by indentation: what configurations mostly are. Anything else is left out."""
+    root: dict[str, Any] = {}
+    stack: list[tuple[int, dict[str, Any]]] = [(-1, root)]
+    for line in text.splitlines():
+        body = line.split(" #", 1)[0].rstrip()
+        stripped = body.lstrip()
+        if not stripped or stripped.startswith(("#", "-")) or ":" not in stripped:
+            continue
+        indent = len(body) - len(stripped)
+        while stack[-1][0] >= indent:
+            stack.pop()
+        key, value = (part.strip() for part in stripped.split(":", 1))
+        if value:
+            stack[-1][1][key] = plain_scalar(value)
+        else:
+            inner: dict[str, Any] = {}
+            stack[-1][1][key] = inner
+            stack.append((indent, inner))
+    return root
+
+
+def plain_scalar(value: str) -> Any:
+    if value[:1] in "\"'" and value[-1:] == value[:1]:
+        return value[1:-1]
+    if value.lower() in ("true", "false", "null", "~"):
+        return {"true": True, "false": False}.get(value.lower())
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    return UNKNOWN if value[:1] in "[{&*|>" else value
+
+
+__all__ = ["UNKNOWN", "Symbol", "Values", "dotted", "is_number", "known"]

@@ -1,0 +1,93 @@
+#include "api/code_evidence.h"
+
+#include <algorithm>
+#include <array>
+
+#include "knowledge/code_book.h"
+#include "preflight/code_audit.h"
+
+namespace aplomb::api {
+namespace {
+
+using preflight::CodeAudit;
+using preflight::CodeFinding;
+
+constexpr std::chrono::seconds k_limit{20};
+constexpr std::size_t k_most_places = 8;  // of one finding
+
+/// The user's own program: not one of an installed package.
+bool is_program(const record::Source& source) {
+  constexpr std::array<std::string_view, 2> k_installed = {"/site-packages/", "/dist-packages/"};
+  return source.kind == "python-config" && source.path.ends_with(".py") &&
+         source.bytes <= k_most_program_bytes &&
+         std::none_of(k_installed.begin(), k_installed.end(), [&](std::string_view each) {
+           return source.path.find(each) != std::string::npos;
+         });
+}
+
+std::vector<std::string> programs_of(const std::vector<record::Run>& runs) {
+  std::vector<std::string> paths;
+  for (const record::Run& run : runs) {
+    for (const record::Source& source : run.sources) {
+      const bool is_new = std::find(paths.begin(), paths.end(), source.path) == paths.end();
+      if (is_new && paths.size() < k_most_programs && is_program(source))
+        paths.push_back(source.path);
+    }
+  }
+  return paths;
+}
+
+/// A finding of patterns in a program that the audit has parsed: the audit says it, or it is not so.
+bool is_replaced(const record::Fact& fact, record::SourceId source) {
+  constexpr std::string_view k_mistake = "code.mistake.";
+  const bool is_mistake = fact.name.starts_with(k_mistake);
+  const std::string id = is_mistake ? "code." + fact.name.substr(k_mistake.size()) : fact.name;
+  const knowledge::CodeEntry* entry = knowledge::code_book().find(id);
+  return entry != nullptr && !entry->is_sign && !entry->only_fragment &&
+         std::all_of(fact.evidence.begin(), fact.evidence.end(),
+                     [&](const record::Origin& origin) { return origin.source == source; });
+}
+
+/// One fact a name, with all its places.
+void add_fact(record::Run& run, const std::string& name, const CodeFinding& finding,
+              record::SourceId source) {
+  auto known = std::find_if(run.facts.begin(), run.facts.end(),
+                            [&](const record::Fact& fact) { return fact.name == name; });
+  if (known == run.facts.end())
+    known = run.facts.insert(run.facts.end(), {name, true, finding.title, {}});
+  for (const CodeFinding::Place& place : finding.places) {
+    if (known->evidence.size() < k_most_places)
+      known->evidence.push_back({source, place.line, place.offset});
+  }
+}
+
+void add_findings(record::Run& run, record::SourceId source, const CodeAudit& audit) {
+  const std::string& path = run.sources[source].path;
+  std::erase_if(run.facts, [&](const record::Fact& fact) { return is_replaced(fact, source); });
+  for (const CodeFinding& finding : audit.findings) {
+    if (finding.path != path) continue;
+    add_fact(run, finding.id, finding, source);
+    if (finding.is_mistake) add_fact(run, knowledge::mistake_fact(finding.id), finding, source);
+  }
+}
+
+}  // namespace
+
+void add_code_evidence(std::vector<record::Run>& runs, const std::string& python) {
+  const std::vector<std::string> paths = programs_of(runs);
+  if (paths.empty() || python.empty()) return;
+  const CodeAudit audit = preflight::audit_programs(paths, {python, k_limit});
+  const auto was_judged = [&](const std::string& path) {
+    return std::find(paths.begin(), paths.end(), path) != paths.end() &&
+           std::none_of(audit.troubles.begin(), audit.troubles.end(),
+                        [&](const CodeAudit::Trouble& each) { return each.path == path; });
+  };
+  for (record::Run& run : runs) {
+    for (std::size_t i = 0; i < run.sources.size(); ++i) {
+      if (was_judged(run.sources[i].path))
+        add_findings(run, static_cast<record::SourceId>(i), audit);
+    }
+  }
+}
+
+}  // namespace aplomb::api
