@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+import test_audit_kinds
 import test_audit_losses
 import test_audit_runs
 import test_audit_steps
@@ -14,13 +15,12 @@ import test_audit_training
 from aplomb.audit import RULES, Program, audit_program, audit_source
 from audit_support import HEAD, KNOWLEDGE, audited, entries, rules_of
 
-PARTS = (test_audit_steps, test_audit_losses, test_audit_training, test_audit_runs)
+PARTS = (test_audit_steps, test_audit_losses, test_audit_training, test_audit_runs, test_audit_kinds)
 
 
 def test_every_rule_has_programs_that_are_wrong_and_right():
     for side in ("WRONG", "RIGHT"):
-        named = [rule for part in PARTS for rule in getattr(part, side)]
-        assert sorted(named) == sorted(RULES)
+        assert {rule for part in PARTS for rule in getattr(part, side)} == set(RULES)
 
 
 def test_every_rule_has_its_texts_and_every_text_its_rule():

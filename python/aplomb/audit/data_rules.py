@@ -19,6 +19,7 @@ PAIRING = ("zip", "TensorDataset", "from_dict", "train_test_split", "DataFrame",
 @rule("code.shuffled-apart")
 def shuffled_apart(program: Program) -> Iterator[Finding]:
     """Two sequences that belong together, and one is put into another order without the other."""
+    yield from columns_apart(program)
     done: set[frozenset[str]] = set()
     for statement, name, order in reorderings(program):
         for other in partners(program, name, statement):
@@ -28,6 +29,65 @@ def shuffled_apart(program: Program) -> Iterator[Finding]:
             done.add(frozenset((name, other)))
             corrected = f"order = torch.randperm(len({name})).tolist()  # one order for both: {name}, {other}"
             yield Finding(statement.lineno, corrected, {"one": name, "other": other})
+
+
+def is_reordered(program: Program, node: ast.AST) -> str:
+    """The table of `table["text"].sample(frac=1).tolist()`: one column in an order of its own; empty where it is none."""
+    while isinstance(node, ast.Call) and name_called(node) in (
+        "tolist",
+        "to_numpy",
+        "to_list",
+        "reset_index",
+        "list",
+        "array",
+    ):
+        node = node.args[0] if isinstance(node.func, ast.Name) and node.args else receiver_of(node)
+    node = node.value if isinstance(node, ast.Attribute) and node.attr == "values" else node
+    if name_called(node) != "sample" or not isinstance(node, ast.Call) or keyword_of(node, "frac") is None:
+        return ""
+    return table_of(receiver_of(node))
+
+
+def table_of(node: ast.AST) -> str:
+    """`table` of `table["text"]`."""
+    is_column = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+    return source_of(node.value) if is_column and isinstance(node.slice.value, str) else ""  # type: ignore[attr-defined]
+
+
+def takes_column(node: ast.AST) -> str:
+    """`table` of `table["label"].tolist()`."""
+    while isinstance(node, ast.Call) and name_called(node) in ("tolist", "to_numpy", "to_list", "list", "array", "astype"):
+        node = node.args[0] if isinstance(node.func, ast.Name) and node.args else receiver_of(node)
+    node = node.value if isinstance(node, ast.Attribute) and node.attr == "values" else node
+    return table_of(node)
+
+
+def columns_apart(program: Program) -> Iterator[Finding]:
+    """`texts = df["text"].sample(frac=1).tolist(); labels = df["label"].tolist()`."""
+    made = [node for node in program.nodes.of_kind(ast.Assign) if isinstance(node.targets[0], ast.Name)]
+    whole = {text for node in made if (text := is_reordered(program, node.value))}
+    for node in made:
+        table = is_reordered(program, node.value)
+        for other in made if table else ():
+            if takes_column(other.value) != table or is_reordered(program, other.value) or table not in whole:
+                continue
+            one, two = source_of(node.targets[0]), source_of(other.targets[0])
+            if are_paired(program, one, two):
+                corrected = (
+                    f"{table} = {table}.sample(frac=1).reset_index(drop=True)  # whole rows, before columns are taken"
+                )
+                yield Finding(node.lineno, corrected, {"one": one, "other": two}, also=[other.lineno])
+                break
+
+
+def are_paired(program: Program, one: str, other: str) -> bool:
+    """Both go into one zip(), one data set or one split, whole or in parts."""
+    for call in program.calls_to(*PAIRING):
+        given = [*call.args, *(each.value for each in call.keywords)]
+        names = set().union(*(names_in(each) for each in given)) if given else set()
+        if {one, other} <= names:
+            return True
+    return False
 
 
 def reorderings(program: Program) -> Iterator[tuple[ast.stmt, str, str]]:
@@ -194,7 +254,7 @@ def data_of(call: ast.Call) -> ast.expr | None:
 
 def is_shuffled(program: Program, call: ast.Call) -> bool:
     shuffle = keyword_of(call, "shuffle") or (call.args[2] if len(call.args) > 2 else None)
-    if any(keyword_of(call, each) is not None for each in ("sampler", "batch_sampler", "collate_fn")) and shuffle is None:
+    if any(keyword_of(call, each) is not None for each in ("sampler", "batch_sampler")) and shuffle is None:
         return True
     return shuffle is not None and not program.values.is_false(shuffle) or any(each.arg is None for each in call.keywords)
 
@@ -230,11 +290,17 @@ def class_by_class(program: Program, node: ast.AST, depth: int) -> int:
     origin = program.names.origin(node).node
     if depth > 4:
         return 0
+    shuffles = program.calls_to("shuffle", "randperm", "permutation")
+    if isinstance(node, ast.Name) and not any(is_mixed_up(program, node, call) for call in shuffles):
+        if isinstance(origin, ast.List) and not origin.elts and (line := appended_by_class(program, node)):
+            return line
+    elif isinstance(node, ast.Name):
+        return 0
     for each in ast.walk(origin):
         if is_sorted_by_label(each) or is_laid_out(program, each):
             return getattr(each, "lineno", 0)
         if isinstance(each, ast.Name) and each is not node and isinstance(each.ctx, ast.Load):
-            if any(is_mixed_up(program, each, call) for call in program.calls_to("shuffle", "randperm", "permutation")):
+            if any(is_mixed_up(program, each, call) for call in shuffles):
                 return 0
             inner = program.names.origin(each).node
             if inner is not each and inner is not origin and (line := class_by_class(program, inner, depth + 1)):
@@ -255,6 +321,8 @@ def is_sorted_by_label(node: ast.AST) -> bool:
 
 def is_laid_out(program: Program, node: ast.AST) -> bool:
     """`[0] * n + [1] * n`, `np.repeat(np.arange(k), n)`, `arange(k).repeat_interleave(n)`, `cat([zeros(n), ones(n)])`."""
+    if isinstance(node, ast.ListComp):
+        return is_class_by_class(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = (node.left, node.right)
         return all(isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult) and is_one_label(each) for each in sides)
@@ -266,6 +334,31 @@ def is_laid_out(program: Program, node: ast.AST) -> bool:
         parts = node.args[0].elts if isinstance(node.args[0], (ast.List, ast.Tuple)) else []
         return len(parts) > 1 and [name_called(each) for each in parts[:2]] == ["zeros", "ones"]
     return False
+
+
+def is_class_by_class(node: ast.ListComp) -> bool:
+    """`[(draw(k), k) for k in range(4) for _ in range(500)]`: the outer loop goes over what is the label."""
+    if len(node.generators) != 2 or not isinstance(node.elt, (ast.Tuple, ast.Dict)):
+        return False
+    labels = names_in(node.generators[0].target)
+    parts = node.elt.elts if isinstance(node.elt, ast.Tuple) else [each for each in node.elt.values if each is not None]
+    alone = any(isinstance(each, ast.Name) and each.id in labels for each in parts[1:])
+    return alone and name_called(node.generators[0].iter) in ("range", "enumerate", "items")
+
+
+def appended_by_class(program: Program, node: ast.AST) -> int:
+    """The line of `rows.append((path, label))` in a loop over the samples inside one over the labels."""
+    text = source_of(node)
+    for call in program.calls_to("append"):
+        if not call.args or source_of(receiver_of(call)) != text or not isinstance(call.args[0], ast.Tuple):
+            continue
+        loops = [each for each in program.loops_of(call) if isinstance(each, ast.For)]
+        if len(loops) != 2 or name_called(loops[1].iter) not in ("range", "enumerate", "items"):
+            continue
+        labels = names_in(loops[1].target)
+        if any(isinstance(each, ast.Name) and each.id in labels for each in call.args[0].elts[1:]):
+            return call.lineno
+    return 0
 
 
 def is_one_label(node: ast.BinOp) -> bool:
@@ -280,6 +373,8 @@ def train_not_shuffled(program: Program) -> Iterator[Finding]:
         explicit = keyword_of(call, "shuffle") is not None
         if is_shuffled(program, call) or explicit or is_iterable(program, data) or not program.loops_of(loop):
             continue
+        if keyword_of(call, "collate_fn") is not None or (data is not None and class_by_class(program, data, 0)):
+            continue  # another rule says more
         if data is not None and not is_of_held_out(program.last_name(data)):
             yield Finding(call.lineno, source_of(call)[:-1] + ", shuffle=True)")
 

@@ -264,6 +264,11 @@ def keeps_results(program: Program, loop: ast.AST) -> bool:
     for each in program.nodes.below(loop):
         if isinstance(each, ast.AugAssign) and isinstance(each.op, ast.Add) and has_graph(program, each.value):
             return True
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.BinOp) and isinstance(each.value.op, ast.Add):
+            sides = (each.value.left, each.value.right)  # total = total + loss
+            own = [source_of(side) == source_of(each.targets[0]) for side in sides]
+            if own[0] != own[1] and has_graph(program, sides[0] if own[1] else sides[1]):
+                return True
         if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Attribute) or len(each.args) < 1:
             continue
         collects = each.func.attr in ("append", "extend") or collecting_method(program, each)
@@ -288,7 +293,7 @@ def collecting_method(program: Program, call: ast.Call) -> bool:
 
 def has_graph(program: Program, node: ast.AST, depth: int = 0) -> bool:
     """What a model or a loss gave, and nothing has cut the graph off."""
-    if depth > 6 or isinstance(node, (ast.Constant, ast.Compare)):
+    if depth > 16 or isinstance(node, (ast.Constant, ast.Compare)):
         return False
     if isinstance(node, ast.Call):
         name = name_called(node)

@@ -51,6 +51,7 @@ class Names:
         self._table: dict[tuple[ast.AST, str], list[Binding]] = {}
         self._scopes: dict[ast.AST, ast.AST] = {}
         self._given: dict[ast.AST, Binding | None] = {}
+        self._origins: dict[tuple[ast.AST, tuple[int, ...], bool], list[Origin]] = {}
         self._collect()
 
     # --- collecting
@@ -251,8 +252,15 @@ class Names:
 
     def origins(self, node: ast.AST, path: tuple[int, ...] = (), depth: int = 0, through_calls: bool = True) -> list[Origin]:
         """Where a value comes from, through names, parameters and functions of this file."""
-        if depth > DEEP:
-            return [Origin(node, path)]
+        key = (node, path, through_calls)
+        if key not in self._origins:
+            if depth > DEEP:
+                return [Origin(node, path)]
+            self._origins[key] = [Origin(node, path)]  # of what is made of itself, as in a function that calls itself
+            self._origins[key] = self._followed(node, path, depth, through_calls)
+        return self._origins[key]
+
+    def _followed(self, node: ast.AST, path: tuple[int, ...], depth: int, through_calls: bool) -> list[Origin]:
         if path and isinstance(node, (ast.Tuple, ast.List)) and 0 <= path[0] < len(node.elts):
             return self.origins(node.elts[path[0]], path[1:], depth + 1, through_calls)
         if isinstance(node, ast.Subscript) and (place := constant_index(node)) is not None:
@@ -287,10 +295,8 @@ class Names:
         function = binding.scope
         if not isinstance(function, Function):
             return []
-        owner = self.tree.parents.get(function)
-        is_method = isinstance(owner, ast.ClassDef)
-        names = [owner.name] if isinstance(owner, ast.ClassDef) and function.name == "__init__" else [function.name]
-        calls = self.program.calls_to(*names)
+        is_method = isinstance(self.tree.parents.get(function), ast.ClassDef)
+        calls = self.calls_of_parameter(binding)
         if not calls:
             return [binding.value] if binding.value is not None else []
         found = []
@@ -301,6 +307,15 @@ class Names:
                 return []
             found.append(value)
         return found
+
+    def calls_of_parameter(self, binding: Binding) -> list[ast.Call]:
+        """The calls of this file that run the function whose parameter it is."""
+        function = binding.scope
+        if not isinstance(function, Function):
+            return []
+        owner = self.tree.parents.get(function)
+        named = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
+        return self.program.calls_to(named)
 
     def function_called(self, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The function of this file that a call runs, where only one has the name."""

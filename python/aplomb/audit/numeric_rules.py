@@ -126,7 +126,73 @@ def sqrt_unguarded(program: Program) -> Iterator[Finding]:
         if is_output(program, argument, outputs) and not is_guarded(argument):
             inner = source_of(argument)
             guarded = f"{inner} + 1e-12" if name == "torch.sqrt" else f"{inner}.clamp(-1 + 1e-6, 1 - 1e-6)"
-            yield Finding(node.lineno, f"{name}({guarded})", {"function": method_of(node)})
+            yield Finding(node.lineno, f"{name}({guarded})", {"function": method_of(node)}, sure=False)
+
+    yield from distances(program)
+
+
+def distances(program: Program) -> Iterator[Finding]:
+    """`((a - b) ** 2).sum(-1).sqrt()` in what a loss is made of: where both are the same the gradient is 0 times infinity.
+    Squared distances of all pairs, bounded at 0, hold each sample's distance to itself."""
+    if not program.trains:
+        return
+    used = functions_of_training(program)
+    for call in program.calls_to("sqrt"):
+        of_torch = program.name_of(call.func) == "torch.sqrt"
+        argument = call.args[0] if of_torch and call.args else receiver_of(call)
+        if argument is call.func or (not of_torch and call.args) or program.function_of(call) not in used:
+            continue
+        value = program.names.origin(argument).node
+        bounded = is_bounded_at_zero(program, value)
+        if bounded or is_sum_of_squares(program, value):
+            text = source_of(argument)
+            corrected = f"{text[:-1]}).clamp(min=1e-12).sqrt()" if text.endswith("))") else f"({text} + 1e-12).sqrt()"
+            if bounded:
+                corrected = source_of(call).replace("min=0", "min=1e-12").replace("clamp(0)", "clamp(1e-12)")
+            yield Finding(call.lineno, corrected, {"function": "sqrt"})
+
+
+def functions_of_training(program: Program) -> set[ast.AST]:
+    """The functions that hold a backward pass, and those of this file that their training loops call, gradients on."""
+    found: set[ast.AST] = set()
+    waiting = [call for loop in program.training_loops for call in program.calls_in(loop)]
+    found |= {program.function_of(loop) for loop in program.training_loops}
+    while waiting:
+        function = program.objects.function_run(waiting.pop())
+        if function is None or function in found or any("no_grad" in source_of(each) for each in function.decorator_list):
+            continue
+        found.add(function)
+        waiting += program.calls_in(function)
+    return found
+
+
+def is_sum_of_squares(program: Program, node: ast.AST) -> bool:
+    """`((a - b) ** 2).sum(dim)`, `(a - b).pow(2).sum(dim)`: of each row, not of everything."""
+    if not isinstance(node, ast.Call) or method_of(node) != "sum" or not (node.args or node.keywords):
+        return False
+    held = node.args[0] if program.name_of(node.func) == "torch.sum" else receiver_of(node)
+    if isinstance(held, ast.BinOp) and isinstance(held.op, ast.Pow):
+        base: ast.AST = held.left
+    elif isinstance(held, ast.Call) and method_of(held) in ("pow", "square"):
+        base = receiver_of(held)
+    else:
+        return False
+    base = program.names.origin(base).node
+    return isinstance(base, ast.BinOp) and isinstance(base.op, ast.Sub)
+
+
+def is_bounded_at_zero(program: Program, node: ast.AST) -> bool:
+    """`d2.clamp(min=0)`, `relu(d2)` of `x.x + y.y - 2 x.y`."""
+    if not isinstance(node, ast.Call) or method_of(node) not in ("clamp", "clamp_min", "relu", "clamp_"):
+        return False
+    least = keyword_of(node, "min") or (node.args[-1] if node.args and method_of(node) != "relu" else None)
+    if method_of(node) != "relu" and (least is None or program.values.of(least) != 0):
+        return False
+    of_torch = program.name_of(node.func).startswith("torch.")
+    held = program.names.origin(node.args[0] if of_torch and node.args else receiver_of(node)).node
+    product = any(isinstance(each, ast.BinOp) and isinstance(each.op, ast.MatMult) for each in ast.walk(held))
+    product = product or any(method_of(each) in ("mm", "matmul") for each in ast.walk(held))
+    return isinstance(held, ast.BinOp) and product
 
 
 @rule("code.division-unguarded")

@@ -236,8 +236,8 @@ def nothing_trains(program: Program) -> Iterator[Finding]:
     trained = program.objects.trained()
     for line, holder, place in freezes(program):
         identity = program.objects.identity(holder)
-        if not trained or not identity & trained:
-            continue
+        if not trained or not identity & trained or isinstance(holder, ast.Attribute):
+            continue  # the rest of the model may train
         if any(place < later and program.objects.identity(other) & identity for other, later in revivals(program)):
             continue
         yield Finding(line, "", {"model": source_of(holder)})

@@ -57,6 +57,32 @@ def model_half(program: Program) -> Iterator[Finding]:
 @rule("code.model-bf16")
 def model_bf16(program: Program) -> Iterator[Finding]:
     yield from cast_to(program, "bf16")
+    yield from loaded_in_bf16(program)
+
+
+#: Where steps are lost: a bf16 number has 8 bits, so that a step is rounded away below 1/512 of the weight, and weights are
+#: of some hundredths (an initializer_range of 0.02); Adam's step is about the learning rate.
+SMALL_STEP = 4e-5
+
+
+def loaded_in_bf16(program: Program) -> Iterator[Finding]:
+    """`from_pretrained(name, dtype=torch.bfloat16)`, all of it trained at a rate whose steps are rounded away."""
+    if program.names_called & {"get_peft_model", "LoraConfig", "prepare_model_for_kbit_training", "float"}:
+        return
+    rates = [program.values.number(keyword_of(call, "learning_rate")) for call in program.calls]
+    rates += [program.values.number(keyword_of(call, "lr")) for call in program.calls]
+    known = [each for each in rates if each is not None]
+    if not known or max(known) > SMALL_STEP:
+        return
+    optimized = optimized_names(program)
+    for call in program.calls_to("from_pretrained"):
+        asked = keyword_of(call, "dtype") or keyword_of(call, "torch_dtype")
+        statement = program.statement_of(call)
+        if asked is None or HALF.get(str(program.values.of(asked))) != "bf16" or not isinstance(statement, ast.Assign):
+            continue
+        if program.last_name(statement.targets[0]) in optimized:
+            corrected = f"{source_of(call.func)}(...)  # in fp32, and bf16=True in the TrainingArguments"
+            yield Finding(call.lineno, corrected, {"rate": f"{max(known):g}"})
 
 
 def cast_to(program: Program, wanted: str) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .names import name_called
-from .program import Program, keyword_of, names_in, receiver_of, source_of
+from .program import Program, keyword_of, line_of, names_in, receiver_of, source_of
 from .sign_rules import passes
 from .trainer_rules import trainers
 from .values import is_number
@@ -52,10 +52,35 @@ def preference_swapped(program: Program) -> Iterator[Finding]:
     for node, chosen, rejected in entries(program):
         if side_of(source_of(chosen)) == "rejected" and side_of(source_of(rejected)) == "chosen":
             yield Finding(chosen.lineno, f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}')
+        elif takes_the_other(program, chosen, rejected):
+            corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
+            yield Finding(chosen.lineno, corrected, also=[node.lineno])
         else:
             place = ascending(program, chosen)
             if place is not None and ascending(program, rejected) is None:
                 yield Finding(place.lineno, mended_order(place), also=[node.lineno])
+
+
+def takes_the_other(program: Program, chosen: ast.expr, rejected: ast.expr) -> bool:
+    """`"chosen": row[f"response_{1 - best}"], "rejected": row[f"response_{best}"]`; and with the worse one the other way
+    round."""
+    for one, other, wanted in ((chosen, rejected, "chosen"), (rejected, chosen, "rejected")):
+        turned = [each for each in ast.walk(one) if is_turned(each)]
+        if len(turned) != 1 or any(is_turned(each) for each in ast.walk(other)):
+            continue
+        name = turned[0].right  # type: ignore[attr-defined]
+        if source_of(name) not in [source_of(each) for each in ast.walk(other) if isinstance(each, ast.expr)]:
+            continue
+        told = f"{source_of(name)} {source_of(program.names.origin(name).node)}".replace("_", " ")
+        if side_of(told) == wanted:
+            return True
+    return False
+
+
+def is_turned(node: ast.AST) -> bool:
+    """`1 - best`."""
+    one = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant)
+    return one and node.left.value == 1  # type: ignore[attr-defined]
 
 
 def mended_order(call: ast.Call) -> str:
@@ -160,6 +185,45 @@ def reference_is_policy(program: Program) -> Iterator[Finding]:
             continue
         if program.objects.identity(model) == program.objects.identity(reference):
             yield Finding(reference.lineno, "ref_model=None  # TRL makes a copy", {"model": source_of(model)})
+    yield from references_by_hand(program)
+
+
+def references_by_hand(program: Program) -> Iterator[Finding]:
+    """`reference = policy`, or `reference = policy.eval()`: one object under two names, and the optimizer holds it."""
+    trained = program.objects.trained()
+    for node in program.nodes.of_kind(ast.Assign):
+        words = program.last_name(node.targets[0]).lower().split("_")
+        value = node.value
+        while isinstance(value, ast.Call) and name_called(value) in ("eval", "to", "cuda", "requires_grad_", "train"):
+            value = receiver_of(value)
+        if not set(words) & {"ref", "reference"} or not isinstance(value, (ast.Name, ast.Attribute)):
+            continue
+        if program.objects.is_model(value) and program.objects.identity(value) & trained:
+            yield Finding(
+                node.lineno,
+                f"{source_of(node.targets[0])} = copy.deepcopy({source_of(value)}).eval()",
+                {"model": source_of(value)},
+            )
+
+
+@rule("code.reference-elsewhere")
+def reference_elsewhere(program: Program) -> Iterator[Finding]:
+    """The reference model is loaded from another place than the policy: the loss holds the policy to a model that it did not
+    begin as."""
+    for call in trainers(program):
+        model, reference = keyword_of(call, "model"), keyword_of(call, "ref_model")
+        one, other = (loaded_from(program, each) for each in (model, reference))
+        if one and other and one != other:
+            values = {"policy": one, "reference": other}
+            yield Finding(line_of(reference or call), "ref_model=None  # TRL makes a copy of the policy", values)
+
+
+def loaded_from(program: Program, node: ast.expr | None) -> str:
+    """The constant name or path of `from_pretrained(path)`."""
+    call = program.makers.call_of(node) if node is not None else None
+    if call is None or name_called(call) != "from_pretrained" or not call.args:
+        return ""
+    return program.values.text(call.args[0])
 
 
 @rule("code.preference-loss-sign")

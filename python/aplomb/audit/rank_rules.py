@@ -40,9 +40,23 @@ def asks_for_rank(program: Program, test: ast.AST) -> bool:
     """`rank == 0`, `if accelerator.is_main_process`, `dist.get_rank() == 0`."""
     for each in ast.walk(test):
         name = each.attr if isinstance(each, ast.Attribute) else each.id if isinstance(each, ast.Name) else ""
-        if name.lower() in RANKS or name.lower().endswith(("_rank", "main_process")):
+        if name.lower() in RANKS or name.lower().endswith(("_rank", "main_process", "process_index")):
+            return True
+        if isinstance(each, ast.Name) and is_given_rank(program, each):
             return True
     return False
+
+
+def is_given_rank(program: Program, name: ast.Name) -> bool:
+    """`R = dist.get_rank()`, `r = int(os.environ["RANK"])`."""
+    origin = program.names.origin(name)
+    if origin.path:
+        return False
+    called = name_called(origin.node)
+    if called == "int" and isinstance(origin.node, ast.Call):
+        asked = [each.value for each in ast.walk(origin.node) if isinstance(each, ast.Constant)]
+        return "RANK" in asked or "LOCAL_RANK" in asked
+    return called in ("get_rank", "get_local_rank", "get_global_rank")
 
 
 @rule("code.collective-on-some-ranks")
@@ -139,14 +153,45 @@ def collective_by_local_value(program: Program) -> Iterator[Finding]:
                         also=[line],
                     )
                     break
+        if wrapped_models(program):
+            yield from loops_left(program, timeline)
+
+
+def loops_left(program: Program, timeline: Timeline) -> Iterator[Finding]:
+    """`if stopper(val_loss): break` out of a loop whose backward passes meet those of the other ranks."""
+    for event in timeline.of("break", "return"):
+        if not event.loops or program.function_of(event.node) is not program.function_of(event.loops[-1]):
+            continue
+        meets = any(each.kind == "backward" and event.loops[-1] in each.loops for each in timeline.events)
+        for guard in event.at.guards if meets else ():
+            name = "" if guard.how != "if" or asks_for_rank(program, guard.test) else local_value(program, guard.test)
+            if name:
+                values = {"call": event.kind, "value": name, "test": source_of(guard.test)}
+                yield Finding(event.line, "", values, also=[getattr(guard.test, "lineno", event.line)])
+                break
 
 
 def local_value(program: Program, test: ast.AST) -> str:
-    """The name in a test that comes from a loss or a model's output of this rank, and was not shared."""
+    """The name in a test that comes from a loss or a model's output of this rank, and was not shared; an object that was
+    given such a value (`stopper(val_loss); if stopper.stop: ...`) is as local as the value."""
     for each in ast.walk(test):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and is_local(program, each, 0):
             return each.id
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and is_keeper(program, each.value):
+            for call in program.calls:
+                told = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+                if isinstance(told, ast.Name) and told.id == each.value.id and call.args and told is not each.value:
+                    names = [one for one in ast.walk(call.args[0]) if isinstance(one, ast.Name)]
+                    if any(is_local(program, one, 0) for one in names):
+                        return each.value.id
     return ""
+
+
+def is_keeper(program: Program, name: ast.Name) -> bool:
+    """An object of a class of this file that is no module: what counts how long nothing has improved."""
+    call = program.makers.call_of(name)
+    owner = program.makers.class_made(call) if call is not None else None
+    return owner is not None and not program.makers.is_module_class(owner)
 
 
 def is_local(program: Program, node: ast.Name, depth: int) -> bool:
@@ -174,6 +219,47 @@ def is_local(program: Program, node: ast.Name, depth: int) -> bool:
 def is_shared(program: Program, node: ast.Name) -> bool:
     """`dist.all_reduce(val)` somewhere: the same on all ranks from there."""
     return any(any(node.id in names_in(each) for each in call.args) for call in program.calls_to(*SHARING))
+
+
+@rule("code.wrapper-bypassed")
+def wrapper_bypassed(program: Program) -> Iterator[Finding]:
+    """`ddp = DDP(model)`, and the training step calls `model(x)` (or `ddp.module(x)`): what averages the gradients hangs on
+    the wrapper's own forward pass."""
+    for call in program.calls_to("DistributedDataParallel", "DDP"):
+        holder = program.nodes.parents.get(call)
+        if not isinstance(holder, ast.Assign) or holder.value is not call or not call.args:
+            continue
+        wrapper, inner = source_of(holder.targets[0]), source_of(call.args[0])
+        if wrapper == inner or is_called_or_given(program, wrapper):
+            continue
+        for event in trained_passes(program):
+            called = source_of(event.node.func) if isinstance(event.node, ast.Call) else ""
+            if called in (inner, f"{wrapper}.module"):
+                values = {"wrapper": wrapper, "model": called}
+                corrected = program.line_text(event.line).replace(f"{called}(", f"{wrapper}(", 1)
+                yield Finding(event.line, corrected, values, also=[call.lineno])
+                break
+
+
+def trained_passes(program: Program) -> Iterator[Event]:
+    """The forward passes, gradients on, of loops that hold a backward pass."""
+    for timeline in program.timelines:
+        loops = {each.loops[-1] for each in timeline.of("backward") if each.loops}
+        for event in timeline.of("forward"):
+            without = any(each in ("no_grad", "inference_mode") for each in event.at.contexts)
+            if not without and event.loops and event.loops[-1] in loops:
+                yield event
+
+
+def is_called_or_given(program: Program, wrapper: str) -> bool:
+    """Called somewhere, or handed to a function, which may call it."""
+    for call in program.calls:
+        if source_of(call.func) == wrapper:
+            return True
+        if any(source_of(each) == wrapper for each in (*call.args, *(one.value for one in call.keywords))):
+            return True
+    kept: list[ast.Return | ast.Assign] = program.nodes.of_kind(ast.Return, ast.Assign)
+    return any(isinstance(each.value, ast.Name) and each.value.id == wrapper for each in kept)
 
 
 # --- data
@@ -229,12 +315,29 @@ def seeds_by_rank(program: Program) -> bool:
     )
 
 
+def own_files(program: Program) -> Iterator[Finding]:
+    """`rows = read(f"part-{rank}.jsonl")`, and the loop of the training goes to the end of the rows."""
+    for loop in program.training_loops:
+        if not isinstance(loop, ast.For):
+            continue
+        for name in [each for each in ast.walk(loop.iter) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)]:
+            read = program.names.origin(name, through_calls=False).node
+            for text in [each for each in ast.walk(read) if isinstance(each, (ast.JoinedStr, ast.BinOp, ast.Call))]:
+                is_path = isinstance(text, ast.JoinedStr) or name_called(text) == "format"
+                if isinstance(read, ast.Call) and is_path and asks_for_rank(program, text):
+                    yield Finding(read.lineno, "with model.join():  # around the loop", also=[loop.lineno])
+                    return
+
+
 @rule("code.ranks-uneven")
 def ranks_uneven(program: Program) -> Iterator[Finding]:
     """Each rank goes through its own part of files or rows to the end, of whatever length, and the backward pass meets the
     others at every step."""
-    if not wrapped_models(program) or program.names_called & {"Join", "join", "DistributedSampler", "islice"}:
+    if not wrapped_models(program) or program.names_called & {"Join", "DistributedSampler", "islice"}:
         return
+    if any(isinstance(program.nodes.parents.get(call), ast.withitem) for call in program.calls_to("join")):
+        return  # with model.join():
+    yield from own_files(program)
     for call, loop in training_loaders(program):
         data = data_of(call)
         part = sliced_by_rank(program, data, 0) if data is not None else None

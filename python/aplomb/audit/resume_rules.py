@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .precision_rules import half_format
-from .program import Program, is_constant, keyword_of, method_of, receiver_of
+from .program import Program, is_constant, keyword_of, method_of, receiver_of, source_of
 from .restore_rules import is_schedule, made_after_the_optimizer_came_back, schedules_made
 from .schedule_rules import goes_over_data
 
@@ -61,6 +61,22 @@ def optimizer_steps(program: Program) -> bool:
     return any(
         isinstance(call.func, ast.Attribute) and program.is_optimizer(call.func.value) for call in program.calls_to("step")
     )
+
+
+@rule("code.resumed-weights-only")
+def resumed_weights_only(program: Program) -> Iterator[Finding]:
+    """`model = AutoModel.from_pretrained(args.resume)`, and trainer.train() is not told of the checkpoint: optimizer,
+    schedule and count begin anew."""
+    if restores_all(program) or not any(name.endswith("Trainer") for name in program.names_called):
+        return
+    for call in program.calls_to("from_pretrained"):
+        path = call.args[0] if call.args else keyword_of(call, "pretrained_model_name_or_path")
+        if path is None or "resume" not in source_of(path).lower() or "oken" in source_of(call.func):
+            continue
+        for train in program.calls_to("train"):
+            if not train.args and "model" not in source_of(receiver_of(train)):
+                yield Finding(call.lineno, f"trainer.train(resume_from_checkpoint={source_of(path)})", also=[train.lineno])
+                return
 
 
 @rule("code.optimizer-not-restored")

@@ -176,6 +176,128 @@ def written_samples(program: Program) -> list[tuple[str, int]]:
     return found
 
 
+@rule("code.reward-by-length")
+def reward_by_length(program: Program) -> Iterator[Finding]:
+    """`0.1 * len(answer.split())` without a bound is added to what the answer earns: the longest answer wins."""
+    for function in reward_functions(program):
+        taken = {each.arg for each in function.args.args}
+        for value in [*returns_of(program, function), *appended_to_returned(program, function)]:
+            inner = value.elt if isinstance(value, ast.ListComp) else value
+            counted = grows_with_length(program, inner, taken)
+            if counted is not None:
+                corrected = f"min({source_of(inner)}, 1.0)"
+                values = {"name": function.name, "length": source_of(counted)}
+                yield Finding(counted.lineno, corrected, values, sure=is_one_of_several(program, function.name))
+                break
+
+
+def appended_to_returned(program: Program, function: ast.AST) -> list[ast.expr]:
+    """What is appended to the list that a function returns."""
+    names = {source_of(each) for each in returns_of(program, function) if isinstance(each, ast.Name)}
+    calls = [call for call in program.calls_in(function) if method_of(call) == "append" and len(call.args) == 1]
+    return [call.args[0] for call in calls if isinstance(call.func, ast.Attribute) and source_of(call.func.value) in names]
+
+
+def grows_with_length(program: Program, node: ast.AST, taken: set[str]) -> ast.Call | None:
+    """The len() of an answer that a sum grows with, without a bound."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        left = grows_with_length(program, node.left, taken)
+        return left or (grows_with_length(program, node.right, taken) if isinstance(node.op, ast.Add) else None)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for factor, other in ((node.left, node.right), (node.right, node.left)):
+            size = program.values.number(factor)
+            if size is not None and size > 0:
+                return grows_with_length(program, other, taken)
+        return None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return grows_with_length(program, node.left, taken) if program.values.number(node.right) is not None else None
+    if isinstance(node, ast.Call) and name_called(node) in ("float", "int", "log", "log1p", "sqrt") and node.args:
+        return grows_with_length(program, node.args[0], taken)
+    if name_called(node) == "len" and isinstance(node, ast.Call) and len(node.args) == 1:
+        held = node.args[0]
+        if isinstance(held, ast.Call) and method_of(held) == "split" and isinstance(held.func, ast.Attribute):
+            held = held.func.value
+        return node if is_answer(program, held, taken) else None
+    return None
+
+
+def is_answer(program: Program, node: ast.AST, taken: set[str]) -> bool:
+    """A name that goes over the completions."""
+    binding = program.names.given(node) if isinstance(node, ast.Name) else None
+    if binding is None or binding.value is None or binding.how != "loop":
+        return False
+    words = names_in(binding.value) & taken
+    return any(word.startswith(("completion", "response", "answer")) for word in words)
+
+
+def is_one_of_several(program: Program, name: str) -> bool:
+    """The Trainer is given other rewards beside it."""
+    for call in trainers(program):
+        given = keyword_of(call, "reward_funcs")
+        value = program.names.origin(given).node if given is not None else None
+        if isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) > 1 and name in names_in(value):
+            return True
+    return False
+
+
+@rule("code.reward-compares-kinds")
+def reward_compares_kinds(program: Program) -> Iterator[Finding]:
+    """`match.group(1) == answer` with a column of numbers: a text is never equal to a number."""
+    for function in reward_functions(program):
+        for node in program.own_nodes(function):
+            if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
+                continue
+            for one, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
+                if kind_of(program, one, 0) == "text" and column_kind(program, other) == "number":
+                    values = {"name": function.name, "text": source_of(one), "number": source_of(other)}
+                    corrected = f"{source_of(one)} == str({source_of(other)})"
+                    yield Finding(node.lineno, corrected, values)
+                    break
+
+
+TEXTS = ("group", "strip", "lower", "upper", "join", "format", "replace", "rstrip", "lstrip", "str", "decode", "casefold")
+NUMBERS = ("int", "float", "len", "randint", "randrange", "sum", "abs", "round", "max", "min")
+
+
+def kind_of(program: Program, node: ast.AST, depth: int) -> str:
+    """`text` or `number`, as far as the source shows it."""
+    if depth > 8:
+        return ""
+    if isinstance(node, ast.JoinedStr):
+        return "text"
+    if isinstance(node, ast.Constant):
+        is_number_ = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+        return "text" if isinstance(node.value, str) else "number" if is_number_ else ""
+    if isinstance(node, ast.BinOp):
+        kinds = {kind_of(program, each, depth + 1) for each in (node.left, node.right)}
+        return "number" if kinds == {"number"} else "text" if kinds == {"text"} else ""
+    if isinstance(node, ast.Call):
+        name = name_called(node)
+        if name in ("max", "min") and node.args:
+            return kind_of(program, node.args[0], depth + 1)
+        return "text" if name in TEXTS else "number" if name in NUMBERS else ""
+    if isinstance(node, ast.Subscript) and name_called(node.value) in ("split", "groups"):
+        return "text"
+    if isinstance(node, ast.Name):
+        origin = program.names.origin(node)
+        return kind_of(program, origin.node, depth + 1) if origin.node is not node and not origin.path else ""
+    return ""
+
+
+def column_kind(program: Program, node: ast.AST) -> str:
+    """The kind of all values that the program gives the column which a name of a reward function goes over."""
+    binding = program.names.given(node) if isinstance(node, ast.Name) else None
+    if binding is None or binding.how != "loop" or binding.value is None or not isinstance(binding.value, ast.Name):
+        return ""
+    column = binding.value.id
+    kinds = set()
+    for each in program.nodes.of_kind(ast.Dict):
+        for key, value in zip(each.keys, each.values):
+            if isinstance(key, ast.Constant) and key.value == column:
+                kinds.add(kind_of(program, value, 0))
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
 @rule("code.reward-by-containment")
 def reward_by_containment(program: Program) -> Iterator[Finding]:
     """`if truth in answer or answer in truth: reward = 1`: an empty answer is contained in everything."""

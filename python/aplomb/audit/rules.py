@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from . import (
+    contrast_rules,
     data_rules,
     label_rules,
     logit_rules,
@@ -25,6 +26,7 @@ from . import (
     sign_rules,
     split_rules,
     step_rules,
+    token_rules,
     trainer_rules,
 )
 from .findings import RULES, Finding
@@ -37,7 +39,9 @@ MODULES = (
     sign_rules,
     logit_rules,
     label_rules,
+    token_rules,
     shape_rules,
+    contrast_rules,
     numeric_rules,
     precision_rules,
     module_rules,

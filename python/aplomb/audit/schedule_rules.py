@@ -142,6 +142,49 @@ def schedule_runs_out(program: Program) -> Iterator[Finding]:
         if counts_passes(program, schedule.call, schedule.name, schedule.epochs):
             yield Finding(schedule.step.line, "", {"schedule": schedule.name}, also=[schedule.call.lineno])
     yield from lightning_by_step(program)
+    yield from stepped_by_micro_batch(program)
+
+
+def stepped_by_micro_batch(program: Program) -> Iterator[Finding]:
+    """A length in updates, which is the number of batches divided by those that are accumulated, stepped with each batch."""
+    for cycle in cycles(program):
+        steps = cycle.of("step")
+        for event in cycle.of("schedule"):
+            call = program.makers.call_of(receiver_of(event.node)) if isinstance(event.node, ast.Call) else None
+            if call is None or cycle.loop is None or event.loops != steps[0].loops:
+                continue
+            if not counts_updates(program, length_of(program, call)[0], 0):
+                continue
+            accumulated = [test for test, _ in steps[0].tests(cycle.loop, program) if "%" in test]
+            tested = [test for test, _ in event.tests(cycle.loop, program) if "%" in test or "sync_gradients" in test]
+            skipped = "accumulate" in program.names_called and not is_prepared(program, event)
+            if not tested and (accumulated or skipped):
+                corrected = (
+                    f"if {accumulated[0] if accumulated else 'accelerator.sync_gradients'}:\n    {source_of(event.node)}"
+                )
+                values = {"schedule": program.makers.class_name(call)}
+                yield Finding(event.line, corrected, values, also=[call.lineno])
+                break
+
+
+def counts_updates(program: Program, node: ast.AST | None, depth: int) -> bool:
+    """Something on the way to the number is divided by the number of accumulated batches."""
+    if node is None or depth > 5:
+        return False
+    for each in ast.walk(node):
+        if isinstance(each, ast.BinOp) and isinstance(each.op, (ast.Div, ast.FloorDiv)) and "accum" in source_of(each.right):
+            return True
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            inner = program.names.origin(each).node
+            if inner is not each and inner is not node and counts_updates(program, inner, depth + 1):
+                return True
+    return False
+
+
+def is_prepared(program: Program, event: Event) -> bool:
+    """accelerator.prepare(scheduler): it then steps only where the optimizer does."""
+    name = source_of(receiver_of(event.node)) if isinstance(event.node, ast.Call) else ""
+    return any(source_of(each) == name for call in program.calls_to("prepare") for each in call.args)
 
 
 def counts_passes(program: Program, call: ast.Call, name: str, epochs: float | None) -> bool:
@@ -237,6 +280,8 @@ def schedule_ends_early(program: Program) -> Iterator[Finding]:
             continue
         if schedule.step.tests(schedule.step.loops[-1], program) or schedule.rounds < 1.2 * length:
             continue
+        if schedule.name in RISES_AGAIN and schedule.rounds % (2 * length) == 0:
+            continue  # whole waves, which may be meant
         if schedule.name in (*ENDS_AT_ZERO, *RISES_AGAIN) and not (schedule.by == "batch" and schedule.epochs == length):
             values = {"length": f"{length:g}", "rounds": f"{schedule.rounds:g}", "schedule": schedule.name}
             yield Finding(schedule.call.lineno, "", values, sure=schedule.name in ENDS_AT_ZERO, also=[schedule.step.line])

@@ -336,7 +336,13 @@ class Shapes:
         """The size of the last dimension, where a layer or a reshape says it."""
         if depth > DEEP:
             return None
-        origin = self.names.origin(node)
+        found = self.names.origins(node)
+        if len(found) > 1:
+            widths = {self._width_of(each, depth) for each in found}
+            return widths.pop() if len(widths) == 1 else None
+        return self._width_of(found[0], depth)
+
+    def _width_of(self, origin: Origin, depth: int) -> int | None:
         call = origin.node
         if isinstance(call, ast.Subscript):
             places = call.slice.elts if isinstance(call.slice, ast.Tuple) else [call.slice]

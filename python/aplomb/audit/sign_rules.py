@@ -163,7 +163,7 @@ def entropy_sign(program: Program) -> Iterator[Finding]:
         if maximises(program, cycle) or len(terms) < 2:
             continue
         for term in terms:
-            made = name_called(term.node) == "entropy"
+            made = name_called(term.node) == "entropy" or holds_entropies(program, term.node)
             named = isinstance(term.node, (ast.Name, ast.Attribute)) and "entropy" in source_of(term.node).lower()
             if not (made or named) or term.sign < 0 or "cross" in source_of(term.node).lower():
                 continue
@@ -171,6 +171,17 @@ def entropy_sign(program: Program) -> Iterator[Finding]:
                 (each for each in term.lines[1:] if "ntropy" in program.line_text(each)), getattr(term.node, "lineno", 0)
             )
             yield Finding(line, "", {"entropy": source_of(term.node)}, sure=made)
+
+
+def holds_entropies(program: Program, node: ast.AST) -> bool:
+    """`torch.stack(entropies)`, and nothing but `dist.entropy()` was appended to them."""
+    if name_called(node) not in ("stack", "cat") or not isinstance(node, ast.Call) or not node.args:
+        return False
+    text = source_of(node.args[0])
+    added = [each for each in program.calls_to("append") if source_of(receiver_of(each)) == text and each.args]
+    return bool(added) and all(
+        any(name_called(one) == "entropy" for one in ast.walk(program.names.origin(each.args[0]).node)) for each in added
+    )
 
 
 @rule("code.kl-sign")

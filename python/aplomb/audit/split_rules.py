@@ -19,6 +19,9 @@ FITTING = (
 )  # fmt: skip
 
 
+AUGMENTING = ("augment", "noise", "flip", "jitter", "perturb", "paraphrase", "copy", "shift", "rotate")
+
+
 def splits(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
     """Calls that part data into what trains and what is held out, with the data."""
     for call in program.calls_to("train_test_split", "random_split"):
@@ -83,10 +86,8 @@ def multiplied(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
     value = origin.node
     if name_called(value) in ("fit_resample", "fit_sample"):
         return value
-    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
-        times = program.values.of(value.right)
-        if type(times) is int and times >= 2 and is_list(program, value.left):
-            return value
+    if is_repeated(program, value) or (isinstance(value, ast.ListComp) and makes_several(program, value)):
+        return value
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and isinstance(value.right, (ast.ListComp, ast.Name)):
         copies = program.names.origin(value.right).node
         if isinstance(copies, ast.ListComp) and augments(copies) and is_over(program, copies, value.left):
@@ -110,8 +111,42 @@ def multiplied(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
     return added
 
 
+def is_repeated(program: Program, value: ast.AST) -> bool:
+    """`rows * 5`."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult):
+        return False
+    times = program.values.of(value.right)
+    return type(times) is int and times >= 2 and is_list(program, value.left)
+
+
+def makes_several(program: Program, made: ast.ListComp) -> bool:
+    """`[copy for row in rows for copy in [row, augment(row)]]`, `[augment(row) for row in rows for _ in range(5)]`."""
+    if len(made.generators) != 2:
+        return False
+    row, copies = made.generators
+    of_row = names_in(row.target)
+    if name_called(copies.iter) == "range":
+        return augments(made) and bool(of_row & names_in(made.elt)) and name_called(row.iter) != "range"
+    if name_called(row.iter) == "range":  # [augment(row) for _ in range(5) for row in rows]
+        return augments(made) and bool(names_in(copies.target) & names_in(made.elt))
+    text = source_of(copies.iter).lower()
+    several = isinstance(copies.iter, (ast.List, ast.BinOp, ast.ListComp)) or "augment" in text
+    return several and bool(of_row & names_in(copies.iter)) and any(word in text for word in AUGMENTING)
+
+
 def extended(program: Program, node: ast.AST) -> ast.AST | None:
-    """`rows += [augment(r) for r in rows]`, `rows.extend(augment(r) for r in rows)`."""
+    """`rows += [augment(r) for r in rows]`, `rows.extend(augment(r) for r in rows)`; `rows.append(augment(row))` in a loop
+    inside one over what rows are made of."""
+    for call in program.calls_to("append"):
+        loops = program.loops_of(call)
+        if source_of(receiver_of(call)) != source_of(node) or len(loops) < 2 or not call.args:
+            continue
+        inner, outer = loops[0], loops[1]
+        counted = isinstance(inner, ast.For) and name_called(inner.iter) == "range" and isinstance(outer, ast.For)
+        if counted and isinstance(outer, ast.For) and name_called(outer.iter) != "range":
+            text = source_of(program.names.origin(call.args[0]).node).lower()
+            if any(word in text for word in AUGMENTING) and not is_split_loop(program, call):
+                return call
     for binding in program.names.all_given(node):
         value = binding.value
         made = value if isinstance(value, (ast.ListComp, ast.GeneratorExp)) else None
@@ -129,13 +164,95 @@ def is_list(program: Program, node: ast.AST) -> bool:
 
 def augments(node: ast.ListComp | ast.GeneratorExp) -> bool:
     text = source_of(node.elt).lower()
-    return any(
-        word in text for word in ("augment", "noise", "flip", "jitter", "perturb", "paraphrase", "copy", "shift", "rotate")
-    )
+    return any(word in text for word in AUGMENTING)
+
+
+def is_split_loop(program: Program, call: ast.Call) -> bool:
+    """What the loop goes over is the training part already."""
+    return any(isinstance(each, ast.For) and "train" in source_of(each.iter).lower() for each in program.loops_of(call))
 
 
 def is_over(program: Program, comprehension: ast.ListComp | ast.GeneratorExp, node: ast.AST) -> bool:
     return any(source_of(each.iter) == source_of(node) for each in comprehension.generators)
+
+
+@rule("code.windows-split-at-random")
+def windows_split_at_random(program: Program) -> Iterator[Finding]:
+    """Windows that overlap are split at random: the neighbours of each held-out window were trained on."""
+    for call, held in splits(program):
+        shuffle = keyword_of(call, "shuffle")
+        if shuffle is not None and program.values.is_false(shuffle):
+            continue
+        for data in held:
+            window = windows_in(program, data, 0)
+            if window is not None:
+                corrected = "cut = int(0.8 * len(series))  # split in time, before the windows are taken"
+                yield Finding(
+                    call.lineno, corrected, {"window": source_of(window)[:60]}, also=[getattr(window, "lineno", 0)]
+                )
+                break
+
+
+def windows_in(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
+    """`series[i : i + 48]` for every i, on the way to the data."""
+    if depth > 5:
+        return None
+    if isinstance(node, ast.Name) and (window := appended_window(program, node)) is not None:
+        return window
+    origin = program.names.origin(node).node
+    for each in ast.walk(origin):
+        if isinstance(each, (ast.ListComp, ast.GeneratorExp)) and (window := window_of(program, each)) is not None:
+            return window
+        if name_called(each) == "sliding_window_view":
+            return each
+        for inner in made_elsewhere(program, each, origin):
+            if (window := windows_in(program, inner, depth + 1)) is not None:
+                return window
+    return None
+
+
+def made_elsewhere(program: Program, node: ast.AST, origin: ast.AST) -> list[ast.expr]:
+    """What a name or a function of this file stands for in an expression."""
+    if isinstance(node, ast.Call):
+        return program.names.returned_by(node) if node is not origin else []
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node is not origin:
+        return [node]
+    return []
+
+
+def window_of(program: Program, made: ast.ListComp | ast.GeneratorExp) -> ast.AST | None:
+    if len(made.generators) != 1 or not goes_by_one(program, made.generators[0].iter):
+        return None
+    names = names_in(made.generators[0].target)
+    return next((each for each in ast.walk(made.elt) if is_window(each, names)), None)
+
+
+def appended_window(program: Program, name: ast.Name) -> ast.AST | None:
+    """Of `for i in range(n - 48): xs.append(series[i : i + 48])`."""
+    for call in program.calls_to("append"):
+        if source_of(receiver_of(call)) != name.id or not call.args:
+            continue
+        for loop in program.loops_of(call)[:1]:
+            if isinstance(loop, ast.For) and goes_by_one(program, loop.iter):
+                names = names_in(loop.target)
+                for each in ast.walk(program.names.origin(call.args[0]).node):
+                    if is_window(each, names):
+                        return each
+    return None
+
+
+def goes_by_one(program: Program, node: ast.AST) -> bool:
+    call = program.names.origin(node).node
+    return isinstance(call, ast.Call) and name_called(call) == "range" and len(call.args) < 3
+
+
+def is_window(node: ast.AST, names: set[str]) -> bool:
+    """`x[i : i + w]`, `x[i - w : i]`."""
+    part = node.slice if isinstance(node, ast.Subscript) else None
+    part = part.elts[0] if isinstance(part, ast.Tuple) and part.elts else part
+    if not isinstance(part, ast.Slice) or part.lower is None or part.upper is None:
+        return False
+    return bool(names_in(part.lower) & names) and bool(names_in(part.upper) & names)
 
 
 # --- the same data twice

@@ -73,8 +73,29 @@ def end_token_never_learnt(program: Program) -> Iterator[Finding]:
         for call in program.calls_to("DataCollatorForLanguageModeling"):
             asked = keyword_of(call, "mlm") or (call.args[1] if len(call.args) > 1 else None)
             if asked is not None and program.values.is_false(asked):
-                yield Finding(line_of(node), 'tokenizer.add_special_tokens({"pad_token": "<pad>"})', also=[call.lineno])
+                corrected = 'tokenizer.add_special_tokens({"pad_token": "<pad>"})'
+                yield Finding(line_of(node), corrected, sure=ends_its_texts(program), also=[call.lineno])
                 return
+
+
+def ends_its_texts(program: Program) -> bool:
+    """The program puts the end token behind its texts: it is meant to be learnt."""
+    ends = {
+        text
+        for call in program.calls
+        if (text := program.values.of(keyword_of(call, "eos_token"))) and isinstance(text, str)
+    }
+    for node in program.nodes.of_kind(ast.BinOp):
+        if isinstance(node.op, ast.Add) and source_of(node.right).endswith("eos_token"):
+            return True
+    for text in program.nodes.of_kind(ast.JoinedStr):
+        last = text.values[-1] if text.values else None
+        if isinstance(last, ast.FormattedValue) and source_of(last.value).endswith("eos_token"):
+            return True
+        if isinstance(last, ast.Constant) and any(str(last.value).endswith(each) for each in ends):
+            return True
+    texts = [each.value for each in program.nodes.of_kind(ast.Constant) if isinstance(each.value, str)]
+    return any(text != each and text.endswith(each) for each in ends for text in texts)
 
 
 # --- tokens and rows

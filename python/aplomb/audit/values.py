@@ -112,6 +112,7 @@ class Values:
         self.names = names
         self._arguments: dict[str, ast.Call] | None = None
         self._files: dict[str, Any] = {}
+        self._known: dict[ast.AST, Any] = {}
 
     # --- the question
 
@@ -119,8 +120,16 @@ class Values:
         """The constant; `bound` gives names a value (of a lambda's parameter, say)."""
         if node is None or depth > DEEP:
             return UNKNOWN
+        if bound:
+            return self._worked_out(node, bound, depth)
+        if node not in self._known:
+            self._known[node] = UNKNOWN  # of what is made of itself, as in a function that calls itself
+            self._known[node] = self._worked_out(node, {}, depth)
+        return self._known[node]
+
+    def _worked_out(self, node: ast.AST, bound: dict[str, Any], depth: int) -> Any:
         try:
-            return self._of(node, bound or {}, depth + 1)
+            return self._of(node, bound, depth + 1)
         except (ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
             return UNKNOWN
 
@@ -220,7 +229,7 @@ class Values:
 
     def _given(self, binding: Binding, node: ast.AST, bound: dict[str, Any], depth: int) -> Any:
         if binding.how == "parameter":
-            return self._agreed([self.of(each, None, depth) for each in self.names.values_of_parameter(binding)])
+            return self._of_parameter(binding, depth)
         if binding.how not in ("assigned", "with") or binding.value is None:
             return UNKNOWN
         if not self.names.is_sure(node):
@@ -233,6 +242,18 @@ class Values:
             value = value[place] if isinstance(value, (list, tuple)) and 0 <= place < len(value) else UNKNOWN
         return value
 
+    def _of_parameter(self, binding: Binding, depth: int) -> Any:
+        """What all calls of this file agree on; `Net(**cfg["model"])` gives what the dictionary holds."""
+        found = [self.of(each, None, depth) for each in self.names.values_of_parameter(binding)]
+        for call in self.names.calls_of_parameter(binding):
+            for spread in [each.value for each in call.keywords if each.arg is None]:
+                held = self.of(spread, None, depth)
+                if not isinstance(held, dict):
+                    return UNKNOWN
+                if binding.name in held:
+                    found.append(held[binding.name])
+        return self._agreed(found)
+
     @staticmethod
     def _agreed(found: list[Any]) -> Any:
         return found[0] if found and all(known(each) and each == found[0] for each in found) else UNKNOWN
@@ -244,7 +265,8 @@ class Values:
         binding = self.names.given(node)
         if binding is not None:
             return self._given(binding, node, bound, depth)
-        if isinstance(node.value, ast.Attribute) and node.value.attr in ("hparams", "hyperparams"):
+        held = self.names.origin(node.value).node  # `h = self.hparams`
+        if isinstance(held, ast.Attribute) and held.attr in ("hparams", "hyperparams"):
             return self._hyperparameter(node, node.attr, depth)
         return self._field(node.value, node.attr, bound, depth)
 
@@ -303,8 +325,7 @@ class Values:
             if isinstance(each, Function) and each.name == "__init__":
                 for binding in self.names.bindings(each, field):
                     if binding.how == "parameter":
-                        values = self.names.values_of_parameter(binding)
-                        return self._agreed([self.of(one, None, depth) for one in values])
+                        return self._of_parameter(binding, depth)
         return UNKNOWN
 
     def _argument(self, field: str, depth: int) -> Any:
