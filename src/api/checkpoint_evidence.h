@@ -1,6 +1,6 @@
 #pragma once
 /// What checkpoints say about a run, in the words of the diagnosis: facts (`ckpt.*`), symptoms
-/// (`tensor.frozen`, `tensor.nonfinite`, `pickle.suspicious-global` ...) and, as Events, the
+/// (`tensor.frozen`, `tensor.nonfinite`, `pickle.dangerous` ...) and, as Events, the
 /// tensors that show them.
 
 #include <cstdint>

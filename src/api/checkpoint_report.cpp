@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "api/checkpoint_evidence.h"
+#include "checkpoint/folder_audit.h"
 #include "discovery/file_search.h"
 #include "report/build.h"
 
@@ -74,8 +75,12 @@ core::Result<checkpoint::Checkpoint> open_newest_checkpoint(const std::string& p
     }
   }
   if (inside.empty()) return checkpoint::open_checkpoint(path, verify);
-  return checkpoint::open_checkpoint(
-      *std::max_element(inside.begin(), inside.end(), discovery::natural_less), verify);
+  const std::string newest =
+      *std::max_element(inside.begin(), inside.end(), discovery::natural_less);
+  auto opened = checkpoint::open_checkpoint(newest, verify);
+  // What lies beside the newest checkpoint is not read, but it may be loaded.
+  if (opened) checkpoint::audit_folder(path, newest, opened->findings);
+  return opened;
 }
 
 }  // namespace aplomb::api

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "checkpoint/checkpoint_format.h"
+#include "checkpoint/folder_audit.h"
 #include "checkpoint/safetensors.h"
 #include "core/text.h"
 #include "tensors/mapped_file.h"
@@ -195,7 +196,8 @@ core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
   std::error_code why;
   if (fs::is_directory(path, why)) {
     open_folder(path, verify, out);
-    if (out.files.empty()) {
+    const bool told = audit_folder(path, {}, out.findings);
+    if (out.files.empty() && !told) {
       return core::fail(
           core::ErrorCode::not_found,
           fmt::format("[checkpoint] {} holds no weights and no optimizer state", path));
@@ -205,10 +207,14 @@ core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
     Opening opening(out, verify);
     open_file(opening, path, role == FileRole::other ? FileRole::weights : role);
     opening.finish(true);
+    audit_file(path, out.findings);
   }
   const bool any = std::any_of(out.files.begin(), out.files.end(),
                                [](const CheckpointFile& file) { return file.readable; });
-  if (!any && !out.findings.empty()) {
+  const bool judged =
+      std::any_of(out.findings.begin(), out.findings.end(),
+                  [](const tensors::Finding& each) { return each.kind.starts_with("pickle."); });
+  if (!any && !judged && !out.findings.empty()) {
     const tensors::Finding& first = out.findings.front();
     return core::fail(first.kind == "checkpoint.unsupported" ? core::ErrorCode::unsupported
                                                              : core::ErrorCode::bad_format,

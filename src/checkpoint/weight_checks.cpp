@@ -285,9 +285,15 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
        "no writer makes such a file: it is damaged or made to deceive", ""},
       {"checkpoint.bad-crc", "a member of an archive that does not fit its checksum",
        "the file was damaged on the disk or on the way", "CRC-32 of the zip directory"},
-      {"pickle.suspicious-global", "a pickle that names a function no checkpoint needs",
-       "loading it with torch.load(weights_only=False) would run that function",
-       "the union of what picklescan, fickling and modelscan refuse"},
+      {"pickle.dangerous", "a pickle that names or does what no checkpoint needs",
+       "loading it with torch.load(weights_only=False) would run code, write files or open "
+       "connections",
+       "src/pickle/globals.def: what picklescan, fickling and modelscan refuse, and more"},
+      {"pickle.suspicious", "a pickle that names what is on no list of what checkpoints hold",
+       "loading it imports that module and may run its code: look at where the file comes from",
+       "src/pickle/globals.def"},
+      {"pickle.inconclusive", "a pickle that cannot be followed to its end",
+       "cut, damaged, encrypted or packed in a way that is not read: it cannot be called safe", ""},
   };
   return all;
 }

@@ -65,7 +65,9 @@ class CkptCommand : public Command {
         "  aplomb ckpt precision out/checkpoint-200        which updates round away\n"
         "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
         "\n"
-        "Pickles are parsed, never loaded: nothing in a checkpoint is executed.\n"
+        "Pickles are parsed, never loaded: nothing in a checkpoint is executed. What loading them\n"
+        "with Python would run is pickle.dangerous, what is on no list pickle.suspicious, what cannot\n"
+        "be followed pickle.inconclusive (`aplomb list checkpoints`).\n"
         "`mpirun -n N aplomb ckpt scan PATH` (or diff) shares the work among N processes.\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
     scan_ = part("scan", "Statistics of every tensor, and what is wrong on sight");

@@ -18,8 +18,8 @@ constexpr std::uint64_t k_dense_gap = 4096;  // keys that picklers skip
 
 }  // namespace
 
-Machine::Machine(std::string_view bytes, const std::string& path, std::uint64_t origin)
-    : bytes_(bytes), path_(path), origin_(origin) {
+Machine::Machine(std::string_view bytes, const std::string& path, std::uint64_t origin, int depth)
+    : bytes_(bytes), path_(path), origin_(origin), depth_(depth) {
   document_.findings.of(path);
   document_.nodes.emplace_back();  // node 0 is None: what an empty place points to
 }

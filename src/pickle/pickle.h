@@ -4,9 +4,9 @@
 ///
 /// A short list of constructors is understood (torch tensors, storages and dtypes, OrderedDict,
 /// numpy scalars and arrays, ...: pickle_globals.h); every other class gives an opaque `object`
-/// with its arguments and state. Globals that checkpoints have no business with (`os.system`,
-/// `builtins.eval`, `subprocess.Popen` ...) are a Finding `pickle.suspicious-global` with the
-/// opcode's offset, and reading goes on.
+/// with its arguments and state. What an unpickler would run (`os.system`, `builtins.eval`,
+/// `subprocess.Popen` ...) is a Finding `pickle.dangerous` with the opcode's offset, what is on no
+/// list of globals.def `pickle.suspicious`, and reading goes on. pickle_audit.h reads whole files.
 ///
 ///     PickleDocument document = read_pickle(bytes, path);
 ///     const PickleNode& root = document.at(document.root);
@@ -91,6 +91,8 @@ struct PickleDocument {
   std::vector<PickleTensor> tensors;
   std::deque<std::string> owned;
   tensors::Findings findings;
+  std::vector<std::string_view>
+      inside;             ///< bytes that the pickle would load as a file of their own
   std::uint64_t end = 0;  ///< bytes read: where the next pickle of the file begins
   /// Why it could not be read to its end; empty where it was. What stood before the fault is there:
   /// a real unpickler would have run that part too.

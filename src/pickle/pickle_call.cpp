@@ -4,11 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/text.h"
 #include "pickle/pickle_machine.h"
 
 namespace aplomb::pickle {
+
+void Machine::say(Trust what, std::uint64_t at, std::string text) {
+  // One that is only unusual is not worth a hundred lines; one that runs code always is.
+  constexpr std::size_t k_most_suspicious = 50;
+  const bool danger = what == Trust::dangerous;
+  if (!danger && ++suspicious_ > k_most_suspicious) return;
+  document_.findings.add(danger ? "pickle.dangerous" : "pickle.suspicious",
+                         danger ? core::Severity::failed : core::Severity::warning, origin_ + at,
+                         "[pickle] " + std::move(text));
+}
+
+std::string Machine::shown(NodeId global) const {
+  return core::shorten(core::sanitize(document_.at(global).text), 120);
+}
 
 void Machine::push_global(std::string_view module, std::string_view name, std::uint64_t at) {
   const std::string full = std::string(module) + "." + std::string(name);
@@ -21,35 +36,46 @@ void Machine::push_global(std::string_view module, std::string_view name, std::u
   global_ids_.emplace(full, id);
   const GlobalMeaning meaning = meaning_of(module, name);
   globals_[id] = meaning;
-  if (full == "builtins.getattr" || full == "__builtin__.getattr") {
+  if (meaning.kind == GlobalKind::getattr) {
     getattr_.emplace(id, at);  // judged when its calls are known
-  } else if (meaning.kind == GlobalKind::suspicious) {
+  } else if (meaning.trust == Trust::dangerous) {
     accuse(id, at);
-  } else if (meaning.kind == GlobalKind::unknown) {
-    document_.findings.add("pickle.unknown-global", core::Severity::note, origin_ + at,
-                           fmt::format("[pickle] it needs the class {} to be loaded with Python",
-                                       core::shorten(core::sanitize(full), 120)));
+  } else if (meaning.trust == Trust::suspicious) {
+    say(Trust::suspicious, at,
+        fmt::format("it names {}, which is on no list of what checkpoints hold: loading it with "
+                    "Python imports that module and may call it",
+                    shown(id)));
   }
 }
 
 void Machine::accuse(NodeId global, std::uint64_t at) {
-  document_.findings.add(
-      "pickle.suspicious-global", core::Severity::failed, origin_ + at,
-      fmt::format("[pickle] it names {}, which a checkpoint has no use for: loading this file "
+  say(Trust::dangerous, at,
+      fmt::format("it names {}, which a checkpoint has no use for: loading this file "
                   "with pickle or torch.load(weights_only=False) would run it",
-                  core::shorten(core::sanitize(node(global).text), 120)));
+                  shown(global)));
 }
 
 /// `getattr(torch...ShardedTensor, "ProcessGroupState")`: how protocol 2 names the class inside the
-/// class, in every checkpoint of FSDP 1 that holds ShardedTensors.
-bool Machine::is_usual_getattr(NodeId callable, NodeId arguments) const {
+/// class, in every checkpoint of FSDP 1 that holds ShardedTensors; `getattr(IntervalStrategy,
+/// "STEPS")`: how Python 3.11 pickled members of enumerations; `getattr(module, "load_hook")`: a
+/// bound method that a module keeps. Calling the last is another matter: judge_call.
+std::optional<bool> Machine::usual_getattr(NodeId callable, NodeId arguments) const {
   const PickleNode& tuple = document_.at(arguments);
-  if (getattr_.count(callable) == 0 || tuple.items.size() != 2) return false;
-  const PickleNode& of = document_.at(tuple.items[0]);
+  if (getattr_.count(callable) == 0 || tuple.items.size() != 2) return std::nullopt;
   const PickleNode& attribute = document_.at(tuple.items[1]);
-  return of.kind == PickleKind::global &&
-         of.text == "torch.distributed._shard.sharded_tensor.api.ShardedTensor" &&
-         attribute.kind == PickleKind::text && attribute.text == "ProcessGroupState";
+  if (attribute.kind != PickleKind::text) return std::nullopt;
+  const auto is_made = [&](NodeId id) {
+    const auto of = globals_.find(id);
+    return of != globals_.end() && of->second.trust == Trust::made;
+  };
+  if (is_made(tuple.items[0])) {
+    return is_class_name(attribute.text) ? std::optional(true) : std::nullopt;
+  }
+  const PickleNode& of = document_.at(tuple.items[0]);
+  const bool bound = of.kind == PickleKind::object && !of.items.empty() && is_made(of.items[0]) &&
+                     attribute.text.find('.') == std::string_view::npos &&
+                     meaning_of("__main__", attribute.text).trust != Trust::dangerous;
+  return bound ? std::optional(false) : std::nullopt;
 }
 
 /// Accuses getattr where anything but the usual calls holds it.
@@ -62,6 +88,78 @@ void Machine::judge_getattr() {
   const bool called = usual_getattrs_ > 0 && fault_.empty();
   if (called && held == usual_getattrs_) return;
   for (const auto& [id, at] : getattr_) accuse(id, at);
+}
+
+bool Machine::is_plain_scalar(NodeId id) const {
+  const PickleKind kind = document_.at(id).kind;
+  return kind == PickleKind::none || kind == PickleKind::boolean || kind == PickleKind::integer ||
+         kind == PickleKind::real || kind == PickleKind::text;
+}
+
+/// What an unpickler would do with this call, from the lists and from what the callable makes of
+/// its arguments. `made`: without a constructor (NEWOBJ).
+void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth) {
+  constexpr int k_most_depth = 32;
+  if (!fault_.empty()) return;
+  if (depth > k_most_depth) return say(Trust::dangerous, opcode_at_, "calls within calls");
+  const auto known = globals_.find(callable);
+  if (known == globals_.end()) {
+    if (made_classes_.count(callable) > 0) return;
+    return say(Trust::suspicious, opcode_at_, "it calls what another call gave back");
+  }
+  const std::vector<NodeId> given = arguments_of(arguments);
+  const auto global_at = [&](std::size_t i) {
+    return i < given.size() && globals_.count(given[i]) > 0;
+  };
+  const Trust trust = known->second.trust;
+  if (trust == Trust::value) {
+    return say(Trust::suspicious, opcode_at_,
+               fmt::format("it calls {}, which a checkpoint only names", shown(callable)));
+  }
+  if (trust == Trust::made) {
+    const bool member = given.empty() || (given.size() == 1 && is_plain_scalar(given[0]));
+    if (made || (member && node(arguments).kind == PickleKind::tuple)) return;
+    return say(Trust::suspicious, opcode_at_,
+               fmt::format("it runs the constructor of {}", shown(callable)));
+  }
+  switch (known->second.kind) {
+    case GlobalKind::partial:
+      if (!global_at(0)) say(Trust::suspicious, opcode_at_, "a functools.partial of no name");
+      break;
+    case GlobalKind::type:
+      if (given.size() != 1 || !is_plain_scalar(given[0])) {
+        say(Trust::suspicious, opcode_at_, "it calls builtins.type to make or get a class");
+      }
+      break;
+    case GlobalKind::reconstructor:
+      if (!global_at(0) || !global_at(1) || !node(given[1]).text.ends_with("object")) {
+        const bool plain = global_at(0) && global_at(1) &&
+                           (node(given[1]).text.starts_with("builtins.") ||
+                            node(given[1]).text.starts_with("__builtin__."));
+        if (!plain)
+          say(Trust::suspicious, opcode_at_, "it rebuilds an object on a class of its own");
+      }
+      break;
+    case GlobalKind::getitem:
+      if (!global_at(0) || !node(given[0]).text.starts_with("typing.")) {
+        say(Trust::dangerous, opcode_at_,
+            "it calls operator.getitem, with which pickles take functions out of dictionaries");
+      }
+      break;
+    case GlobalKind::rebuild_from_type:
+      if (given.size() > 2) judge_call(given[0], given[2], false, depth + 1);
+      break;
+    case GlobalKind::load_from_bytes:
+      if (!given.empty() && node(given[0]).kind == PickleKind::bytes) {
+        document_.inside.push_back(node(given[0]).text);
+      } else {
+        say(Trust::dangerous, opcode_at_,
+            "it hands torch.storage._load_from_bytes something else than bytes");
+      }
+      break;
+    default:
+      break;
+  }
 }
 
 GlobalKind Machine::kind_of(NodeId callable) const {
@@ -155,25 +253,116 @@ std::vector<NodeId> Machine::arguments_of(NodeId tuple) const {
   return {from.items.begin(), from.items.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-void Machine::push_call(NodeId callable, NodeId arguments) {
+void Machine::push_call(NodeId callable, NodeId arguments, bool without_constructor) {
   if (!fault_.empty()) return;
-  if (is_usual_getattr(callable, arguments)) ++usual_getattrs_;
+  judge_call(callable, arguments, without_constructor, 0);
+  if (const auto is_class = usual_getattr(callable, arguments)) {
+    ++usual_getattrs_;
+    const NodeId member = make_object(callable, arguments);
+    if (*is_class) made_classes_.insert(member);
+    return push_id(member);
+  }
   const auto made = known_call(kind_of(callable), callable, arguments_of(arguments));
   push_id(made ? *made : make_object(callable, arguments));
+}
+
+/// Keys that change what the unpickler calls next, and classes whose own attributes are set.
+void Machine::judge_state(NodeId target, NodeId state) {
+  if (globals_.count(target) > 0) {
+    return say(Trust::dangerous, opcode_at_,
+               fmt::format("it sets attributes of {} itself", shown(target)));
+  }
+  const auto has_trap = [&](const PickleNode& dict) {
+    if (dict.kind != PickleKind::dict) return false;
+    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
+      const PickleNode& key = document_.at(dict.items[i]);
+      if (key.kind != PickleKind::text) continue;
+      for (const char* trap : {"__setstate__", "__class__", "__getattr__", "__getattribute__",
+                               "__reduce__", "__reduce_ex__", "__call__", "append", "extend"}) {
+        if (key.text == trap) return true;
+      }
+    }
+    return false;
+  };
+  const PickleNode& from = node(state);
+  bool trapped = has_trap(from);
+  if (from.kind == PickleKind::tuple && from.items.size() == 2) {
+    trapped = trapped || has_trap(node(from.items[0])) || has_trap(node(from.items[1]));
+  }
+  if (trapped) {
+    say(Trust::suspicious, opcode_at_,
+        "it gives an object a method that the unpickler would call next");
+  }
+}
+
+/// joblib writes an array's bytes into the stream, behind the wrapper that describes it:
+/// {subclass, shape, order, dtype, allow_mmap[, numpy_array_alignment_bytes]}.
+void Machine::skip_array(NodeId wrapper) {
+  const PickleNode& object = node(wrapper);
+  const PickleNode* dtype = document_.find(object, "dtype");
+  const PickleNode* shape = document_.find(object, "shape");
+  std::vector<std::int64_t> sizes;
+  if (dtype == nullptr || shape == nullptr || !integers(*shape, sizes)) {
+    return broken("an array whose size is not told");
+  }
+  std::string_view word;
+  if (dtype->kind == PickleKind::object && dtype->items.size() > 1) {
+    const PickleNode& arguments = node(dtype->items[1]);
+    if (!arguments.items.empty()) word = node(arguments.items[0]).text;
+  }
+  if (word.starts_with("O")) {  // of Python objects: a pickle of its own
+    constexpr int k_most_depth = 16;
+    if (depth_ >= k_most_depth) return broken("arrays of objects inside each other");
+    PickleDocument array = Machine(bytes_.substr(at_), path_, origin_ + at_, depth_ + 1).run();
+    document_.findings.join(array.findings);
+    at_ += array.end;
+    if (array.fault) broken("an array of objects: " + array.fault->text);
+    return;
+  }
+  const std::size_t digits = word.find_first_of("0123456789");
+  std::uint64_t width = 0;
+  if (digits != std::string_view::npos) {
+    std::from_chars(word.data() + digits, word.data() + word.size(), width);
+  }
+  if (word.starts_with("U")) width *= 4;
+  const auto count = tensors::count_of(sizes);
+  std::uint64_t size = 0;
+  if (width == 0 || !count || __builtin_mul_overflow(*count, width, &size)) {
+    return broken("an array whose size is not told");
+  }
+  const PickleNode* alignment = document_.find(object, "numpy_array_alignment_bytes");
+  if (alignment != nullptr && alignment->kind == PickleKind::integer) take(little(1));
+  take(size);
 }
 
 void Machine::build() {
   const NodeId state = pop();
   const NodeId target = top();
   if (!fault_.empty()) return;
+  judge_state(target, state);
   if (build_array(target, state)) return;
   PickleNode& to = node(target);
-  if (to.kind == PickleKind::object && to.items.size() >= 3) to.items[2] = state;
+  if (to.kind != PickleKind::object || to.items.size() < 3) return;
+  to.items[2] = state;
+  if (kind_of(to.items[0]) == GlobalKind::array_in_stream) skip_array(target);
 }
 
 void Machine::push_persistent(NodeId id) {
   const auto storage = storage_of(node(id));
-  if (!storage) return push_id(make_object(0, id));
+  if (!storage) {
+    const PickleNode& tuple = node(id);
+    const bool words = tuple.kind == PickleKind::tuple && tuple.items.size() > 1 &&
+                       node(tuple.items[0]).kind == PickleKind::text;
+    // Whole modules of torch before 1.6: ("module", class, file, source).
+    if (words && node(tuple.items[0]).text == "module" && globals_.count(tuple.items[1]) > 0) {
+      return push_id(tuple.items[1]);
+    }
+    if (!words || node(tuple.items[0]).text != "storage") {
+      say(Trust::suspicious, opcode_at_,
+          "a persistent id that is not of torch's form: what it stands for is not in the file");
+    }
+    return push_id(make_object(0, id));
+  }
   PickleNode made;
   made.kind = PickleKind::storage;
   // The same storage may be named with different types and view parts.
@@ -204,18 +393,20 @@ bool Machine::call(unsigned char code) {
     }
     case 'R': {
       const NodeId arguments = pop();
-      push_call(pop(), arguments);
+      const NodeId callable = pop();
+      push_call(callable, arguments, kind_of(callable) == GlobalKind::new_object);
       return true;
     }
     case 0x81: {
       const NodeId arguments = pop();
-      push_call(pop(), arguments);
+      push_call(pop(), arguments, true);
       return true;
     }
     case 0x92: {
       const NodeId named = pop();
       const NodeId arguments = pop();
       const NodeId callable = pop();
+      judge_call(callable, arguments, true, 0);
       push_id(make_object(callable, tuple_of({arguments, named})));
       return true;
     }
@@ -227,7 +418,7 @@ bool Machine::call(unsigned char code) {
       const std::string_view module = line();
       push_global(module, line(), at);
       const NodeId callable = pop();
-      push_call(callable, tuple_of(pop_mark()));
+      push_call(callable, tuple_of(pop_mark()), false);
       return true;
     }
     case 'o': {
@@ -238,7 +429,7 @@ bool Machine::call(unsigned char code) {
       }
       const NodeId callable = items.front();
       items.erase(items.begin());
-      push_call(callable, tuple_of(std::move(items)));
+      push_call(callable, tuple_of(std::move(items)), false);
       return true;
     }
     case 'P': {

@@ -1,177 +1,181 @@
 #include "pickle/pickle_globals.h"
 
 #include <algorithm>
-#include <array>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "core/text.h"
 
 namespace aplomb::pickle {
 namespace {
 
-/// Modules whose functions run code, processes, files or the network when an unpickler calls them
-/// (the union of what picklescan, fickling and modelscan refuse). A name also covers what lies
-/// below it.
-constexpr std::array<std::string_view, 92> k_dangerous = {"os",
-                                                          "posix",
-                                                          "nt",
-                                                          "posixpath",
-                                                          "ntpath",
-                                                          "subprocess",
-                                                          "sys",
-                                                          "shutil",
-                                                          "socket",
-                                                          "pty",
-                                                          "commands",
-                                                          "runpy",
-                                                          "importlib",
-                                                          "imp",
-                                                          "ctypes",
-                                                          "_ctypes",
-                                                          "cffi",
-                                                          "code",
-                                                          "codeop",
-                                                          "marshal",
-                                                          "types",
-                                                          "webbrowser",
-                                                          "asyncio",
-                                                          "signal",
-                                                          "pickle",
-                                                          "_pickle",
-                                                          "cPickle",
-                                                          "dill",
-                                                          "cloudpickle",
-                                                          "operator",
-                                                          "_operator",
-                                                          "urllib",
-                                                          "urllib2",
-                                                          "requests",
-                                                          "http",
-                                                          "httplib",
-                                                          "httpx",
-                                                          "aiohttp",
-                                                          "ftplib",
-                                                          "smtplib",
-                                                          "telnetlib",
-                                                          "xmlrpc",
-                                                          "ssl",
-                                                          "pip",
-                                                          "setuptools",
-                                                          "distutils",
-                                                          "ensurepip",
-                                                          "venv",
-                                                          "timeit",
-                                                          "bdb",
-                                                          "pdb",
-                                                          "cProfile",
-                                                          "profile",
-                                                          "trace",
-                                                          "doctest",
-                                                          "linecache",
-                                                          "pydoc",
-                                                          "pkgutil",
-                                                          "zipimport",
-                                                          "site",
-                                                          "test",
-                                                          "unittest",
-                                                          "idlelib",
-                                                          "lib2to3",
-                                                          "tempfile",
-                                                          "mmap",
-                                                          "resource",
-                                                          "gc",
-                                                          "inspect",
-                                                          "sqlite3",
-                                                          "multiprocessing",
-                                                          "threading",
-                                                          "_thread",
-                                                          "concurrent",
-                                                          "xml",
-                                                          "logging.config",
-                                                          "platform",
-                                                          "tarfile",
-                                                          "zipfile",
-                                                          "torch.hub",
-                                                          "torch.package",
-                                                          "torch.utils.cpp_extension",
-                                                          "torch.utils.bottleneck",
-                                                          "torch._inductor",
-                                                          "torch._dynamo",
-                                                          "torch.fx",
-                                                          "numpy.testing",
-                                                          "numpy.f2py",
-                                                          "_pyio",
-                                                          "fileinput",
-                                                          "shelve",
-                                                          "cgitb"};
+using Names = std::vector<std::string_view>;
+using NameSet = std::unordered_set<std::string_view>;
 
-/// Single functions of modules that are otherwise fine.
-constexpr std::array<std::string_view, 21> k_dangerous_names = {
-    "torch.load",
-    "torch.jit.load",
-    "torch.serialization.load",
-    "torch.storage._load_from_bytes",
-    "torch.jit.unsupported_tensor_ops.execWrapper",
-    "torch.distributed.rpc.internal._run_function",
-    "numpy.load",
-    "numpy.fromfile",
-    "numpy.memmap",
-    "numpy.lib.npyio.load",
-    "joblib.load",
-    "pandas.read_pickle",
-    "functools.reduce",
-    "copyreg.__newobj__hook",
-    "io.open",
-    "io.open_code",
-    "io.FileIO",
-    "_io.open",
-    "_io.open_code",
-    "_io.FileIO",
-    "codecs.open"};
+#define TAKE(name) std::string_view(name),
+#define DANGEROUS_MODULE(name) TAKE(name)
+const NameSet& dangerous_modules() {
+  static const NameSet all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef DANGEROUS_MODULE
+#define DANGEROUS_NAME(name) TAKE(name)
+const Names& dangerous_names() {
+  static const Names all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef DANGEROUS_NAME
+#define DANGEROUS_PART(name) TAKE(name)
+const NameSet& dangerous_parts() {
+  static const NameSet all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef DANGEROUS_PART
+#define HARMLESS_BUILTIN(name) TAKE(name)
+const NameSet& harmless_builtins() {
+  static const NameSet all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef HARMLESS_BUILTIN
+#define ALLOWED_CALL(name) TAKE(name)
+const Names& allowed_calls() {
+  static const Names all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef ALLOWED_CALL
+#define ALLOWED_CLASSES(name) TAKE(name)
+const NameSet& allowed_classes() {
+  static const NameSet all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef ALLOWED_CLASSES
+#define ALLOWED_VALUE(name) TAKE(name)
+const Names& allowed_values() {
+  static const Names all = {
+#include "pickle/globals.def"
+  };
+  return all;
+}
+#undef ALLOWED_VALUE
+#undef TAKE
 
-/// builtins that only make values. All others (eval, exec, getattr, open, ...) are not for
-/// checkpoints.
-constexpr std::array<std::string_view, 19> k_plain_builtins = {
-    "bool",      "int",     "float",     "complex",    "str",          "bytes",
-    "bytearray", "slice",   "range",     "object",     "Ellipsis",     "NotImplemented",
-    "long",      "unicode", "Exception", "ValueError", "RuntimeError", "type",
-    "property"};
-
-/// Top modules that training code's checkpoints name all the time.
-constexpr std::array<std::string_view, 46> k_usual = {
-    "torch",        "torchao",    "bitsandbytes",      "numpy",
-    "collections",  "argparse",   "transformers",      "accelerate",
-    "peft",         "trl",        "datasets",          "deepspeed",
-    "megatron",     "lightning",  "pytorch_lightning", "lightning_fabric",
-    "omegaconf",    "hydra",      "composer",          "fairscale",
-    "fairseq",      "timm",       "torchvision",       "torchaudio",
-    "torchmetrics", "tokenizers", "datetime",          "pathlib",
-    "enum",         "decimal",    "fractions",         "uuid",
-    "functools",    "copy_reg",   "copyreg",           "_codecs",
-    "easydict",     "yacs",       "ml_collections",    "__torch__",
-    "__main__",     "typing",     "dataclasses",       "llamafactory",
-    "axolotl",      "random"};
-
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+/// `*` for any characters but a dot, `**` for any.
+bool fits(std::string_view pattern, std::string_view text) {
+  while (!pattern.empty()) {
+    if (pattern.front() != '*') {
+      if (text.empty() || text.front() != pattern.front()) return false;
+      pattern.remove_prefix(1);
+      text.remove_prefix(1);
+      continue;
+    }
+    const bool over_dots = pattern.starts_with("**");
+    pattern.remove_prefix(over_dots ? 2 : 1);
+    for (std::size_t taken = 0;; ++taken) {
+      if (fits(pattern, text.substr(taken))) return true;
+      if (taken == text.size() || (!over_dots && text[taken] == '.')) return false;
+    }
+  }
+  return text.empty();
 }
 
-bool covers(std::string_view module, std::string_view whole) {
-  return whole == module ||
-         (whole.size() > module.size() && whole.starts_with(module) && whole[module.size()] == '.');
+bool any_fits(const Names& patterns, std::string_view text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](std::string_view pattern) { return fits(pattern, text); });
 }
 
-bool is_dangerous(std::string_view module, std::string_view full) {
-  if (among(k_dangerous_names, full)) return true;
-  return std::any_of(k_dangerous.begin(), k_dangerous.end(),
-                     [&](std::string_view each) { return covers(each, module); });
+/// Whether the list has the module or one that it lies in.
+bool covers(const NameSet& modules, std::string_view module) {
+  for (std::string_view whole = module;;) {
+    if (modules.count(whole) > 0) return true;
+    const std::size_t dot = whole.rfind('.');
+    if (dot == std::string_view::npos) return false;
+    whole = whole.substr(0, dot);
+  }
 }
 
-GlobalMeaning builtin(std::string_view name) {
-  if (name == "set" || name == "frozenset") return {GlobalKind::collection};
-  if (name == "list" || name == "tuple") return {GlobalKind::sequence};
-  if (name == "dict") return {GlobalKind::mapping};
-  return {among(k_plain_builtins, name) ? GlobalKind::opaque : GlobalKind::suspicious};
+template <class Visit>
+bool any_part(std::string_view name, const Visit& visit) {
+  while (true) {
+    const std::size_t dot = name.find('.');
+    if (visit(name.substr(0, dot))) return true;
+    if (dot == std::string_view::npos) return false;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+bool is_dunder(std::string_view part) {
+  return part.size() > 4 && part.starts_with("__") && part.ends_with("__");
+}
+
+bool is_dangerous_part(std::string_view part) {
+  if (is_dunder(part)) return true;
+  while (part.starts_with('_')) part.remove_prefix(1);
+  return dangerous_parts().count(part) > 0;
+}
+
+/// Modules that other modules hand on under their own names (`torch.serialization.os`): too many
+/// packages have a `types` or a `code` of their own for the whole list.
+bool leads_to_system(std::string_view module) {
+  static const NameSet k_roots = {"os",       "posix",  "nt",     "subprocess", "sys",
+                                  "builtins", "ctypes", "shutil", "socket",     "importlib"};
+  return any_part(module, [](std::string_view part) { return k_roots.count(part) > 0; });
+}
+
+/// Python's names for what older versions call otherwise, and one of two names of the same module
+/// (`_compat_pickle.py`; numpy 2 renamed numpy.core).
+std::string canonical(std::string_view module) {
+  if (module == "__builtin__" || module == "exceptions") return "builtins";
+  if (module == "copy_reg") return "copyreg";
+  if (module == "_io" || module == "cStringIO") return "io";
+  if (module == "_operator") return "operator";
+  if (module == "_functools") return "functools";
+  if (module == "_random") return "random";
+  if (module == "_collections") return "collections";
+  if (module == "numpy._core") return "numpy.core";
+  if (module.starts_with("numpy._core.")) return "numpy.core." + std::string(module.substr(12));
+  return std::string(module);
+}
+
+Trust trust_of(std::string_view module, std::string_view name) {
+  const std::string full = std::string(module) + "." + std::string(name);
+  // An exact name of the list stands above the module that it lies in (types.SimpleNamespace).
+  const Names& calls = allowed_calls();
+  if (std::find(calls.begin(), calls.end(), full) != calls.end()) return Trust::call;
+  const Names& values = allowed_values();
+  if (std::find(values.begin(), values.end(), full) != values.end()) return Trust::value;
+  if (module == "__torch__" || module.starts_with("__torch__.")) return Trust::made;
+  const bool builtin = module == "builtins";
+  if (builtin && any_fits(calls, full)) return Trust::call;
+  if (covers(dangerous_modules(), module) || any_fits(dangerous_names(), full) ||
+      (!builtin && leads_to_system(module)) || any_part(name, is_dangerous_part)) {
+    return Trust::dangerous;
+  }
+  if (builtin) {
+    const std::string_view first = name.substr(0, name.find('.'));
+    const bool harmless =
+        harmless_builtins().count(first) > 0 || any_fits(calls, "builtins." + std::string(first));
+    return harmless ? Trust::suspicious : Trust::dangerous;
+  }
+  if (any_fits(calls, full)) return Trust::call;
+  const bool named_like_classes =
+      !any_part(name, [](std::string_view part) { return !is_class_name(part); });
+  if (named_like_classes && covers(allowed_classes(), module)) return Trust::made;
+  // A dotted name reaches through what a module happens to have imported.
+  if (name.find('.') == std::string_view::npos && any_fits(values, full)) return Trust::value;
+  return Trust::suspicious;
 }
 
 /// `FloatStorage` -> F32, `UntypedStorage` -> bytes; null where the name is no storage.
@@ -182,71 +186,91 @@ const tensors::ElementType* storage_type(std::string_view name) {
   return tensors::element_type_of_torch(word == "_legacy" || word == "typed" ? "untyped" : word);
 }
 
-GlobalMeaning torch_global(std::string_view module, std::string_view name) {
+GlobalKind torch_kind(std::string_view module, std::string_view name) {
   if (module == "torch._utils") {
     if (name == "_rebuild_tensor" || name == "_rebuild_tensor_v2" || name == "_rebuild_tensor_v3") {
-      return {GlobalKind::rebuild_tensor};
+      return GlobalKind::rebuild_tensor;
     }
     if (name == "_rebuild_parameter" || name == "_rebuild_parameter_with_state") {
-      return {GlobalKind::rebuild_parameter};
+      return GlobalKind::rebuild_parameter;
     }
-    if (name == "_rebuild_wrapper_subclass") return {GlobalKind::rebuild_wrapper};
-    return {GlobalKind::opaque};
+    if (name == "_rebuild_wrapper_subclass") return GlobalKind::rebuild_wrapper;
   }
   if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {
-    return {GlobalKind::rebuild_from_type};
+    return GlobalKind::rebuild_from_type;
   }
-  if (module == "torch" && name == "Size") return {GlobalKind::sequence};
-  if (module == "torch" || module == "torch.cuda" || module == "torch.storage") {
-    if (const tensors::ElementType* type = storage_type(name)) return {GlobalKind::storage, type};
-  }
-  if (module == "torch") {
-    if (const tensors::ElementType* type = tensors::element_type_of_torch(name))
-      return {GlobalKind::dtype, type};
-  }
-  return {GlobalKind::opaque};
+  if (module == "torch.storage" && name == "_load_from_bytes") return GlobalKind::load_from_bytes;
+  if (module == "torch" && name == "Size") return GlobalKind::sequence;
+  return GlobalKind::opaque;
 }
 
-GlobalMeaning numpy_global(std::string_view module, std::string_view name) {
-  if (module == "numpy" && name == "dtype") return {GlobalKind::numpy_dtype};
-  if (name == "_reconstruct") return {GlobalKind::numpy_array};
-  if (name == "scalar" && module.ends_with("multiarray")) return {GlobalKind::numpy_scalar};
-  if (name == "_frombuffer") return {GlobalKind::numpy_buffer};
-  return {GlobalKind::opaque};
+GlobalKind numpy_kind(std::string_view module, std::string_view name) {
+  if (module == "numpy" && name == "dtype") return GlobalKind::numpy_dtype;
+  if (name == "_reconstruct") return GlobalKind::numpy_array;
+  if (name == "scalar" && module.ends_with("multiarray")) return GlobalKind::numpy_scalar;
+  if (name == "_frombuffer") return GlobalKind::numpy_buffer;
+  return GlobalKind::opaque;
 }
 
-/// Whether a dotted name reaches through attributes to something that runs code: `torch` +
-/// `serialization.os.system`.
-bool reaches_danger(std::string_view name) {
-  if (name.find('.') == std::string_view::npos) return false;
-  while (true) {
-    const std::string_view part = name.substr(0, name.find('.'));
-    if (among(k_dangerous, part) || part.starts_with("__")) return true;
-    if (part.size() == name.size()) return false;
-    name.remove_prefix(part.size() + 1);
+GlobalKind python_kind(std::string_view full) {
+  constexpr std::pair<std::string_view, GlobalKind> k_kinds[] = {
+      {"builtins.set", GlobalKind::collection},
+      {"builtins.frozenset", GlobalKind::collection},
+      {"builtins.list", GlobalKind::sequence},
+      {"builtins.tuple", GlobalKind::sequence},
+      {"builtins.dict", GlobalKind::mapping},
+      {"builtins.getattr", GlobalKind::getattr},
+      {"builtins.type", GlobalKind::type},
+      {"collections.OrderedDict", GlobalKind::mapping},
+      {"collections.defaultdict", GlobalKind::mapping},
+      {"collections.Counter", GlobalKind::mapping},
+      {"_codecs.encode", GlobalKind::encode},
+      {"operator.getitem", GlobalKind::getitem},
+      {"functools.partial", GlobalKind::partial},
+      {"copyreg._reconstructor", GlobalKind::reconstructor},
+      {"copyreg.__newobj__", GlobalKind::new_object},
+      {"copyreg.__newobj_ex__", GlobalKind::new_object},
+      {"joblib.numpy_pickle.NumpyArrayWrapper", GlobalKind::array_in_stream}};
+  for (const auto& [name, kind] : k_kinds) {
+    if (name == full) return kind;
   }
+  return GlobalKind::opaque;
 }
 
 }  // namespace
 
-GlobalMeaning meaning_of(std::string_view module, std::string_view name) {
-  const std::string full = std::string(module) + "." + std::string(name);
-  if (is_dangerous(module, full)) return {GlobalKind::suspicious};
-  if (module == "builtins" || module == "__builtin__") return builtin(name);
-  if (module != "__torch__" && reaches_danger(name)) return {GlobalKind::suspicious};
-  if (module == "_codecs") {
-    return {name == "encode" ? GlobalKind::encode : GlobalKind::suspicious};
-  }
-  if (module == "collections") {
-    if (name == "OrderedDict" || name == "defaultdict" || name == "Counter") {
-      return {GlobalKind::mapping};
+bool is_class_name(std::string_view name) {
+  while (name.starts_with('_')) name.remove_prefix(1);
+  return !name.empty() && name.front() >= 'A' && name.front() <= 'Z' && !name.ends_with("__") &&
+         name.find('.') == std::string_view::npos;
+}
+
+GlobalMeaning meaning_of(std::string_view written_module, std::string_view name) {
+  const std::string module = canonical(written_module);
+  GlobalMeaning meaning;
+  meaning.trust = trust_of(module, name);
+  const std::string_view top = std::string_view(module).substr(0, module.find('.'));
+  if (top == "torch") {
+    meaning.kind = torch_kind(module, name);
+    if (module == "torch" || module == "torch.cuda" || module == "torch.storage") {
+      meaning.type = storage_type(name);
+      if (meaning.type != nullptr) meaning.kind = GlobalKind::storage;
     }
-    return {GlobalKind::opaque};
+    if (module == "torch" && meaning.type == nullptr) {
+      meaning.type = tensors::element_type_of_torch(name);
+      if (meaning.type != nullptr) meaning = {GlobalKind::dtype, Trust::value, meaning.type};
+    }
+    if (meaning.kind == GlobalKind::storage && meaning.trust != Trust::dangerous) {
+      meaning.trust = Trust::call;
+    }
+    return meaning;
   }
-  const std::string_view top = module.substr(0, module.find('.'));
-  if (top == "torch") return torch_global(module, name);
-  if (top == "numpy") return numpy_global(module, name);
-  return {among(k_usual, top) ? GlobalKind::opaque : GlobalKind::unknown};
+  if (top == "numpy") {
+    meaning.kind = numpy_kind(module, name);
+    return meaning;
+  }
+  meaning.kind = python_kind(module + "." + std::string(name));
+  return meaning;
 }
 
 }  // namespace aplomb::pickle

@@ -1,17 +1,18 @@
 #pragma once
-/// What a pickle's globals mean to us: `module` + `name` -> one of a closed list. Nothing here
-/// imports or calls; the list decides only how the arguments are read.
+/// What a pickle's globals mean to us: `module` + `name` -> one of a closed list, and how far they
+/// are to be trusted (the lists of globals.def). Nothing here imports or calls.
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tensors/tensor.h"
 
 namespace aplomb::pickle {
 
-enum class GlobalKind {
+/// How the arguments of a call are read.
+enum class GlobalKind : std::uint8_t {
   opaque,          ///< a class of a library or of the user: kept as it stands
-  unknown,         ///< the same, of a module that checkpoints seldom name: mentioned
-  suspicious,      ///< runs code, files, processes or the network
   mapping,         ///< OrderedDict, defaultdict, dict
   sequence,        ///< list, tuple, torch.Size
   collection,      ///< set, frozenset
@@ -24,15 +25,37 @@ enum class GlobalKind {
   numpy_array,        ///< numpy.core.multiarray._reconstruct
   numpy_scalar,
   numpy_dtype,
-  numpy_buffer,  ///< numpy.core.numeric._frombuffer
-  encode,        ///< _codecs.encode: bytes in protocol 2
+  numpy_buffer,     ///< numpy.core.numeric._frombuffer
+  encode,           ///< _codecs.encode: bytes in protocol 2
+  getattr,          ///< builtins.getattr
+  getitem,          ///< operator.getitem: how `typing.Dict[str, int]` is pickled
+  type,             ///< builtins.type
+  partial,          ///< functools.partial
+  reconstructor,    ///< copyreg._reconstructor: class, base, state
+  new_object,       ///< copyreg.__newobj__: class, ...
+  load_from_bytes,  ///< torch.storage._load_from_bytes: a torch file inside the pickle
+  array_in_stream,  ///< joblib's NumpyArrayWrapper: the array's bytes follow its BUILD
+};
+
+/// What loading a global amounts to.
+enum class Trust : std::uint8_t {
+  call,        ///< may be called with anything: it makes a value
+  made,        ///< a class whose instances may be made without its constructor
+  value,       ///< may stand there, not be called
+  suspicious,  ///< on no list
+  dangerous,   ///< runs code, starts processes, writes files, opens connections
 };
 
 struct GlobalMeaning {
-  GlobalKind kind = GlobalKind::unknown;
+  GlobalKind kind = GlobalKind::opaque;
+  Trust trust = Trust::suspicious;
   const tensors::ElementType* type = nullptr;  ///< of storages and dtypes
 };
 
+/// `name` may be dotted: an unpickler of protocol 4 follows the attributes.
 GlobalMeaning meaning_of(std::string_view module, std::string_view name);
+
+/// Whether a name is written like a class's or a constant's (`_Tree`, `STEPS`), with no dunder.
+bool is_class_name(std::string_view name);
 
 }  // namespace aplomb::pickle

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "pickle/pickle.h"
 #include "pickle/pickle_globals.h"
@@ -12,7 +13,8 @@ namespace aplomb::pickle {
 
 class Machine {
  public:
-  Machine(std::string_view bytes, const std::string& path, std::uint64_t origin);
+  /// `depth`: of pickles inside pickles.
+  Machine(std::string_view bytes, const std::string& path, std::uint64_t origin, int depth = 0);
 
   /// Runs to STOP.
   PickleDocument run();
@@ -54,7 +56,7 @@ class Machine {
 
   void push_global(std::string_view module, std::string_view name, std::uint64_t at);
   void push_persistent(NodeId id);
-  void push_call(NodeId callable, NodeId arguments);
+  void push_call(NodeId callable, NodeId arguments, bool without_constructor);
   void build();
   NodeId make_object(NodeId callable, NodeId arguments);
   std::vector<NodeId> arguments_of(NodeId tuple) const;
@@ -75,8 +77,17 @@ class Machine {
   const tensors::ElementType* numpy_type(const PickleNode& dtype) const;
   bool integers(const PickleNode& node, std::vector<std::int64_t>& out) const;
   GlobalKind kind_of(NodeId callable) const;
+
+  // What an unpickler would do, and how far it is to be trusted: pickle.dangerous, .suspicious.
+  void say(Trust what, std::uint64_t at, std::string text);
+  std::string shown(NodeId global) const;
   void accuse(NodeId global, std::uint64_t at);
-  bool is_usual_getattr(NodeId callable, NodeId arguments) const;
+  bool is_plain_scalar(NodeId id) const;
+  void judge_call(NodeId callable, NodeId arguments, bool made, int depth);
+  void judge_state(NodeId target, NodeId state);
+  void skip_array(NodeId wrapper);
+  /// Whether the call of getattr gives a class or a member; nothing where it is not a usual one.
+  std::optional<bool> usual_getattr(NodeId callable, NodeId arguments) const;
   void judge_getattr();
 
   /// Counts what constructors copy: a memoised list of a million items may be asked for a million
@@ -87,6 +98,7 @@ class Machine {
   std::string_view bytes_;
   std::string path_;
   std::uint64_t origin_;
+  int depth_;
   std::uint64_t at_ = 0;
   std::uint64_t opcode_at_ = 0;
   std::string fault_;
@@ -103,6 +115,8 @@ class Machine {
   std::unordered_map<NodeId, GlobalMeaning> globals_;
   std::unordered_map<NodeId, std::uint64_t> getattr_;  ///< its globals, with the opcode's offset
   std::size_t usual_getattrs_ = 0;                     ///< calls of them that torch itself writes
+  std::unordered_set<NodeId> made_classes_;            ///< what usual getattrs gave
+  std::size_t suspicious_ = 0;
   std::unordered_map<std::string, NodeId> global_ids_;
   std::unordered_map<std::string, std::size_t> storage_ids_;
 };

@@ -29,7 +29,28 @@ void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// Python's escapes of protocol 0: `\n`, `\x41`, `\u20ac`, `\\`.
+/// Python's `raw-unicode-escape`: `\u20ac` and `\U0001f600`; all other bytes are Latin-1.
+std::string unescape_unicode(std::string_view raw) {
+  std::string out;
+  out.reserve(raw.size());
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const bool escape = raw[i] == '\\' && i + 1 < raw.size();
+    const std::size_t digits = !escape ? 0 : raw[i + 1] == 'u' ? 4 : raw[i + 1] == 'U' ? 8 : 0;
+    std::uint32_t code = static_cast<unsigned char>(raw[i]);
+    if (digits > 0 && i + 1 + digits < raw.size()) {
+      const char* begin = raw.data() + i + 2;
+      std::uint32_t parsed = 0;
+      if (std::from_chars(begin, begin + digits, parsed, 16).ptr == begin + digits) {
+        code = parsed;
+        i += 1 + digits;
+      }
+    }
+    append_utf8(out, code);
+  }
+  return out;
+}
+
+/// Python's escapes of protocol 0: `\n`, `\x41`, `\\`.
 std::string unescape(std::string_view raw) {
   std::string out;
   out.reserve(raw.size());
@@ -163,7 +184,7 @@ bool Machine::text(unsigned char code) {
       push_quoted();
       return true;
     case 'V':
-      push_text(PickleKind::text, document_.owned.emplace_back(unescape(line())));
+      push_text(PickleKind::text, document_.owned.emplace_back(unescape_unicode(line())));
       return true;
     case 'T':
       push_text(PickleKind::text, take(little(4)));

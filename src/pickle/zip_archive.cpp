@@ -135,11 +135,14 @@ class DirectoryReader {
     const bool encrypted = (file_.little(at + 8, 2) & 1U) != 0;
     const std::string shown = core::shorten(core::sanitize(entry.name), 80);
     const auto bad = [&](const char* kind, const std::string& what) {
+      if (out_.unread.size() < tensors::Findings::k_most) out_.unread.push_back(entry);
       out_.findings.add(kind, core::Severity::failed, at, fmt::format("[zip] {}: {}", shown, what));
     };
     if (!read_zip64(file_, at + k_central_size + name_size, extra_size, entry, local)) {
       return bad("checkpoint.bad-header", "its zip64 sizes are missing");
     }
+    entry.header = local;
+    entry.offset = local;
     if ((method != 0 && method != 8) || encrypted) {
       return bad("checkpoint.unsupported",
                  encrypted ? "it is encrypted" : fmt::format("compression {} is not read", method));

@@ -18,6 +18,7 @@ namespace aplomb::pickle {
 
 struct ZipEntry {
   std::string name;
+  std::uint64_t header = 0;  ///< of its local header in the file
   std::uint64_t offset = 0;  ///< of its data in the file
   std::uint64_t packed = 0;  ///< bytes in the file
   std::uint64_t size = 0;    ///< bytes of content
@@ -27,6 +28,7 @@ struct ZipEntry {
 
 struct ZipDirectory {
   std::vector<ZipEntry> entries;  ///< in the order of the central directory
+  std::vector<ZipEntry> unread;   ///< members that are encrypted, packed otherwise or damaged
   tensors::Findings findings;
 };
 

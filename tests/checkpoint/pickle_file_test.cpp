@@ -18,11 +18,15 @@ TEST(PickleFile, OfProtocolZeroIsReadThoughItHasNoMark) {
   EXPECT_EQ(checkpoint->files.at(0).format, "pickle");
 }
 
-TEST(PickleFile, WhatIsNoneOfAnybodysIsRefusedWithAReason) {
+TEST(PickleFile, WhatIsNoneOfAnybodysIsUnreadableAndNotCalledSafe) {
   const test::TempFolder folder;
   const auto checkpoint = open_checkpoint(folder.write("model.pt", "GIF89a and so on"));
-  ASSERT_FALSE(checkpoint.has_value());
-  EXPECT_THAT(checkpoint.error().text, HasSubstr("model.pt"));
+  ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
+  EXPECT_FALSE(checkpoint->files.at(0).readable);
+  ASSERT_EQ(checkpoint->findings.size(), 2U);
+  EXPECT_EQ(checkpoint->findings[0].kind, "checkpoint.unreadable");
+  EXPECT_THAT(checkpoint->findings[0].text, HasSubstr("model.pt"));
+  EXPECT_EQ(checkpoint->findings[1].kind, "pickle.inconclusive");
 }
 
 }  // namespace

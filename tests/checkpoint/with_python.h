@@ -23,11 +23,11 @@ inline std::string python_with(const std::string& modules) {
   return {};
 }
 
-/// Runs tests/checkpoint/SCRIPT with one argument; what it says goes to FOLDER.said.
+/// Runs tests/checkpoint/SCRIPT FOLDER MORE; what it says goes to FOLDER.said.
 inline bool run_script(const std::string& python, const std::string& script,
-                       const std::string& folder) {
-  const std::string line = fmt::format("{} {}/tests/checkpoint/{} {} >{}.said 2>&1", python,
-                                       APLOMB_SOURCE_DIR, script, folder, folder);
+                       const std::string& folder, const std::string& more = {}) {
+  const std::string line = fmt::format("{} {}/tests/checkpoint/{} {} {} >{}.said 2>&1", python,
+                                       APLOMB_SOURCE_DIR, script, folder, more, folder);
   return std::system(line.c_str()) == 0;
 }
 

@@ -103,7 +103,7 @@ TEST(CkptCommand, NamesCodeInAPickleAndRunsNone) {
                                             std::string(3, '\0') + "touch " + proof + "tR.");
   const Said said = run_program("% ckpt scan --json " + file);
   EXPECT_EQ(said.status, 1) << said.error;
-  EXPECT_EQ(report_of(said)["symptoms"][0]["id"], "pickle.suspicious-global");
+  EXPECT_EQ(report_of(said)["symptoms"][0]["id"], "pickle.dangerous");
   EXPECT_FALSE(std::filesystem::exists(proof));
 }
 

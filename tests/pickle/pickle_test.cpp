@@ -18,17 +18,17 @@ using ::testing::HasSubstr;
 
 std::string operator""_p(const char* text, std::size_t size) { return {text, size}; }
 
-std::size_t suspicious(const PickleDocument& document) {
+std::size_t dangerous(const PickleDocument& document) {
   std::size_t count = 0;
   for (const tensors::Finding& each : document.findings.list()) {
-    count += each.kind == "pickle.suspicious-global" ? 1U : 0U;
+    count += each.kind == "pickle.dangerous" ? 1U : 0U;
   }
   return count;
 }
 
 TEST(Pickle, ReadsTheSameDictInProtocolsZeroAndFour) {
   // pickle.dumps({'a': [1, -2.5, None, True], 'b': 'é'}, protocol=0) and protocol=4
-  const std::string old = "(dp0\nVa\np1\n(lp2\nI1\naF-2.5\naNaI01\nasVb\np3\nV\\xe9\np4\ns."_p;
+  const std::string old = "(dp0\nVa\np1\n(lp2\nI1\naF-2.5\naNaI01\nasVb\np3\nV\xe9\np4\ns."_p;
   const std::string fresh =
       "\x80\x04\x95\x26\0\0\0\0\0\0\0}\x94(\x8c\x01"
       "a\x94]\x94(K\x01G\xc0\x04\0\0\0\0\0\0N\x88"
@@ -69,9 +69,10 @@ TEST_P(Exploits, AreNamedAndRunNothing) {
   const std::string proof = "/tmp/aplomb-pickle-exploit-ran";
   std::filesystem::remove(proof);
   const PickleDocument document = read_pickle(GetParam().bytes, "made");
-  EXPECT_GE(suspicious(document), 1U);
+  EXPECT_GE(dangerous(document), 1U);
   ASSERT_FALSE(document.findings.list().empty());
-  EXPECT_THAT(document.findings.list()[0].text, HasSubstr(GetParam().said));
+  EXPECT_THAT(document.findings.list(), ::testing::Contains(::testing::Field(
+                                            &tensors::Finding::text, HasSubstr(GetParam().said))));
   EXPECT_FALSE(std::filesystem::exists(proof));
 }
 
@@ -98,11 +99,13 @@ INSTANTIATE_TEST_SUITE_P(
         Exploit{"broken_behind", "cos\nsystem\n(S'" APLOMB_TOUCH "'\ntR\xff\xff"_p, "os.system"}),
     [](const auto& each) { return each.param.name; });
 
-TEST(Pickle, AnUnknownClassIsKeptAsAnObjectAndIsNoAlarm) {
+TEST(Pickle, AnUnknownClassIsKeptAsAnObjectAndIsOnlySuspicious) {
   const PickleDocument document =
       read_pickle("cmy_project.config\nConfig\n(S'x'\ntR(dS'lr'\nF0.5\nsb."_p, "made");
   ASSERT_FALSE(document.fault) << document.fault->text;
-  EXPECT_EQ(suspicious(document), 0U);
+  EXPECT_EQ(dangerous(document), 0U);
+  ASSERT_EQ(document.findings.list().size(), 1U);
+  EXPECT_EQ(document.findings.list()[0].kind, "pickle.suspicious");
   const PickleNode& root = document.at(document.root);
   EXPECT_EQ(root.kind, PickleKind::object);
   EXPECT_EQ(root.text, "my_project.config.Config");

@@ -1,0 +1,20 @@
+#pragma once
+/// What the pickles among a checkpoint's files would run: every file is looked at, also those that
+/// no format reads, since whoever copies the folder may load them.
+
+#include <string>
+#include <vector>
+
+#include "tensors/finding.h"
+
+namespace aplomb::checkpoint {
+
+/// Adds what pickle::audit_pickles says of one file. A file that cannot be opened adds nothing.
+bool audit_file(const std::string& path, std::vector<tensors::Finding>& out);
+
+/// The same of all files below a folder, but for those below `except`; links are not followed.
+/// Whether anything was found.
+bool audit_folder(const std::string& folder, const std::string& except,
+                  std::vector<tensors::Finding>& out);
+
+}  // namespace aplomb::checkpoint
