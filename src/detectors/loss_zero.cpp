@@ -88,6 +88,8 @@ class LossZeroDetector final : public Detector {
   }
 
   void count_equal(const Sample& sample, double parts) {
+    if (!seen_first_) first_seen_ = sample.value;
+    seen_first_ = true;
     parts_equal_ = parts_equal_ && (run_length_ == 0 || parts == parts_);
     parts_ = parts;
     if (run_length_ > 0 && sample.value == run_value_) {
@@ -167,6 +169,8 @@ class LossZeroDetector final : public Detector {
     symptom.measures["value"] = longest_value_;
     symptom.measures["share"] =
         static_cast<double>(longest_) / static_cast<double>(zeros_ + others_);
+    // Weights that never train leave no other value before it.
+    symptom.measures["changed_before"] = seen_first_ && first_seen_ != longest_value_;
     symptom.summary = fmt::format("loss is exactly {} in {} values in a row, {}",
                                   core::show_number(longest_value_, 7), longest_,
                                   over_steps(context, longest_first_.step, longest_last_.step));
@@ -190,6 +194,8 @@ class LossZeroDetector final : public Detector {
   bool parts_equal_ = true;
   std::uint64_t run_length_ = 0;
   double run_value_ = 0;
+  bool seen_first_ = false;
+  double first_seen_ = 0;
   Sample run_first_;
   std::uint64_t longest_ = 0;
   double longest_value_ = 0;

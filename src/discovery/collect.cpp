@@ -15,6 +15,7 @@
 
 #include "config_text/derived_settings.h"
 #include "discovery/assemble.h"
+#include "discovery/file_kind.h"
 #include "discovery/file_search.h"
 #include "discovery/run_layout.h"
 #include "input/byte_stream.h"
@@ -110,7 +111,11 @@ void read_file(const Input& input, record::RunBuilder& build, const Progress& pr
                 torn ? core::Severity::warning : core::Severity::note,
                 torn ? stream.broken() : fmt::format("[file] {} is empty", file.path));
   }
-  const sources::Reader* reader = surest({file.path, stream.head(), file.bytes});
+  const sources::Sniff artifact{file.path, stream.head(), file.bytes};
+  if (const FileKind kind = kind_of(artifact); kind != FileKind::evidence)
+    return note(build, source, "no-evidence", core::Severity::note,
+                std::string(why_left_out(kind)));
+  const sources::Reader* reader = surest(artifact);
   if (reader == nullptr) {
     if (input.named) {
       note(build, source, "unknown-format", core::Severity::warning,

@@ -47,6 +47,19 @@ bool has_digit(std::string_view text) {
   return text.find_first_of("0123456789") != std::string_view::npos;
 }
 
+/// `epoch  total  rec  kl | val_rec  val_kl`: bars between groups of columns, not between columns.
+bool groups_columns(std::string_view line) {
+  const std::string_view body = core::trim(line);
+  if (body.starts_with('|')) return false;
+  for (std::size_t at = 0; at <= body.size();) {
+    const std::size_t end = std::min(body.find('|', at), body.size());
+    const std::string_view cell = core::trim(body.substr(at, end - at));
+    if (cell.find("  ") != std::string_view::npos) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 /// A piece of every name of a column of steps or epochs: heads of other tables are not split.
 bool may_count(std::string_view line) {
   static constexpr std::array<std::string_view, 11> k_pieces = {
@@ -71,7 +84,13 @@ std::string_view bare(std::string_view text) {
 
 void TableWatch::split(std::string_view line, bool head) {
   parts_.clear();
-  if (head) bars_ = line.find('|') != std::string_view::npos;
+  if (head) bars_ = line.find('|') != std::string_view::npos && !groups_columns(line);
+  if (!bars_ && line.find('|') != std::string_view::npos) {
+    unbarred_.assign(line);
+    std::replace(unbarred_.begin(), unbarred_.end(), '|', ' ');
+    split_by_blanks(core::trim(unbarred_), false, parts_);
+    return;
+  }
   if (bars_) {
     line = core::trim(line);
     if (line.starts_with('|')) line.remove_prefix(1);

@@ -11,6 +11,7 @@
 /// Only a table with a column of steps or epochs is one of metrics over time: others compare runs,
 /// and are left alone.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -39,6 +40,7 @@ class TableWatch {
   KeyTable& keys_;
   std::vector<Column> columns_;
   std::vector<std::string_view> parts_;
+  std::string unbarred_;  ///< the line without the bars between its groups
   bool bars_ = false;
   unsigned misses_ = 0;
 };

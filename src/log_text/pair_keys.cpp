@@ -223,7 +223,7 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
 bool PairFinder::is_cell(std::size_t first_word, std::size_t at) const {
   if (first_word > 0) {
     const Token& before = tokens_[first_word - 1];
-    static constexpr std::string_view k_left = "|,;)%";
+    static constexpr std::string_view k_left = "|,;)%]:";
     const bool bounded = before.type == TokenType::mark
                              ? k_left.find(before.mark) != std::string_view::npos
                              : before.type != TokenType::word;

@@ -42,6 +42,8 @@ Prefix bracketed(std::string_view line) {
   int rank = read_int(line, at);
   if (rank < 0) return {};
   if (!named && take(line, at, ",")) rank = read_int(line, at);  // mpirun: [job,rank]
+  if (named && (take(line, at, "/") || take(line, at, " of ")) && read_int(line, at) < 0)
+    return {};  // `[rank 0/2]`: of two
   if (rank < 0 || !take(line, at, "]")) return {};
   if (!named && !take(line, at, "<stderr>") && !take(line, at, "<stdout>")) return {};
   take(line, at, ":");

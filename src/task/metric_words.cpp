@@ -113,7 +113,9 @@ bool is_data_word(std::string_view lower_word) {
 MetricWords metric_words(std::string_view name) {
   MetricWords said;
   Words kept;
+  bool of_data = false;
   for (std::string& word : name_words(name)) {
+    of_data = of_data || is_data_word(word);
     said.extreme = said.extreme || among(word, k_extremes);
     if (among(word, k_held_out)) {
       said.held_out = true;
@@ -121,7 +123,7 @@ MetricWords metric_words(std::string_view name) {
       kept.push_back(std::move(word));
     }
   }
-  said.bare = kept.empty();
+  said.bare = kept.empty() && of_data;
   for (const WordEntry& entry : entries()) {
     const bool known = std::any_of(entry.any.begin(), entry.any.end(),
                                    [&](const Words& phrase) { return holds(kept, phrase); }) ||

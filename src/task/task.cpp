@@ -225,11 +225,19 @@ std::optional<Constant> logarithm(const std::optional<Constant>& size) {
   return Constant{std::log(size->value), "ln " + core::show_number(size->value, 7), size->evidence};
 }
 
+/// The loss is named as the squared error of the noise: of unit variance, so that answering 0 costs 1.
+bool is_mean_square(const record::Run& run) {
+  const record::Series* loss = run.primary(record::Role::loss);
+  return loss != nullptr && metric_words(loss->raw_name).formula == "noise";
+}
+
 void find_guess(const record::Run& run, const std::string& by, Task& task) {
   if (by == "pair") {
     task.guess = Constant{std::log(2.0), "ln 2", {}};
   } else if (by == "vocabulary") {
     task.guess = logarithm(task.vocabulary);
+  } else if (by == "noise" && is_mean_square(run)) {
+    task.guess = Constant{1.0, "the variance of the noise", {}};
   } else if (by == "batch") {
     task.guess = logarithm(task.batch);
   } else if (by == "classes" || task.kind == Kind::unknown) {

@@ -220,5 +220,69 @@ TEST_F(CollectTest, TellsItsProgressUpToTheEnd) {
   EXPECT_EQ(last, all);
 }
 
+bool is_left_out(const record::Run& run, const std::string& name) {
+  return std::any_of(run.defects.begin(), run.defects.end(), [&](const record::Defect& defect) {
+    return defect.kind == "no-evidence" && run.sources[defect.source].path.ends_with(name);
+  });
+}
+
+TEST_F(CollectTest, TagsOfAModelCardAreNoEvidence) {
+  write("out/trainer_state.json", state(10, 200));
+  write("out/README.md",
+        "---\nlibrary_name: peft\ntags:\n- base_model:adapter:/home/user/base\n- lora\n---\n"
+        "# Model Card\nloss is nan\n");
+  const auto found = runs();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_TRUE(is_left_out(found[0], "README.md"));
+  EXPECT_TRUE(found[0].events.empty());
+  EXPECT_TRUE(found[0].facts.empty());
+}
+
+TEST_F(CollectTest, NotesInAReadmeAreStillRead) {
+  write("out/trainer_state.json", state(10, 200));
+  write("out/README.md", "# What happened\nRuntimeError: CUDA out of memory.\n");
+  const auto found = runs();
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(is_left_out(found[0], "README.md"));
+  EXPECT_FALSE(found[0].events.empty());
+}
+
+TEST_F(CollectTest, OwnReportsAreNoEvidenceOfTheNextDiagnosis) {
+  write("train.log", "step 1 loss 3.0\nstep 2 loss 2.0\n");
+  const auto before = runs();
+  write("report.json",
+        "{\n  \"schema\": \"aplomb.report/1\",\n  \"settings\": {\"lr\": 5}, \"loss\": 9\n}\n");
+  write("diagnosis.txt",
+        "FAILED    Perhaps: the learning rate is too high (95 %)\nSeen      loss is nan\n\n"
+        "3 files read in out/, to step 2, pytorch. More:\n--verbose, --html FILE\n");
+  write("page.txt",
+        "<!doctype html>\n<html><head><meta name=\"generator\" content=\"aplomb 1.0\">"
+        "loss is nan\n");
+  const auto after = runs();
+  ASSERT_EQ(before.size(), 1U);
+  ASSERT_EQ(after.size(), 1U);
+  for (const char* name : {"report.json", "diagnosis.txt", "page.txt"})
+    EXPECT_TRUE(is_left_out(after[0], name)) << name;
+  EXPECT_EQ(after[0].series.size(), before[0].series.size());
+  EXPECT_EQ(after[0].settings.size(), before[0].settings.size());
+  EXPECT_EQ(after[0].events.size(), before[0].events.size());
+  EXPECT_EQ(after[0].facts.size(), before[0].facts.size());
+}
+
+TEST_F(CollectTest, RowsOfADataSetAreNoMetrics) {
+  write("metrics.csv", "step,my_score\n1,2\n2,1\n");
+  write("data.csv", "x0,x1,target\n0.1,0.2,1\n0.3,0.4,0\n");
+  write("reviews.csv", "text,label\nthe loss is nan,1\n");
+  write("pairs.jsonl", "{\"prompt\": \"loss is nan\", \"chosen\": \"a\", \"rejected\": \"b\"}\n");
+  write("completions.jsonl", "{\"step\": 1, \"prompt\": \"p\", \"reward\": 0.5}\n");
+  const auto found = runs();
+  ASSERT_EQ(found.size(), 1U);
+  for (const char* name : {"data.csv", "reviews.csv", "pairs.jsonl"})
+    EXPECT_TRUE(is_left_out(found[0], name)) << name;
+  for (const char* name : {"metrics.csv", "completions.jsonl"})
+    EXPECT_FALSE(is_left_out(found[0], name)) << name;
+  EXPECT_EQ(found[0].series.size(), 2U);
+}
+
 }  // namespace
 }  // namespace aplomb::discovery
