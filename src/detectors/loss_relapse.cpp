@@ -18,9 +18,13 @@ namespace {
 constexpr std::size_t k_before = 4;  // records that say how calm it was
 /// Differences of neighbours before it: Gaussian noise stays below four of its largest of four.
 constexpr double k_calm = 8;
-constexpr double k_jump = 0.2;   // of the level before
-constexpr double k_still = 0.3;  // of the jump: what the next record has kept of it
+constexpr double k_jump = 0.2;    // of the level before
+constexpr double k_still = 0.15;  // of the jump: what the next record has kept of it
 constexpr double k_healed = 0.15;
+constexpr double k_high = 0.1;  // of the first loss
+constexpr double k_lr_restart =
+    1.5;  // x: more than any warm-up does between two records at its end
+constexpr std::size_t k_most_restarts = 64;
 
 const DetectorSpec& loss_relapse_spec() {
   static const DetectorSpec spec{
@@ -30,7 +34,7 @@ const DetectorSpec& loss_relapse_spec() {
       "A part of what was learned was lost there: weights, optimizer state or the place in the "
       "data.",
       "loss 1.11, 1.10, 1.08, 1.08, 1.77, 1.29, 1.12, 1.09",
-      {record::Role::loss},
+      {record::Role::loss, record::Role::lr},
       {{"calm", k_calm, "differences", 2, 100,
         "the largest of four differences of Gaussian noise is passed eight times once in 10^9"},
        {"jump", k_jump, "fraction", 0.02, 10,
@@ -45,6 +49,11 @@ class LossRelapseDetector final : public Detector {
   const DetectorSpec& spec() const override { return loss_relapse_spec(); }
 
   void observe(const Frame& frame, const RunContext&, std::vector<Symptom>&) override {
+    if (const Reading* lr = finite_of(frame, record::Role::lr)) {
+      if (lr_ > 0 && lr->value > k_lr_restart * lr_) restarts_.push_back(frame.step);
+      if (restarts_.size() > k_most_restarts) restarts_.erase(restarts_.begin());
+      lr_ = lr->value;
+    }
     if (const Reading* loss = finite_of(frame, record::Role::loss))
       losses_.add(sample_of(frame, *loss));
   }
@@ -70,6 +79,11 @@ class LossRelapseDetector final : public Detector {
       calm = std::max(calm, std::fabs(value(i) - value(i - 1)));
     const double jump = value(at) - level;
     if (!(level > 0) || jump < k_jump * level || jump < k_calm * calm) return false;
+    // A schedule that starts anew, by plan or not, has causes of its own.
+    const bool restarted = std::any_of(restarts_.begin(), restarts_.end(), [&](std::int64_t step) {
+      return step >= losses_[at - 2].step && step <= losses_[at + 1].step;
+    });
+    if (restarted) return false;
     if (value(at + 1) - level < k_still * jump || value(at + 1) >= value(at)) return false;
     for (std::size_t i = at + 2; i < losses_.size(); ++i) {
       if (value(i) - level <= k_healed * jump) return true;
@@ -80,7 +94,10 @@ class LossRelapseDetector final : public Detector {
   Symptom symptom_at(std::size_t at, const RunContext& context) const {
     Symptom symptom;
     symptom.id = "loss.relapse";
-    symptom.severity = core::Severity::warning;
+    // Near its floor a loss jumps by itself; beside a resume it is what was lost there.
+    const bool high = value(at - 1) >= k_high * losses_.front().value;
+    symptom.severity =
+        high || !context.resumed_at.empty() ? core::Severity::warning : core::Severity::note;
     symptom.series = "loss";
     symptom.first_step = losses_[at].step;
     symptom.last_step = losses_[at].step;
@@ -98,6 +115,8 @@ class LossRelapseDetector final : public Detector {
   }
 
   Kept losses_;
+  double lr_ = 0;
+  std::vector<std::int64_t> restarts_;  ///< steps at which the learning rate jumped up
 };
 
 }  // namespace

@@ -356,6 +356,9 @@ class NonfiniteDetector final : public Detector {
     measures["grad_rise_before"] = grad_before_.rising;
     measures["loss_rise_before"] = loss_before_.rising;
     measures["above_start"] = above_start_;
+    if (context.steps_are_epochs)
+      measures["passes"] =
+          static_cast<double>(std::max<std::int64_t>(0, onset_step_ - first_step_));
     measures["after_first_update"] =
         onset_index_ == 1 && onset_step_ - first_step_ <= 1 && first_step_ <= 1;
     const Rise& rise = grad_before_.rising ? grad_before_ : loss_before_;

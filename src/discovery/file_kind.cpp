@@ -88,6 +88,14 @@ std::string_view bare(std::string_view cell) {
   return quoted ? cell.substr(1, cell.size() - 2) : cell;
 }
 
+/// What data sets have as well: a time and an acceleration say no run without a loss or a step.
+bool says_little(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> k_names = {"t", "time", "acc", "accuracy",
+                                                              "score"};
+  return std::any_of(k_names.begin(), k_names.end(),
+                     [name](std::string_view each) { return core::iequals(name, each); });
+}
+
 /// A header of two columns or more, none of which a run would log. A table without a header is left
 /// to the reader.
 bool is_data_csv(std::string_view head) {
@@ -102,7 +110,7 @@ bool is_data_csv(std::string_view head) {
   while (true) {
     const std::size_t end = first.find(delimiter);
     const std::string_view cell = bare(first.substr(0, end));
-    if (is_number(cell) || says_the_run(cell)) return false;
+    if (is_number(cell) || (says_the_run(cell) && !says_little(cell))) return false;
     if (end == std::string_view::npos) break;
     first.remove_prefix(end + 1);
   }

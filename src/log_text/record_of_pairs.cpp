@@ -1,12 +1,23 @@
 #include "log_text/record_of_pairs.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/text.h"
 
 namespace aplomb::log_text {
 namespace {
+
+/// Words of a program's configuration. One may stand in a record (`lr`); several are a print of the
+/// settings.
+constexpr std::array<std::string_view, 30> k_of_settings = {
+    "lr",    "learning_rate", "epochs",     "num_epochs", "n_epochs", "batch",        "batch_size",
+    "bs",    "hidden",        "hidden_dim", "dim",        "layers",   "n_layers",     "heads",
+    "width", "depth",         "dropout",    "momentum",   "wd",       "weight_decay", "warmup",
+    "iters", "n_iters",       "max_steps",  "gamma",      "clip",     "temperature",  "workers",
+    "vocab", "vocab_size"};
+constexpr int k_settings_line = 3;
 
 constexpr std::uint64_t k_record_reach = 8;  // lines of one record, head to end
 
@@ -35,7 +46,13 @@ bool states_record(std::string_view text, const std::vector<Pair>& pairs, const 
   bool fraction = false;
   int weight = 0;
   bool seed = false;
+  int settings = 0;
   for (const Pair& pair : pairs) {
+    const std::string_view name = text.substr(pair.key_begin, pair.key_end - pair.key_begin);
+    settings += std::any_of(k_of_settings.begin(), k_of_settings.end(),
+                            [&](std::string_view word) { return core::iequals(name, word); })
+                    ? 1
+                    : 0;
     seed = seed || (pair.key != KeyTable::k_none && core::iequals(keys[pair.key].raw, "seed"));
     if (pair.meaning == Meaning::metric) {
       weight += keys[pair.key].weight;
@@ -49,7 +66,7 @@ bool states_record(std::string_view text, const std::vector<Pair>& pairs, const 
     epoch = epoch || pair.meaning == Meaning::epoch;
   }
   // `{'lr': 0.02, 'iters': 36, 'clip': 0.2, 'seed': 0}`: no step has a seed.
-  if (seed && weight < 2) return false;
+  if ((seed || settings >= k_settings_line) && weight < 2) return false;
   if (weight >= 2 || (counts && (known || fraction)) || (epoch && weight > 0)) return true;
   // ` >>> lr: 0.01` below the head of its record.
   const bool below = last_record != 0 && number - last_record <= k_record_reach;

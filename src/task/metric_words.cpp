@@ -115,6 +115,7 @@ MetricWords metric_words(std::string_view name) {
   Words kept;
   bool of_data = false;
   for (std::string& word : name_words(name)) {
+    if (word == "out" && said.held_out) continue;  // `held-out`
     of_data = of_data || is_data_word(word);
     said.extreme = said.extreme || among(word, k_extremes);
     if (among(word, k_held_out)) {

@@ -25,6 +25,13 @@ TEST(LossRelapse, OneBadBatchAWarmRestartAndNoiseAreNone) {
           "loss.relapse"));
 }
 
+TEST(LossRelapse, AScheduleThatStartsAnewIsAnotherThing) {
+  RunOf run;
+  run.loss({2, 1.5, 1.3, 1.2, 1.15, 1.12, 1.1, 1.7, 1.3, 1.2, 1.1, 1.05});
+  run.with("lr", record::Role::lr, {1, 0.9, 0.7, 0.5, 0.3, 0.1, 0.05, 1, 0.9, 0.7, 0.5, 0.3});
+  EXPECT_FALSE(has(run.detect(), "loss.relapse"));
+}
+
 TEST(LossRelapse, WhatNeverHealsHasDiverged) {
   EXPECT_FALSE(has(RunOf().loss({2, 1.5, 1.3, 1.2, 1.15, 1.12, 1.1, 2.4, 2.3, 2.3, 2.3}).detect(),
                    "loss.relapse"));
