@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace aplomb {
@@ -24,6 +25,10 @@ struct DiagnoseOptions {
   std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress;
   /// How many causes the report lists at most.
   std::size_t most_causes = 8;
+  /// Names of files that are listed and not read; empty: none.
+  std::function<bool(std::string_view name)> leaves_out;
+  /// Whether symbolic links that lead out of a folder are followed.
+  bool follow_links = false;
   /// The interpreter that parses (and never runs) the scripts among the artifacts; empty: none, and
   /// they are read by patterns.
   std::string python = "python3";

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 
+#include "core/new_file.h"
 #include "core/text.h"
 #include "input/byte_stream.h"
 #include "report/renderer.h"
@@ -129,17 +130,24 @@ void read_lines(input::ByteStream& bytes, Excerpt& excerpt) {
 
 bool is_binary(std::string_view bytes) { return bytes.find('\0') != std::string_view::npos; }
 
+/// A key file of a cloud account, whatever its name.
+bool is_service_account(std::string_view text) {
+  return text.find("\"private_key\"") != std::string_view::npos &&
+         text.find("\"client_email\"") != std::string_view::npos;
+}
+
 /// The entry for one artifact; no name where there is nothing to give.
 BundleEntry entry_of(const report::DiagnosedRun& each, record::SourceId id,
                      const BundleOptions& options, report::Redactor& redact) {
   const record::Source& source = each.run.sources[id];
   BundleEntry entry;
   if (source.kind == "unknown" || source.kind == "checkpoint") return entry;
+  if (report::is_secret_file(std::filesystem::path(source.path).filename().string())) return entry;
   auto opened = input::open_bytes(source.path);
   if (!opened) return entry;
   if (source.bytes <= options.whole_file_bytes) {
     auto whole = input::read_all(**opened, options.whole_file_bytes * 16);
-    if (!whole || is_binary(*whole)) return entry;
+    if (!whole || is_binary(*whole) || is_service_account(*whole)) return entry;
     entry.bytes = redact(core::sanitize_lines(*whole));
     entry.what = "whole";
   } else {
@@ -202,23 +210,31 @@ Bundle make_bundle(const std::vector<report::DiagnosedRun>& runs, const Report& 
     for (record::SourceId id = 0; id < each.run.sources.size(); ++id)
       add(entry_of(each, id, options, redact));
   }
+  for (const report::DiagnosedRun& each : runs) {
+    for (const record::Source& source : each.run.sources) {
+      if (report::is_secret_file(std::filesystem::path(source.path).filename().string())) {
+        bundle.refused.push_back(source.path);
+      }
+    }
+  }
   bundle.redacted = redact.counts();
+  bundle.replaced = redact.replaced();
   return bundle;
 }
 
 core::Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string& path) {
-  const std::string temporary = path + ".part";
+  auto file = core::NewFile::beside(path);
+  if (!file) return tl::unexpected(file.error());
   const std::unique_ptr<archive, ArchiveCloser> out(archive_write_new());
   const auto give_up = [&]() -> core::Result<std::uint64_t> {
     const char* reason = archive_error_string(out.get());
-    std::remove(temporary.c_str());
     return core::fail(core::ErrorCode::not_writable,
                       fmt::format("[bundle] {} cannot be written: {}; choose another place with -o",
                                   path, reason != nullptr ? reason : "unknown reason"));
   };
   archive_write_add_filter_gzip(out.get());
   archive_write_set_format_pax_restricted(out.get());
-  if (archive_write_open_filename(out.get(), temporary.c_str()) != ARCHIVE_OK) return give_up();
+  if (archive_write_open_fd(out.get(), (*file)->descriptor()) != ARCHIVE_OK) return give_up();
   for (const BundleEntry& entry : bundle.entries) {
     const std::unique_ptr<archive_entry, void (*)(archive_entry*)> head(archive_entry_new(),
                                                                         archive_entry_free);
@@ -232,13 +248,8 @@ core::Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string
     if (written != static_cast<la_ssize_t>(entry.bytes.size())) return give_up();
   }
   if (archive_write_close(out.get()) != ARCHIVE_OK) return give_up();
+  if (auto done = (*file)->commit(); !done) return tl::unexpected(done.error());
   std::error_code error;
-  std::filesystem::rename(temporary, path, error);
-  if (error) {
-    std::remove(temporary.c_str());
-    return core::fail(core::ErrorCode::not_writable,
-                      fmt::format("[bundle] {}: {}", path, error.message()));
-  }
   return std::filesystem::file_size(path, error);
 }
 

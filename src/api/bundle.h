@@ -23,7 +23,9 @@ struct BundleEntry {
 struct Bundle {
   std::vector<BundleEntry> entries;
   std::map<std::string, std::size_t>
-      redacted;  ///< how many different names of each kind were taken out
+      redacted;                            ///< how many different names of each kind were taken out
+  std::vector<report::Replaced> replaced;  ///< each of them, for the eyes of who has the originals
+  std::vector<std::string> refused;        ///< files that hold secrets by their name or content
 };
 
 struct BundleOptions {

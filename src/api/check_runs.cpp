@@ -26,7 +26,7 @@ std::string folder_of(const std::string& path) {
 
 /// Each file as a run of its own; only of what may hold settings.
 std::optional<record::Run> read_one(const std::string& path, const CheckOptions& options) {
-  std::vector<record::Run> runs = discovery::collect({path}, {options.progress});
+  std::vector<record::Run> runs = discovery::collect({path}, {.progress = options.progress});
   if (runs.empty()) return std::nullopt;
   record::Run run = std::move(runs.front());
   run.series.clear();  // a run that is yet to start has none

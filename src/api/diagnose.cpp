@@ -17,7 +17,9 @@ namespace api {
 std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& paths,
                                                 const DiagnoseOptions& options) {
   std::vector<report::DiagnosedRun> diagnosed;
-  std::vector<record::Run> runs = discovery::collect(paths, {options.progress});
+  std::vector<record::Run> runs = discovery::collect(paths, {.progress = options.progress,
+                                                             .leaves_out = options.leaves_out,
+                                                             .follow_links = options.follow_links});
   add_code_evidence(runs, options.python);
   for (record::Run& run : runs) {
     std::vector<detectors::Symptom> symptoms = detectors::detect(run);

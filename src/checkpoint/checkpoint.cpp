@@ -9,6 +9,7 @@
 #include "checkpoint/checkpoint_format.h"
 #include "checkpoint/folder_audit.h"
 #include "checkpoint/safetensors.h"
+#include "core/inside_folder.h"
 #include "core/text.h"
 #include "tensors/mapped_file.h"
 
@@ -26,6 +27,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   for (fs::directory_iterator at(folder, why), end; !why && at != end; at.increment(why)) {
     std::error_code none;
     if (!at->is_regular_file(none) || names.size() >= k_most_files) continue;
+    if (at->is_symlink(none) && core::leads_outside(folder.string(), at->path().string())) continue;
     names.push_back(at->path().filename().string());
   }
   std::sort(names.begin(), names.end());

@@ -47,6 +47,12 @@ std::string table_of(const api::Bundle& bundle) {
     taken += fmt::format("{}{} {}{}", taken.empty() ? "" : ", ", count, kind,
                          count == 1 ? "" : (kind == "address" ? "es" : "s"));
   }
+  for (const report::Replaced& each : bundle.replaced) {
+    text += fmt::format("  {:<16} {}\n", each.stand_in, each.shown);
+  }
+  for (const std::string& path : bundle.refused) {
+    text += fmt::format("Left out, it is a file of secrets: {}\n", core::sanitize(path));
+  }
   text += taken.empty() ? "Nothing had to be redacted.\n" : "Redacted: " + taken + ".\n";
   return text;
 }
@@ -67,7 +73,9 @@ class BundleCommand : public Command {
     verb_.footer(
         "It holds the report, the head and the end of each log, the first steps, the lines around\n"
         "everything that was found, small configuration files, settings and versions. User and\n"
-        "host names, home folders, addresses and tokens are replaced. Never weights or data.\n"
+        "host names, home folders, accounts, addresses, keys and passwords are replaced (the list "
+        "is\n"
+        "shown first); files of secrets (.env, .netrc, keys) stay out. Never weights or data.\n"
         "\n"
         "Examples:\n"
         "  aplomb bundle out/ --dry-run\n"
@@ -78,7 +86,13 @@ class BundleCommand : public Command {
 
   int run() override {
     if (!all_exist(options_.paths)) return k_exit_usage;
-    const std::vector<report::DiagnosedRun> runs = api::diagnose_runs(options_.paths, {});
+    if (const auto allowed = may_write(options_.out); !allowed) {
+      complain(allowed.error().text);
+      return k_exit_usage;
+    }
+    DiagnoseOptions reading;
+    reading.leaves_out = report::is_secret_file;
+    const std::vector<report::DiagnosedRun> runs = api::diagnose_runs(options_.paths, reading);
     api::BundleOptions how;
     how.first_steps = options_.first_steps;
     how.names = names_here();

@@ -66,7 +66,8 @@ class CkptCommand : public Command {
         "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
         "\n"
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed. What loading them\n"
-        "with Python would run is pickle.dangerous, what is on no list pickle.suspicious, what cannot\n"
+        "with Python would run is pickle.dangerous, what is on no list pickle.suspicious, what "
+        "cannot\n"
         "be followed pickle.inconclusive (`aplomb list checkpoints`).\n"
         "`mpirun -n N aplomb ckpt scan PATH` (or diff) shares the work among N processes.\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
@@ -90,6 +91,11 @@ class CkptCommand : public Command {
     // What reads every weight is shared among the processes; the first one answers the rest alone.
     const bool shared = scan_.is_wanted() || diff_.is_wanted();
     if (ranks_ && ranks_->rank() > 0 && !shared) return k_exit_healthy;
+    never_write({options_.path});
+    if (!options_.other.empty()) never_write({options_.other});
+    if (!options_.html.empty()) {
+      if (const auto allowed = may_write(options_.html); !allowed) return refuse(allowed.error());
+    }
     auto checkpoint = api::open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.

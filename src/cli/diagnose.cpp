@@ -18,6 +18,7 @@ struct Options {
   std::string fix;
   std::size_t most = 3;
   bool verbose = false;
+  bool follow = false;
   std::string colour = "auto";
 };
 
@@ -39,6 +40,7 @@ class DiagnoseCommand : public Command {
             "files)")
         .value_name("OUT");
     verb_.option("--most", options_.most, "how many causes to list").within(1, 100).shows_default();
+    verb_.flag("--follow", options_.follow, "follow links that lead out of the folders");
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     verb_.option("--color,--colour", options_.colour, "colours on the terminal")
         .one_of({"auto", "always", "never"})
@@ -60,6 +62,14 @@ class DiagnoseCommand : public Command {
     if (!all_exist(paths) || !take_standard_input(paths, standard_input)) return k_exit_usage;
     Progress progress(is_terminal_error());
     DiagnoseOptions how;
+    how.follow_links = options_.follow;
+    for (const std::string& out : {options_.html, options_.fix}) {
+      if (out.empty()) continue;
+      if (const auto allowed = may_write(out); !allowed) {
+        complain(allowed.error().text);
+        return k_exit_usage;
+      }
+    }
     how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
     Report report = diagnose(paths, how);

@@ -39,6 +39,9 @@ core::Result<std::string> write_fix(const Report& report, const std::string& out
   if (!fix) return tl::unexpected(fix.error());
   const auto places = fix::places_of(*fix, report, out);
   if (!places) return tl::unexpected(places.error());
+  for (const std::string& place : *places) {
+    if (const auto allowed = may_write(place); !allowed) return tl::unexpected(allowed.error());
+  }
   for (std::size_t i = 0; i < places->size(); ++i) {
     const std::filesystem::path folder = std::filesystem::path((*places)[i]).parent_path();
     std::error_code why;

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/new_file.h"
 #include "core/text.h"
+#include "discovery/file_search.h"
 
 namespace aplomb::cli {
 namespace {
@@ -21,6 +24,30 @@ std::string_view environment(const char* name) {
 }
 
 std::string reason() { return std::strerror(errno); }  // NOLINT(concurrency-mt-unsafe)
+
+/// What the command line named to be read.
+std::vector<std::string>& inputs() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+/// Whether one of the files below a folder is this one, under whatever name (hard links too).
+bool is_below(const std::string& folder, const struct stat& file) {
+  namespace fs = std::filesystem;
+  constexpr std::size_t k_most_files = 100'000;
+  std::error_code why;
+  std::size_t seen = 0;
+  fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, why);
+  for (const fs::recursive_directory_iterator end; !why && at != end; at.increment(why)) {
+    struct stat each{};
+    if (++seen > k_most_files) return true;  // not known: then rather not
+    if (::stat(at->path().c_str(), &each) == 0 && each.st_dev == file.st_dev &&
+        each.st_ino == file.st_ino) {
+      return true;
+    }
+  }
+  return false;
+}
 
 bool write_all(std::FILE* file, std::string_view text) {
   return std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fflush(file) == 0;
@@ -38,25 +65,56 @@ void complain(std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void never_write(const std::vector<std::string>& paths) {
+  std::vector<std::string>& all = inputs();
+  all.insert(all.end(), paths.begin(), paths.end());
+}
+
+core::Result<void> may_write(const std::string& path) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](const std::string& input) {
+    return core::fail(core::ErrorCode::not_writable,
+                      "refused to write " + core::sanitize(path) +
+                          ": it is or leads into the input " + core::sanitize(input) +
+                          ", and inputs are never written; name another file");
+  };
+  struct stat target{};
+  const bool there = ::stat(path.c_str(), &target) == 0;
+  if (there && !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode)) return {};  // /dev/stdout
+  std::error_code why;
+  const fs::path real = fs::weakly_canonical(path, why);
+  for (const std::string& input : inputs()) {
+    struct stat given{};
+    if (::stat(input.c_str(), &given) != 0) continue;
+    if (there && target.st_dev == given.st_dev && target.st_ino == given.st_ino)
+      return refuse(input);
+    // Below a folder of inputs a new file may stand, and a page be renewed: none is ever read.
+    if (!S_ISDIR(given.st_mode) || !there) continue;
+    if (discovery::use_of(real.string()) == discovery::FileUse::leave) continue;
+    if (is_below(input, target)) return refuse(input);
+  }
+  return {};
+}
+
 core::Result<void> write_file(const std::string& path, std::string_view text) {
+  if (auto allowed = may_write(path); !allowed) return allowed;
   std::error_code no_throw;
   const bool plain =
       !std::filesystem::exists(path, no_throw) || std::filesystem::is_regular_file(path, no_throw);
-  // A device or a pipe (/dev/stdout) is written to as it is; a link is followed, not replaced.
-  const bool through = !plain || std::filesystem::is_symlink(path, no_throw);
-  const std::string target = through ? path : path + ".part";
-  const auto failed = [&](const std::string& why) {
-    if (!through) std::remove(target.c_str());
-    return core::fail(core::ErrorCode::not_writable, "cannot write " + path + ": " + why);
-  };
-  std::FILE* file = std::fopen(target.c_str(), "wb");
-  if (file == nullptr)
-    return core::fail(core::ErrorCode::not_writable, "cannot write " + path + ": " + reason());
-  const bool written = write_all(file, text);
-  const std::string why = written ? std::string() : reason();
-  if (std::fclose(file) != 0 || !written) return failed(written ? reason() : why);
-  if (!through && std::rename(target.c_str(), path.c_str()) != 0) return failed(reason());
-  return {};
+  if (!plain) {  // a device or a pipe (/dev/stdout) is written to as it is
+    std::FILE* file = std::fopen(path.c_str(), "wb");
+    const bool written = file != nullptr && write_all(file, text);
+    const std::string why = written ? std::string() : reason();
+    if (file == nullptr || std::fclose(file) != 0 || !written) {
+      return core::fail(core::ErrorCode::not_writable,
+                        "cannot write " + path + ": " + (why.empty() ? reason() : why));
+    }
+    return {};
+  }
+  auto file = core::NewFile::beside(path);
+  if (!file) return tl::unexpected(file.error());
+  if (auto done = (*file)->write(text); !done) return done;
+  return (*file)->commit();
 }
 
 int terminal_width() {

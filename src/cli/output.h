@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -18,7 +19,13 @@ core::Result<void> write_out(std::string_view text);
 /// One line on standard error, with the program's name before it.
 void complain(std::string_view text);
 
-/// Writes a whole file, through a temporary one beside it: a reader never sees half of it, and what
+/// Paths that the command line names to be read: from here on neither they nor files below them are
+/// written, whatever link or second name leads to them.
+void never_write(const std::vector<std::string>& paths);
+/// Whether a file may be written there; why not, for people.
+core::Result<void> may_write(const std::string& path);
+
+/// Writes a whole file, if it may be written, through a temporary one beside it: a reader never sees half of it, and what
 /// stood there before stays where writing fails.
 core::Result<void> write_file(const std::string& path, std::string_view text);
 

@@ -19,6 +19,7 @@ bool done_or_told(const core::Result<void>& done) {
 
 bool all_exist(const std::vector<std::string>& paths) {
   bool fine = true;
+  never_write(paths);
   for (const std::string& path : paths) {
     std::error_code why;
     if (path == "-" || std::filesystem::exists(path, why)) continue;

@@ -12,7 +12,8 @@
 
 namespace aplomb::cli {
 
-/// Whether each of `paths` exists; `-` is standard input and always does.
+/// Whether each of `paths` exists; `-` is standard input and always does. They are inputs from then
+/// on, which nothing writes to (output.h).
 bool all_exist(const std::vector<std::string>& paths);
 
 /// What standard output can show; `colour` as in wants_colour().

@@ -153,12 +153,20 @@ std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOp
       inputs.push_back(input_of({path, bytes, use_of(path)}, {}, true));
       continue;
     }
-    const Search search = search_folder(path, options.most_files);
+    const Search search = search_folder(path, options.most_files, options.follow_links);
     for (const FoundFile& file : search.files) inputs.push_back(input_of(file, path, false));
     for (const Search::Trouble& trouble : search.troubles) {
       Input closed = input_of({trouble.path, 0, FileUse::read}, path, false);
       closed.trouble = trouble.text;
       inputs.push_back(std::move(closed));
+    }
+    if (search.links_out > 0) {
+      Input link = input_of({search.first_link, 0, FileUse::read}, path, false);
+      link.trouble = fmt::format(
+          "[search] {} links that lead out of {} were not followed, the first: {}; name what they "
+          "lead to, or say --follow",
+          search.links_out, path, search.first_link);
+      inputs.push_back(std::move(link));
     }
     if (search.left_out > 0 || search.files.empty()) {
       Input said = input_of({path, 0, FileUse::read}, path, false);
@@ -170,6 +178,13 @@ std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOp
                     "[search] {} further files below {} were left out; name the run's own folder",
                     search.left_out, path);
       inputs.push_back(std::move(said));
+    }
+  }
+  for (Input& input : inputs) {
+    const std::string& file = input.file.path;
+    if (options.leaves_out && options.leaves_out(file.substr(file.find_last_of('/') + 1))) {
+      input.file.use = FileUse::leave;
+      input.named = false;
     }
   }
   return inputs;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/run.h"
@@ -13,8 +14,10 @@
 namespace aplomb::discovery {
 
 struct CollectOptions {
-  std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress;
+  std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress = {};
   std::size_t most_files = 20000;  ///< below one folder; further ones are counted and said
+  std::function<bool(std::string_view name)> leaves_out = {};  ///< names of files not read
+  bool follow_links = false;  ///< symbolic links that lead out of a folder
 };
 
 /// Never fails as a whole: a path that cannot be read is a Run's Source of kind `unknown` with a

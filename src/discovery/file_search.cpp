@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/inside_folder.h"
 #include "core/text.h"
 
 namespace aplomb::discovery {
@@ -37,12 +38,18 @@ bool is_passed_over(std::string_view folder) {
 /// Keeps each folder once, however many links lead to it: by device and inode.
 class Walker {
  public:
-  Walker(Search& out, std::size_t most) : out_(out), most_(most) {}
+  Walker(Search& out, std::string root, std::size_t most, bool follow)
+      : out_(out), root_(std::move(root)), most_(most), follow_(follow) {}
 
   void walk(const fs::path& folder, int depth) {
     std::error_code error;
     const fs::path real = fs::canonical(folder, error);
     if (error || !seen_.insert(real.string()).second) return;
+    if (core::is_kernel_tree(real.string())) {
+      out_.troubles.push_back({folder.string(), "[search] " + folder.string() +
+                                                    ": the kernel's own files are not read"});
+      return;
+    }
     fs::directory_iterator entries(folder, error);
     if (error) {
       trouble(folder, error);
@@ -57,13 +64,24 @@ class Walker {
       return natural_less(a.string(), b.string());
     });
     for (const fs::path& below : folders) {
-      if (depth < k_most_depth) walk(below, depth + 1);
+      if (depth < k_most_depth) {
+        walk(below, depth + 1);
+      } else {
+        ++out_.left_out;
+      }
     }
   }
 
  private:
   void take(const fs::directory_entry& entry, std::vector<fs::path>& folders) {
     std::error_code error;
+    if (entry.is_symlink(error)) {
+      const std::string path = entry.path().string();
+      if (core::is_kernel_tree(path) || (!follow_ && core::leads_outside(root_, path))) {
+        if (++out_.links_out == 1) out_.first_link = path;
+        return;
+      }
+    }
     if (entry.is_directory(error)) {
       if (!is_passed_over(entry.path().filename().string())) folders.push_back(entry.path());
       return;
@@ -88,7 +106,9 @@ class Walker {
   }
 
   Search& out_;
+  std::string root_;
   std::size_t most_;
+  bool follow_;
   std::set<std::string> seen_;
 };
 
@@ -111,7 +131,7 @@ FileUse use_of(const std::string& path) {
   if (among(ending, k_weights) || name == "optimizer.state") return FileUse::checkpoint;
   // A tokenizer's words are no settings, whatever their names.
   if (name == "tokenizer.json" || name == "vocab.json") return FileUse::leave;
-  if (among(ending, k_no_evidence)) return FileUse::leave;
+  if (among(ending, k_no_evidence) || name.ends_with(".tar.gz")) return FileUse::leave;
   return FileUse::read;
 }
 
@@ -169,9 +189,9 @@ void take_few_scripts(std::vector<FoundFile>& files) {
   }
 }
 
-Search search_folder(const std::string& root, std::size_t most_files) {
+Search search_folder(const std::string& root, std::size_t most_files, bool follow_links) {
   Search found;
-  Walker(found, most_files).walk(root, 0);
+  Walker(found, root, most_files, follow_links).walk(root, 0);
   take_few_scripts(found.files);
   std::sort(found.files.begin(), found.files.end(),
             [](const FoundFile& a, const FoundFile& b) { return natural_less(a.path, b.path); });

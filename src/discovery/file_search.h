@@ -31,14 +31,17 @@ struct Search {
     std::string text;
   };
   std::vector<Trouble> troubles;  ///< folders that could not be opened
-  std::size_t left_out = 0;       ///< files beyond `most_files`
+  std::size_t left_out = 0;       ///< files beyond `most_files`, folders beyond the deepest
+  std::size_t links_out = 0;      ///< symbolic links that lead out of the folder
+  std::string first_link;         ///< one of them
 };
 
 /// Makes Python scripts artifacts to be read where `files` holds only a few small ones.
 void take_few_scripts(std::vector<FoundFile>& files);
 
 /// `most_files` bounds the files listed, and with them the time and memory this takes.
-Search search_folder(const std::string& root, std::size_t most_files);
+/// Links that lead out of `root` are not followed unless `follow_links`; /proc, /sys and /dev never.
+Search search_folder(const std::string& root, std::size_t most_files, bool follow_links = false);
 
 /// `checkpoint-900` before `checkpoint-1000`.
 bool natural_less(const std::string& a, const std::string& b);

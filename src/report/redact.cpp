@@ -3,74 +3,201 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
+
+#include "core/text.h"
+#include "knowledge/document.h"
 
 namespace aplomb::report {
 namespace {
 
+/// What a value must look like beyond the pattern.
+enum class Look { any, given, random, pure_chance };
+
 struct Rule {
-  const char* kind;
-  const char* pattern;  ///< its first group is what goes; the rest of the match stays
+  std::string kind;
+  std::unique_ptr<RE2> pattern;  ///< its first group that matched goes; without groups, all of it
+  Look look = Look::any;
 };
 
-/// In this order: the particular before the general, so that a key inside a URL goes as a key.
-/// Token shapes are those that the services document: Hugging Face hf_, OpenAI and others sk-,
-/// GitHub gh?_, AWS AKIA, Google AIza, Slack xox?-, Weights & Biases 40 hexadecimal digits after a
-/// word that says key.
-constexpr Rule k_rules[] = {
-    {"token",
-     R"((\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AIza|ya29\.)[A-Za-z0-9_\-]{16,}))"},
-    {"token", R"(\b((?:AKIA|ASIA)[A-Z0-9]{16})\b)"},
-    {"token", R"((?i)\bbearer\s+([A-Za-z0-9._~+/\-]{12,}=*))"},
-    {"token",
-     R"re((?i)(?:api[_-]?key|secret|token|passw(?:or)?d|credential)s?["']?\s*[:=]\s*["']?([A-Za-z0-9._~+/\-]{12,}=*))re"},
-    {"token", R"((?i)(?:wandb|netrc|login|key)[^\n]{0,40}?\b([0-9a-f]{40})\b)"},
-    {"token", R"(://[^/\s:@]+:([^/\s@]+)@)"},
-    {"email", R"(\b([A-Za-z0-9._%+\-]+@[A-Za-z0-9\-]+(?:\.[A-Za-z0-9\-]+)*\.[A-Za-z]{2,}))"},
-    {"user", R"((?:/home/|/Users/|\\Users\\|/scratch/users/|/data/users/)([A-Za-z0-9._\-]+))"},
-    {"user",
-     R"((?i)\b(?:user(?:name)?|logname|owner)["']?\s*[:=]\s*["']?([A-Za-z][A-Za-z0-9._\-]*))"},
-    {"user", R"(\b([a-z][a-z0-9._\-]*)@[A-Za-z0-9][A-Za-z0-9.\-]*[:\s$#])"},
-    {"host", R"(@([A-Za-z0-9][A-Za-z0-9.\-]*)[:\s$#])"},
-    {"host", R"((?m)^\[?([A-Za-z][A-Za-z0-9.\-]*):\d+:\d+ \[\d+\] NCCL)"},
-    {"host",
-     R"re((?i)\b(?:master_addr|hostname|nodelist|node_?name|rdzv_endpoint|host)["']?\s*[:=]\s*["']?([A-Za-z][A-Za-z0-9.\-]*))re"},
-    {"host", R"(://(?:[^/\s@]*@)?((?:[A-Za-z0-9\-]+\.)+(?:internal|local|lan|corp|intra)))"},
-    {"address", R"(\b((?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2})\b)"},
-    {"address", R"(\b((?:[0-9a-fA-F]{1,4}:){3,7}(?::?[0-9a-fA-F]{1,4})+)\b)"},
-    // An IPv4 address, not a version: versions of four parts stand behind `==`, `v`, `-` or `_`,
-    // addresses do not.
-    {"address",
-     R"((?:^|[^=]=|[\s\[('"<>@/:])((?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3})(?:$|[\s\])'"<>/:,;]))"},
-};
+constexpr int k_most_groups = 4;
 
-const std::vector<std::unique_ptr<RE2>>& compiled() {
-  static const std::vector<std::unique_ptr<RE2>> all = [] {
-    std::vector<std::unique_ptr<RE2>> patterns;
-    for (const Rule& rule : k_rules) patterns.push_back(std::make_unique<RE2>(rule.pattern));
-    return patterns;
-  }();
-  return all;
-}
-
-/// Names that say nothing about anybody.
-bool is_harmless(std::string_view kind, std::string_view name) {
-  static constexpr std::array<std::string_view, 12> k_words = {
-      "root", "user", "localhost", "host", "ubuntu",    "none",
-      "None", "null", "True",      "true", "127.0.0.1", "0.0.0.0"};
-  if (name.empty() || name.front() == '<') return true;
-  if (kind == "token") return false;
-  for (const std::string_view word : k_words) {
-    if (name == word) return true;
+std::string words_of(const knowledge::Node& list) {
+  std::string all;
+  for (const knowledge::Node& each : list.items()) {
+    if (!all.empty()) all += '|';
+    for (const char c : each.text().value_or("")) {
+      if (c == '_') {
+        all += "[_\\-. ]?";
+      } else {
+        all += c;
+      }
+    }
   }
-  return false;
+  return all;
 }
 
 bool is_name_byte(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
+/// Between a name and its value: `=`, `: `, `": "`, `=>`; YAML's block scalars and continued lines.
+constexpr std::string_view k_assigned =
+    R"re(\\?["']?\s{0,3}(?::=|=>|==|[:=])[ \t]*(?:[|>][\-+]?[ \t]*)?(?:\\?\r?\n[ \t]+)?)re";
+constexpr std::string_view k_value =
+    R"re((?:[bruf]{0,2}\\?"([^"\n]{3,})|[bruf]{0,2}\\?'([^'\n]{3,})|([^\s"'<>,;&{}\[\]()$*\\][^\s"',;&}\])\\]{2,})))re";
+
+void add(std::vector<Rule>& rules, std::string kind, const std::string& pattern, Look look) {
+  RE2::Options quiet;
+  quiet.set_log_errors(false);
+  auto made = std::make_unique<RE2>(pattern, quiet);
+  if (made->ok()) rules.push_back({std::move(kind), std::move(made), look});
+}
+
+std::vector<Rule> make_rules() {
+  const knowledge::Node book = knowledge::file("secrets.yaml");
+  std::vector<Rule> rules;
+  for (const knowledge::Node& each : book["forms"].items()) {
+    std::string pattern(each["pattern"].text().value_or(""));
+    const bool word =
+        !pattern.empty() && (is_name_byte(pattern.front()) || pattern.starts_with("(?:") ||
+                             (pattern.front() == '[' && !pattern.starts_with("[?")));
+    add(rules, "token", word ? "\\b" + pattern : pattern, Look::any);
+  }
+  for (const knowledge::Node& each : book["beside"].items()) {
+    add(rules, "token",
+        fmt::format(
+            R"re((?i:{})[^\n]{{0,40}}?(?:^|[^A-Za-z0-9+/_\-])({})(?:$|[^A-Za-z0-9+/_=\-]))re",
+            each["word"].text().value_or(""), each["pattern"].text().value_or("")),
+        Look::any);
+  }
+  const std::string always = words_of(book["names"]["always"]);
+  const std::string sometimes = words_of(book["names"]["if_random"]);
+  add(rules, "token",
+      fmt::format(R"re((?i)(?:{})[A-Za-z0-9_.\-]*{}{})re", always, k_assigned, k_value),
+      Look::given);
+  add(rules, "token",
+      fmt::format(R"re((?i)--?[A-Za-z0-9_\-]*(?:{})[A-Za-z0-9_\-]*[ \t]+(?:\\\r?\n[ \t]*)?{})re",
+                  always, k_value),
+      Look::given);
+  add(rules, "token",
+      fmt::format(R"re((?i)(?:^|[^A-Za-z0-9])(?:[A-Za-z0-9]+[_\-.])*(?:{}){}{})re", sometimes,
+                  k_assigned, k_value),
+      Look::random);
+  add(rules, "token",
+      fmt::format(R"re((?i)--(?:[A-Za-z0-9]+[_\-])*(?:{})[ \t]+{})re", sometimes, k_value),
+      Look::random);
+  add(rules, "token", R"(([A-Za-z0-9+_=\-]{28,}))", Look::pure_chance);
+  for (const knowledge::Node& each : book["identities"].items()) {
+    add(rules, std::string(each["kind"].text().value_or("")),
+        std::string(each["pattern"].text().value_or("")), Look::any);
+  }
+  return rules;
+}
+
+const std::vector<Rule>& the_rules() {
+  static const std::vector<Rule> all = make_rules();
+  return all;
+}
+
+double entropy_bits(std::string_view text) {
+  std::array<double, 256> count{};
+  for (const char c : text) count[static_cast<unsigned char>(c)] += 1;
+  double bits = 0;
+  for (const double n : count) {
+    if (n > 0)
+      bits -=
+          n / static_cast<double>(text.size()) * std::log2(n / static_cast<double>(text.size()));
+  }
+  return bits;
+}
+
+struct Mix {
+  std::size_t upper = 0;
+  std::size_t lower = 0;
+  std::size_t digits = 0;
+};
+
+Mix mix_of(std::string_view text) {
+  Mix mix;
+  for (const char c : text) {
+    mix.upper += c >= 'A' && c <= 'Z' ? 1U : 0U;
+    mix.lower += c >= 'a' && c <= 'z' ? 1U : 0U;
+    mix.digits += c >= '0' && c <= '9' ? 1U : 0U;
+  }
+  return mix;
+}
+
+/// Letters and digits mixed, not a path, not a number: `token: 8f3kd02mc81q`. English has 2.5 bits a
+/// character over so short a text, random alphanumerics of 12 characters 3.3 or more.
+bool looks_random(std::string_view value) {
+  if (value.size() < 10 || core::parse_number(value)) return false;
+  const Mix mix = mix_of(value);
+  return mix.digits > 0 && mix.upper + mix.lower > 0 && entropy_bits(value) >= 2.8 &&
+         value.find("//") == std::string_view::npos && value.front() != '/';
+}
+
+/// One piece between dashes that mixes both cases and digits evenly: base64, not a model's name. Of
+/// 24 random characters of base64 the entropy is 4.1 bits or more in 99 of 100 cases.
+bool looks_like_chance(std::string_view value) {
+  if (value.starts_with("_Z")) return false;  // a mangled name of C++
+  while (!value.empty()) {
+    const std::size_t end = value.find_first_of("-_");
+    const std::string_view piece = value.substr(0, end);
+    const Mix mix = mix_of(piece);
+    if (piece.size() >= 24 && mix.upper >= 3 && mix.lower >= 3 && mix.digits >= 2 &&
+        entropy_bits(piece) >= 3.9) {
+      return true;
+    }
+    if (end == std::string_view::npos) break;
+    value.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+bool says_nothing(std::string_view value) {
+  static constexpr std::array<std::string_view, 12> k_words = {
+      "none", "null", "nil",  "true",      "false",    "yes",
+      "no",   "...",  "****", "undefined", "required", "optional"};
+  if (value.front() == '<' || value.front() == '$' || value.front() == '*') return true;
+  const std::string low = core::lower(core::trim(value));
+  return std::find(k_words.begin(), k_words.end(), low) != k_words.end();
+}
+
+/// Names that say nothing about anybody: of roles, of folders that everybody has.
+bool is_harmless(std::string_view kind, std::string_view name) {
+  static constexpr std::array<std::string_view, 61> k_words = {
+      "root",         "user",     "localhost", "host",       "ubuntu",  "none",        "None",
+      "null",         "True",     "true",      "127.0.0.1",  "0.0.0.0", "False",       "false",
+      "data",         "datasets", "dataset",   "models",     "model",   "checkpoints", "checkpoint",
+      "lib",          "lib64",    "bin",       "envs",       "cache",   ".cache",      "shared",
+      "tmp",          "runs",     "run",       "outputs",    "output",  "logs",        "log",
+      "code",         "src",      "conda",     "miniconda3", "venv",    "home",        "users",
+      "share",        "include",  "etc",       "opt",        "usr",     "var",         "default",
+      "nobody",       "admin",    "public",    "common",     "runner",  "jovyan",      "cluster",
+      "transformers", "auto",     "c10d",      "static",     "local"};
+  if (name.empty() || name.front() == '<') return true;
+  if (kind == "token") return false;
+  return std::find(k_words.begin(), k_words.end(), name) != k_words.end();
+}
+
+bool goes(const Rule& rule, std::string_view value) {
+  if (is_harmless(rule.kind, value)) return false;
+  switch (rule.look) {
+    case Look::any:
+      return true;
+    case Look::given:
+      return !says_nothing(value);
+    case Look::random:
+      return !says_nothing(value) && looks_random(value);
+    case Look::pure_chance:
+      return looks_like_chance(value);
+  }
+  return true;
+}
 }  // namespace
 
 Redactor::Redactor(RedactNames names) : names_(std::move(names)) {}
@@ -101,28 +228,53 @@ void Redactor::replace_known(std::string& text, std::string_view kind,
   }
 }
 
-std::string Redactor::operator()(std::string_view input) {
-  std::string text(input);
-  replace_known(text, "user", names_.users);
-  replace_known(text, "host", names_.hosts);
-  for (std::size_t i = 0; i < std::size(k_rules); ++i) {
+void Redactor::apply_rules(std::string& text) {
+  for (const Rule& rule : the_rules()) {
+    const int groups = std::min(rule.pattern->NumberOfCapturingGroups(), k_most_groups - 1);
+    std::array<re2::StringPiece, k_most_groups> found;
     std::string out;
-    re2::StringPiece found[2];
     std::size_t done = 0;  // bytes of `text` that are in `out`
     std::size_t from = 0;
-    while (from <= text.size() &&
-           compiled()[i]->Match(text, from, text.size(), RE2::UNANCHORED, found, 2)) {
-      const auto begin = static_cast<std::size_t>(found[1].data() - text.data());
-      const std::string_view name(found[1].data(), found[1].size());
+    while (from <= text.size() && rule.pattern->Match(text, from, text.size(), RE2::UNANCHORED,
+                                                      found.data(), groups + 1)) {
+      std::size_t which = 0;
+      for (int i = groups; i > 0; --i) {
+        if (found[static_cast<std::size_t>(i)].data() != nullptr)
+          which = static_cast<std::size_t>(i);
+      }
+      const auto begin = static_cast<std::size_t>(found[which].data() - text.data());
+      const std::string_view value(found[which].data(), found[which].size());
       out.append(text, done, begin - done);
-      out +=
-          is_harmless(k_rules[i].kind, name) ? std::string(name) : stand_in(k_rules[i].kind, name);
-      done = begin + name.size();
-      from = done > from ? done : from + 1;
+      if (goes(rule, value)) {
+        out += stand_in(rule.kind, value);
+        done = begin + value.size();
+        from = done > from ? done : from + 1;
+        continue;
+      }
+      // What is left may begin inside the value: `key: password: x`.
+      done = begin;
+      from = std::max(from + 1, begin + (rule.look == Look::pure_chance ? value.size() : 1));
     }
-    if (done == 0) continue;
+    if (out.empty() && done == 0) continue;
     out.append(text, done, std::string::npos);
     text = std::move(out);
+  }
+}
+
+std::string Redactor::operator()(std::string_view input) {
+  std::string text(input);
+  apply_rules(text);
+  replace_known(text, "user", names_.users);
+  replace_known(text, "host", names_.hosts);
+  // Who was named once beside a word that tells is meant wherever the name stands.
+  for (const char* kind : {"user", "host", "entity"}) {
+    const auto known = seen_.find(kind);
+    if (known == seen_.end()) continue;
+    std::vector<std::string> names;
+    for (const auto& [name, number] : known->second) {
+      if (name.size() >= 4) names.push_back(name);
+    }
+    replace_known(text, kind, names);
   }
   return text;
 }
@@ -131,6 +283,40 @@ std::map<std::string, std::size_t> Redactor::counts() const {
   std::map<std::string, std::size_t> all;
   for (const auto& [kind, names] : seen_) all[kind] = names.size();
   return all;
+}
+
+std::vector<Replaced> Redactor::replaced() const {
+  std::vector<Replaced> all;
+  for (const auto& [kind, names] : seen_) {
+    std::vector<std::pair<std::size_t, std::string_view>> order;
+    for (const auto& [name, number] : names) order.emplace_back(number, name);
+    std::sort(order.begin(), order.end());
+    for (const auto& [number, name] : order) {
+      const std::string shown =
+          kind == "token"
+              ? fmt::format(
+                    "{}... ({} characters)",
+                    core::sanitize(name.substr(0, std::min<std::size_t>(4, name.size() / 3))),
+                    name.size())
+              : core::shorten(core::sanitize(std::string(name)), 60);
+      all.push_back({fmt::format("<{}-{}>", kind, number), shown});
+    }
+  }
+  return all;
+}
+
+bool is_secret_file(std::string_view name) {
+  const std::string low = core::lower(name);
+  const knowledge::Node files = knowledge::file("secrets.yaml")["files"];
+  const auto any = [&](std::string_view list, const auto& fits) {
+    for (const knowledge::Node& each : files[list].items()) {
+      if (fits(each.text().value_or("?"))) return true;
+    }
+    return false;
+  };
+  return any("names", [&](std::string_view each) { return low == each; }) ||
+         any("endings", [&](std::string_view each) { return low.ends_with(each); }) ||
+         any("beginnings", [&](std::string_view each) { return low.starts_with(each); });
 }
 
 }  // namespace aplomb::report

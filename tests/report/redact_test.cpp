@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "redact_planted.h"
+
 namespace aplomb::report {
 namespace {
 
@@ -20,14 +22,85 @@ TEST(Redact, NamesHostsAddressesAndTokensGoAndTheSameStaysTheSame) {
   EXPECT_EQ(redact.counts().at("host"), 3U);
 }
 
+TEST(Redact, NoPlantedSecretStays) {
+  EXPECT_GE(std::size(test::k_secrets), 80U);
+  for (const auto& [text, secret] : test::k_secrets) {
+    Redactor redact({});
+    const std::string left = redact(text);
+    EXPECT_EQ(left.find(secret), std::string::npos) << text << "\n-> " << left;
+    // What stays of a key is less than half of it.
+    if (secret.size() >= 16) {
+      EXPECT_EQ(left.find(secret.substr(secret.size() / 2)), std::string::npos) << left;
+    }
+  }
+}
+
+TEST(Redact, OfWhatTheRulesWereNotMadeForMostGoes) {
+  std::size_t gone = 0;
+  for (const auto& [text, name] : test::k_late) {
+    Redactor redact({});
+    gone += redact(text).find(name) == std::string::npos ? 1U : 0U;
+  }
+  // 115 of 155 at first sight; then the commands and phrases that were missing were learned.
+  EXPECT_GE(gone, 152U);
+}
+
+TEST(Redact, NoPlantedIdentityStays) {
+  EXPECT_GE(std::size(test::k_identities), 29U);
+  for (const auto& [text, name] : test::k_identities) {
+    Redactor redact({});
+    const std::string left = redact(text);
+    EXPECT_EQ(left.find(name), std::string::npos) << text << "\n-> " << left;
+  }
+}
+
+TEST(Redact, WhoWasNamedOnceGoesEverywhereAndTheListSaysWhatStandsForWhom) {
+  Redactor redact({});
+  EXPECT_EQ(redact("/home/annette/x and hello annette"), "/home/<user-1>/x and hello <user-1>");
+  redact("password: correct-horse");
+  const std::vector<Replaced> all = redact.replaced();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].stand_in, "<token-1>");
+  EXPECT_EQ(all[0].shown.find("correct-horse"), std::string::npos);
+  EXPECT_EQ(all[1].shown, "annette");
+}
+
+TEST(Redact, FilesOfSecretsAreKnownByTheirNames) {
+  for (const char* name :
+       {".env", ".env.local", "prod.env", ".netrc", "id_rsa", "id_ed25519", "server.key",
+        "cert.pem", "service_account.json", "kubeconfig", ".pypirc"}) {
+    EXPECT_TRUE(is_secret_file(name)) << name;
+  }
+  for (const char* name : {"train.log", "config.yaml", "tokenizer.json", "trainer_state.json"}) {
+    EXPECT_FALSE(is_secret_file(name)) << name;
+  }
+}
+
 TEST(Redact, MetricsVersionsAndWordsStay) {
   Redactor redact({});
   for (const char* text :
        {"{'loss': 2.31, 'grad_norm': nan, 'learning_rate': 1e-05}",
         "torch==2.13.0 nvidia-cudnn-cu12==9.1.0.70",
-        "CUDA out of memory. Tried to allocate 60.00 MiB", "transformers 4.41.2, driver 535.104.05",
-        "step 10/100 | loss 4.2 | 12:30:59", "localhost:29500", "[rank3]: RuntimeError: NCCL error",
-        "/root/train.py"}) {
+        "CUDA out of memory. Tried to allocate 60.00 MiB",
+        "transformers 4.41.2, driver 535.104.05",
+        "step 10/100 | loss 4.2 | 12:30:59",
+        "localhost:29500",
+        "[rank3]: RuntimeError: NCCL error",
+        "/root/train.py",
+        "pad_token: <pad>",
+        "max_tokens: 512",
+        "tokenizer: meta-llama/Llama-3.1-8B",
+        "num_key_value_heads: 8",
+        "model: deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
+        "hub_token: null",
+        "  File \"/usr/local/lib/python3.11/site-packages/torch/nn/modules/linear.py\", line 125",
+        "c10::Error: CUDA error: device-side assert triggered",
+        "at::native::add_kernel(c10::add())",
+        "commit 1f3a9c0d5b7e2f4a6c8d0e1f2a3b4c5d6e7f8091",
+        "token_accuracy = 0.9312",
+        "frame #3: _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEE",
+        "{'loss': 1.5, 'entropy': 0.4, 'mean_token_accuracy': 0.71}",
+        "eval/loss: 2.31 step: 400"}) {
     EXPECT_EQ(redact(text), text);
   }
 }
