@@ -20,10 +20,11 @@ constexpr std::uint64_t k_least = 12;
 constexpr double k_even = 0.06;
 constexpr double k_guess = 0.04;    // of ln 2
 constexpr double k_held_out = 0.6;  // held-out pairs in the right order: the model can tell them
-constexpr double k_unlikely = 1.6;  // log-probabilities, chosen over rejected: lengths differ less
+constexpr double k_unlikely = 2.5;  // log-probabilities, chosen over rejected: lengths differ less
 constexpr double k_apart_nats = 1.0;  // a sequence
 constexpr double k_still = 1e-6;
 constexpr double k_reversed = 0.35;
+constexpr double k_eval_even = 0.08;  // thirty pairs are known to 0.09
 constexpr double k_exact = 1e-3;      // of ln 2, as printed
 constexpr double k_moved_nats = 2.0;  // of a sequence's log-probability: more than batches differ
 constexpr std::size_t k_least_apart = 3;
@@ -126,7 +127,15 @@ class PreferenceDetector final : public Detector {
            std::fabs(rewards_.back().value - first) < k_hardly * std::fabs(first);
   }
 
+  /// Held-out pairs are tossed, and the training loss is where it began.
+  bool learns_nothing() const {
+    return eval_right_.count() > 0 && std::fabs(eval_right_.back().value - 0.5) <= k_eval_even &&
+           losses_.count() >= k_least &&
+           std::fabs(losses_.median(0.25, 1) - std::numbers::ln2) < k_guess * std::numbers::ln2;
+  }
+
   bool is_random() const {
+    if (right_.count() >= k_least && learns_nothing()) return true;
     if (right_.count() < k_least || std::fabs(mean(right_, 0.25) - 0.5) > k_even) return false;
     if (losses_.count() < k_least) return true;
     const double level = losses_.median(0.5, 1);

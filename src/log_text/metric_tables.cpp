@@ -47,6 +47,12 @@ bool has_digit(std::string_view text) {
   return text.find_first_of("0123456789") != std::string_view::npos;
 }
 
+/// `iter,lr,train_bits,val_bits`: cells parted by commas alone.
+bool has_commas(std::string_view line) {
+  return std::count(line.begin(), line.end(), ',') >= 2 &&
+         core::trim(line).find(' ') == std::string_view::npos;
+}
+
 /// `epoch  total  rec  kl | val_rec  val_kl`: bars between groups of columns, not between columns.
 bool groups_columns(std::string_view line) {
   const std::string_view body = core::trim(line);
@@ -84,6 +90,11 @@ std::string_view bare(std::string_view text) {
 
 void TableWatch::split(std::string_view line, bool head) {
   parts_.clear();
+  if (head) commas_ = line.find('|') == std::string_view::npos && has_commas(line);
+  if (commas_) {
+    split_by(core::trim(line), ',', parts_);
+    return;
+  }
   if (head) bars_ = line.find('|') != std::string_view::npos && !groups_columns(line);
   if (!bars_ && line.find('|') != std::string_view::npos) {
     unbarred_.assign(line);

@@ -42,6 +42,7 @@ class TableWatch {
   std::vector<std::string_view> parts_;
   std::string unbarred_;  ///< the line without the bars between its groups
   bool bars_ = false;
+  bool commas_ = false;
   unsigned misses_ = 0;
 };
 

@@ -128,12 +128,14 @@ bool counts_steps(std::string_view line) {
 /// The time of day before the rank: `23:12:44 [rank 1] `, `2026-11-22 23:12:44,123 [Rank 0]`.
 std::size_t time_before_rank(std::string_view line) {
   constexpr std::size_t k_longest = 32;
-  if (line.empty() || !is_digit(line[0])) return 0;
-  const std::size_t open = line.substr(0, k_longest).find('[');
+  const bool bracket =
+      line.size() > 1 && line[0] == '[' && is_digit(line[1]);  // `[04:12:50] [rank 0]`
+  if (line.empty() || !(bracket || is_digit(line[0]))) return 0;
+  const std::size_t open = line.substr(0, k_longest).find('[', bracket ? 1 : 0);
   if (open == std::string_view::npos || open == 0 || line[open - 1] != ' ') return 0;
   const std::string_view head = line.substr(0, open);
   const bool time = head.find(':') != std::string_view::npos &&
-                    head.find_first_not_of("0123456789:.,-/ TZ") == std::string_view::npos;
+                    head.find_first_not_of("0123456789:.,-/ TZ[]") == std::string_view::npos;
   return time && core::iequals(line.substr(open + 1, 4), "rank") ? open : 0;
 }
 

@@ -82,9 +82,9 @@ bool says_weights(const std::string& before) {
 }
 
 bool says_data(std::string_view word) {
-  static constexpr std::array<std::string_view, 11> k_words = {
-      "records", "samples", "batches", "examples",  "rows",   "items",
-      "images",  "shards",  "tokens",  "sequences", "windows"};
+  static constexpr std::array<std::string_view, 16> k_words = {
+      "records", "samples", "batches",   "examples",  "rows",   "items", "images",    "shards",
+      "tokens",  "windows", "sequences", "documents", "within", "kept",  "remaining", "usable"};
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 

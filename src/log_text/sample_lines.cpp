@@ -20,6 +20,9 @@ constexpr std::size_t k_repeats = 3;
 constexpr std::uint32_t k_least_loops = 3;
 /// Equal lengths of fewer samples may be chance.
 constexpr std::uint32_t k_least_counts = 3;
+/// So many samples of one length, and no short one: the limit.
+constexpr std::uint32_t k_sure_counts = 4;
+constexpr double k_sure_tokens = 16;
 constexpr double k_least_samples = 3;
 constexpr double k_least_mean = 8;  // tokens: means of a few short answers may be whole
 
@@ -156,9 +159,10 @@ void SampleLines::finish(record::RunBuilder& build, record::SourceId source) con
     build.event(std::move(event));
   };
   const bool at_limit = counts_ >= k_least_counts && equal_ == counts_;
+  const bool surely = counts_ >= k_sure_counts && equal_ == counts_ && tokens_ >= k_sure_tokens;
   if (none_ended_ > 0 && some_ended_ == 0) {
     put("samples-never-end", core::Severity::warning, none_place_);
-  } else if ((at_limit || whole_mean_) && loops_ >= 2 && some_ended_ == 0) {
+  } else if (some_ended_ == 0 && (surely || ((at_limit || whole_mean_) && loops_ >= 2))) {
     put("samples-never-end", core::Severity::warning, tokens_place_);
   }
   if (loops_ >= k_least_loops) put("samples-loop", core::Severity::note, last_loop_);

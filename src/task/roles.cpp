@@ -102,6 +102,16 @@ void settle_plain(record::Run& run, const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     const Role role = candidate.words.role;
     if (role == Role::other || role == Role::loss || candidate.words.extreme) continue;
+    if (role == Role::accuracy && candidate.count >= k_least_points) {
+      const bool eval = candidate.words.held_out;
+      const Role meant = eval ? Role::eval_accuracy : Role::accuracy;
+      if (has(run, meant)) continue;
+      each_named(run, candidate.name, [&](record::Series& series) {
+        if (series.min >= 0 && series.max <= 100)
+          name_as(series, eval ? "eval_accuracy" : "accuracy", meant);
+      });
+      continue;
+    }
     const bool told_of_once =
         role == Role::entropy || role == Role::grad_norm || role == Role::reward;
     if (told_of_once && !candidate.words.held_out && candidate.count >= k_least_points &&
