@@ -181,7 +181,7 @@ def python_things():
 
     things = {
         "plain": {"a": [1, 2.5, "x", b"y", None, True, 10**30, -5, (1,), {3}, 1 + 2j]},
-        "dates": [datetime.date(2024, 1, 1), datetime.timedelta(1), datetime.timezone.utc, datetime.time(1)],
+        "dates": [datetime.date(2024, 1, 1), datetime.timedelta(1), datetime.UTC, datetime.time(1)],
         "paths": [pathlib.Path("a/b"), pathlib.PurePosixPath("/x"), pathlib.PureWindowsPath("C:/x")],
         "numbers": [decimal.Decimal("1.5"), fractions.Fraction(1, 3), uuid.uuid4()],
         "namespace": argparse.Namespace(a=1, b=types.SimpleNamespace(c=2)),

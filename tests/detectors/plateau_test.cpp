@@ -191,11 +191,14 @@ TEST(Plateau, AveragesOfPassesThatAreAlikeAreFlat) {
 TEST(Plateau, ALossThatStaysWhereItsFirstRecordsBroughtItIsStuck) {
   Draw draw(41);
   const auto losses = curve(
-      60, [](double i) { return 6.1 + 1.1 * std::exp(-i / 2); },
-      [&] { return 0.04 * draw.normal(); });
-  const auto symptoms = RunOf().loss(losses, 5).grad_norm(std::vector<double>(60, 0.3), 5).detect();
-  EXPECT_TRUE(flag(find(symptoms, "loss.plateau"), "stuck")) << told(symptoms);
-  EXPECT_EQ(find(symptoms, "loss.plateau")->severity, core::Severity::warning);
+      60, [](double i) { return 6.12 + 1.18 * std::exp(-0.8 * i); },
+      [&] { return 0.03 * draw.normal(); });
+  const auto symptoms =
+      RunOf().loss(losses, 10).grad_norm(std::vector<double>(60, 0.3), 10).detect();
+  const detectors::Symptom* plateau = find(symptoms, "loss.plateau");
+  ASSERT_NE(plateau, nullptr) << told(symptoms);
+  EXPECT_TRUE(flag(plateau, "stuck")) << told(symptoms);
+  EXPECT_EQ(plateau->severity, core::Severity::warning);
   const auto tuned = curve(
       60, [](double i) { return 1.6 + 0.4 * std::exp(-i / 2); },
       [&] { return 0.04 * draw.normal(); });

@@ -33,7 +33,8 @@ diagnosis::RankedCause made_cause() {
   cause.family = "nan";
   cause.title = "The learning rate is too high";
   cause.probability = 0.9;
-  const auto reason = [](const char* when, double weight, record::Origin origin, const char* because) {
+  const auto reason = [](const char* when, double weight, record::Origin origin,
+                         const char* because) {
     diagnosis::WeighedReason made;
     made.when = when;
     made.weight = weight;
