@@ -194,14 +194,14 @@ class LrShapeDetector final : public Detector {
     return peak;
   }
 
-  /// Behind a resume that the log tells: rates that are those of the run's beginning, step for step.
-  void report_again(const RunContext& context, std::vector<Symptom>& out) const {
-    if (!resumed_from_ || after_.size() < 2 || earlier_.size() < 2) return;
+  /// Rates behind the resume are those of the run's beginning, that many steps before, and not what
+  /// the rate had come to.
+  bool equals_the_beginning(std::int64_t offset) const {
     std::size_t equal = 0;
     std::size_t moved = 0;
     std::size_t compared = 0;
     for (const Sample& sample : after_.samples()) {
-      const std::int64_t step = sample.step - *resumed_from_;
+      const std::int64_t step = sample.step - offset;
       for (const Sample& first : earlier_.samples()) {
         if (first.step != step) continue;
         ++compared;
@@ -209,7 +209,16 @@ class LrShapeDetector final : public Detector {
         moved += std::fabs(first.value - earlier_.back().value) > k_fits * first.value ? 1 : 0;
       }
     }
-    if (compared < 2 || equal < compared || moved == 0) return;
+    return compared >= 2 && equal == compared && moved > 0;
+  }
+
+  /// Behind a resume that the log tells: rates that are those of the run's beginning, step for step.
+  void report_again(const RunContext& context, std::vector<Symptom>& out) const {
+    if (!resumed_from_ || after_.size() < 2 || earlier_.size() < 2) return;
+    // The schedule begins at the last record before, or, where the checkpoint was older than that,
+    // with the first record behind it.
+    const std::int64_t aligned = after_.front().step - earlier_.front().step;
+    if (!equals_the_beginning(*resumed_from_) && !equals_the_beginning(aligned)) return;
     Symptom symptom;
     symptom.id = "resume.lr_again";
     symptom.severity = core::Severity::warning;
