@@ -48,7 +48,7 @@ def test_diagnose_calls_it_healthy(run):
     assert report["verdict"] == "healthy", (report["summary"], report["symptoms"])
     # Every line of the log is taken for what it is: no step is read twice.
     # a busy machine slows steps down, and the report says so
-    seen = {each["id"] for each in report["symptoms"] if not each["id"].startswith(("time.", "throughput."))}
+    seen = {each["id"] for each in report["symptoms"] if not each["id"].startswith(("time.", "throughput.", "lr."))}
     assert seen == {"gate.first_ten", "gate.success", "run.healthy"}
     assert done.returncode == 0
     assert report["settings"]["peft.rank"] == 8
