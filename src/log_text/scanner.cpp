@@ -30,6 +30,8 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
 }
 
 void LogScanner::line(const Line& line) {
+  // What `aplomb run` itself says among the program's lines is no evidence of the program.
+  if (line.text.starts_with("aplomb: no guard: ")) return;
   if (words_) words_->heard(line);
   const Prefix prefix = read_prefix(line.text, style_);
   LogLine part{line.text.substr(prefix.size), {prefix.rank, line.number, line.offset}};
