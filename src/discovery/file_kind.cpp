@@ -59,15 +59,28 @@ std::string unwrapped(std::string_view text) {
   return out;
 }
 
+/// JSON with a schema of aplomb that concludes something. The state of a run of `aplomb train` has a
+/// schema too, and is evidence.
+bool is_conclusion(std::string_view opening) {
+  input::JsonCursor json(opening);
+  if (json.peek() != input::JsonCursor::Kind::object) return false;
+  json.enter_object();
+  std::string_view key;
+  if (!json.next_member(key) || key != "schema") return false;
+  const std::string_view schema = json.text().value_or("");
+  static constexpr std::array<std::string_view, 4> k_schemas = {"aplomb.report/", "aplomb.compare/",
+                                                                "aplomb.plan/", "aplomb.lab/"};
+  return std::any_of(k_schemas.begin(), k_schemas.end(),
+                     [&](std::string_view each) { return schema.starts_with(each); });
+}
+
 /// A report as one of the renderers writes it, from its first byte on: what a log holds further
 /// down is the log's own.
 bool is_own_output(const sources::Sniff& artifact) {
   const std::string_view head = core::trim(artifact.head);
   constexpr std::size_t k_opening = 512;
   const std::string opening = unwrapped(head.substr(0, k_opening));
-  if (opening.starts_with("{ \"schema\": \"aplomb.") ||
-      opening.starts_with("{\"schema\":\"aplomb.") || opening.starts_with("{\"schema\": \"aplomb."))
-    return true;
+  if (is_conclusion(opening)) return true;
   if (core::lower(opening).starts_with("<!doctype html") &&
       opening.find("<meta name=\"generator\" content=\"aplomb ") != std::string::npos)
     return true;

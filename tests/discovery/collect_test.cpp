@@ -269,6 +269,14 @@ TEST_F(CollectTest, OwnReportsAreNoEvidenceOfTheNextDiagnosis) {
   EXPECT_EQ(after[0].facts.size(), before[0].facts.size());
 }
 
+TEST_F(CollectTest, TheStateThatTheTrainerSavedIsTheRunsOwn) {
+  write("train.log", "step 1 loss 3.0\nstep 2 loss 2.0\n");
+  write("checkpoint-2/training_state.json",
+        "{\n  \"schema\": \"aplomb.training_state/1\",\n  \"step\": 2\n}\n");
+  for (const auto& each : runs())
+    EXPECT_FALSE(is_left_out(each, "checkpoint-2/training_state.json"));
+}
+
 TEST_F(CollectTest, RowsOfADataSetAreNoMetrics) {
   write("metrics.csv", "step,my_score\n1,2\n2,1\n");
   write("data.csv", "x0,x1,target\n0.1,0.2,1\n0.3,0.4,0\n");

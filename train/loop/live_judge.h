@@ -32,7 +32,7 @@ class LiveJudge {
   /// Everything that is said over the whole, worst first; the gate of the first ten steps only
   /// where observe() has not told it.
   std::vector<Said> finish();
-  /// After finish().
+  /// After finish(). What concerns speed alone is no part of it.
   bool healthy() const { return worst_ < core::Severity::warning; }
 
  private:

@@ -55,6 +55,19 @@ TEST(LiveJudge, TellsANanWhenItIsThere) {
   EXPECT_FALSE(judge.healthy());
 }
 
+TEST(LiveJudge, TellsASlowMachineAndCallsTheRunHealthy) {
+  LiveJudge judge({150, 1, 1.0, 448});
+  std::string said;
+  for (std::int64_t step = 1; step <= 150; ++step) {
+    Record record = record_at(step, 2.4 * std::exp(-0.005 * static_cast<double>(step)), 0.8);
+    record.tokens_per_s = step < 60 ? 9000 : 2000;
+    said += all_of(judge.observe(record));
+  }
+  said += all_of(judge.finish());
+  EXPECT_THAT(said, HasSubstr("throughput.drop"));
+  EXPECT_TRUE(judge.healthy()) << said;
+}
+
 TEST(LiveJudge, FailsTheGateOfALossThatIsZero) {
   LiveJudge judge({100, 1, 1.0, 0});
   std::string said;
