@@ -1,4 +1,4 @@
-"""Runs the tests of the guides' rows and holds docs/guides.md against them. Ends with 77, skipped, where pytest is absent."""
+"""Runs the tests of the guides' rows and holds docs/guides.md against them. Ends with 77 (skipped) without pytest."""
 
 import importlib.util
 import pathlib

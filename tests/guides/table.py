@@ -11,12 +11,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/guides.md"
 HEAD = """# The guides, row by row
 
-Five guides on stable training are what aplomb was built from: a checklist for bf16 fine-tuning (000), stability in SFT and RL (001),
-numerical precision (002), a debugging playbook (003) and the investigation of frozen norm weights (004). Each row is something that a
-guide lets a user do by hand, and what the program does instead; every line is a test in `tests/guides/`, which makes its own input.
-This page is made from them by `python tests/guides/table.py --write`.
+Five guides on stable training are what aplomb was built from: a checklist for bf16 fine-tuning (000), stability in SFT and RL
+(001), numerical precision (002), a debugging playbook (003) and the investigation of frozen norm weights (004). Each row is
+something that a guide lets a user do by hand, and what the program does instead; every line is a test in `tests/guides/`, which
+makes its own input. This page is made from them by `python tests/guides/table.py --write`.
 
 """
+
+
+def cell(text):
+    return text.replace("|", "\\|")
 
 
 def marked_tests():
@@ -27,9 +31,9 @@ def marked_tests():
                 continue
             for mark in node.decorator_list:
                 if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Attribute) and mark.func.attr == "row":
-                    said = " ".join((ast.get_docstring(node) or node.name.removeprefix("test_").replace("_", " ")).split())
+                    said = ast.get_docstring(node) or node.name.removeprefix("test_").replace("_", " ")
                     for each in mark.args:
-                        yield each.value, said
+                        yield each.value, " ".join(said.split())
 
 
 def page():
@@ -41,12 +45,13 @@ def page():
     if unknown:
         sys.exit(f"tests/guides: no row of rows.yaml is called {', '.join(sorted(unknown))}")
     covered = sum(row["id"] in shown for row in rows)
-    text = HEAD + f"{covered} of {len(rows)} rows have tests.\n\n| row | guide | asks for | shown by |\n| --- | --- | --- | --- |\n"
+    text = HEAD + f"{covered} of {len(rows)} rows have tests.\n\n"
+    text += "| row | guide | asks for | shown by |\n| --- | --- | --- | --- |\n"
     for row in rows:
         tests = "; ".join(shown.get(row["id"], [])) or "not tested yet"
         if "needs" in row:
             tests += f" (not shown here: {row['needs']})"
-        text += f"| {row['id']} | {row['guide']} | {row['asks'].replace('|', chr(92) + '|')} | {tests.replace('|', chr(92) + '|')} |\n"
+        text += f"| {row['id']} | {row['guide']} | {cell(row['asks'])} | {cell(tests)} |\n"
     return text
 
 
