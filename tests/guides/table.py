@@ -11,10 +11,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/guides.md"
 HEAD = """# The guides, row by row
 
-Five guides on stable training are what aplomb was built from: a checklist for bf16 fine-tuning (000), stability in SFT and RL
-(001), numerical precision (002), a debugging playbook (003) and the investigation of frozen norm weights (004). Each row is
-something that a guide lets a user do by hand, and what the program does instead; every line is a test in `tests/guides/`, which
-makes its own input. This page is made from them by `python tests/guides/table.py --write`.
+Five guides on stable training are what aplomb was built from: a checklist for bf16 fine-tuning (000), stability in SFT and
+RL (001), numerical precision (002), a debugging playbook (003) and the investigation of frozen norm weights (004). Each row
+is something that a guide lets a user do by hand, and what the program does instead; every line is a test in `tests/guides/`,
+which makes its own input. This page is made from them by `python tests/guides/table.py --write`.
 
 """
 
