@@ -9,13 +9,14 @@ import textwrap
 import pytest
 import test_audit_kinds
 import test_audit_losses
+import test_audit_outside
 import test_audit_runs
 import test_audit_steps
 import test_audit_training
 from aplomb.audit import RULES, Program, audit_program, audit_source
 from audit_support import HEAD, KNOWLEDGE, audited, entries, rules_of
 
-PARTS = (test_audit_steps, test_audit_losses, test_audit_training, test_audit_runs, test_audit_kinds)
+PARTS = (test_audit_steps, test_audit_losses, test_audit_training, test_audit_runs, test_audit_kinds, test_audit_outside)
 
 
 def test_every_rule_has_programs_that_are_wrong_and_right():

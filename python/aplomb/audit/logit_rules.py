@@ -38,10 +38,11 @@ def place_of_squash(program: Program, node: ast.AST, names: tuple[str, ...]) -> 
     if name_called(origin) in names:
         return origin.lineno
     made = program.makers.call_of(origin.func) if isinstance(origin.func, (ast.Name, ast.Attribute)) else None
-    if made is None:
+    holder = program.makers.own_forward(origin)
+    if made is not None:
+        holder = program.makers.class_made(made) or made
+    if holder is None:
         return None
-    owner = program.makers.class_made(made)
-    holder: ast.AST = owner if owner is not None else made
     lines = [call.lineno for call in program.calls_in(holder) if name_called(call) in names]
     return lines[-1] if lines else None
 

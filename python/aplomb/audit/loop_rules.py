@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .mode_rules import collecting_method, has_graph
-from .program import Program, is_constant, keyword_of, method_of, names_in, source_of
+from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
+
+STEPS_OF_LIGHTNING = ("training_step", "validation_step", "test_step", "predict_step")
 
 
 @rule("code.loss-keeps-graph")
@@ -67,6 +69,49 @@ def detached(value: ast.AST) -> str:
     if isinstance(value, ast.BinOp) and not isinstance(value.left, ast.Constant):
         return source_of(value).replace(source_of(value.left), detached(value.left), 1)
     return f"{source_of(value)}.detach()"
+
+
+@rule("code.outputs-kept")
+def outputs_kept(program: Program) -> Iterator[Finding]:
+    """`self.outputs.append(...)` in a step of Lightning, and nothing that ever empties the list."""
+    for owner in program.nodes.of_kind(ast.ClassDef):
+        if not isinstance(owner, ast.ClassDef) or not any("LightningModule" in source_of(base) for base in owner.bases):
+            continue
+        seen = set()
+        for method in owner.body:
+            if not isinstance(method, ast.FunctionDef) or method.name not in STEPS_OF_LIGHTNING:
+                continue
+            for call in program.calls_in(method):
+                held = source_of(receiver_of(call)) if isinstance(call.func, ast.Attribute) else ""
+                if method_of(call) != "append" or not held.startswith("self.") or held in seen or keeps_numbers(call):
+                    continue
+                seen.add(held)
+                if not is_emptied(owner, held):
+                    yield Finding(call.lineno, f"{held}.clear()  # at the end of each pass", {"name": held})
+
+
+def keeps_numbers(call: ast.Call) -> bool:
+    """What is appended is a plain number: `.item()`, `float(...)`."""
+    given = call.args[0] if call.args else None
+    return isinstance(given, ast.Call) and method_of(given) in ("item", "float", "len", "int")
+
+
+def is_emptied(owner: ast.ClassDef, held: str) -> bool:
+    """The list is cleared, cut or made anew outside of __init__."""
+    for method in owner.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+            continue
+        for node in ast.walk(method):
+            if isinstance(node, ast.Call) and method_of(node) in ("clear", "pop") and source_of(receiver_of(node)) == held:
+                return True
+            if isinstance(node, (ast.Assign, ast.AnnAssign)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                flat = [part for each in targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+                if any(source_of(each) in (held, f"{held}[:]") for each in flat):
+                    return True
+            if isinstance(node, ast.Delete) and any(source_of(each).startswith(held) for each in node.targets):
+                return True
+    return False
 
 
 @rule("code.sync-each-step")

@@ -247,9 +247,10 @@ class Makers:
     def _squash_of_call(self, node: ast.Call, path: tuple[int, ...], depth: int) -> str | None:
         """Of `model(x)`, `self.head(x)`, `nn.Softmax(dim=1)(x)`."""
         made = node.func if isinstance(node.func, ast.Call) else self.call_of(node.func)
-        if made is None:
-            return None
-        return self.squash_of_module(made, path, depth + 1)
+        if made is not None:
+            return self.squash_of_module(made, path, depth + 1)
+        forward = self.own_forward(node)
+        return self._squash_of_returns(forward, path, depth + 1) if forward is not None else None
 
     def squash_of_module(self, made: ast.Call, path: tuple[int, ...], depth: int) -> str | None:
         """What a module's output last went through, by the call that makes the module."""
@@ -272,6 +273,12 @@ class Makers:
             call = self.call_of(returned[0]) if len(returned) == 1 else None
             return self.squash_of_module(call, path, depth + 1) if call is not None else None
         return None
+
+    def own_forward(self, call: ast.Call) -> ast.AST | None:
+        """The forward() that `self(x)`, or `self.forward(x)`, runs within a class of modules."""
+        func = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "forward" else call.func
+        owner = self.names.class_of(func) if isinstance(func, ast.Name) and func.id == "self" else None
+        return self.method(owner, "forward") if owner is not None else None
 
     def _squash_of_part(self, last: ast.AST, depth: int) -> str | None:
         if isinstance(last, ast.Starred):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from .findings import Finding, rule
@@ -12,6 +13,8 @@ from .restore_rules import is_schedule, made_after_the_optimizer_came_back, sche
 from .schedule_rules import goes_over_data
 
 COUNT_WORDS = ("step", "epoch", "iter")
+CHECKPOINT_WORDS = ("ckpt", "checkpoint", "epoch", "step", "iter", "model", ".pt", ".pth")
+LISTING = ("glob", "iglob", "rglob", "listdir", "scandir", "iterdir")
 #: Calls that put the data (or everything) back, whoever makes them.
 DATA_RESTORED = ("skip_first_batches", "islice", "skip", "set_epoch", "load_state", "load_checkpoint", "set_state")
 
@@ -61,6 +64,58 @@ def optimizer_steps(program: Program) -> bool:
     return any(
         isinstance(call.func, ast.Attribute) and program.is_optimizer(call.func.value) for call in program.calls_to("step")
     )
+
+
+@rule("code.checkpoints-sorted-as-text")
+def checkpoints_sorted_as_text(program: Program) -> Iterator[Finding]:
+    """`sorted(glob("ckpt/epoch_*.pt"))[-1]`: epoch_9 comes behind epoch_10."""
+    for call in program.calls_to("sorted", "max", "sort"):
+        if keyword_of(call, "key") is not None:
+            continue
+        listed = receiver_of(call) if method_of(call) == "sort" else (call.args[0] if len(call.args) == 1 else None)
+        pattern = pattern_listed(program, listed) if listed is not None else None
+        if pattern is None or is_padded(program, pattern) or not picks_an_end(program, call):
+            continue
+        corrected = 'max(names, key=lambda name: int(re.findall(r"[0-9]+", name)[-1]))'
+        yield Finding(call.lineno, corrected, {"pattern": pattern})
+
+
+def pattern_listed(program: Program, node: ast.AST) -> str | None:
+    """The pattern, or the word by which names are chosen, of files that look like checkpoints: `epoch_*.pt`."""
+    origin = program.names.origin(node).node
+    listing = [each for each in ast.walk(origin) if isinstance(each, ast.Call) and method_of(each) in LISTING]
+    if not listing:
+        return None
+    texts = [each.value for each in ast.walk(origin) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    named = [text for text in texts if any(word in text.lower() for word in CHECKPOINT_WORDS)]
+    return named[-1] if named else None
+
+
+def is_padded(program: Program, pattern: str) -> bool:
+    """Names are written with leading zeros somewhere (`{step:06d}`, `%05d`, zfill): text then sorts as numbers do."""
+    if program.calls_to("zfill"):
+        return True
+    return any(re.search(r"\{[^{}]*:0\d+d?\}|%0\d+d", line) for line in program.lines)
+
+
+def picks_an_end(program: Program, call: ast.Call) -> bool:
+    """The first or last is taken: `[-1]` of it or of the name that it was given to; max() takes it by itself."""
+    if method_of(call) == "max":
+        return True
+    if method_of(call) == "sort":
+        names = {source_of(receiver_of(call))}
+    else:
+        names = {
+            source_of(each)
+            for node in program.nodes.of_kind(ast.Assign)
+            if isinstance(node, ast.Assign) and any(inner is call for inner in ast.walk(node.value))
+            for each in node.targets
+        }
+    for node in program.nodes.of_kind(ast.Subscript):
+        assert isinstance(node, ast.Subscript)
+        if source_of(node.slice) == "-1" and (node.value is call or source_of(node.value) in names):
+            return True
+    return False
 
 
 @rule("code.resumed-weights-only")

@@ -6,6 +6,7 @@ import time
 
 from . import (
     contrast_rules,
+    control_rules,
     data_rules,
     label_rules,
     logit_rules,
@@ -53,6 +54,7 @@ MODULES = (
     trainer_rules,
     preference_rules,
     reward_rules,
+    control_rules,
     rank_rules,
     restore_rules,
     resume_rules,

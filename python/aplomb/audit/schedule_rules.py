@@ -141,8 +141,26 @@ def schedule_runs_out(program: Program) -> Iterator[Finding]:
             continue
         if counts_passes(program, schedule.call, schedule.name, schedule.epochs):
             yield Finding(schedule.step.line, "", {"schedule": schedule.name}, also=[schedule.call.lineno])
+        elif is_one_pass(program, schedule):
+            node = length_of(program, schedule.call)[0]
+            corrected = f"{source_of(node)} * epochs  # the batches of all passes" if node is not None else ""
+            yield Finding(schedule.call.lineno, corrected, {"schedule": schedule.name}, also=[schedule.step.line])
     yield from lightning_by_step(program)
     yield from stepped_by_micro_batch(program)
+
+
+def is_one_pass(program: Program, schedule: Schedule) -> bool:
+    """`num_training_steps=len(loader)` of the loader that several passes go over, stepped with each of its batches."""
+    if schedule.step is None or schedule.name not in (*ENDS_AT_ZERO, *RISES_AGAIN):
+        return False
+    if schedule.epochs is None or schedule.epochs < 2:
+        return False
+    node = length_of(program, schedule.call)[0]
+    origin = program.names.origin(node).node if node is not None else None
+    if not isinstance(origin, ast.Call) or name_called(origin) != "len" or not origin.args:
+        return False
+    loop = schedule.step.loops[-1]
+    return isinstance(loop, ast.For) and source_of(origin.args[0]) in {source_of(each) for each in ast.walk(loop.iter)}
 
 
 def stepped_by_micro_batch(program: Program) -> Iterator[Finding]:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .names import Function, name_called
 from .program import Program, keyword_of, method_of, receiver_of, source_of
+from .trainer_rules import trainers
 
 ALIGNING = ("word_ids", "word_to_tokens", "token_to_word", "words", "char_to_token", "tokenize")
+#: Markers of turns that people write by hand: Alpaca's, Llama-2's, Vicuna's, "User:" and its kin at the start of a line.
+HAND_WRITTEN = re.compile(
+    r"### ?(Instruction|Response|Human|Assistant|Input|Question|Answer|User)\b|\[INST\]|(^|\n)(USER|User|Human|Question|Q): "
+)
 
 
 def sets_labels(program: Program, function: ast.AST) -> bool:
@@ -26,16 +32,120 @@ def sets_labels(program: Program, function: ast.AST) -> bool:
 @rule("code.word-labels-by-position")
 def word_labels_by_position(program: Program) -> Iterator[Finding]:
     """Words part into several pieces, and the labels of the words are laid onto the pieces one by one."""
-    if program.names_called & set(ALIGNING) or any("offsets_mapping" in line for line in program.lines):
+    if any("offsets_mapping" in line for line in program.lines):
         return
     for call in program.calls:
         asked = keyword_of(call, "is_split_into_words")
         if asked is None or not program.values.is_true(asked):
             continue
         function = program.function_of(call)
-        if isinstance(function, Function) and sets_labels(program, function):
+        if not isinstance(function, Function):
+            continue
+        aligned = any(name_called(each) in ALIGNING for each in program.calls_in(function))
+        helped = any(program.functions_by_name.get(name_called(each)) for each in program.calls_in(function))
+        if sets_labels(program, function) and not aligned and not (helped and program.names_called & set(ALIGNING)):
             corrected = "[-100 if word is None else tags[word] for word in encoded.word_ids(i)]"
             yield Finding(call.lineno, corrected)
+
+
+@rule("code.decoder-sees-answers")
+def decoder_sees_answers(program: Program) -> Iterator[Finding]:
+    """`decoder_input_ids` made of the very tokens that are the labels: each place is given the token that it is to say."""
+    parts: dict[str, tuple[int, set[str]]] = {}
+    for node in program.nodes.of_kind(ast.Assign, ast.Dict, ast.Call):
+        for key, value in keyed_parts(node):
+            if key in ("decoder_input_ids", "labels"):
+                parts.setdefault(key, (value.lineno, tokens_named(program, value)))
+    if len(parts) < 2 or program.names_called & {"shift_tokens_right", "_shift_right"}:
+        return
+    line, given = parts["decoder_input_ids"]
+    if given & parts["labels"][1]:
+        yield Finding(line, "# leave it out: the model shifts the labels by itself")
+
+
+def keyed_parts(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """`enc["labels"] = x`, `{"labels": x}`, `model(labels=x)`."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                yield str(target.slice.value), node.value
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values):
+            if isinstance(key, ast.Constant):
+                yield str(key.value), value
+    elif isinstance(node, ast.Call):
+        for each in node.keywords:
+            if each.arg:
+                yield each.arg, each.value
+
+
+def tokens_named(program: Program, value: ast.expr) -> set[str]:
+    """The names and parts that the tokens come from as they are: of what is cut or moved (`[:-1]`, roll, a sum of lists)
+    none."""
+    nodes = list(ast.walk(value))
+    moved = any(
+        isinstance(each, ast.Slice)
+        or (isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add))
+        or (isinstance(each, ast.Call) and method_of(each) in ("roll", "cat", "pad"))
+        for each in nodes
+    )
+    if moved:
+        return set()
+    named = {source_of(each) for each in nodes if isinstance(each, ast.Subscript)}
+    if isinstance(value, ast.Name):
+        origin = program.names.origin(value).node
+        named |= {value.id} if origin is value else {value.id} | tokens_named_once(origin)
+    return named
+
+
+def tokens_named_once(origin: ast.AST) -> set[str]:
+    if any(isinstance(each, ast.Slice) for each in ast.walk(origin)):
+        return set()
+    return {source_of(each) for each in ast.walk(origin) if isinstance(each, ast.Subscript)}
+
+
+@rule("code.two-chat-templates")
+def two_chat_templates(program: Program) -> Iterator[Finding]:
+    """The texts that are trained on are written with markers by hand, and the model is asked through the chat template."""
+    asked = [
+        call
+        for call in program.calls_to("apply_chat_template")
+        if program.values.is_true(keyword_of(call, "add_generation_prompt"))
+    ]
+    if not asked or len(asked) < len(program.calls_to("apply_chat_template")):
+        return
+    if not program.trains and not trainers(program):
+        return
+    written = [
+        (node.lineno, text)
+        for node in program.nodes.of_kind(ast.JoinedStr, ast.Constant)
+        if (text := text_of(node)) and HAND_WRITTEN.search(text)
+    ]
+    if not written or any(HAND_WRITTEN.search(text) for text in templates_of(program)):
+        return
+    line, text = written[0]
+    marker = HAND_WRITTEN.search(text)
+    yield Finding(
+        asked[0].lineno,
+        'tokenizer.apply_chat_template(messages, tokenize=False)  # for the training texts as well',
+        {"marker": marker.group().strip() if marker else ""},
+        also=[line],
+    )
+
+
+def text_of(node: ast.AST) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(each.value) for each in node.values if isinstance(each, ast.Constant))
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def templates_of(program: Program) -> list[str]:
+    """What the program sets as chat template."""
+    return [
+        text_of(node.value)
+        for node in program.nodes.of_kind(ast.Assign)
+        if isinstance(node, ast.Assign) and any("chat_template" in source_of(each) for each in node.targets)
+    ]
 
 
 @rule("code.marker-tokenised-alone")
