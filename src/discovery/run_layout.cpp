@@ -170,9 +170,10 @@ Place place_of(std::string_view path, std::string_view root) {
       if (place.rank < 0 && *rank < 1000000) place.rank = static_cast<int>(*rank);
     } else if (is_launch(folder)) {
       if (place.launch.empty()) place.launch = launch_name(folder);
-      // Above `version_3` may stand the logger's name; above it the output folder.
+      // Lightning's loggers write <save_dir>/<name>/version_3: above the name is the output folder.
       const std::string_view above = leaf_of(parent_of(folder));
-      const bool container = above == "runs" || above == "wandb" || above == "lightning_logs";
+      const bool container =
+          above == "runs" || above == "wandb" || name.substr(0, 8) == "version_";
       if (container && parent_of(folder).size() > root.size()) folder = parent_of(folder);
     } else if (!among(name, k_inner)) {
       break;

@@ -247,6 +247,13 @@ TEST_F(CollectTest, NotesInAReadmeAreStillRead) {
   EXPECT_FALSE(found[0].events.empty());
 }
 
+TEST_F(CollectTest, ALoggersNameIsNoRunOfItsOwn) {
+  write("train.py", "import lightning\n");
+  write("train.log", "step 1 loss 3.0\nstep 2 loss 2.0\nstep 3 loss 1.5\n");
+  write("logs/glyphs/version_0/metrics.csv", "step,loss\n1,3\n2,2\n3,1.5\n");
+  EXPECT_EQ(runs().size(), 1U);
+}
+
 TEST_F(CollectTest, OwnReportsAreNoEvidenceOfTheNextDiagnosis) {
   write("train.log", "step 1 loss 3.0\nstep 2 loss 2.0\n");
   const auto before = runs();
