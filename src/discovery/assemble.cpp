@@ -250,6 +250,51 @@ Folders with_companions(Folders folders) {
   return left;
 }
 
+/// Whether two artifacts of different kinds hold the same values one after the other, whatever steps
+/// they give them: a console's lines have none, or those of a progress bar.
+bool tell_the_same(const record::Run& a, const record::Run& b) {
+  const record::Series* first = lead_of(a);
+  const record::Series* second = lead_of(b);
+  if (first == nullptr || second == nullptr || one_kind(a, b) || first->role != second->role)
+    return false;
+  const std::size_t both = std::min(first->size(), second->size());
+  if (both < k_least_to_tell || 2 * both < std::max(first->size(), second->size())) return false;
+  std::size_t equal = 0;
+  std::set<double> kinds;
+  for (std::size_t i = 0; i < both; ++i) {
+    if (!equal_values(first->value[i], second->value[i])) continue;
+    ++equal;
+    if (std::isfinite(first->value[i])) kinds.insert(first->value[i]);
+  }
+  return 10 * equal >= 9 * both && kinds.size() >= k_least_to_tell;
+}
+
+bool are_one_run(const std::vector<Fragment>& a, const std::vector<Fragment>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Fragment& first) {
+    return std::any_of(b.begin(), b.end(), [&](const Fragment& second) {
+      return tell_the_same(first.run, second.run);
+    });
+  });
+}
+
+/// The console's log lies beside the program, what the trainer writes in an output folder of any
+/// name: where both hold the same values they are of one run, and it is named by the upper one.
+Folders with_outputs(Folders folders) {
+  constexpr std::size_t k_most = 64;  // pairs are compared
+  if (folders.size() > k_most) return folders;
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    for (std::size_t k = folders.size(); k-- > i + 1;) {
+      if (!are_one_run(folders[i], folders[k])) continue;
+      std::vector<Fragment>& upper = folders[i];
+      std::vector<Fragment> other = std::move(folders[k]);
+      if (other[0].folder.size() < upper[0].folder.size()) std::swap(upper, other);
+      std::move(other.begin(), other.end(), std::back_inserter(upper));
+      folders.erase(folders.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  }
+  return folders;
+}
+
 }  // namespace
 
 Relation relation_of(const record::Series& first, const record::Series& second) {
@@ -309,7 +354,7 @@ std::vector<record::Run> assemble(std::vector<Fragment> fragments) {
   }
   if (folders.empty()) return {};
   std::vector<record::Run> runs;
-  for (auto& folder : with_companions(std::move(folders))) {
+  for (auto& folder : with_companions(with_outputs(std::move(folders)))) {
     for (record::Run& run : Folder(std::move(folder)).runs()) {
       task::settle_roles(run);
       task::merge_interleaved_evals(run);

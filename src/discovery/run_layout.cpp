@@ -172,8 +172,7 @@ Place place_of(std::string_view path, std::string_view root) {
       if (place.launch.empty()) place.launch = launch_name(folder);
       // Lightning's loggers write <save_dir>/<name>/version_3: above the name is the output folder.
       const std::string_view above = leaf_of(parent_of(folder));
-      const bool container =
-          above == "runs" || above == "wandb" || name.substr(0, 8) == "version_";
+      const bool container = above == "runs" || above == "wandb" || name.substr(0, 8) == "version_";
       if (container && parent_of(folder).size() > root.size()) folder = parent_of(folder);
     } else if (!among(name, k_inner)) {
       break;

@@ -59,6 +59,12 @@ void SettingScanner::line(std::string_view line, std::uint64_t number, std::uint
 }
 
 void SettingScanner::take(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  // Python shows the line that warned, cut behind its bracket: nothing closes it.
+  const bool shown =
+      (below_warning_ && line.starts_with("  ")) || core::trim(line) == "warnings.warn(";
+  below_warning_ = line.find("Warning: ") != std::string_view::npos &&
+                   line.find(".py:") != std::string_view::npos;
+  if (shown) return;
   const std::size_t before = sink_->made();
   const bool hit = literals(line, number, offset);
   if (open_ != Open::nothing) return;
@@ -92,10 +98,8 @@ bool SettingScanner::literals(std::string_view line, std::uint64_t number, std::
   bool held = prose::apply_statements(hits.statements, line, declared, number, offset, *sink_);
   if (hits.environment || declared)
     held = environment_.line(line, declared, number, offset, *sink_) || held;
-  // Python shows the line that warned, cut behind its bracket: nothing closes it.
-  const bool shown = core::trim(line) == "warnings.warn(";
-  if (hits.call && !shown) open(Open::brackets, line, number, offset);
-  if (hits.call && !shown && pending_depth_ <= 0) flush();
+  if (hits.call) open(Open::brackets, line, number, offset);
+  if (hits.call && pending_depth_ <= 0) flush();
   return held || hits.call;
 }
 

@@ -73,6 +73,7 @@ class SettingScanner {
   std::uint64_t pending_offset_ = 0;
   int pending_depth_ = 0;
   std::uint64_t idle_bytes_ = 0;
+  bool below_warning_ = false;  ///< the line before is `file.py:12: SomeWarning: ...`
   std::vector<config_text::ConfigEntry> weak_;
   std::uint64_t last_made_line_ = 0;
   config_text::EnvironmentLines environment_;

@@ -254,6 +254,25 @@ TEST_F(CollectTest, ALoggersNameIsNoRunOfItsOwn) {
   EXPECT_EQ(runs().size(), 1U);
 }
 
+TEST_F(CollectTest, WhatConsoleAndTrainerBothSayIsOneRun) {
+  write("train.py", "import transformers\n");
+  std::string log;
+  std::string history;
+  for (int i = 1; i <= 8; ++i) {
+    const std::string loss = "3." + std::to_string(987 - 100 * i);
+    log += "{'loss': '" + loss.substr(0, 4) + "1', 'epoch': '0." + std::to_string(i) + "'}\n";
+    history += std::string(i > 1 ? "," : "") + "{\"loss\": " + loss.substr(0, 4) +
+               "1, \"step\": " + std::to_string(5 * i) + "}";
+  }
+  write("train.log", log);
+  write("out/checkpoint-40/trainer_state.json", "{\"log_history\": [" + history + "]}");
+  const auto found = runs();
+  ASSERT_EQ(found.size(), 1U);
+  // the console's log of another run stays apart
+  write("other/train.log", "step 1 loss 9.5\nstep 2 loss 8.5\nstep 3 loss 7.1\n");
+  EXPECT_EQ(runs().size(), 2U);
+}
+
 TEST_F(CollectTest, OwnReportsAreNoEvidenceOfTheNextDiagnosis) {
   write("train.log", "step 1 loss 3.0\nstep 2 loss 2.0\n");
   const auto before = runs();

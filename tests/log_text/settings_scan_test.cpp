@@ -53,6 +53,17 @@ TEST(SettingScanner, ReadsVersionsAndCardsOfAnEnvironmentReport) {
   EXPECT_EQ(found.at("env.cuda_driver"), "12.4");
 }
 
+TEST(SettingScanner, ALineShownBelowAWarningOpensNothing) {
+  const Found found = scan(
+      "/opt/site-packages/transformers/modeling_utils.py:3303: FutureWarning: `x` is deprecated\n"
+      "  super().__init__(\n"
+      "/opt/site-packages/torch/utils/data/dataloader.py:759: UserWarning: 'pin_memory'\n"
+      "  warnings.warn(\n"
+      "trainable params: 58,560 || all params: 844,352 || trainable%: 6.9355\n");
+  ASSERT_TRUE(found.contains("model.params"));
+  EXPECT_EQ(found.at("model.params"), "844352");
+}
+
 TEST(SettingScanner, TakesNoMetricsForSettings) {
   EXPECT_TRUE(scan("loss: 2.31 | grad_norm: 0.8\n{'loss': 2.3, 'epoch': 0.1}\nstep 4090 of 10000\n")
                   .empty());
