@@ -184,6 +184,11 @@ class RunCommand : public Command {
       if (left.empty() && (record_ || guard_))
         tell("no optimizer step was seen: nothing was recorded");
       left.insert(left.begin(), folder + "/output.log");
+      // A run that stood still and was ended so is told by what its threads waited for.
+      if (ended.hung && ended.status != 0) {
+        for (int i = 1; std::filesystem::exists(fmt::format("{}/hang-{}.txt", folder, i)); ++i)
+          left.push_back(fmt::format("{}/hang-{}.txt", folder, i));
+      }
       // Before the others: what the run itself said counts more than what its program has written.
       if (const std::string script = script_of(options_.command); !script.empty())
         left.insert(left.begin(), script);

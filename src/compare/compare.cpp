@@ -82,9 +82,9 @@ class Builder {
     if (out_.metrics.empty()) return core::fail(core::ErrorCode::bad_usage, nothing_common());
     judge();
     equality();
-    verdict();
     out_.settings = settings_diff(a_, b_);
     out_.levels = levels_of(a_, b_);
+    verdict();
     notes();
     return std::move(out_);
   }
@@ -248,6 +248,16 @@ class Builder {
       out_.verdict = Judgement::same;
       out_.lead = *judged;
     }
+    if (out_.verdict != Judgement::differ) judge_cost();
+  }
+
+  /// A run that learns as well at half the speed is no replacement, and says that something is off.
+  void judge_cost() {
+    const auto costly = std::find_if(out_.levels.begin(), out_.levels.end(),
+                                     [](const Level& level) { return level.costly(); });
+    if (costly == out_.levels.end()) return;
+    out_.cost = static_cast<std::size_t>(costly - out_.levels.begin());
+    out_.verdict = Judgement::differ;
   }
 
   RunBrief brief_of(const record::Run& run, const Placer& placer) const {
@@ -323,6 +333,20 @@ std::string_view name(Judgement judgement) {
       return "unknown";
   }
   return "unknown";
+}
+
+bool Level::costly() const {
+  // throughput.drop's own factor for a run that slows down, and for memory the step from one size of
+  // card towards the next (24, 32, 40, 48, 80 GB).
+  constexpr double k_slower = 1.5;
+  constexpr double k_more = 1.3;
+  const bool memory = role == record::Role::memory_bytes || role == record::Role::host_memory_bytes;
+  const bool rate = role == record::Role::tokens_per_s || role == record::Role::samples_per_s ||
+                    role == record::Role::mfu_frac;
+  const bool time = role == record::Role::step_time_s;
+  const double more = rate ? 1 / ratio() : ratio();
+  if (memory) return more >= k_more;
+  return (rate || time) && clear() && more >= k_slower;
 }
 
 std::optional<std::size_t> Metric::apart() const {

@@ -59,7 +59,8 @@ struct EqualTo {
   std::string metric;                ///< in which it is
 };
 
-/// Speed and memory: they do not enter the verdict (machines differ from hour to hour).
+/// Speed and memory. Machines differ from hour to hour: only what is far more than that makes two runs
+/// differ that end alike (Comparison::cost).
 struct Level {
   struct Side {
     double low = 0;  ///< first quartile
@@ -75,6 +76,8 @@ struct Level {
   double ratio() const;
   /// The middle halves of the two do not overlap.
   bool clear() const { return a.high < b.low || b.high < a.low; }
+  /// B needs that much more than A, clearly: 1.5 times as long, or 1.3 times the memory.
+  bool costly() const;
 };
 
 struct RunBrief {
@@ -99,6 +102,8 @@ struct Comparison {
   EqualTo digits;
   std::vector<SettingDifference> settings;
   std::vector<Level> levels;
+  std::optional<std::size_t>
+      cost;  ///< the level by which B costs far more, where outcomes are the same
   std::vector<Refused> refused;
   std::vector<std::string> notes;
 

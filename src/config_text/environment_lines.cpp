@@ -1,6 +1,7 @@
 #include "config_text/environment_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 
@@ -52,7 +53,8 @@ bool EnvironmentLines::line(std::string_view line, bool declared, std::uint64_t 
                             std::uint64_t offset, SettingSink& sink) {
   const bool found_smi = smi(line, number, offset, sink);
   const bool found_card = card(line, declared, number, offset, sink);
-  return package(line, declared, number, offset, sink) || found_card || found_smi;
+  const bool found_print = printed(line, number, offset, sink);
+  return package(line, declared, number, offset, sink) || found_card || found_smi || found_print;
 }
 
 bool EnvironmentLines::card(std::string_view line, bool declared, std::uint64_t number,
@@ -95,6 +97,36 @@ bool EnvironmentLines::smi(std::string_view line, std::uint64_t number, std::uin
     }
   }
   return told;
+}
+
+/// Who prints the versions of a machine writes `PyTorch: 2.5.0`, a line each.
+bool EnvironmentLines::printed(std::string_view line, std::uint64_t number, std::uint64_t offset,
+                               SettingSink& sink) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string name = core::lower(core::trim(line.substr(0, colon)));
+  constexpr std::array<std::string_view, 10> k_printed = {
+      "pytorch", "torch",        "cuda",       "cudnn", "driver",
+      "peft",    "transformers", "accelerate", "trl",   "bitsandbytes"};
+  if (std::find(k_printed.begin(), k_printed.end(), name) == k_printed.end()) return false;
+  const std::string_view version = core::trim(line.substr(colon + 1));
+  const bool number_alone =
+      name == "cudnn" && !version.empty() &&
+      std::all_of(version.begin(), version.end(), [](char c) { return is_digit(c); });
+  if (version.find(' ') != std::string_view::npos || !(is_version(version) || number_alone))
+    return false;
+  const auto place = static_cast<std::uint64_t>(version.data() - line.data());
+  ConfigEntry entry{"pip." + name,
+                    {},
+                    std::string(version),
+                    number,
+                    offset + place,
+                    version.size(),
+                    false,
+                    false,
+                    false,
+                    false};
+  return sink.put(entry) > 0;
 }
 
 /// `torch==2.1.0`, `[pip3] torch==2.1.0+cu118`, conda's `cudatoolkit=10.1.243`, and in a list that

@@ -20,6 +20,8 @@ class EnvironmentLines {
   bool card(std::string_view line, bool declared, std::uint64_t number, std::uint64_t offset,
             SettingSink& sink);
   bool smi(std::string_view line, std::uint64_t number, std::uint64_t offset, SettingSink& sink);
+  static bool printed(std::string_view line, std::uint64_t number, std::uint64_t offset,
+                      SettingSink& sink);
   static bool package(std::string_view line, bool declared, std::uint64_t number,
                       std::uint64_t offset, SettingSink& sink);
   int highest_index_ = -1;  ///< of the cards listed one by one

@@ -15,6 +15,10 @@ constexpr std::uint64_t k_records = 10;
 constexpr double k_rise = 2.5;
 constexpr double k_norm_low = 0.1;  // the bf16 stability checklist: 0.1 to 10 in the first steps
 constexpr double k_norm_high = 10.0;
+/// Between these losses a gradient norm has the unit that the range is meant for: a mean over tokens
+/// or samples, of a model that has something to learn.
+constexpr double k_loss_low = 0.5;
+constexpr double k_loss_high = 20.0;
 
 const DetectorSpec& first_ten_spec() {
   static const DetectorSpec spec{
@@ -75,8 +79,10 @@ class FirstTenDetector final : public Detector {
   void see_norm(double value) {
     if (!std::isfinite(value)) {
       ++bad_norms_;
+      if (!norms_.empty()) ++lost_norms_;
       return;
     }
+    lost_norms_ = 0;
     norms_.push(value);
   }
 
@@ -90,10 +96,14 @@ class FirstTenDetector final : public Detector {
                        tail_.median() > k_rise * head_.median();
     if (rises && !context.reinforcement) reasons.push_back("the loss rises");
     // fp16's loss scaling finds its scale by overflowing in the first steps.
-    if (bad_norms_ * 2 > norms_.size() + bad_norms_) reasons.push_back("grad_norm is not finite");
-    const bool passed = reasons.empty();
+    if (bad_norms_ * 2 > norms_.size() + bad_norms_ || lost_norms_ >= k_lost)
+      reasons.push_back("grad_norm is not finite");
     const double norm = norms_.median();
     const bool in_range = norms_.empty() || (norm >= k_norm_low && norm <= k_norm_high);
+    if (!in_range && !context.reinforcement && of_its_unit(norm)) {
+      reasons.push_back(fmt::format("grad_norm {} is outside 0.1 to 10", core::show_number(norm)));
+    }
+    const bool passed = reasons.empty();
     Symptom symptom;
     symptom.id = "gate.first_ten";
     symptom.severity = passed ? core::Severity::note : core::Severity::warning;
@@ -109,7 +119,7 @@ class FirstTenDetector final : public Detector {
     symptom.measures["reasons"] = text;
     symptom.summary =
         fmt::format("the first {} records {}", records_, passed ? "pass" : "do not pass: " + text);
-    if (!in_range)
+    if (!in_range && text.find("outside") == std::string::npos)
       symptom.summary +=
           fmt::format("; grad_norm {} is outside 0.1 to 10", core::show_number(norm));
     add_evidence(symptom, first_.origin);
@@ -117,10 +127,20 @@ class FirstTenDetector final : public Detector {
     out.push_back(std::move(symptom));
   }
 
+  /// A norm of exactly 0 has causes and a symptom of its own.
+  bool of_its_unit(double norm) const {
+    const double loss = head_.median();
+    return norm > 0 && norms_.size() >= k_least_norms && !head_.empty() && loss >= k_loss_low &&
+           loss <= k_loss_high;
+  }
+
+  static constexpr std::uint64_t k_lost = 2;  // in a row, to the end: fp16's scale is found by then
+  static constexpr std::size_t k_least_norms = 5;
   bool done_ = false;
   std::uint64_t records_ = 0;
   std::uint64_t bad_losses_ = 0;
   std::uint64_t bad_norms_ = 0;
+  std::uint64_t lost_norms_ = 0;  ///< not finite, since the last that was
   std::uint64_t zeros_ = 0;
   core::SortedWindow<3> head_;
   core::SortedWindow<3> tail_;

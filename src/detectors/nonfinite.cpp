@@ -334,7 +334,10 @@ class NonfiniteDetector final : public Detector {
     const bool starts_late =
         !context.steps_are_epochs && first_step_ > std::max(k_early_step, 2 * interval);
     if (onset_index_ == 0 && starts_late) return "before-log";
-    if (onset_index_ <= 1 ||
+    // A record of step 50 and one of step 51: the log begins in mid-run, and so does the trouble.
+    const bool from_start =
+        context.steps_are_epochs || first_step_ <= std::max(k_at_once_step, interval);
+    if (onset_index_ == 0 || (onset_index_ == 1 && from_start) ||
         (!context.steps_are_epochs && onset_step_ <= std::min(k_at_once_step, interval)))
       return "immediate";
     if (context.steps_are_epochs) return onset_index_ <= 3 ? "early" : "late";

@@ -44,7 +44,7 @@ class SuccessDetector final : public Detector {
     if (context.steps_are_epochs) epoch_ = std::max(epoch_, static_cast<double>(frame.step));
   }
 
-  void finish(const RunContext&, std::vector<Symptom>& out) override {
+  void finish(const RunContext& context, std::vector<Symptom>& out) override {
     if (losses_ + bad_ < 2) return;
     Symptom symptom;
     symptom.id = "gate.success";
@@ -62,7 +62,12 @@ class SuccessDetector final : public Detector {
       in_words += (in_words.empty() ? "" : ", ") + std::string(words);
     };
     tell("finite", "every value is finite", bad_ == 0);
+    if (losses_ > 0 && !context.reinforcement)
+      tell("loss_not_zero", "the loss is not exactly 0", !last_is_zero_);
     tell("loss_falls", "the loss falls", falls());
+    // Overflows that loss scaling skips come singly; a norm that stays without a value is lost.
+    if (norms_ > 0 || lost_norms_ >= k_lost)
+      tell("grad_norm_finite", "the gradient norm is finite", lost_norms_ < k_lost);
     if (norms_ > 0)
       tell("grad_norm_below_100", "the gradient norm stays below 100", largest_norm_ < k_norm);
     if (memory_.count() >= 8) tell("memory_steady", "memory is steady", steady());
@@ -90,6 +95,7 @@ class SuccessDetector final : public Detector {
         last_ = sample_of(frame, reading);
         if (finite) {
           ++losses_;
+          last_is_zero_ = reading.value == 0;
           loss_.add(frame.step, reading.value);
         } else {
           ++bad_;
@@ -98,7 +104,10 @@ class SuccessDetector final : public Detector {
       case record::Role::grad_norm:
         if (finite) {
           ++norms_;
+          lost_norms_ = 0;
           largest_norm_ = std::max(largest_norm_, reading.value);
+        } else {
+          ++lost_norms_;
         }
         break;
       case record::Role::memory_bytes:
@@ -128,9 +137,12 @@ class SuccessDetector final : public Detector {
     return blocks.back().level() <= k_memory * blocks[blocks.size() / 3].level();
   }
 
+  bool last_is_zero_ = false;
   std::uint64_t losses_ = 0;
   std::uint64_t bad_ = 0;
+  static constexpr std::uint64_t k_lost = 3;
   std::uint64_t norms_ = 0;
+  std::uint64_t lost_norms_ = 0;  ///< not finite, since the last that was
   std::uint64_t evals_ = 0;
   double largest_norm_ = 0;
   double first_eval_ = 0;

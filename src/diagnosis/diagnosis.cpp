@@ -6,6 +6,7 @@
 #include "diagnosis/calibrate_probability.h"
 #include "diagnosis/cause_book.h"
 #include "diagnosis/experiments.h"
+#include "diagnosis/gates.h"
 #include "diagnosis/health.h"
 #include "diagnosis/said_facts.h"
 #include "diagnosis/standing.h"
@@ -30,7 +31,8 @@ SeverityOf severities_of(const record::Run& run, const std::vector<detectors::Sy
       note(fact.name, core::Severity::warning);
   }
   for (const char* derived : {"eval.gap_wide", "eval.guesses", "eval.exactly_constant",
-                              "loss.chance_level", "lr.replaced", "train.guesses"}) {
+                              "loss.chance_level", "lr.replaced", "train.guesses",
+                              "slow.exposed_communication", "slow.syncs", "slow.mfu_low"}) {
     const record::Fact* fact = facts.find(derived);
     if (fact != nullptr && core::is_true(fact->value)) note(fact->name, core::Severity::warning);
   }
@@ -44,6 +46,7 @@ Diagnosis diagnose_run(const record::Run& run, std::vector<detectors::Symptom>& 
   Diagnosis diagnosis;
   diagnosis.facts = gather_facts(run, symptoms);
   lower_explained(diagnosis.facts, symptoms);
+  close_gates(diagnosis.facts, symptoms);
   Ranking ranking =
       weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
   diagnosis.health = judge_health(diagnosis.facts);

@@ -120,9 +120,9 @@ class MemoryMessage {
 };
 
 void say_places(FactView& view, std::string_view kind) {
-  static constexpr std::array<std::string_view, 9> k_places = {
+  static constexpr std::array<std::string_view, 10> k_places = {
       "in_backward", "in_optimizer_step", "in_eval",      "at_save", "in_load",
-      "in_generate", "in_logits",         "in_attention", "in_init"};
+      "in_generate", "in_logits",         "in_attention", "in_init", "in_forward"};
   for (const record::Event* event : view.events(kind)) {
     for (const std::string_view place : k_places) {
       if (event->caught.count(std::string(place)) == 0) continue;
@@ -274,6 +274,7 @@ std::vector<facts::Deriver> memory_facts() {
                  "oom.in_logits",
                  "oom.in_attention",
                  "oom.in_init",
+                 "oom.in_forward",
                  "oom.after_training_end",
                  "oom.step",
                  "oom.late",

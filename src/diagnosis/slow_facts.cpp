@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -146,6 +148,61 @@ void derive_card(FactView& view) {
     view.set_at("slow.gpu_idle", true, core::shorten(event->text, 160), {event->origin});
 }
 
+/// Of the arithmetic that the card could do: 46 % is PaLM's, 21 % GPT-3's, the lowest of that table
+/// (arXiv:2204.02311, table 3). Below half of the lowest the card waits, or works on something else.
+constexpr double k_low_mfu = 0.1;
+
+double middle_of(const record::Series& series) {
+  std::vector<double> finite;
+  for (const double value : series.value) {
+    if (std::isfinite(value)) finite.push_back(value);
+  }
+  if (finite.empty()) return 0;
+  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
+  std::nth_element(finite.begin(), middle, finite.end());
+  return *middle;
+}
+
+void say_mfu(FactView& view, double share, const std::string& told, record::Origin origin) {
+  view.set_at("speed.mfu", share, told, {origin});
+  view.set_at("slow.mfu_low", share < k_low_mfu && !view.truth("config.toy"), told, {origin});
+}
+
+/// As logged (a share, or per cent), or 6 operations a weight and token, 4 where the weights of the
+/// base get no gradient, over the peak of one card: what several cards did together counts as one's,
+/// so that the share is at least told too high.
+void derive_mfu(FactView& view) {
+  constexpr std::size_t k_least = 3;
+  if (const record::Series* logged = view.series(record::Role::mfu_frac);
+      logged != nullptr && logged->size() >= k_least) {
+    const double middle = middle_of(*logged);
+    const double share = middle > 1 ? middle / 100 : middle;
+    if (share > 0) {
+      say_mfu(
+          view, share,
+          fmt::format("the model's arithmetic is {:.1f} % of what the card could do", 100 * share),
+          logged->origin(logged->size() - 1));
+    }
+    return;
+  }
+  const record::Series* speed = view.series(record::Role::tokens_per_s);
+  const auto weights = view.positive("config.weights");
+  const std::string format = view.word("precision.compute");
+  const auto peak = view.positive("hardware.peak_flops." + (format == "fp32" ? "tf32" : format));
+  if (speed == nullptr || speed->size() < k_least || !weights || format.empty() || !peak) return;
+  const double tokens = middle_of(*speed);
+  const double operations = view.truth("config.adapter") ? 4 : 6;
+  const double share = operations * *weights * tokens / *peak;
+  if (!(share > 0)) return;
+  say_mfu(
+      view, share,
+      fmt::format("{} tokens/s of about {} weights are {:.1f} % of the {:.0f} Tflop/s of the card "
+                  "(model FLOPs utilisation)",
+                  core::show_number(tokens, 3), core::show_number(*weights, 2), 100 * share,
+                  *peak / 1e12),
+      speed->origin(speed->size() - 1));
+}
+
 std::vector<std::string> what_tells_of_the_card() {
   std::vector<std::string> names = {"monitor.gpu_percent", "said.gpu_util.value",
                                     "event:gpu-utilisation", "event:gpu-idle"};
@@ -161,6 +218,11 @@ std::vector<facts::Deriver> slow_facts() {
                      "series:step_time_s"},
            .gives = {"slow.optimizer_share", "slow.communication_share", "slow.data_share"},
            .derive = derive_shares},
+          {.name = "model FLOPs utilisation",
+           .reads = {"series:mfu_frac", "series:tokens_per_s", "config.weights", "config.toy",
+                     "config.adapter", "precision.compute", "hardware.peak_flops.*"},
+           .gives = {"speed.mfu", "slow.mfu_low"},
+           .derive = derive_mfu},
           {.name = "use of the card",
            .reads = what_tells_of_the_card(),
            .gives = {"slow.gpu_percent", "slow.gpu_idle", "slow.gpu_busy"},

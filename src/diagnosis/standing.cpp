@@ -99,10 +99,19 @@ core::Severity worst_of(const record::Run& run, const std::vector<detectors::Sym
 namespace {
 
 /// Facts that are trouble by themselves where no symptom is more than a note.
-constexpr std::array<std::string_view, 10> k_what_matters = {
-    "loss.relapse",      "eval.exactly_constant", "eval.gap_wide",      "eval.guesses",
-    "loss.chance_level", "eval.elsewhere_worse",  "loss.never_learned", "loss.plateau",
-    "lr.replaced",       "train.guesses"};
+constexpr std::array<std::string_view, 13> k_what_matters = {"loss.relapse",
+                                                             "eval.exactly_constant",
+                                                             "eval.gap_wide",
+                                                             "eval.guesses",
+                                                             "loss.chance_level",
+                                                             "eval.elsewhere_worse",
+                                                             "loss.never_learned",
+                                                             "loss.plateau",
+                                                             "lr.replaced",
+                                                             "train.guesses",
+                                                             "slow.exposed_communication",
+                                                             "slow.syncs",
+                                                             "slow.mfu_low"};
 
 /// The cause accounts for something that the artifacts say or for a loss that does not fall, not
 /// only for settings that could do harm or a metric that is a little unusual.

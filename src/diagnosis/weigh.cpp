@@ -172,7 +172,8 @@ Artifacts artifacts_of(const FactTable& facts) {
   if (!is_told(facts)) return Artifacts::metrics;
   const bool heard = facts.find("words." + std::string(TextClassifier::k_healthy)) != nullptr &&
                      is_yes(facts.find(TextClassifier::k_account));
-  return heard && !holds_recordings(facts) ? Artifacts::words : Artifacts::few_words;
+  const bool measured = is_yes(facts.find("words.beside_metrics"));
+  return heard && !measured && !holds_recordings(facts) ? Artifacts::words : Artifacts::few_words;
 }
 
 bool is_supported(const RankedCause& ranked) {

@@ -92,7 +92,10 @@ std::vector<record::Origin> lines_of(const TextClassifier::Verdict& verdict, con
 
 void derive_words(facts::FactView& view) {
   const Places places = places_of(view);
-  for (const auto& verdict : TextClassifier::instance().weigh(features_of(places))) {
+  const auto verdicts = TextClassifier::instance().weigh(features_of(places));
+  if (!verdicts.empty() && view.listener().beside_metrics())
+    view.set("words.beside_metrics", true, "a program printed metrics");
+  for (const auto& verdict : verdicts) {
     view.set_at("words." + std::string(verdict.cause), verdict.nats,
                 verdict.nats > 0 ? "the report reads like others of this cause"
                                  : "the report reads unlike others of this cause",

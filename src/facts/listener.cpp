@@ -7,19 +7,24 @@
 namespace aplomb::facts {
 
 Listener::Listener(const record::Run& run) {
-  constexpr std::uint64_t k_series = 3;  // fewer samples than this make no curve
-  beside_metrics_ =
-      std::any_of(run.series.begin(), run.series.end(),
-                  [](const record::Series& series) { return series.count >= k_series; });
   for (const record::Fact& fact : run.facts) {
     if (fact.name != knowledge::TextClassifier::k_account) continue;
     for (const record::Origin& origin : fact.evidence) accounts_.push_back(origin.source);
   }
+  constexpr std::uint64_t k_series = 3;  // fewer samples than this make no curve
+  beside_metrics_ =
+      std::any_of(run.series.begin(), run.series.end(), [&](const record::Series& series) {
+        // One record that a program printed is a measurement; one that somebody quotes is a word.
+        return series.count >= k_series || (series.count > 0 && !is_account(series.source));
+      });
+}
+
+bool Listener::is_account(record::SourceId source) const {
+  return std::find(accounts_.begin(), accounts_.end(), source) != accounts_.end();
 }
 
 bool Listener::hears(record::SourceId source) const {
-  return !beside_metrics_ ||
-         std::find(accounts_.begin(), accounts_.end(), source) != accounts_.end();
+  return !beside_metrics_ || is_account(source);
 }
 
 bool Listener::hears(const record::Fact& fact) const {

@@ -1,6 +1,6 @@
 #pragma once
 /// Listener: whose words count. Where a run holds no metrics, all of them: they are all that there
-/// is. Beside metrics only those of artifacts in which somebody reports (`text.account`): what
+/// is (a record that stands in an account is no metric but quoted; one in a log is). Beside metrics only those of artifacts in which somebody reports (`text.account`): what
 /// stands in a log or a program was printed or written for other ends, and what it measures speaks
 /// for itself.
 
@@ -24,6 +24,8 @@ class Listener {
   bool beside_metrics() const { return beside_metrics_; }
 
  private:
+  bool is_account(record::SourceId source) const;
+
   bool beside_metrics_ = false;
   std::vector<record::SourceId> accounts_;
 };

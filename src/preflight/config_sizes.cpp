@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/text.h"
 #include "knowledge/framework.h"
@@ -214,6 +216,17 @@ std::vector<std::string> repeated_settings() {
 
 /// A program built for a later major version of CUDA than the driver knows cannot start on it;
 /// minor versions of one major run on each other's drivers since CUDA 11.
+/// The major version of CUDA that a driver of this release knows: the first release of each stands in
+/// the release notes of CUDA ("CUDA Toolkit and Minimum Required Driver Version").
+std::optional<double> cuda_of_driver(double release) {
+  constexpr std::array<std::pair<double, double>, 5> k_first = {
+      {{580, 13}, {525, 12}, {450, 11}, {410, 10}, {384, 9}}};
+  for (const auto& [first, cuda] : k_first) {
+    if (release >= first) return cuda;
+  }
+  return std::nullopt;
+}
+
 void derive_driver(FactView& view) {
   std::string built = view.text("env.cuda");
   const std::string torch = view.text("env.torch");
@@ -224,12 +237,16 @@ void derive_driver(FactView& view) {
     return core::parse_number(version.substr(0, version.find('.')));
   };
   const auto needed = major(built);
-  const auto known = major(view.text("env.cuda_driver"));
+  auto known = major(view.text("env.cuda_driver"));
+  std::string told = view.text("env.cuda_driver");
+  if (const auto release = major(view.text("env.driver")); !known && release) {
+    known = cuda_of_driver(*release);
+    if (known) told = fmt::format("CUDA {:.0f} (release {})", *known, view.text("env.driver"));
+  }
   if (!needed || !known) return;
   view.set("config.driver_old", *needed > *known,
-           fmt::format("built for CUDA {}, the driver goes up to {}", built,
-                       view.text("env.cuda_driver")),
-           {"env.cuda", "env.torch", "env.cuda_driver"});
+           fmt::format("built for CUDA {}, the driver goes up to {}", built, told),
+           {"env.cuda", "env.torch", "env.cuda_driver", "env.driver"});
 }
 
 }  // namespace
@@ -275,7 +292,7 @@ std::vector<facts::Deriver> size_facts() {
        .gives = {"config.disagrees", "config.disagreement"},
        .derive = derive_disagreement},
       {.name = "driver",
-       .reads = {"env.cuda", "env.torch", "env.cuda_driver"},
+       .reads = {"env.cuda", "env.torch", "env.cuda_driver", "env.driver"},
        .gives = {"config.driver_old"},
        .derive = derive_driver}};
 }

@@ -16,6 +16,49 @@ bool is_pinned_package(std::string_view line) {
   return line.find("==") != std::string_view::npos && line.find(' ') == std::string_view::npos;
 }
 
+bool is_name(char c) {
+  return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// `attn_implementation: eager`, `lr=3e-4`
+bool is_setting(std::string_view line) {
+  const std::size_t at = line.find_first_of(":=");
+  if (at == std::string_view::npos || at == 0) return false;
+  const auto is_word = [](std::string_view part) {
+    part = core::trim(part);
+    return !part.empty() && part.find_first_of(" \t") == std::string_view::npos;
+  };
+  return is_word(line.substr(0, at)) && is_word(line.substr(at + 1));
+}
+
+/// `Step 0: loss: nan, grad_norm: nan`: of the words every fourth at least has a number as its value.
+bool is_record(std::string_view line) {
+  constexpr std::size_t k_words_a_pair = 4;
+  std::size_t words = 0;
+  std::size_t pairs = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (is_name(line[i]) && (i == 0 || !is_name(line[i - 1]))) ++words;
+    if ((line[i] != ':' && line[i] != '=') || i == 0 || !is_name(line[i - 1])) continue;
+    const std::string_view value = core::trim(line.substr(i + 1));
+    const std::string start = core::lower(value.substr(0, 4));
+    const bool number = !value.empty() && (value[0] == '-' || (value[0] >= '0' && value[0] <= '9'));
+    if (number || start.starts_with("nan") || start.starts_with("inf")) ++pairs;
+  }
+  return pairs >= 1 && pairs * k_words_a_pair >= words;
+}
+
+/// `torch.cuda.OutOfMemoryError: CUDA out of memory`
+bool is_exception(std::string_view line) {
+  const std::string_view name = line.substr(0, line.find(':'));
+  if (name.size() == line.size() || name.find(' ') != std::string_view::npos) return false;
+  return name.ends_with("Error") || name.ends_with("Exception") || name.ends_with("Warning");
+}
+
+bool is_written(std::string_view line) {
+  return reads_like_prose(line, true) && !is_record(line) && !is_setting(core::trim(line)) &&
+         !is_exception(core::trim(line));
+}
+
 }  // namespace
 
 void TextFeatures::keep(std::string_view line, std::uint64_t number, std::uint64_t offset) {
@@ -23,7 +66,7 @@ void TextFeatures::keep(std::string_view line, std::uint64_t number, std::uint64
   if (is_pinned_package(core::trim(line))) return;
   head_ += line.substr(0, TextClassifier::k_largest_text - head_.size());
   places_.push_back({number, offset, head_.size()});
-  if (reads_like_prose(line, true)) ++written_;
+  if (is_written(line)) ++written_;
 }
 
 namespace {

@@ -234,7 +234,8 @@ class ComparisonPage {
           show_level(each, each.b), core::show_number(each.ratio(), 3));
     return out +
            "</table></div><p class=\"soft small\">Median (quartiles), of memory the most. Bold: "
-           "quartiles apart. Machines differ from hour to hour: this does not enter the verdict."
+           "quartiles apart. Machines differ from hour to hour: only 1.5 times the time or 1.3 "
+           "times the memory enter the verdict."
            "</p></section>\n";
   }
 

@@ -73,7 +73,21 @@ std::string against_it(const Comparison& comparison, bool better) {
   return {};
 }
 
+/// `tokens_per_s 2.05e+03 (...) against 4.1e+03 (...), x 0.5`
+std::string cost_text(const Comparison& comparison) {
+  const compare::Level& level = comparison.levels[*comparison.cost];
+  const bool memory =
+      level.role == record::Role::memory_bytes || level.role == record::Role::host_memory_bytes;
+  const bool rate = level.role != record::Role::step_time_s && !memory;
+  const double times = rate ? 1 / level.ratio() : level.ratio();
+  return fmt::format("B {} {} {}: {} {} against {}; the outcomes do not differ beyond noise",
+                     memory ? "needs" : "takes", core::show_number(times, 3),
+                     memory ? "times the memory" : "times as long", core::sanitize(level.name),
+                     show_level(level, level.b), show_level(level, level.a));
+}
+
 std::string differ_text(const Comparison& comparison) {
+  if (comparison.cost) return cost_text(comparison);
   const Metric& lead = comparison.leading();
   const compare::Ending& end = lead.ending;
   if (std::isnan(end.a) != std::isnan(end.b)) {
@@ -150,7 +164,19 @@ std::string suspect_text(const Comparison& comparison) {
          "weights";
 }
 
+/// What speed and memory depend on first.
+std::string cost_advice(const Comparison& comparison) {
+  const SettingDifference* first = first_of(comparison, Reach::training);
+  for (const Reach reach : {Reach::environment, Reach::execution}) {
+    if (first == nullptr) first = first_of(comparison, reach);
+  }
+  if (first != nullptr) return "look first at " + sides_of(*first);
+  return "look at what both cost: the attention kernel (eager takes about twice as long as "
+         "FlashAttention-2), the form of the weights, the machine and who shares it";
+}
+
 std::string differ_advice(const Comparison& comparison) {
+  if (comparison.cost) return cost_advice(comparison);
   const compare::Ending& end = comparison.leading().ending;
   if (end.basis == Basis::within && count_of(comparison, Reach::training) == 0 &&
       first_of(comparison, Reach::seed) != nullptr) {

@@ -1,6 +1,7 @@
 #include "task/roles.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -33,14 +34,31 @@ bool is_time(const MetricWords& words) {
   return words.role == Role::data_time_s || words.part == Part::compute_time;
 }
 
-/// A process that trains holds more than 10 MB and less than 10 TB: of these units one fits.
-double memory_scale(const record::Series& series) {
+/// As the name says (`max_mem_gib`), or: a process that trains holds more than 10 MB and less than
+/// 10 TB, and of these units one fits. A card holds more than its context of some 300 MiB and less
+/// than 320 GiB.
+double memory_scale(const record::Series& series, bool on_card) {
   constexpr double k_mib = 1024.0 * 1024.0;
   constexpr double k_least = 1e7;
-  constexpr double k_least_mib = 64;  // below it GiB are meant
+  const double least_mib = on_card ? 320 : 64;  // below it GiB are meant
   if (!(series.max > 0)) return 0;
   if (series.max >= k_least) return 1;
-  return series.max >= k_least_mib ? k_mib : k_mib * 1024;
+  for (const std::string& word : name_words(series.raw_name)) {
+    if (word == "gb" || word == "gib") return k_mib * 1024;
+    if (word == "mb" || word == "mib") return k_mib;
+  }
+  return series.max >= least_mib ? k_mib : k_mib * 1024;
+}
+
+/// Shares, limits and what is left are no amounts in use.
+bool is_amount(const std::string& name) {
+  constexpr std::array<std::string_view, 12> k_other = {
+      "free", "util",  "utilization", "utilisation", "pct",      "percent",
+      "frac", "ratio", "total",       "limit",       "capacity", "available"};
+  const std::vector<std::string> words = name_words(name);
+  return std::none_of(words.begin(), words.end(), [&](const std::string& word) {
+    return std::find(k_other.begin(), k_other.end(), word) != k_other.end();
+  });
 }
 
 /// Times of a batch that a program prints are seconds, or milliseconds where one of them is above
@@ -97,11 +115,38 @@ bool is_policy(const record::Run& run, const std::vector<Candidate>& candidates)
          });
 }
 
+void settle_memory(record::Run& run, const std::string& name, Role role) {
+  if (has(run, role) || !is_amount(name)) return;
+  const bool on_card = role == Role::memory_bytes;
+  each_named(run, name, [&](record::Series& series) {
+    const double scale = memory_scale(series, on_card);
+    if (scale == 0) return;
+    rescale(series, scale);
+    name_as(series, on_card ? "memory_bytes" : "host_memory_bytes", role);
+  });
+}
+
+/// `gpu_mem: 24.3`: a known name whose unit only the numbers tell. No training fits into 1 MB.
+void settle_memory_units(record::Run& run) {
+  constexpr double k_bytes = 1e6;
+  for (record::Series& series : run.series) {
+    const bool on_card = series.role == Role::memory_bytes;
+    if (!on_card && series.role != Role::host_memory_bytes) continue;
+    if (series.max > 0 && series.max < k_bytes) rescale(series, memory_scale(series, on_card));
+  }
+}
+
 /// Roles that speak for themselves, whatever else the run holds.
 void settle_plain(record::Run& run, const std::vector<Candidate>& candidates) {
   for (const Candidate& candidate : candidates) {
     const Role role = candidate.words.role;
-    if (role == Role::other || role == Role::loss || candidate.words.extreme) continue;
+    if (role == Role::other || role == Role::loss) continue;
+    // What memory shows is its peak.
+    if (role == Role::memory_bytes || role == Role::host_memory_bytes) {
+      settle_memory(run, candidate.name, role);
+      continue;
+    }
+    if (candidate.words.extreme) continue;
     if (role == Role::accuracy && candidate.count >= k_least_points) {
       const bool eval = candidate.words.held_out;
       const Role meant = eval ? Role::eval_accuracy : Role::accuracy;
@@ -120,15 +165,6 @@ void settle_plain(record::Run& run, const std::vector<Candidate>& candidates) {
         name_as(series, std::string(record::name(role)).c_str(), role);
       });
       continue;
-    }
-    if (role == Role::host_memory_bytes) {
-      if (has(run, role)) continue;
-      each_named(run, candidate.name, [](record::Series& series) {
-        const double scale = memory_scale(series);
-        if (scale == 0) return;
-        rescale(series, scale);
-        name_as(series, "host_memory_bytes", Role::host_memory_bytes);
-      });
     }
   }
 }
@@ -198,6 +234,7 @@ void settle_losses(record::Run& run, const std::vector<Candidate>& candidates) {
 }  // namespace
 
 void settle_roles(record::Run& run) {
+  settle_memory_units(run);
   const std::vector<Candidate> candidates = unknown_series(run);
   if (candidates.empty()) return;
   settle_plain(run, candidates);

@@ -126,7 +126,18 @@ TEST(Compare, AFewSamplesAreNotJudged) {
   EXPECT_EQ(made.verdict, Judgement::unknown);
 }
 
-TEST(Compare, SpeedAndMemoryStandBesideTheVerdict) {
+TEST(Compare, SmallDifferencesOfSpeedStandBesideTheVerdict) {
+  aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
+  aplomb::record::Run b = run_with_loss("b", falling_loss(1, k_size));
+  add_series(a, "step_time_s", record::Role::step_time_s, {1.0, 1.0, 1.1, 0.9, 1.0});
+  add_series(b, "step_time_s", record::Role::step_time_s, {1.3, 1.4, 1.3, 1.2, 9.0});
+  const Comparison made = compared(a, b);
+  EXPECT_TRUE(made.levels[0].clear());
+  EXPECT_FALSE(made.cost);
+  EXPECT_EQ(made.verdict, Judgement::identical);
+}
+
+TEST(Compare, HalfTheSpeedIsADifference) {
   aplomb::record::Run a = run_with_loss("a", falling_loss(1, k_size));
   aplomb::record::Run b = run_with_loss("b", falling_loss(1, k_size));
   add_series(a, "step_time_s", record::Role::step_time_s, {1.0, 1.0, 1.1, 0.9, 1.0});
@@ -134,7 +145,8 @@ TEST(Compare, SpeedAndMemoryStandBesideTheVerdict) {
   add_series(a, "memory_bytes", record::Role::memory_bytes, {100, 200, 150});
   add_series(b, "memory_bytes", record::Role::memory_bytes, {100, 300, 150});
   const Comparison made = compared(a, b);
-  EXPECT_EQ(made.verdict, Judgement::identical);
+  EXPECT_EQ(made.verdict, Judgement::differ);
+  EXPECT_EQ(made.cost, 0U);
   ASSERT_EQ(made.levels.size(), 2U);
   EXPECT_DOUBLE_EQ(made.levels[0].ratio(), 2);
   EXPECT_TRUE(made.levels[0].clear());

@@ -175,7 +175,8 @@ void fill_memory(MadeRun& made) {
                           {"in_generate", true},
                           {"in_logits", true},
                           {"in_attention", true},
-                          {"in_init", true}});
+                          {"in_init", true},
+                          {"in_forward", true}});
   made.event("tensor-product", {{"a", 32.0}, {"b", 8192.0}, {"c", 8192.0}});
   made.event("tensor-product", {{"a", 8.0}, {"b", 4096.0}, {"c", 151936.0}});
   made.event("host-oom", {});
@@ -227,6 +228,11 @@ void fill_speed(MadeRun& made) {
   made.event("time-and-data", {{"mean", 3.0}, {"data_mean", 2.0}});
   made.event("gpu-utilisation", {{"percent", 20.0}});
   made.event("gpu-idle", {});
+  made.series("tokens_per_s", record::Role::tokens_per_s, {700, 700, 700});
+  made.setting("model.params", 8e9);
+  made.setting("peft.method", std::string("lora"));
+  made.setting("precision.compute", std::string("bf16"));
+  made.fact("hardware.peak_flops.bf16", 9.9e14);
   made.series("data_time_s", record::Role::data_time_s, {1, 1, 1});
   made.series("step_time_s", record::Role::step_time_s, {2, 2, 2});
 }

@@ -1,0 +1,59 @@
+#include "diagnosis/gates.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "core/text.h"
+
+namespace aplomb::diagnosis {
+namespace {
+
+bool holds(const facts::FactTable& facts, const char* name) {
+  const record::Fact* fact = facts.find(name);
+  return fact != nullptr && core::is_true(fact->value);
+}
+
+/// What ended the run, in words; empty where nothing did.
+std::string end_of(const facts::FactTable& facts) {
+  if (holds(facts, "oom.went_on")) return {};
+  if (holds(facts, "error.cuda-oom") || holds(facts, "error.host-oom"))
+    return "it ran out of memory";
+  if (holds(facts, "error.process-killed")) return "its process was killed";
+  if (holds(facts, "incident.timeout")) return "its ranks waited for each other until a time-out";
+  return {};
+}
+
+void fail(detectors::Symptom& symptom, const std::string& why) {
+  const auto told = symptom.measures.find("reasons");
+  const std::string* held = told == symptom.measures.end() ? nullptr : core::as_text(told->second);
+  const bool known = held != nullptr && !held->empty();
+  symptom.measures["passed"] = false;
+  symptom.measures["reasons"] = known ? *held + ", " + why : why;
+}
+
+}  // namespace
+
+void close_gates(const facts::FactTable& facts, std::vector<detectors::Symptom>& symptoms) {
+  const std::string why = end_of(facts);
+  if (why.empty()) return;
+  constexpr double k_gate = 10;  // records
+  for (detectors::Symptom& symptom : symptoms) {
+    if (symptom.id == "gate.first_ten") {
+      const auto held = symptom.measures.find("records");
+      const double* records =
+          held == symptom.measures.end() ? nullptr : core::as_number(held->second);
+      if (records == nullptr || *records >= k_gate) continue;
+      fail(symptom, why);
+      symptom.severity = core::Severity::warning;
+      symptom.summary = fmt::format("the first {} records do not pass: {}", *records,
+                                    *core::as_text(symptom.measures["reasons"]));
+    } else if (symptom.id == "gate.success") {
+      const std::string open = symptom.summary.starts_with("not met") ? "; " + symptom.summary : "";
+      fail(symptom, why);
+      symptom.summary = "not met: the run completes without a crash (" + why + ")" + open;
+    }
+  }
+}
+
+}  // namespace aplomb::diagnosis
