@@ -99,7 +99,7 @@ core::Severity worst_of(const record::Run& run, const std::vector<detectors::Sym
 namespace {
 
 /// Facts that are trouble by themselves where no symptom is more than a note.
-constexpr std::array<std::string_view, 13> k_what_matters = {"loss.relapse",
+constexpr std::array<std::string_view, 15> k_what_matters = {"loss.relapse",
                                                              "eval.exactly_constant",
                                                              "eval.gap_wide",
                                                              "eval.guesses",
@@ -111,7 +111,9 @@ constexpr std::array<std::string_view, 13> k_what_matters = {"loss.relapse",
                                                              "train.guesses",
                                                              "slow.exposed_communication",
                                                              "slow.syncs",
-                                                             "slow.mfu_low"};
+                                                             "slow.mfu_low",
+                                                             "resume.unsaid",
+                                                             "resume.seen_again"};
 
 /// The cause accounts for something that the artifacts say or for a loss that does not fall, not
 /// only for settings that could do harm or a metric that is a little unusual.

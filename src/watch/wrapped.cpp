@@ -186,7 +186,7 @@ class Wrapped {
 
   void tell_capture() {
     if (capture_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    std::ofstream(capture_path_) << capture_said_ << "\n\n" << capture_.get();
+    std::ofstream(capture_path_) << "the run hangs: " << capture_said_ << "\n\n" << capture_.get();
     options_.tell(fmt::format("it seems to hang: {}; what every thread waits for is in {}",
                               capture_said_, capture_path_));
     if (options_.stop_on_hang) stop("as it hangs");
