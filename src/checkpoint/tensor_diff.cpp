@@ -32,21 +32,32 @@ std::string why_not(const tensors::Tensor& before, const tensors::Tensor& after)
   return {};
 }
 
+struct Pair {
+  const tensors::Tensor* before;
+  const tensors::Tensor* after;
+  std::string why_not;  ///< why they cannot be compared
+  /// In one piece in file mappings on both sides.
+  bool is_mapped() const {
+    return before->mapped && before->stride.empty() && after->mapped && after->stride.empty();
+  }
+};
+
 std::string lora_module(const std::string& name, std::string_view factor) {
   const std::size_t at = core::lower(name).find(factor);
   if (at == std::string::npos) return {};
   return name.substr(0, at > 0 ? at - 1 : 0);
 }
 
-bool is_zero(const Checkpoint& checkpoint, const std::string& name) {
-  const tensors::Tensor* tensor = checkpoint.tensor(name);
-  const auto stats = tensor == nullptr ? std::nullopt : tensors::scan_tensor(*tensor);
+bool is_zero(const tensors::Tensor& tensor) {
+  const auto stats = tensors::scan_tensor(tensor);
   return stats && stats->zeros == stats->count;
 }
 
-void pair_lora(CheckpointDiff& diff, const Checkpoint& after) {
+/// `compared`: the tensors that were compared, in the order of diff.tensors.
+void pair_lora(CheckpointDiff& diff, const std::vector<Pair>& compared) {
   std::unordered_map<std::string, std::size_t> pairs;
-  for (const TensorDiff& each : diff.tensors) {
+  for (std::size_t i = 0; i < diff.tensors.size(); ++i) {
+    const TensorDiff& each = diff.tensors[i];
     const bool is_a = each.kind == TensorKind::lora_a;
     if (!is_a && each.kind != TensorKind::lora_b) continue;
     const std::string module =
@@ -57,19 +68,9 @@ void pair_lora(CheckpointDiff& diff, const Checkpoint& after) {
     if (fresh) diff.lora.push_back({module});
     LoraPair& pair = diff.lora[at->second];
     (is_a ? pair.a_moved : pair.b_moved) = each.changed > 0;
-    pair.product_zero = pair.product_zero || (!each.changed && is_zero(after, each.name));
+    pair.product_zero = pair.product_zero || (!each.changed && is_zero(*compared[i].after));
   }
 }
-
-struct Pair {
-  const tensors::Tensor* before;
-  const tensors::Tensor* after;
-  std::string why_not;  ///< why they cannot be compared
-  /// In one piece in file mappings on both sides.
-  bool is_mapped() const {
-    return before->mapped && before->stride.empty() && after->mapped && after->stride.empty();
-  }
-};
 
 /// Elements [from, from + count) of a pair.
 struct Part {
@@ -151,6 +152,7 @@ class Comparison {
 
  private:
   static constexpr std::size_t k_elsewhere = static_cast<std::size_t>(-1);
+  static constexpr std::uint64_t k_least_ahead = 128U << 10U;  // Linux's default readahead
 
   std::size_t own(std::size_t turn) const { return options_.rank + turn * options_.ranks; }
 
@@ -166,8 +168,11 @@ class Comparison {
     for (std::size_t turn = 0; own(turn) < parts_.size(); ++turn) {
       const Part& part = parts_[own(turn)];
       const Pair& pair = pairs_[part.pair];
-      places_.push_back(pair.is_mapped() ? bytes.size() + 1 : k_elsewhere);
-      if (!pair.is_mapped()) continue;
+      // Of small parts the system's own reading ahead has the next ones; a word to other threads
+      // about each of 100,000 would cost more than they do.
+      const bool ahead = pair.is_mapped() && bytes_of(part) >= k_least_ahead;
+      places_.push_back(ahead ? bytes.size() + 1 : k_elsewhere);
+      if (!ahead) continue;
       bytes.push_back(tensors::raw_elements(*pair.before, part.from, part.count, none));
       bytes.push_back(tensors::raw_elements(*pair.after, part.from, part.count, none));
     }
@@ -264,7 +269,7 @@ CheckpointDiff diff_checkpoints(const Checkpoint& before, const Checkpoint& afte
   for (const KindDiff& kind : kinds) {
     if (kind.tensors > 0) diff.kinds.push_back(kind);
   }
-  pair_lora(diff, after);
+  pair_lora(diff, pairs);
   return diff;
 }
 

@@ -51,6 +51,7 @@ Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options) {
   Survey out;
   const std::vector<std::optional<scan::TensorStats>> stats = scan_all(checkpoint, options);
   std::map<const tensors::ElementType*, std::uint64_t> by_type;
+  out.tensors.reserve(checkpoint.tensors.size());
   for (std::size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const tensors::Tensor& tensor = checkpoint.tensors[i];
     SurveyedTensor made{i, kind_of(tensor), stats[i]};

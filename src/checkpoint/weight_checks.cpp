@@ -50,6 +50,10 @@ class Checks {
     for (const SurveyedTensor& each : survey_.tensors) {
       if (each.stats && rms(*each.stats) > 0) sizes[each.kind].push_back(rms(*each.stats));
     }
+    std::map<TensorKind, double> medians;  // once a kind: a checkpoint may hold 100,000 tensors
+    for (const auto& [kind, kin] : sizes) {
+      if (kin.size() >= k_fewest_kin) medians[kind] = median(kin);
+    }
     for (const SurveyedTensor& each : survey_.tensors) {
       const bool weight = each.stats && tensor(each).type->is_float && !each.nonfinite() &&
                           each.kind != TensorKind::buffer;
@@ -59,8 +63,8 @@ class Checks {
         note("tensor.absurd_scale", core::Severity::warning, each,
              fmt::format("its largest element is {}, beyond what fp16 holds (65504)",
                          core::show_number(each.stats->max_abs)));
-      } else if (const auto& kin = sizes[each.kind]; kin.size() >= k_fewest_kin) {
-        const double usual = median(kin);
+      } else if (const auto known = medians.find(each.kind); known != medians.end()) {
+        const double usual = known->second;
         // Biases and fresh LoRA factors are small by design.
         const bool far = own > k_odd_scale * usual;
         if (far && each.kind != TensorKind::bias && each.kind != TensorKind::lora_b) {
@@ -281,6 +285,10 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
        "the parts are of different moments: rate and moments do not fit the weights", ""},
       {"checkpoint.truncated", "tensors that lie beyond the end of their file",
        "the file was cut, or is still being written", ""},
+      {"checkpoint.changed", "a file of a checkpoint that has another size than when it was opened",
+       "it was being written or cut while it was read: look again once it is whole", ""},
+      {"checkpoint.lost", "bytes of a file that could not be had any more while it was read",
+       "the file was cut under the reader, or the disk fails; the bytes count as zeros", ""},
       {"checkpoint.overlap", "tensors or archive members that share bytes",
        "no writer makes such a file: it is damaged or made to deceive", ""},
       {"checkpoint.bad-crc", "a member of an archive that does not fit its checksum",

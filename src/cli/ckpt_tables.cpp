@@ -141,11 +141,14 @@ std::string survey_table(const checkpoint::Checkpoint& checkpoint, const checkpo
       fmt::format("{}: {} tensors, {} elements, {}\n\n", core::sanitize(checkpoint.path),
                   checkpoint.tensors.size(), survey.elements, size_text(checkpoint.weight_bytes()));
   out += survey_by_kind(checkpoint, survey);
-  std::vector<checkpoint::SurveyedTensor> order = survey.tensors;
-  std::stable_sort(order.begin(), order.end(), more_notable);
+  std::vector<const checkpoint::SurveyedTensor*> order;
+  for (const checkpoint::SurveyedTensor& each : survey.tensors) order.push_back(&each);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return more_notable(*a, *b); });
   Table table({"tensor", "dtype", "shape", "norm", "largest", "zeros", "NaN/Inf"});
-  for (const checkpoint::SurveyedTensor& each : order) {
+  for (const checkpoint::SurveyedTensor* const next : order) {
     if (table.rows() >= most) break;
+    const checkpoint::SurveyedTensor& each = *next;
     const tensors::Tensor& tensor = checkpoint.tensors[each.tensor];
     if (!each.stats) {
       table.add({tensor.name, type_of(tensor.type), tensors::show_shape(tensor.shape), "-", "-",
@@ -172,11 +175,15 @@ std::string diff_table(const checkpoint::CheckpointDiff& diff, std::size_t most)
                std::to_string(kind.frozen), std::to_string(kind.elements), percent(share)});
   }
   out += kinds.text() + "\n";
-  std::vector<checkpoint::TensorDiff> order = diff.tensors;
-  std::stable_sort(order.begin(), order.end(), moved_less);
+  // Places, not copies: there may be 200,000 of them.
+  std::vector<const checkpoint::TensorDiff*> order;
+  for (const checkpoint::TensorDiff& each : diff.tensors) order.push_back(&each);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return moved_less(*a, *b); });
   Table table({"tensor", "dtype", "shape", "changed", "largest", "ULPs", "relative"});
-  for (const checkpoint::TensorDiff& each : order) {
+  for (const checkpoint::TensorDiff* const next : order) {
     if (table.rows() >= most) break;
+    const checkpoint::TensorDiff& each = *next;
     if (!each.compared) {
       table.add({each.name, type_of(each.type), tensors::show_shape(each.shape), each.note});
       continue;

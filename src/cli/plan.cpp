@@ -114,6 +114,13 @@ class PlanCommand : public Command {
       for (record::Run& run : discovery::collect({path}, {})) {
         const std::string own = run.framework();
         if (!own.empty()) framework = own;
+        if (const record::Setting* size = run.setting("model.impossible_size")) {
+          complain(fmt::format(
+              "[plan] {}:{}: {}; likely a damaged or made-up configuration; give "
+              "the config.json that the model was published with",
+              core::sanitize(path), size->origin.line, core::sanitize(core::show(size->value))));
+          return false;
+        }
         std::move(run.settings.begin(), run.settings.end(), std::back_inserter(settings));
       }
     }
@@ -150,8 +157,9 @@ class PlanCommand : public Command {
     const std::string word = on ? "true" : written == "off" ? "false" : written;
     const auto value = knowledge::parse_value(*spec, word);
     if (!value) {
-      complain(fmt::format("{} {}: not what {} can be ({})", flag, core::sanitize(written), name,
-                           spec->meaning));
+      const std::string why = knowledge::impossible_size(*spec, word, true);
+      complain(fmt::format("{} {}: not what {} can be ({}){}", flag, core::sanitize(written), name,
+                           spec->meaning, why.empty() ? "" : "; it " + why));
       return false;
     }
     settings.push_back({name, *value, flag, "", {}});

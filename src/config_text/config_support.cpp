@@ -168,6 +168,7 @@ std::size_t put_entries(std::vector<ConfigEntry> entries, std::string_view frame
   drop_generation_defaults(entries);
   SettingSink sink(build, source, framework);
   sink.code(code);
+  sink.document(!code);
   if (build.source(source).framework.empty())
     build.source(source).framework = std::string(framework);
   std::size_t made = 0;

@@ -1,5 +1,7 @@
 #include "config_text/setting_sink.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/text.h"
@@ -141,6 +143,7 @@ std::size_t SettingSink::put(const ConfigEntry& entry, KeyScope scope) {
     positive.path.erase(0, 3);
     made = look_up(positive, "false", scope);
   }
+  if (made.empty()) tell_impossible(entry, scope);
   if ((code_ || !entry.call.empty()) && !entry.quoted && !entry.is_list && !entry.is_call) {
     std::erase_if(made,
                   [&](const knowledge::Assignment& one) { return is_variable(one, entry.text); });
@@ -163,6 +166,26 @@ std::size_t SettingSink::put(const ConfigEntry& entry, KeyScope scope) {
   }
   made_ += made.size();
   return made.size();
+}
+
+void SettingSink::tell_impossible(const ConfigEntry& entry, KeyScope scope) {
+  if (code_ || entry.is_list || entry.is_call || !entry.call.empty()) return;
+  const bool plain = document_ && entry.path.find('.') == std::string::npos;
+  for (const knowledge::SettingSpec* spec :
+       knowledge::settings_of_key(framework_, without_numbers(entry.path), scope)) {
+    const std::string why = knowledge::impossible_size(*spec, entry.text, plain);
+    if (why.empty()) continue;
+    const std::string told =
+        fmt::format("`{}` is {}, which {}", core::shorten(core::sanitize(entry.path), 60),
+                    core::shorten(core::sanitize(entry.text), 40), why);
+    build_.defect({source_, entry.offset, "impossible-size", core::Severity::warning,
+                   fmt::format("[config] {} ({}): no model has that; likely a damaged or made-up "
+                               "file; correct line {}; the value was not taken",
+                               told, spec->meaning, entry.line)});
+    put_canonical("model.impossible_size", fmt::format("{} ({})", told, spec->meaning), entry.path,
+                  entry.line, entry.offset);
+    return;
+  }
 }
 
 void SettingSink::put_canonical(std::string_view setting, core::Value value,

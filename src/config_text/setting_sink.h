@@ -9,7 +9,8 @@
 /// the ends of the path
 /// (`trainer.optim.lr`, `optim.lr`, `lr`), the latter only where no part of the path says that
 /// something else than the trained model is meant (`critic`, `eval`, ...). Unknown keys are left
-/// out.
+/// out, and so are sizes that no model can have: they become a Defect and the setting
+/// `model.impossible_size`.
 
 #include <string>
 #include <string_view>
@@ -36,6 +37,9 @@ class SettingSink {
   void put_canonical(std::string_view setting, core::Value value, std::string_view raw_key,
                      std::uint64_t line, std::uint64_t offset);
 
+  /// Of a document of `key: value`, whose sizes are numbers or nothing: another word is a mistake.
+  void document(bool is_document) { document_ = is_document; }
+
   /// Of program code: a bare name is a variable there, not a value (`model_name=name`).
   void code(bool is_code) { code_ = is_code; }
 
@@ -53,7 +57,11 @@ class SettingSink {
   std::string framework_;
   std::unordered_map<std::string, core::Value> last_;  // value that each setting has now
   std::size_t made_ = 0;
+  /// Tells of a size that no model can have, and keeps it out.
+  void tell_impossible(const ConfigEntry& entry, knowledge::KeyScope scope);
+
   bool code_ = false;
+  bool document_ = false;
 };
 
 }  // namespace aplomb::config_text

@@ -1,5 +1,7 @@
 #include "knowledge/setting.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
@@ -35,6 +37,8 @@ SettingSpec load_spec(const Node& entry) {
   spec.open = truth_of(entry, "open");
   spec.numeric = truth_of(entry, "numeric");
   spec.overruled_by = text_of(entry, "overruled_by");
+  spec.least = entry["least"].number();
+  spec.most = entry["most"].number();
   for (const auto& [word, synonyms] : entry["words"].members()) {
     spec.words.emplace_back(core::lower(word), std::string(word));
     for (const std::string& synonym : texts_of(entry["words"], word)) {
@@ -208,8 +212,10 @@ const SettingSpec* find_setting_spec(std::string_view name) {
 std::optional<core::Value> parse_value(const SettingSpec& spec, std::string_view written) {
   written = unquote(core::trim(written));
   if (spec.type != SettingType::word && says_nothing(written)) return std::nullopt;
-  const auto as_value = [](std::optional<double> number) -> std::optional<core::Value> {
-    return number && std::isfinite(*number) ? std::optional<core::Value>(*number) : std::nullopt;
+  const auto as_value = [&spec](std::optional<double> number) -> std::optional<core::Value> {
+    const bool fits = number && std::isfinite(*number) && !(spec.least && *number < *spec.least) &&
+                      !(spec.most && *number > *spec.most);
+    return fits ? std::optional<core::Value>(*number) : std::nullopt;
   };
   switch (spec.type) {
     case SettingType::truth:
@@ -257,6 +263,38 @@ std::vector<Assignment> read_setting(std::string_view framework, std::string_vie
     }
   }
   return made;
+}
+
+std::string impossible_size(const SettingSpec& spec, std::string_view written, bool document) {
+  if (!spec.most) return {};
+  written = unquote(core::trim(written));
+  if (says_nothing(written) || parse_value(spec, written)) return {};
+  const auto number = written_number(written);
+  if (!number) {
+    const bool list = written.find_first_of(",[{(") != std::string_view::npos;
+    return document && !list && !is_yes(written) && !is_no(written) ? "is no number"
+                                                                    : std::string();
+  }
+  if (!std::isfinite(*number)) return "is not finite";
+  // Frameworks write -1 for "not set" where a size may be missing.
+  if (*number == -1 && spec.least.value_or(0) < 1) return {};
+  if (*number < spec.least.value_or(0))
+    return fmt::format("is below {}", core::show_number(spec.least.value_or(0), 15));
+  if (*number > *spec.most) return fmt::format("is above {}", core::show_number(*spec.most, 15));
+  return "is no whole number";
+}
+
+std::vector<const SettingSpec*> settings_of_key(std::string_view framework, std::string_view key,
+                                                KeyScope scope) {
+  std::vector<const SettingSpec*> found;
+  const std::string folded = fold_key(key);
+  const std::size_t table = table_for(framework, folded, scope);
+  if (table >= frameworks().size()) return found;
+  const auto [first, last] = key_indices()[table].keys.equal_range(folded);
+  for (auto entry = first; entry != last; ++entry) {
+    if (const SettingSpec* spec = find_setting_spec(entry->second->setting)) found.push_back(spec);
+  }
+  return found;
 }
 
 bool knows_setting_key(std::string_view framework, std::string_view key, KeyScope scope) {

@@ -8,6 +8,7 @@
 /// dropped. Safe to use from several threads; the tables are built at first use. A lookup costs
 /// about 100 ns.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,8 +40,10 @@ struct SettingSpec {
   bool open = false;  ///< of `word`: words that the table does not hold are kept, in lower case
   bool numeric =
       false;  ///< of `text`: may be a number; others that are one say something else (a metric)
-  std::string overruled_by;  ///< a setting that frameworks obey instead where it is not 0:
-                             ///< `schedule.warmup_steps` of `schedule.warmup_frac`
+  std::string overruled_by;     ///< a setting that frameworks obey instead where it is not 0:
+                                ///< `schedule.warmup_steps` of `schedule.warmup_frac`
+  std::optional<double> least;  ///< of a number: what lies below or above is no value
+  std::optional<double> most;
   std::vector<std::pair<std::string, std::string>>
       words;  ///< spelling (lower case) -> canonical word
 
@@ -52,8 +55,13 @@ const std::vector<SettingSpec>& setting_specs();
 const SettingSpec* find_setting_spec(std::string_view name);
 
 /// The written value as the setting's type understands it; nothing where it does not fit (`auto`,
-/// `null`, `${lr}`).
+/// `null`, `${lr}`) or lies outside of `least` and `most`.
 std::optional<core::Value> parse_value(const SettingSpec& spec, std::string_view written);
+
+/// Why a size cannot be what is written, as the end of a sentence (`is above
+/// 10000`); empty where it can, says nothing, or the setting has no bounds. A document states sizes
+/// plainly: with `document` a word that is no number is told as well.
+std::string impossible_size(const SettingSpec& spec, std::string_view written, bool document);
 
 /// One canonical setting that a written `key = value` makes.
 struct Assignment {
@@ -73,6 +81,10 @@ enum class KeyScope {
 /// (`auto`).
 std::vector<Assignment> read_setting(std::string_view framework, std::string_view key,
                                      std::string_view written, KeyScope scope = KeyScope::anywhere);
+
+/// What the key sets, whatever its value; empty where it is unknown.
+std::vector<const SettingSpec*> settings_of_key(std::string_view framework, std::string_view key,
+                                                KeyScope scope = KeyScope::anywhere);
 
 /// Whether any table of the scope holds the key, whatever its value.
 bool knows_setting_key(std::string_view framework, std::string_view key,

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "knowledge/document.h"
+#include "knowledge/setting.h"
 
 namespace aplomb::plan {
 namespace {
@@ -113,6 +114,23 @@ std::string missing_sizes(const ModelShape& shape) {
   return missing;
 }
 
+/// What no model can have, from wherever it came: the plan walks every layer.
+std::optional<core::Error> impossible_size(const Known& known) {
+  std::string told = known.word("model.impossible_size");
+  for (const knowledge::SettingSpec& spec : knowledge::setting_specs()) {
+    const auto value = spec.most && told.empty() ? known.number(spec.name) : std::nullopt;
+    if (!value || (*value >= spec.least.value_or(0) && *value <= *spec.most)) continue;
+    told = fmt::format("{} = {}, which is not within {} to {}", spec.name,
+                       core::show_number(*value), core::show_number(spec.least.value_or(0), 15),
+                       core::show_number(*spec.most, 15));
+  }
+  if (told.empty()) return std::nullopt;
+  return core::Error{core::ErrorCode::bad_usage,
+                     fmt::format("[plan] {}; likely a damaged or made-up configuration; give the "
+                                 "config.json that the model was published with",
+                                 told)};
+}
+
 void add_vector(std::vector<Weight>& all, std::string role, double width) {
   all.push_back({role, std::move(role), 1, width, 1, false});
 }
@@ -192,6 +210,7 @@ core::Result<ModelShape> model_shape(const Known& known) {
   take_sizes(shape, known);
   take_switches(shape, known);
   if (shape.positions > 0) shape.positions = known.size("model.max_positions", 1024);
+  if (auto impossible = impossible_size(known)) return tl::unexpected(*std::move(impossible));
   const std::string missing = missing_sizes(shape);
   if (missing.empty()) return shape;
   return core::fail(

@@ -1,5 +1,6 @@
 #include "preflight/data_stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -11,7 +12,7 @@ namespace aplomb::preflight {
 namespace {
 
 /// A line that is longer is no row: a file without line ends, or not text.
-constexpr std::size_t k_most_line = 64U << 20U;
+constexpr std::size_t k_most_line = 16U << 20U;
 
 std::string_view without_return(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -46,7 +47,8 @@ class Lines {
         capacity_ = left;
         return true;
       }
-      if (joined_.size() + size <= k_most_line) joined_.append(begin, size);
+      if (joined_.size() < k_most_line)
+        joined_.append(begin, std::min(size, k_most_line - joined_.size()));
       if (end == nullptr) continue;
       line = joined_;
       capacity_ = joined_.size();

@@ -30,6 +30,9 @@ class RunBuilder {
       4096;  ///< further names of one run are dropped with a Defect
   static constexpr std::size_t k_max_events =
       4096;  ///< further events likewise (the first and last are kept)
+  static constexpr std::size_t k_max_settings =
+      16384;  ///< further settings replace the last of their name
+  static constexpr std::size_t k_max_facts = 4096;  ///< that readers know; further ones are dropped
   static constexpr std::size_t k_max_defects = 256;
 
   /// The Run may hold something already: what is there stays, and keeps its ids.
@@ -88,6 +91,8 @@ class RunBuilder {
     std::int64_t last_step = std::numeric_limits<std::int64_t>::min();
   };
   void restart(SourceState& state);
+  /// One more of a kind that was left out of a full table: counted in its Defect.
+  void left_out(SourceId source, const char* kind, std::size_t most, const char* what);
   /// A state for each source and series of the Run, also for those that another builder made.
   void make_room() {
     states_.resize(run_.sources.size());
@@ -99,7 +104,7 @@ class RunBuilder {
   std::vector<SourceState> states_;
   std::vector<SeriesState> series_states_;
   std::unordered_map<std::string, SeriesId> ids_;
-  bool series_dropped_ = false;
+  std::unordered_map<std::string, std::size_t> last_setting_;  ///< by name, once the table is full
 };
 
 }  // namespace aplomb::record

@@ -22,8 +22,9 @@ namespace {
 
 using Kind = input::JsonCursor::Kind;
 
-constexpr std::uint64_t k_most_bytes = 256U << 20U;  // of a document that is no list of lines
-constexpr std::size_t k_most_values = 16U << 20U;    // in lists: 128 MiB
+constexpr std::uint64_t k_most_bytes = 256U << 20U;    // of a document that is no list of lines
+constexpr std::size_t k_most_values = 16U << 20U;      // in lists: 128 MiB
+constexpr std::size_t k_most_line_values = 1U << 20U;  // in lists of one line: 8 MiB
 constexpr int k_most_depth = 8;
 
 const ReaderSpec& the_spec() {
@@ -84,8 +85,17 @@ class Columns {
 /// lie.
 class DocumentReader {
  public:
-  DocumentReader(record::RunBuilder& build, record::SourceId source)
-      : build_(build), source_(source), columns_(build, source) {}
+  DocumentReader(record::RunBuilder& build, record::SourceId source,
+                 std::size_t most_values = k_most_values)
+      : build_(build), source_(source), columns_(build, source), values_left_(most_values) {}
+
+  /// Whether the object's metrics are its own numbers, rather than lists below it.
+  static bool is_record(const input::JsonCursor& json) {
+    input::JsonCursor inside = json;
+    JsonLook look;
+    look_at(inside, look, 0);
+    return !look.columns && !look.records && (look.metric || look.step);
+  }
 
   void read(std::string_view text, bool cut, const std::string& broken) {
     input::JsonCursor json(text);
@@ -179,14 +189,6 @@ class DocumentReader {
     }
   }
 
-  /// Whether the object's metrics are its own numbers, rather than lists below it.
-  static bool is_record(const input::JsonCursor& json) {
-    input::JsonCursor inside = json;
-    JsonLook look;
-    look_at(inside, look, 0);
-    return !look.columns && !look.records && (look.metric || look.step);
-  }
-
   bool by_step(input::JsonCursor& json, const std::string& name) {
     input::JsonCursor inside = json;
     std::vector<std::pair<std::int64_t, double>> samples;
@@ -246,7 +248,7 @@ class DocumentReader {
   record::SourceId source_;
   Columns columns_;
   std::optional<Records> top_;
-  std::size_t values_left_ = k_most_values;
+  std::size_t values_left_;
 };
 
 class JsonMetricsReader final : public Reader {
@@ -264,13 +266,14 @@ class JsonMetricsReader final : public Reader {
             record::SourceId source) const override {
     // Lines or a document: the first line that is not blank tells.
     Replay replay(bytes);
-    if (!replay.lines_of_records()) {
-      bool cut = false;
-      const std::string text = input::read_at_most(replay, k_most_bytes, cut);
-      DocumentReader(build, source).read(without_mark(text), cut, bytes.broken());
-      return;
+    if (replay.lines_of_records()) {
+      input::LineReader lines(replay);
+      read_lines(lines, bytes, build, source);
+    } else if (replay.begins_with_a_long_line()) {
+      read_long_lines(replay, build, source);
+    } else {
+      read_document({}, replay, build, source);
     }
-    read_lines(replay, build, source);
   }
 
  private:
@@ -299,6 +302,10 @@ class JsonMetricsReader final : public Reader {
                             head.find_first_not_of(" \t\r\n", end) == std::string_view::npos;
       return !one_line && !json.bad();
     }
+    /// Its first line goes on behind the head.
+    bool begins_with_a_long_line() const {
+      return head_.size() >= Sniff::k_head_bytes && head_.find('\n') == std::string::npos;
+    }
     std::string_view next() override {
       if (std::exchange(fresh_, false) && !head_.empty()) return head_;
       return inner_.next();
@@ -312,13 +319,45 @@ class JsonMetricsReader final : public Reader {
     bool fresh_ = true;
   };
 
-  static void read_lines(input::ByteStream& bytes, record::RunBuilder& build,
-                         record::SourceId source) {
-    RecordSink sink(build, source);
-    JsonRecordReader reader(sink, build, source);
+  /// `begun`: what was read of it already.
+  static void read_document(std::string begun, input::ByteStream& bytes, record::RunBuilder& build,
+                            record::SourceId source) {
+    bool cut = false;
+    begun += input::read_at_most(bytes, k_most_bytes, cut);
+    DocumentReader(build, source).read(without_mark(begun), cut, bytes.broken());
+  }
+
+  /// Whole documents and records of any length, one a line: of each line no more is held than
+  /// LineReader gives, and what stands behind that is told and left out.
+  static void read_long_lines(input::ByteStream& bytes, record::RunBuilder& build,
+                              record::SourceId source) {
     input::LineReader lines(bytes);
     input::LineReader::Line line;
-    while (lines.next(line)) {
+    if (!lines.next(line)) return;
+    const input::JsonCursor begin(line.text);
+    input::JsonCursor end = begin;
+    end.skip();
+    if (end.bad() && !line.cut) {  // a document whose first line is long
+      read_document(std::string(line.text) + '\n', bytes, build, source);
+      return;
+    }
+    if (DocumentReader::is_record(begin)) {
+      read_lines(lines, bytes, build, source, &line);
+      return;
+    }
+    DocumentReader(build, source, k_most_line_values).read(line.text, line.cut, bytes.broken());
+    read_lines(lines, bytes, build, source);
+  }
+
+  /// `first`: a line that was taken from `lines` already.
+  static void read_lines(input::LineReader& lines, const input::ByteStream& bytes,
+                         record::RunBuilder& build, record::SourceId source,
+                         const input::LineReader::Line* first = nullptr) {
+    RecordSink sink(build, source);
+    JsonRecordReader reader(sink, build, source);
+    input::LineReader::Line line;
+    if (first != nullptr) line = *first;
+    for (bool there = first != nullptr || lines.next(line); there; there = lines.next(line)) {
       const std::size_t start = line.text.find_first_not_of(" \t");
       if (start == std::string_view::npos) continue;
       if (line.text[start] == '{') {

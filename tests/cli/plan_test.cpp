@@ -106,5 +106,34 @@ TEST(Plan, RefusesWhatItCannotPlan) {
   EXPECT_EQ(run_program("% plan " + config + " --set no.such=1").status, 2);
 }
 
+TEST(Plan, RefusesSizesThatNoModelCanHaveBeforeItComputes) {
+  const Folder folder;
+  for (const char* size : {R"("num_hidden_layers": 2000000000, "vocab_size": 32000)",
+                           R"("num_hidden_layers": 32, "vocab_size": 1e12)",
+                           R"("num_hidden_layers": -4, "vocab_size": 32000)",
+                           R"("num_hidden_layers": NaN, "vocab_size": 32000)",
+                           R"("num_hidden_layers": "many", "vocab_size": 32000)"}) {
+    const std::string path = folder.write(
+        "config.json",
+        std::string(R"({"model_type":"llama","hidden_size":4096,"intermediate_size":11008,)"
+                    R"("num_attention_heads":32,)") +
+            size + "}");
+    // 400 MB of address space would not hold the layers' tensors.
+    const Said plan = run_program("ulimit -v 400000; % plan " + path);
+    EXPECT_EQ(plan.status, 2) << size << plan.out;
+    EXPECT_NE(plan.error.find("config.json:1"), std::string::npos) << plan.error;
+    EXPECT_NE(plan.error.find("likely"), std::string::npos) << plan.error;
+    const Said checked = run_program("% check " + path);
+    EXPECT_EQ(checked.status, 1) << size << checked.out;
+    EXPECT_NE(checked.out.find("size that no model can have"), std::string::npos) << checked.out;
+    const Said diagnosed = run_program("% diagnose " + path);
+    EXPECT_NE(diagnosed.out.find("no model"), std::string::npos) << diagnosed.out;
+  }
+  const Said flag =
+      run_program("% plan " + folder.write("c.json", k_config) + " --set model.layers=2000000000");
+  EXPECT_EQ(flag.status, 2);
+  EXPECT_NE(flag.error.find("is above 10000"), std::string::npos) << flag.error;
+}
+
 }  // namespace
 }  // namespace aplomb::test
