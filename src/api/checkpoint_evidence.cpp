@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/changed_files.h"
 #include "core/text.h"
 
 namespace aplomb::api {
@@ -104,7 +105,16 @@ void CheckpointEvidence::files(const checkpoint::Checkpoint& checkpoint) {
     source.bytes = file.bytes;
     if (source.kind == "unknown") source.kind = "checkpoint";
   }
-  for (const tensors::Finding& finding : checkpoint.findings) {
+  tell(checkpoint, checkpoint.findings);
+}
+
+void CheckpointEvidence::changes(const checkpoint::Checkpoint& checkpoint) {
+  tell(checkpoint, checkpoint::changed_files(checkpoint));
+}
+
+void CheckpointEvidence::tell(const checkpoint::Checkpoint& checkpoint,
+                              const std::vector<tensors::Finding>& findings) {
+  for (const tensors::Finding& finding : findings) {
     const record::SourceId source = source_of(finding.path);
     if (finding.severity == core::Severity::note) {
       run_.defects.push_back(
@@ -256,8 +266,9 @@ void CheckpointEvidence::diff(const checkpoint::Checkpoint& before,
     const checkpoint::TensorDiff& each = diff.tensors[i];
     if (!each.frozen() || each.kind == checkpoint::TensorKind::buffer) continue;
     if (held && held->count(each.name) > 0) ++meant;
+    if (symptom.evidence.size() >= k_most_shown) continue;
     const tensors::Tensor* tensor = after.tensor(each.name);
-    if (tensor == nullptr || symptom.evidence.size() >= k_most_shown) continue;
+    if (tensor == nullptr) continue;
     show(symptom, after, *tensor,
          fmt::format("{} ({}): no element of {} changed; magnitudes {} to {}", describe(*tensor),
                      name(each.kind), each.count, core::show_number(each.min_weight),

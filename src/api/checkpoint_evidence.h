@@ -27,6 +27,8 @@ class CheckpointEvidence {
   /// The files of a checkpoint become sources of the run (those that it has already stay), and what
   /// the readers found in them symptoms.
   void files(const checkpoint::Checkpoint& checkpoint);
+  /// What became of its files since; for when the last byte has been read.
+  void changes(const checkpoint::Checkpoint& checkpoint);
   void survey(const checkpoint::Checkpoint& checkpoint, const checkpoint::Survey& seen);
   void precision(const checkpoint::Checkpoint& checkpoint, const checkpoint::Precision& predicted);
   /// `precision` of the earlier or later checkpoint, where there is one, tells intent from loss: a
@@ -36,6 +38,8 @@ class CheckpointEvidence {
   void resume(const checkpoint::Checkpoint& checkpoint, const checkpoint::ResumeAudit& audit);
 
  private:
+  void tell(const checkpoint::Checkpoint& checkpoint,
+            const std::vector<tensors::Finding>& findings);
   void notes(const checkpoint::Checkpoint& checkpoint,
              const std::vector<checkpoint::WeightNote>& all);
   record::SourceId source_of(const std::string& path);
@@ -54,6 +58,8 @@ class CheckpointEvidence {
 /// Looks into the newest checkpoints of a run that was collected: at most the last two, and at most
 /// k_most_bytes of tensors; larger ones get a note that names `aplomb ckpt`.
 constexpr std::uint64_t k_most_checkpoint_bytes = 2ULL << 30U;
-void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms);
+/// `named`: the paths that were asked for; of a file among them its neighbours are not opened.
+void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms,
+                             const std::vector<std::string>& named);
 
 }  // namespace aplomb::api

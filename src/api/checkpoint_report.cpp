@@ -47,6 +47,8 @@ Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_ca
   }
   if (findings.precision != nullptr) evidence.precision(*findings.checkpoint, *findings.precision);
   if (findings.resume != nullptr) evidence.resume(*findings.checkpoint, *findings.resume);
+  if (findings.before != nullptr) evidence.changes(*findings.before);
+  evidence.changes(*findings.checkpoint);
   std::stable_sort(diagnosed.symptoms.begin(), diagnosed.symptoms.end(), worse);
   diagnosed.diagnosis = diagnosis::diagnose_run(diagnosed.run, diagnosed.symptoms);
   // A checkpoint is judged by what is in it: there are no metrics that could be too few.

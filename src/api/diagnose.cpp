@@ -23,7 +23,7 @@ std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& 
   add_code_evidence(runs, options.python);
   for (record::Run& run : runs) {
     std::vector<detectors::Symptom> symptoms = detectors::detect(run);
-    add_checkpoint_evidence(run, symptoms);
+    add_checkpoint_evidence(run, symptoms, paths);
     diagnosis::Diagnosis diagnosis = diagnosis::diagnose_run(run, symptoms);
     diagnosed.push_back({std::move(run), std::move(symptoms), std::move(diagnosis)});
   }

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Folder {
-  std::string path;
+  std::string path;  ///< of one file where that alone was named
   std::uint64_t bytes = 0;
   record::SourceId first = 0;
 };
@@ -47,8 +47,9 @@ std::map<fs::path, std::size_t> count_steps(const record::Run& run) {
 
 /// The folders that hold checkpoint files, `checkpoint-900` before `checkpoint-1000`, with the
 /// bytes of what would be read.
-std::vector<Folder> folders_of(const record::Run& run) {
+std::vector<Folder> folders_of(const record::Run& run, const std::vector<std::string>& named) {
   std::map<std::string, Folder> found;
+  std::map<std::string, std::size_t> files;
   const auto steps_in = count_steps(run);
   for (std::size_t i = 0; i < run.sources.size(); ++i) {
     const record::Source& source = run.sources[i];
@@ -56,6 +57,10 @@ std::vector<Folder> folders_of(const record::Run& run) {
     const std::string path = checkpoint_of(fs::path(source.path).parent_path(), steps_in).string();
     const auto [at, fresh] = found.emplace(path, Folder{path, 0, static_cast<record::SourceId>(i)});
     at->second.bytes += source.bytes;
+    // One file that was named is judged alone: what lies beside it was not asked for.
+    const bool alone =
+        ++files[path] == 1 && std::find(named.begin(), named.end(), source.path) != named.end();
+    at->second.path = alone ? source.path : path;
   }
   std::vector<Folder> folders;
   for (auto& [path, folder] : found) {
@@ -99,8 +104,9 @@ void skip(record::Run& run, const Folder& folder, std::uint64_t bytes) {
 
 }  // namespace
 
-void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms) {
-  std::vector<Folder> chosen = newest(folders_of(run));
+void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms,
+                             const std::vector<std::string>& named) {
+  std::vector<Folder> chosen = newest(folders_of(run, named));
   while (!chosen.empty()) {
     std::uint64_t bytes = 0;
     for (const Folder& each : chosen) bytes += each.bytes;
@@ -125,6 +131,7 @@ void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& 
   if (open.size() == 2)
     evidence.diff(open[0], open[1], checkpoint::diff_checkpoints(open[0], open[1]));
   evidence.precision(open.back(), checkpoint::predict_precision(open.back()));
+  for (const checkpoint::Checkpoint& each : open) evidence.changes(each);
   std::stable_sort(symptoms.begin(), symptoms.end(),
                    [](const detectors::Symptom& a, const detectors::Symptom& b) {
                      return a.severity != b.severity ? a.severity > b.severity

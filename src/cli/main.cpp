@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "tensors/mapped_file.h"
 
 namespace {
 
@@ -29,11 +30,26 @@ int run_program(int count, char** words) {
   return aplomb::cli::k_exit_usage;
 }
 
+/// A mapped file that is cut while it is read, or a disk that fails, is a finding and no end: the
+/// page is replaced by zeros. Any other SIGBUS ends the program as it would have.
+void on_bus_error(int number, siginfo_t* about, void* /*context*/) {
+  if (!aplomb::tensors::replace_lost_page(about->si_addr)) std::signal(number, SIG_DFL);
+}
+
+void survive_bus_errors() {
+  struct sigaction action{};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGBUS, &action, nullptr);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   // A closed pipe is told by the write that fails, and by the exit status, not by a silent death.
   std::signal(SIGPIPE, SIG_IGN);
+  survive_bus_errors();
   try {
     return run_program(count, words);
   } catch (const std::bad_alloc&) {

@@ -37,7 +37,9 @@ class FileDescriptor {
 
 class FileStream final : public ByteStream {
  public:
-  explicit FileStream(int descriptor) : file_(descriptor), buffer_(k_part_bytes) {}
+  /// `size`: of the file when it was opened. It may grow; that it shrinks is told.
+  FileStream(int descriptor, std::uint64_t size)
+      : file_(descriptor), buffer_(k_part_bytes), size_(size) {}
 
   std::string_view next() override {
     while (broken_.empty()) {
@@ -46,7 +48,15 @@ class FileStream final : public ByteStream {
         consumed_ += static_cast<std::uint64_t>(got);
         return {buffer_.data(), static_cast<std::size_t>(got)};
       }
-      if (got == 0) break;
+      if (got == 0) {
+        if (consumed_ < size_) {
+          broken_ = fmt::format(
+              "[file] ended after {} of the {} bytes that it had when it was opened; likely it was "
+              "cut or rotated while it was read; read it again",
+              consumed_, size_);
+        }
+        break;
+      }
       if (errno != EINTR) {
         broken_ = fmt::format("[file] reading stopped after {} bytes: {}", consumed_,
                               std::strerror(errno));
@@ -60,6 +70,7 @@ class FileStream final : public ByteStream {
  private:
   FileDescriptor file_;
   std::vector<char> buffer_;
+  std::uint64_t size_;
   std::string broken_;
   std::uint64_t consumed_ = 0;
 };
@@ -334,7 +345,8 @@ core::Result<std::unique_ptr<ByteStream>> open_bytes(const std::string& path) {
         fmt::format("[file] {} is not a regular file (a folder, device, pipe or socket)", path));
   }
   ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
-  return unpacked(std::make_unique<FileStream>(descriptor));
+  return unpacked(
+      std::make_unique<FileStream>(descriptor, static_cast<std::uint64_t>(about.st_size)));
 }
 
 std::unique_ptr<ByteStream> unpacked(std::unique_ptr<ByteStream> bytes) {

@@ -3,8 +3,10 @@
 /// at any time, so the memory that a checkpoint of any size takes stays bounded by what its reader
 /// keeps resident.
 ///
-/// Not for files that shrink while they are read (the system then ends the program, as it does for
-/// every mapping): checkpoints are written under a temporary name or once.
+/// A file that is cut while it is read, or a disk that fails, makes the system send SIGBUS to
+/// whoever touches the page. A program that hands the address to replace_lost_page() goes on: the
+/// bytes that are gone read as zeros, and lost_files() says of which file and from where. Without
+/// that handler the signal ends the program, as it does for every mapping.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -34,13 +37,27 @@ class MappedFile {
   std::uint64_t size() const { return size_; }
 
  private:
-  MappedFile(std::string path, const std::byte* data, std::size_t size)
-      : path_(std::move(path)), data_(data), size_(size) {}
+  MappedFile(std::string path, const std::byte* data, std::size_t size);
 
   std::string path_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t guard_ = 0;  ///< its place in the table that the handler of SIGBUS looks at
 };
+
+/// A mapped file of which bytes could not be had any more.
+struct LostFile {
+  std::string path;
+  std::uint64_t from = 0;   ///< the first byte that was missed
+  std::uint64_t bytes = 0;  ///< of the file when it was mapped
+};
+
+/// For a handler of SIGBUS: puts zeros where the page at this address was, and remembers it. False
+/// where no MappedFile lies there: the signal is somebody else's. Safe within a signal handler and
+/// from several threads at once.
+bool replace_lost_page(const void* address) noexcept;
+/// What has been lost since the process began, in the order of the paths.
+std::vector<LostFile> lost_files();
 
 /// Tells the system that these bytes of a mapping will not be read again soon: whole pages inside
 /// them leave the resident set. Harmless for memory that is no file mapping only where it is never

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <string>
 
+#include "core/folder.h"
+
 namespace aplomb::input {
 namespace {
 
@@ -123,6 +125,36 @@ TEST(ByteStream, ReadsAllOrSaysThatItIsTooMuch) {
   EXPECT_TRUE(cut);
   EXPECT_EQ(read_at_most(*bytes_of(text, 999), 5000, cut).size(), 5000U);
   EXPECT_FALSE(cut);
+}
+
+TEST(ByteStream, AFileThatIsCutWhileItIsReadSaysSo) {
+  const test::Folder folder;
+  const std::string path = folder.write("train.log", std::string(3U << 20U, 'x'));
+  auto bytes = open_bytes(path);
+  ASSERT_TRUE(bytes);
+  ASSERT_FALSE((*bytes)->next().empty());
+  std::filesystem::resize_file(path, 1U << 20U);
+  std::uint64_t all = 0;
+  while (!(*bytes)->next().empty()) all = (*bytes)->consumed();
+  EXPECT_EQ(all, 1U << 20U);
+  EXPECT_NE((*bytes)->broken().find("3145728 bytes that it had"), std::string::npos);
+  EXPECT_NE((*bytes)->broken().find("rotated"), std::string::npos);
+}
+
+TEST(ByteStream, AFileThatGrowsIsReadToItsNewEndAndOneThatIsReplacedToItsOldOne) {
+  const test::Folder folder;
+  const std::string path = folder.write("train.log", std::string(1U << 20U, 'x'));
+  auto bytes = open_bytes(path);
+  ASSERT_TRUE(bytes);
+  ASSERT_FALSE((*bytes)->next().empty());
+  std::ofstream(path, std::ios::app) << std::string(1000, 'y');
+  std::filesystem::rename(path, path + ".1");  // as logrotate does
+  folder.write("train.log", "new");
+  std::string last;
+  for (std::string_view part; !(part = (*bytes)->next()).empty();) last = part;
+  EXPECT_EQ((*bytes)->consumed(), (1U << 20U) + 1000U);
+  EXPECT_EQ(last.back(), 'y');
+  EXPECT_EQ((*bytes)->broken(), "");
 }
 
 }  // namespace
