@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace aplomb::core {
@@ -177,8 +179,50 @@ std::string sanitize_lines(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// The code point of a whole UTF-8 sequence.
+std::uint32_t code_of(std::string_view sequence) {
+  const auto lead = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return lead;
+  std::uint32_t code = lead & (0x7FU >> sequence.size());
+  for (const char c : sequence.substr(1))
+    code = code << 6U | (static_cast<unsigned char>(c) & 0x3FU);
+  return code;
+}
+
+/// What no reader sees, or what makes them see another order than is there: C1 controls (a terminal
+/// obeys them), soft hyphens, Hangul fillers, zero-width characters, marks and overrides of
+/// direction (CVE-2021-42574), separators of lines and paragraphs, annotations, variation selectors
+/// and tags. Those of Unicode's Default_Ignorable_Code_Point that have a use in names are in as
+/// well: here a name is evidence.
+bool is_unseen(std::uint32_t code) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range k_ranges[] = {
+      {0x80, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},    {0x61C, 0x61C},   {0x115F, 0x1160},
+      {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F},  {0x2028, 0x202E}, {0x2060, 0x206F},
+      {0x3164, 0x3164},   {0xFE00, 0xFE0F},   {0xFEFF, 0xFEFF},  {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB},
+      {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+  return std::any_of(std::begin(k_ranges), std::end(k_ranges),
+                     [code](const Range& each) { return code >= each.first && code <= each.last; });
+}
+
+/// Part of a picture: a selector of its form behind a symbol, a joiner between two of them.
+bool draws(std::uint32_t before, std::uint32_t code) {
+  constexpr std::uint32_t k_symbols = 0x203C;
+  constexpr std::uint32_t k_pictures = 0x1F000;
+  if (code == 0xFE0E || code == 0xFE0F)
+    return before >= k_symbols && (before < 0x3400 || (before >= k_pictures && before < 0x20000));
+  return code == 0x200D && ((before >= k_pictures && before < 0x20000) || before == 0xFE0F);
+}
+
+}  // namespace
+
 std::string sanitize(std::string_view text) {
   std::string out;
+  std::uint32_t before = 0;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t size = utf8_length(text.substr(at));
@@ -187,12 +231,15 @@ std::string sanitize(std::string_view text) {
       ++at;
       continue;
     }
-    const auto lead = static_cast<unsigned char>(text[at]);
-    if (size == 1 && ((lead < 0x20 && lead != '\t') || lead == 0x7F)) {
+    const std::uint32_t code = code_of(text.substr(at, size));
+    if ((code < 0x20 && code != '\t') || code == 0x7F) {
       out += ' ';
+    } else if (code >= 0x80 && is_unseen(code) && !draws(before, code)) {
+      out += fmt::format("<U+{:04X}>", code);
     } else {
       out += text.substr(at, size);
     }
+    before = code;
     at += size;
   }
   return out;

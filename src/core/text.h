@@ -38,8 +38,8 @@ std::string show_bytes(double bytes);
 /// something was cut.
 std::string shorten(std::string_view text, std::size_t width);
 
-/// Replaces bytes that are no valid UTF-8 by U+FFFD and control characters (but tab) by a blank, so
-/// that the text may stand in JSON, HTML and on a terminal.
+/// So that a text may stand in JSON, HTML and on a terminal: invalid UTF-8 becomes U+FFFD, a control
+/// character (but tab) a blank; what is invisible or turns the text around is written `<U+202E>`.
 std::string sanitize(std::string_view text);
 /// The same, but line feeds stay.
 std::string sanitize_lines(std::string_view text);

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "report/axis.h"
 #include "report/html_text.h"
+#include "report/report_json.h"
 #include "report/text_chart.h"
 
 namespace aplomb::report {
@@ -341,6 +342,7 @@ std::string chart_data(const std::vector<ChartSpec>& specs, const Report& report
     }
     all.push_back({{"first", steps.first}, {"last", steps.last}, {"lines", std::move(lines)}});
   }
+  make_visible(all);
   return escape_json(all.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/plan_view.h"
+#include "report/report_json.h"
 
 namespace aplomb::report {
 namespace {
@@ -125,6 +126,7 @@ std::string plan_json(const PlanView& view) {
                                {"fits", rung.fits}});
     }
   }
+  make_visible(out);  // and valid: dump() stops the program at bytes that are no UTF-8
   return out.dump(2) + "\n";
 }
 

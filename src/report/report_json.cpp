@@ -174,7 +174,9 @@ Json json_of(const ReportRun& run) {
 }
 
 std::string one_line(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  Json seen = value;
+  make_visible(seen);
+  return seen.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void write(const Json& value, std::size_t indent, std::string& out) {
@@ -199,6 +201,14 @@ void write(const Json& value, std::size_t indent, std::string& out) {
 }
 
 }  // namespace
+
+void make_visible(nlohmann::ordered_json& value) {
+  if (value.is_string()) {
+    value = core::sanitize_lines(value.get_ref<const std::string&>());
+  } else if (value.is_structured()) {
+    for (Json& each : value) make_visible(each);
+  }
+}
 
 nlohmann::ordered_json report_json(const Report& report) {
   return {{"schema", Report::k_schema},

@@ -13,6 +13,10 @@ namespace aplomb::report {
 /// point.
 nlohmann::ordered_json report_json(const Report& report);
 
+/// Texts may come from anywhere: none of them may hide a character or turn a line around
+/// (core::sanitize_lines). Done by json_text(); for those who write a value otherwise.
+void make_visible(nlohmann::ordered_json& value);
+
 /// Indented by two; a list of plain values (a chart's point, its steps) stays on one line. Always
 /// valid UTF-8: bytes that are not become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
