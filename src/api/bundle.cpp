@@ -14,6 +14,7 @@
 #include "core/new_file.h"
 #include "core/text.h"
 #include "input/byte_stream.h"
+#include "report/redact_report.h"
 #include "report/renderer.h"
 
 namespace aplomb::api {
@@ -157,7 +158,8 @@ BundleEntry entry_of(const report::DiagnosedRun& each, record::SourceId id,
     entry.bytes = redact(core::sanitize_lines(excerpt.finish()));
     entry.what = excerpt.what();
   }
-  entry.name = redact(std::filesystem::path(source.path).lexically_normal().filename().string());
+  entry.name = redact(
+      core::sanitize(std::filesystem::path(source.path).lexically_normal().filename().string()));
   return entry;
 }
 
@@ -200,10 +202,11 @@ Bundle make_bundle(const std::vector<report::DiagnosedRun>& runs, const Report& 
     bundle.entries.push_back(std::move(entry));
   };
   const report::RenderOptions plain;
+  const Report told = report::redact_report(report, redact);
   for (const auto& [slug, name] :
        {std::pair("terminal", "report.txt"), std::pair("json", "report.json")}) {
     const report::Renderer* renderer = report::find_renderer(slug);
-    if (renderer != nullptr) add({name, redact(renderer->render(report, plain)), "the report"});
+    if (renderer != nullptr) add({name, renderer->render(told, plain), "the report"});
   }
   add({"settings.txt", redact(settings_text(runs)), "settings and versions that were read"});
   for (const report::DiagnosedRun& each : runs) {
@@ -234,6 +237,8 @@ core::Result<std::uint64_t> write_bundle(const Bundle& bundle, const std::string
   };
   archive_write_add_filter_gzip(out.get());
   archive_write_set_format_pax_restricted(out.get());
+  // Names are UTF-8 as they stand, whatever the locale: without this one that is not ASCII fails.
+  archive_write_set_options(out.get(), "hdrcharset=BINARY");
   if (archive_write_open_fd(out.get(), (*file)->descriptor()) != ARCHIVE_OK) return give_up();
   for (const BundleEntry& entry : bundle.entries) {
     const std::unique_ptr<archive_entry, void (*)(archive_entry*)> head(archive_entry_new(),

@@ -1,15 +1,14 @@
 #include "api/bundle.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <iostream>
 
 #include "api/flow.h"
 #include "cli/command.h"
+#include "cli/names_here.h"
 #include "cli/output.h"
 #include "cli/views.h"
 #include "core/text.h"
@@ -24,17 +23,6 @@ struct Options {
   bool dry_run = false;
   std::size_t first_steps = api::BundleOptions{}.first_steps;
 };
-
-/// Names of this machine that must not leave it: its user's and its own.
-report::RedactNames names_here() {
-  report::RedactNames names;
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0) names.hosts.emplace_back(host.data());
-  if (const passwd* user = getpwuid(getuid()); user != nullptr) {
-    names.users.emplace_back(user->pw_name);
-  }
-  return names;
-}
 
 std::string table_of(const api::Bundle& bundle) {
   std::string text;

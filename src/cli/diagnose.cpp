@@ -2,11 +2,13 @@
 
 #include "cli/command.h"
 #include "cli/exit_of.h"
+#include "cli/names_here.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/standard_input.h"
 #include "cli/views.h"
 #include "core/text.h"
+#include "report/redact_report.h"
 
 namespace aplomb::cli {
 namespace {
@@ -19,6 +21,7 @@ struct Options {
   std::size_t most = 3;
   bool verbose = false;
   bool follow = false;
+  bool redact = false;
   std::string colour = "auto";
 };
 
@@ -41,6 +44,9 @@ class DiagnoseCommand : public Command {
         .value_name("OUT");
     verb_.option("--most", options_.most, "how many causes to list").within(1, 100).shows_default();
     verb_.flag("--follow", options_.follow, "follow links that lead out of the folders");
+    verb_.flag(
+        "--redact", options_.redact,
+        "replace user, host and home names, addresses, accounts and keys in all that is said");
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     verb_.option("--color,--colour", options_.colour, "colours on the terminal")
         .one_of({"auto", "always", "never"})
@@ -52,6 +58,7 @@ class DiagnoseCommand : public Command {
         "  aplomb diagnose train.log axolotl.yaml --fix fixed.yaml\n"
         "  kubectl logs trainer-0 | aplomb diagnose -\n"
         "  aplomb diagnose --json runs/ | jq '.causes[0]'\n"
+        "  aplomb diagnose out/ --redact --html for-the-issue.html\n"
         "\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
   }
@@ -96,10 +103,23 @@ class DiagnoseCommand : public Command {
     report::RenderOptions how = for_terminal(options_.colour);
     how.most_causes = options_.most;
     how.verbose = options_.verbose;
-    const bool written = save_view(report, how, "html", options_.html) &&
-                         print_view(report, how, options_.json ? "json" : "terminal") &&
+    const Report shown = options_.redact ? redacted(report) : report;
+    const bool written = save_view(shown, how, "html", options_.html) &&
+                         print_view(shown, how, options_.json ? "json" : "terminal") &&
                          save_fix(report, options_.fix);
     return written ? exit_of(report) : k_exit_usage;
+  }
+
+  /// What was replaced is told beside, for the eyes of whoever has the originals.
+  static Report redacted(const Report& report) {
+    report::Redactor redact(names_here());
+    Report out = report::redact_report(report, redact);
+    const std::vector<report::Replaced> replaced = redact.replaced();
+    std::string told = replaced.empty() ? "nothing had to be redacted" : "redacted:";
+    for (const report::Replaced& each : replaced)
+      told += "\n  " + each.stand_in + "  " + core::sanitize(each.shown);
+    complain(told);
+    return out;
   }
 
   Options options_;

@@ -88,5 +88,21 @@ TEST(BundleCommand, SaysWhyItCannotWrite) {
   EXPECT_THAT(said.error, HasSubstr("/nowhere/out.tar.gz"));
 }
 
+TEST(BundleCommand, NamesThatAreNotAsciiAndHiddenOnesAreKept) {
+  const Folder folder;
+  folder.write("run/\xE8\xAE\xAD\xE7\xBB\x83-\xC3\xBC.log",
+               "step 1 | loss 2.5\nstep 2 | loss 2.4\n");
+  folder.write("run/a\xFF\x01.log", "step 1 | loss 2.5\nstep 2 | loss 2.4\n");
+  const std::string out = folder / "b.tar.gz";
+  for (const char* locale : {"C", "C.UTF-8"}) {
+    const Said packed = run_program("LC_ALL=" + std::string(locale) + " % bundle " +
+                                    (folder / "run") + " --yes -o " + out);
+    EXPECT_EQ(packed.status, 0) << locale << packed.error;
+    const Said listed = run_program("tar tzf " + out + " --quoting-style=literal");
+    EXPECT_THAT(listed.out, HasSubstr("\xE8\xAE\xAD\xE7\xBB\x83-\xC3\xBC.log")) << locale;
+    EXPECT_THAT(listed.out, HasSubstr("a\xEF\xBF\xBD .log")) << locale;
+  }
+}
+
 }  // namespace
 }  // namespace aplomb::cli

@@ -8,6 +8,7 @@
 namespace aplomb::cli {
 namespace {
 
+using test::content;
 using test::Folder;
 using test::run_program;
 using test::Said;
@@ -138,6 +139,78 @@ TEST(DiagnoseCommand, NeverWritesToAnInput) {
   const Said said = run_program("% diagnose " + log + " " + config + " --fix " + config);
   EXPECT_EQ(said.status, 2);
   EXPECT_EQ(test::content(config), "learning_rate: 0.05\nmicro_batch_size: 2\n");
+}
+
+/// Bytes that turn a line around, hide or command a terminal, wherever a text comes from the input.
+TEST(Diagnose, NothingThatItSaysHidesACharacter) {
+  const Folder folder;
+  const std::string bad =
+      "\xC2\x9B"
+      "31m\xE2\x80\xAE"
+      "kcab\xE2\x80\x8B\x1b]0;x\x07";
+  folder.write("run/tr" + std::string("\xE2\x80\xAE") + "ain.log",
+               "step 1 loss 2.0 m" + bad +
+                   ": 1\nRuntimeError: CUDA out of memory. Tried to "
+                   "allocate 2.00 GiB " +
+                   bad + "\nstep 2 loss nan\n");
+  folder.write("run/config.yaml", "model_name_or_path: a" + bad + "\nlearning_rate: 1e-3\n");
+  const std::string page = folder / "page.html";
+  const Said text = run_program("% diagnose " + (folder / "run") + " --verbose --html " + page);
+  const Said json = run_program("% diagnose " + (folder / "run") + " --json");
+  for (const std::string& said : {text.out, json.out, text.error, content(page)}) {
+    for (const char* hidden : {"\xC2\x9B", "\xE2\x80\xAE", "\xE2\x80\x8B", "\x1b", "\x07"})
+      EXPECT_EQ(said.find(hidden), std::string::npos) << said;
+  }
+  EXPECT_NE(text.out.find("<U+202E>"), std::string::npos) << text.out;
+  EXPECT_NE(json.out.find("<U+202E>"), std::string::npos) << json.out;
+  EXPECT_NE(content(page).find("&lt;U+202E&gt;"), std::string::npos);
+}
+
+TEST(Diagnose, RedactsItsViewsAndSaysWhatItTookOut) {
+  const Folder folder;
+  const std::string key = std::string("hf_U8J") + "ZpDE0iGXlD6gNCFbaEPFjbD0kH8Oool";
+  folder.write("home/zebediah/run/train.log",
+               "zebediah@node-gpu-117:/home/zebediah/run$ export HF_TOKEN=" + key +
+                   "\nstep 1 loss 2.0\nstep 2 loss nan\nRuntimeError: CUDA out of memory. Tried to "
+                   "allocate 2.00 GiB by zebediah@corp.example on node-gpu-117 " +
+                   key + "\n");
+  folder.write("home/zebediah/run/config.yaml",
+               "model_name_or_path: /home/zebediah/models/llama\nlearning_rate: 1e-3\n");
+  const std::string run = folder / "home";
+  const std::string page = folder / "page.html";
+  const Said plain = run_program("% diagnose " + run + " --json --verbose");
+  ASSERT_NE(plain.out.find("zebediah"), std::string::npos);
+  const Said json = run_program("% diagnose " + run + " --json --redact --html " + page);
+  const Said text = run_program("% diagnose " + run + " --verbose --redact");
+  EXPECT_EQ(json.status, plain.status);
+  EXPECT_TRUE(nlohmann::json::accept(json.out)) << json.out;
+  for (const std::string& said : {json.out, text.out, content(page)}) {
+    for (const std::string& name : {std::string("zebediah"), std::string("node-gpu-117"), key})
+      EXPECT_EQ(said.find(name), std::string::npos) << name << " in " << said;
+  }
+  EXPECT_NE(json.out.find("loss"), std::string::npos);
+  EXPECT_NE(json.error.find("redacted:"), std::string::npos) << json.error;
+  EXPECT_EQ(json.error.find(key), std::string::npos) << "the list shows no key whole";
+}
+
+/// What lies beside a file that was named was not asked for.
+TEST(Diagnose, OneNamedFileIsJudgedAlone) {
+  const Folder folder;
+  const std::string head = R"({"w.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  const std::uint64_t size = head.size();
+  std::string file(reinterpret_cast<const char*>(&size), sizeof size);
+  file += head + std::string("\0\0\x80\x3f\0\0\0\x40", 8);
+  const std::string named = folder.write("run/model.safetensors", file);
+  folder.write("run/optimizer.pt",
+               "\x80\x04"
+               "cos\nsystem\n(S'id'\ntR.");
+  const Said whole = run_program("% diagnose " + (folder / "run") + " --json");
+  EXPECT_NE(whole.out.find("pickle.dangerous"), std::string::npos) << whole.out;
+  const Said alone = run_program("% diagnose " + named + " --json");
+  EXPECT_EQ(alone.out.find("pickle.dangerous"), std::string::npos) << alone.out;
+  EXPECT_EQ(alone.out.find("optimizer.pt"), std::string::npos) << alone.out;
+  const Said scanned = run_program("% ckpt scan " + named + " --json");
+  EXPECT_EQ(scanned.out.find("pickle.dangerous"), std::string::npos) << scanned.out;
 }
 
 }  // namespace
