@@ -165,5 +165,27 @@ TEST(CkptCommand, ProcessesOfMpirunShareTheWorkAndSayItOnce) {
   }
 }
 
+/// Another process cuts the file while it is mapped: a finding or a finished answer, no SIGBUS.
+TEST(CkptCommand, AFileThatIsCutUnderItEndsNothing) {
+  constexpr std::uint64_t k_bytes = 256U << 20U;
+  const std::string head = R"({"a.weight":{"dtype":"F32","shape":[)" + std::to_string(k_bytes / 4) +
+                           R"(],"data_offsets":[0,)" + std::to_string(k_bytes) + "]}}";
+  for (const char* delay : {"0.01", "0.03", "0.06", "0.1"}) {
+    const Folder folder;
+    const std::string path = folder.write("w.safetensors", safetensors(head, ""));
+    std::filesystem::resize_file(path, 8 + head.size() + k_bytes);  // a hole: no bytes on the disk
+    const Said said = run_program("% ckpt scan --threads 2 " + path + " & sleep " + delay +
+                                  "; truncate -s 5000 " + path + "; wait $!");
+    EXPECT_GE(said.status, 0) << delay;
+    EXPECT_LE(said.status, 2) << delay << said.error;
+    const bool told = said.out.find("checkpoint.lost") != std::string::npos ||
+                      said.out.find("checkpoint.changed") != std::string::npos ||
+                      said.error.find("[checkpoint]") != std::string::npos ||
+                      said.out.find("all zero") != std::string::npos ||
+                      said.out.find("tensors") != std::string::npos;
+    EXPECT_TRUE(told) << delay << said.out << said.error;
+  }
+}
+
 }  // namespace
 }  // namespace aplomb::cli

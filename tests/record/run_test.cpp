@@ -61,5 +61,44 @@ TEST(RunBuilder, GoesOnWithARunThatHasSeriesAlready) {
   EXPECT_EQ(second.last_step(state), 20);
 }
 
+TEST(RunBuilder, ATableThatIsFullSaysHowMuchItLeftOut) {
+  aplomb::record::Run run;
+  RunBuilder build(run);
+  const SourceId source = build.open("log", "text-log", 0);
+  const auto times = [&](const char* kind) {
+    for (const Defect& each : run.defects) {
+      if (each.kind == kind) return each.times;
+    }
+    return std::uint64_t{0};
+  };
+  const auto number = [](std::size_t i) { return static_cast<double>(i); };
+  for (std::size_t i = 0; i < RunBuilder::k_max_settings + 100; ++i)
+    build.setting({i % 2 == 0 ? "optim.lr" : "batch.micro", number(i), "k", {}, {source, i, i}});
+  build.setting({"seed", 7.0, "seed", {}, {source, 0, 0}});
+  build.setting({"optim.lr", 0.5, "lr", {}, {source, 0, 0}});
+  build.setting({"seed", 8.0, "seed", {}, {source, 0, 0}});
+  EXPECT_EQ(run.settings.size(), RunBuilder::k_max_settings);
+  EXPECT_EQ(times("too-many-settings"), 103U);
+  EXPECT_EQ(run.setting("optim.lr")->value, core::Value(0.5));
+  EXPECT_EQ(run.setting("batch.micro")->value,
+            core::Value(number(RunBuilder::k_max_settings + 99)));
+  EXPECT_EQ(run.setting("seed")->value, core::Value(8.0));
+
+  for (std::size_t i = 0; i < RunBuilder::k_max_series + 10; ++i)
+    build.series(source, "m" + std::to_string(i), "m", Role::other, StepKind::explicit_);
+  EXPECT_EQ(run.series.size(), RunBuilder::k_max_series);
+  EXPECT_EQ(times("too-many-series"), 10U);
+
+  for (std::size_t i = 0; i < RunBuilder::k_max_events + 5; ++i) {
+    Event event;
+    event.text = std::to_string(i);
+    event.origin = {source, i, i};
+    build.event(std::move(event));
+  }
+  EXPECT_EQ(run.events.size(), RunBuilder::k_max_events);
+  EXPECT_EQ(run.events.back().text, std::to_string(RunBuilder::k_max_events + 4));
+  EXPECT_EQ(times("too-many-events"), 5U);
+}
+
 }  // namespace
 }  // namespace aplomb::record
