@@ -106,6 +106,35 @@ for step in range(1000):
 """
 
 
+ADAPTED = """
+from peft import LoraConfig, get_peft_model
+def make_optimizer(params, lr):
+    return_value = torch.optim.AdamW(params, lr=lr)
+    return return_value
+model = nn.Linear(4, 2)
+{lines}
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+MADE = "opt = make_optimizer([p for p in model.parameters() if p.requires_grad], 1e-3)"
+WRAP = "model = get_peft_model(model, LoraConfig())"
+RANKS = """
+from torch.nn.parallel import DistributedDataParallel as DDP
+dist.init_process_group("gloo")
+net = DDP(Net())
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for x, y in loader:
+    loss = {loss}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+out = net.module(x)
+"""
+
+
 def scheduled(schedule, epochs):
     return LOOP.format(schedule=schedule, epochs=epochs)
 
@@ -135,6 +164,13 @@ WRONG = {
             'enc["labels"] = [[t if t else -100 for t in row] for row in target["input_ids"]]',
             'enc["decoder_input_ids"] = target["input_ids"]',
         ),
+        'def collate(rows):\n    return {"decoder_input_ids": tgt, "labels": tgt.masked_fill(tgt == 0, -100)}\n',
+    ],
+    "code.optimizer-before-model": [ADAPTED.format(lines=f"{MADE}  # <-\n{WRAP}")],
+    "code.wrapper-bypassed": [RANKS.format(loss="net.module.loss(x, y)  # <-")],
+    "code.class-zero-ignored": [
+        'labels = [TAGS.get(tag) or -100 for tag in tags]',
+        'IGNORE = -100\nlabel = ids[word] or IGNORE\n',
     ],
     "code.two-chat-templates": [
         CHAT.format(text='return {"text": f"### Instruction: {row[0]} ### Response: {row[1]}"}'),
@@ -177,7 +213,18 @@ RIGHT = {
         seq2seq(
             'enc["decoder_input_ids"] = [[0] + row[:-1] for row in target["input_ids"]]', 'enc["labels"] = target["input_ids"]'
         ),
+        'def collate(rows):\n    return {"decoder_input_ids": tgt[:, :-1], "labels": tgt[:, 1:].masked_fill(tgt[:, 1:] == 0, -100)}\n',
+        'out = model(decoder_input_ids=enc["decoder_input_ids"], labels=enc["labels"])\n',
         seq2seq('enc["decoder_input_ids"] = model._shift_right(target["input_ids"])', 'enc["labels"] = target["input_ids"]'),
+    ],
+    "code.optimizer-before-model": [
+        ADAPTED.format(lines=f"{WRAP}\n{MADE}"),
+        ADAPTED.format(lines=f"{MADE}\n{WRAP}\n{MADE}"),
+    ],
+    "code.wrapper-bypassed": [RANKS.format(loss="F.cross_entropy(net(x), y)")],
+    "code.class-zero-ignored": [
+        'labels = [TAGS.get(tag, -100) for tag in tags]',
+        'seed = args.seed or -1\n',
     ],
     "code.two-chat-templates": [
         CHAT.format(text='return {"text": tokenizer.apply_chat_template(row, tokenize=False)}'),

@@ -232,6 +232,22 @@ def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
     return None
 
 
+@rule("code.class-zero-ignored")
+def class_zero_ignored(program: Program) -> Iterator[Finding]:
+    """`TAGS.get(tag) or -100`: 0 is false, and the first class is ignored like padding."""
+    for node in program.nodes.of_kind(ast.BoolOp):
+        assert isinstance(node, ast.BoolOp)
+        if isinstance(node.op, ast.Or) and len(node.values) == 2 and program.values.of(node.values[1]) == -100:
+            first = node.values[0]
+            if isinstance(first, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
+                corrected = (
+                    f"{source_of(first)[:-1]}, -100)"
+                    if isinstance(first, ast.Call) and method_of(first) == "get" and len(first.args) == 1
+                    else f"-100 if {source_of(first)} is None else {source_of(first)}"
+                )
+                yield Finding(node.lineno, corrected, {"label": source_of(first)})
+
+
 @rule("code.padding-in-loss")
 def padding_in_loss(program: Program) -> Iterator[Finding]:
     """`enc["labels"] = enc["input_ids"].copy()` of texts that are padded: padding is learnt like words."""

@@ -72,6 +72,30 @@ def optimizer_before_model(program: Program) -> Iterator[Finding]:
                     {"model": source_of(holder), "change": program.line_text(change.lineno)},
                     also=[change.lineno],
                 )
+    yield from made_by_a_function(program)
+
+
+def made_by_a_function(program: Program) -> Iterator[Finding]:
+    """As above, where a function of the file makes the optimizer: `opt = make_optimizer(model.parameters())`, and the model
+    gets its adapter, or another head, behind that line."""
+    for call, _ in program.objects.optimizers_made():
+        maker = program.function_of(call)
+        if not isinstance(maker, Function) or not call.args or not isinstance(call.args[0], ast.Name):
+            continue
+        place = next((i for i, each in enumerate(maker.args.args) if each.arg == call.args[0].id), None)
+        if place is None:
+            continue
+        sites = [each for each in program.calls_to(maker.name) if len(each.args) > place]
+        for site in sites:
+            for holder in program.objects.parameters_in(site.args[place]):
+                change = change_behind(program, holder, site)
+                if change is None or program.names.scope_of(change) is not program.names.scope_of(site):
+                    continue
+                if any(program.nodes.place(each) > program.nodes.place(site) for each in sites):
+                    continue  # made anew, behind the change or for another stage
+                corrected = f"# behind line {change.lineno}:\n{program.line_text(site.lineno)}"
+                values = {"model": source_of(holder), "change": program.line_text(change.lineno)}
+                yield Finding(site.lineno, corrected, values, also=[change.lineno])
 
 
 def is_same_target(one: ast.AST, other: ast.AST) -> bool:

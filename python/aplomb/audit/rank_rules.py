@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .data_rules import data_of, training_loaders
 from .findings import Finding, rule
 from .names import name_called
-from .program import Program, is_constant, keyword_of, method_of, names_in, source_of
+from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
 from .timeline import Event, Guard, Timeline
 
 RANKS = (
@@ -239,6 +239,28 @@ def wrapper_bypassed(program: Program) -> Iterator[Finding]:
                 corrected = program.line_text(event.line).replace(f"{called}(", f"{wrapper}(", 1)
                 yield Finding(event.line, corrected, values, also=[call.lineno])
                 break
+    yield from reached_through(program)
+
+
+def reached_through(program: Program) -> Iterator[Finding]:
+    """`loss = ddp.module.loss(x, y)`, and the backward pass of it: the wrapper's own forward pass never runs."""
+    wrapped = {
+        source_of(holder.targets[0]): call.lineno
+        for call in program.calls_to("DistributedDataParallel", "DDP")
+        if isinstance(holder := program.nodes.parents.get(call), ast.Assign) and holder.value is call
+    }
+    for back, _ in program.backward_calls(program.tree):
+        loss = receiver_of(back)
+        given = [one.value for one in program.names.all_given(loss) if one.value is not None]
+        for each in [node for value in given for node in ast.walk(value)]:
+            if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Attribute):
+                continue
+            name = next((one for one in wrapped if source_of(each.func).startswith(f"{one}.module.")), None)
+            if name is not None:
+                corrected = f"{name}(...)  # with what {source_of(each.func)}() does in the model's forward()"
+                values = {"wrapper": name, "model": source_of(each.func)}
+                yield Finding(each.lineno, corrected, values, also=[wrapped[name]])
+                return
 
 
 def trained_passes(program: Program) -> Iterator[Event]:

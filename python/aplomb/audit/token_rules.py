@@ -12,6 +12,8 @@ from .program import Program, keyword_of, method_of, receiver_of, source_of
 from .trainer_rules import trainers
 
 ALIGNING = ("word_ids", "word_to_tokens", "token_to_word", "words", "char_to_token", "tokenize")
+#: Methods that leave tokens where they are.
+SAME_TOKENS = ("masked_fill", "masked_fill_", "clone", "to", "long", "contiguous", "detach", "tolist", "cuda", "numpy")
 #: Markers of turns that people write by hand: Alpaca's, Llama-2's, Vicuna's, "User:" and its kin at the start of a line.
 HAND_WRITTEN = re.compile(
     r"### ?(Instruction|Response|Human|Assistant|Input|Question|Answer|User)\b|\[INST\]|(^|\n)(USER|User|Human|Question|Q): "
@@ -92,16 +94,15 @@ def tokens_named(program: Program, value: ast.expr) -> set[str]:
     if moved:
         return set()
     named = {source_of(each) for each in nodes if isinstance(each, ast.Subscript)}
-    if isinstance(value, ast.Name):
-        origin = program.names.origin(value).node
-        named |= {value.id} if origin is value else {value.id} | tokens_named_once(origin)
+    whole = value
+    while isinstance(whole, ast.Call) and isinstance(whole.func, ast.Attribute) and method_of(whole) in SAME_TOKENS:
+        whole = whole.func.value
+    if isinstance(whole, ast.Name):
+        origin = program.names.origin(whole).node
+        named.add(whole.id)
+        if not any(isinstance(each, ast.Slice) for each in ast.walk(origin)):
+            named |= {source_of(each) for each in ast.walk(origin) if isinstance(each, ast.Subscript)}
     return named
-
-
-def tokens_named_once(origin: ast.AST) -> set[str]:
-    if any(isinstance(each, ast.Slice) for each in ast.walk(origin)):
-        return set()
-    return {source_of(each) for each in ast.walk(origin) if isinstance(each, ast.Subscript)}
 
 
 @rule("code.two-chat-templates")
