@@ -38,7 +38,7 @@ void derive_kind(FactView& view) {
                         view.truth("said.about.policy_learning") ||
                         std::any_of(all.begin(), all.end(), is_rewarded);
   if (rewarded || method == "grpo" || method == "ppo" || method == "rloo" ||
-      method == "reinforce") {
+      method == "reinforce" || view.word("task.kind") == "policy") {
     view.set("run.kind", std::string("rl"), "reinforcement learning");
     return;
   }
@@ -132,7 +132,7 @@ std::vector<facts::Deriver> run_facts() {
                      "rl.num_generations", "rl.reward_functions", "rl.kl_target",
                      "error.grpo-in-use", "said.about.rl", "said.about.policy_learning",
                      "peft.method", "peft.rank", "data.max_length", "data.response_template",
-                     "tokenizer.pad_token", "model.vocab_size"},
+                     "tokenizer.pad_token", "model.vocab_size", "task.kind"},
            .gives = {"run.kind"},
            .derive = derive_kind},
           {.name = "number formats",

@@ -337,7 +337,7 @@ Key understand_key(std::string_view raw, bool eval_scope, std::string_view frame
   if (key.meaning != Meaning::unknown) return key;
   const bool file = std::any_of(k_file_ends.begin(), k_file_ends.end(),
                                 [raw](std::string_view end) { return raw.ends_with(end); });
-  if (file || one_of(join(words), k_ignored) || (words.size() == 1 && unit_of(raw))) {
+  if (file || one_of(join(words), k_ignored) || (words.size() == 1 && unit_of(raw) && raw != "G")) {
     key.meaning = Meaning::ignored;
     return key;
   }

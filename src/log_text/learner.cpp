@@ -17,21 +17,42 @@ std::uint64_t mix(std::uint64_t value, std::string_view text) {
   return (value ^ 0xFFU) * 0x100000001B3ULL;
 }
 
+bool is_letter(std::string_view line, const Pair& pair, char letter) {
+  return pair.key_end == pair.key_begin + 1 && line[pair.key_begin] == letter;
+}
+
+/// `D 1.07 G 0.91`: discriminator and generator by their letters.
+bool are_adversaries(std::string_view line, const std::vector<Pair>& pairs) {
+  const auto has = [&](char letter) {
+    return std::any_of(pairs.begin(), pairs.end(),
+                       [&](const Pair& pair) { return is_letter(line, pair, letter); });
+  };
+  return has('D') && has('G');
+}
+
+/// What a column is called: as in the line, adversaries by what the letter stands for.
+std::string name_of(std::string_view line, const Pair& pair, bool adversaries) {
+  const std::string name(key_text(line, pair));
+  return adversaries && (name == "D" || name == "G") ? name + " loss" : name;
+}
+
 }  // namespace
 
-/// Whether the pair may be a metric: a name of one or two words of more than one letter. Longer
-/// phrases are prose (`Time to load utils op: 0.27`).
-bool Learner::takes(std::string_view line, const Pair& pair) const {
+/// Whether the pair may be a metric: a name of one or two words. Longer phrases are prose (`Time to
+/// load utils op: 0.27`); a single letter (`D 1.07 G 0.91`) is a name only among others.
+bool Learner::takes(std::string_view line, const Pair& pair, std::size_t pairs) const {
   if (pair.meaning == Meaning::metric) return true;
   if (pair.meaning != Meaning::unknown || pair.joint == Joint::blank || pair.more) return false;
   const std::string_view key = key_text(line, pair);
-  return key.size() >= 2 && std::count(key.begin(), key.end(), ' ') <= 1 &&
-         key.find('\\') == std::string_view::npos;
+  constexpr std::size_t k_others = 3;
+  return key.size() >= (pairs > k_others ? 1U : 2U) &&
+         std::count(key.begin(), key.end(), ' ') <= 1 && key.find('\\') == std::string_view::npos;
 }
 
 std::size_t Learner::needed(std::string_view line, const std::vector<Pair>& pairs) const {
+  if (are_adversaries(line, pairs)) return k_known_lines;
   for (const Pair& pair : pairs) {
-    if (!takes(line, pair)) continue;
+    if (!takes(line, pair, pairs.size())) continue;
     if (pair.meaning == Meaning::metric || core::icontains(key_text(line, pair), "loss"))
       return k_known_lines;
   }
@@ -63,7 +84,7 @@ Learner::Shape* Learner::note(std::string_view line, const std::vector<Pair>& pa
   if (pairs.size() > k_most_pairs || line.find("Warning") != std::string_view::npos) return nullptr;
   std::uint64_t hash = 0xCBF29CE484222325ULL;
   for (const Pair& pair : pairs) {
-    if (!takes(line, pair)) continue;
+    if (!takes(line, pair, pairs.size())) continue;
     hash = mix(hash, key_text(line, pair));
     at.values.push_back(pair.value);
   }
@@ -89,10 +110,12 @@ Learner::Shape* Learner::note(std::string_view line, const std::vector<Pair>& pa
     shape.held.erase(shape.held.begin());
     return nullptr;
   }
+  const bool adversaries = are_adversaries(line, pairs);
   for (const Pair& pair : pairs) {
-    if (!takes(line, pair)) continue;
-    shape.keys.push_back(
-        pair.meaning == Meaning::metric ? pair.key : keys_.learn(key_text(line, pair), false));
+    if (!takes(line, pair, pairs.size())) continue;
+    shape.keys.push_back(pair.meaning == Meaning::metric
+                             ? pair.key
+                             : keys_.learn(name_of(line, pair, adversaries), false));
   }
   shape.learned = true;
   return &shape;

@@ -43,7 +43,7 @@ class Learner {
   static constexpr std::size_t k_most_shapes = 512;
   static constexpr std::size_t k_most_pairs = 32;
 
-  bool takes(std::string_view line, const Pair& pair) const;
+  bool takes(std::string_view line, const Pair& pair, std::size_t pairs) const;
   std::size_t needed(std::string_view line, const std::vector<Pair>& pairs) const;
   static bool varies(const Shape& shape, std::size_t needed, bool scale);
 

@@ -86,6 +86,29 @@ std::string_view bare(std::string_view text) {
   return text;
 }
 
+/// A name as programs give their columns: `nt_xent`, `val/acc`, `|g|`, `5nn`; no word of a sentence.
+bool is_column_name(std::string_view name) {
+  bool letter = false;
+  for (const char c : name) {
+    const bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    letter = letter || alpha;
+    if (!alpha && !(c >= '0' && c <= '9') &&
+        std::string_view("_-./|@%()").find(c) == std::string_view::npos)
+      return false;
+  }
+  return letter;
+}
+
+/// Columns parted by tabs or commas, or named behind a `#`: what people write who want a table. Its
+/// names may be any.
+bool is_meant_as_table(std::string_view line, const std::vector<std::string_view>& names) {
+  constexpr std::size_t k_least_columns = 3;
+  const bool marked = core::trim(line).starts_with('#') ||
+                      line.find('\t') != std::string_view::npos || has_commas(line);
+  return marked && names.size() >= k_least_columns &&
+         std::all_of(names.begin(), names.end(), is_column_name);
+}
+
 }  // namespace
 
 void TableWatch::split(std::string_view line, bool head) {
@@ -109,8 +132,9 @@ void TableWatch::split(std::string_view line, bool head) {
     split_by(line, '|', parts_);
     return;
   }
-  const bool wide = head && (line.find("  ") != std::string_view::npos ||
-                             line.find('\t') != std::string_view::npos);
+  const bool wide =
+      head && !narrow_ &&
+      (line.find("  ") != std::string_view::npos || line.find('\t') != std::string_view::npos);
   split_by_blanks(core::trim(line), wide, parts_);
 }
 
@@ -118,7 +142,15 @@ bool TableWatch::head(std::string_view line) {
   if (line.size() > k_longest_head || !may_count(line)) return false;
   if (line.find('=') != std::string_view::npos) return false;
   const std::string_view body = bare(line);
+  // `epoch train_loss train_acc  val_loss`: two blanks between groups of names, not between names.
+  const std::size_t blanks = body.find("  ");
+  narrow_ = body.find('_') != std::string_view::npos && blanks != std::string_view::npos &&
+            core::trim(body.substr(0, blanks)).find(' ') != std::string_view::npos;
   split(body, true);
+  if (narrow_ && !std::all_of(parts_.begin(), parts_.end(), is_column_name)) {
+    narrow_ = false;
+    split(body, true);
+  }
   if (parts_.size() < 2 || parts_.size() > k_most_columns) return false;
   constexpr std::size_t k_longest_name = 48;
   for (const std::string_view part : parts_) {
@@ -139,7 +171,7 @@ bool TableWatch::head(std::string_view line) {
     metric = metric || column.meaning == Meaning::metric;
     columns.push_back(column);
   }
-  if (!counts || !metric) return false;
+  if (!counts || !(metric || is_meant_as_table(line, parts_))) return false;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].key == KeyTable::k_none && !bare(parts_[i]).empty())
       columns[i].key = keys_.learn(bare(parts_[i]), false);

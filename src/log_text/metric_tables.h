@@ -43,6 +43,7 @@ class TableWatch {
   std::string unbarred_;  ///< the line without the bars between its groups
   bool bars_ = false;
   bool commas_ = false;
+  bool narrow_ = false;  ///< the names are parted by single blanks
   unsigned misses_ = 0;
 };
 

@@ -86,6 +86,7 @@ class PairFinder {
   bool is_mark(std::size_t token, char mark) const;
   bool is_word(std::size_t token) const;
   bool comes_again_held_out(const Phrase& phrase) const;
+  bool counts_samples(const Pair& pair, const Phrase& phrase) const;
   void put(Pair pair, const Phrase& found);
 
   KeyTable& keys_;

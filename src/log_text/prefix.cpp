@@ -103,6 +103,18 @@ OfWorld of_world_line(std::string_view line) {
   return found;
 }
 
+/// `rank 0 epoch 3 ...`, `Rank 1 | ...`, `rank0: ...`.
+Prefix worded_line(std::string_view line) {
+  if (!core::iequals(line.substr(0, 4), "rank")) return {};
+  std::size_t at = 4;
+  while (at < line.size() && (line[at] == ' ' || line[at] == '=' || line[at] == '_')) ++at;
+  const int rank = read_int(line, at);
+  if (rank < 0 || at + 1 >= line.size()) return {};
+  const std::size_t end = line.find_first_not_of(" :|,", at);
+  if (end == at || end == std::string_view::npos) return {};
+  return {rank, end};
+}
+
 /// Whether the line counts its steps itself: what stands before is no count.
 bool counts_steps(std::string_view line) {
   static constexpr std::array<std::string_view, 6> k_counts = {"it",    "iter",      "step",
@@ -159,6 +171,8 @@ Prefix read_prefix(std::string_view line, PrefixStyle style) {
       found = actor(rest);
     } else if (style.numbered && depth == 0 && (rest[0] == ' ' || is_digit(rest[0]))) {
       found = numbered_line(rest);
+    } else if (style.worded && depth == 0 && (rest[0] == 'r' || rest[0] == 'R')) {
+      found = worded_line(rest);
     } else if (rest[0] == '>' && rest.size() > 1 && rest[1] == ' ') {
       found.size = 2;  // a quoted log in a forum post
     }
@@ -210,8 +224,28 @@ bool is_of_world(std::string_view head) {
   return one_world && fit >= k_least && falls >= k_least_falls;
 }
 
+/// Lines of several ranks in turn, each of which says a number of its own.
+bool is_worded(std::string_view head) {
+  constexpr std::size_t k_least = 4;
+  constexpr std::size_t k_least_falls = 1;
+  std::size_t fit = 0;
+  std::size_t falls = 0;
+  int last = -1;
+  each_line(head, [&](std::string_view line) {
+    const Prefix found = worded_line(line);
+    if (found.size == 0 || line.find_first_of("0123456789", found.size) == std::string_view::npos)
+      return;
+    ++fit;
+    if (found.rank < last) ++falls;
+    last = found.rank;
+  });
+  return fit >= k_least && falls >= k_least_falls;
+}
+
 }  // namespace
 
-PrefixStyle prefix_style(std::string_view head) { return {is_numbered(head), is_of_world(head)}; }
+PrefixStyle prefix_style(std::string_view head) {
+  return {is_numbered(head), is_of_world(head), is_worded(head)};
+}
 
 }  // namespace aplomb::log_text

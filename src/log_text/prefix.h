@@ -15,6 +15,7 @@ struct Prefix {
 struct PrefixStyle {
   bool numbered = false;  ///< `3: ` (`srun -l`): nearly every line, with at least two numbers
   bool of_world = false;  ///< `[1/4] `: rank and world size, as programs print them
+  bool worded = false;    ///< `rank 1 epoch 0 ...`: without a bracket
 };
 
 /// The style of a log, by its head.

@@ -29,12 +29,22 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
     build.source(source).framework = std::string(knowledge::detect_framework(head));
 }
 
+/// A line of a drawn table, `│ mse/holdout │ 0.34 │`, with plain bars in the places of the drawn ones.
+std::string_view LogScanner::barred(std::string_view text) {
+  constexpr std::string_view k_drawn = "\u2502";
+  if (!core::trim(text).starts_with(k_drawn)) return text;
+  barred_.assign(text);
+  for (std::size_t at = 0; (at = barred_.find(k_drawn, at)) != std::string::npos;)
+    barred_.replace(at, k_drawn.size(), "|  ");
+  return barred_;
+}
+
 void LogScanner::line(const Line& line) {
   // What `aplomb run` itself says among the program's lines is no evidence of the program.
   if (line.text.starts_with("aplomb: no guard: ")) return;
   if (words_) words_->heard(line);
   const Prefix prefix = read_prefix(line.text, style_);
-  LogLine part{line.text.substr(prefix.size), {prefix.rank, line.number, line.offset}};
+  LogLine part{barred(line.text.substr(prefix.size)), {prefix.rank, line.number, line.offset}};
   if (prefix.rank >= 0) ranks_.line(part.text, prefix.rank, line.number, line.offset);
   if (prefix.rank < 0) tags_.line(part.text, line.number, line.offset);
   if (pairs_.known(part)) return;

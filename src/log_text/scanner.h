@@ -70,6 +70,9 @@ class LogScanner {
   RecordQueue queue_;
   PairLines pairs_;
   TableWatch tables_;
+  std::string_view barred(std::string_view text);
+
+  std::string barred_;  ///< the line at hand, its drawn bars made plain
   RankLines ranks_;
   StageTags tags_;
   Record row_;

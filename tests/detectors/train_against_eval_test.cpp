@@ -80,6 +80,8 @@ TEST(TrainAgainstEval, AClassThatIsNeverAnswered) {
   };
   EXPECT_TRUE(has(with({0, 0, 0, 0}), "eval.class_missed"));
   EXPECT_FALSE(has(with({0, 0, 0.1, 0.3}), "eval.class_missed"));
+  EXPECT_TRUE(has(with({0.07, 0.08, 0.07, 0.09}), "eval.hardly_met"));
+  EXPECT_FALSE(has(with({0.07, 0.08, 0.3, 0.5}), "eval.hardly_met"));
 }
 
 TEST(TrainAgainstEval, AScoreThatFallsOnOtherData) {

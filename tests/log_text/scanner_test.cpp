@@ -89,5 +89,33 @@ TEST(LogScanner, ReadingMetricsLeavesTheWordsToOthers) {
   EXPECT_TRUE(metrics.events.empty());
 }
 
+/// What people write who print a table: names behind a `#`, any names between tabs, one blank
+/// between some names and two between others, rows far below their head.
+TEST(LogScanner, TablesOfAnyNames) {
+  const record::Run marked = scanned({"# 5000 recordings, crop 64", "# step\tnt_xent\t5nn",
+                                      "1\t4.8\t-", "8\t4.5\t0.9", "16\tnan\t0.1"});
+  EXPECT_EQ(values(marked, "nt_xent").size(), 3U);
+  EXPECT_EQ(values(marked, "5nn"), (std::vector<double>{0.9, 0.1}));
+  const record::Run mixed = scanned(
+      {"epoch train_loss train_acc  val_loss  val_acc", "GPU available: False",
+       "    0     1.53     0.43    1.37    0.51", "    1     1.33     0.55    1.35    0.52"});
+  EXPECT_EQ(values(mixed, "eval_loss"), (std::vector<double>{1.37, 1.35}));
+}
+
+TEST(LogScanner, HowManySamplesThereAreIsNoLoss) {
+  const record::Run run =
+      scanned({"windows: train 899 val 158 hold-out 265", "epoch 1 train 0.39 val 0.47",
+               "epoch 2 train 0.28 val 0.38", "epoch 3 train 0.21 val 0.32"});
+  EXPECT_EQ(values(run, "loss"), (std::vector<double>{0.39, 0.28, 0.21}));
+}
+
+TEST(LogScanner, AdversariesByTheirLetters) {
+  const record::Run run =
+      scanned({"iter 150: D 1.286 G 0.820  hq 0.2", "iter 300: D 1.301 G 0.861  hq 0.3",
+               "iter 450: D 1.331 G 0.867  hq 0.4", "iter 600: D 1.341 G 0.869  hq 0.4"});
+  EXPECT_EQ(values(run, "loss/d").size(), 4U);
+  EXPECT_EQ(values(run, "loss/g").size(), 4U);
+}
+
 }  // namespace
 }  // namespace aplomb::log_text
