@@ -15,7 +15,12 @@ constexpr double k_high =
     100;  // the stability guides, 001: finite and below 100; above is unstable
 constexpr double k_absurd = 1e6;
 constexpr double k_high_share = 0.3;
-constexpr double k_large = 10;       // axolotl's training stability guide: healthy up to 10
+constexpr double k_large = 10;            // axolotl's training stability guide: healthy up to 10
+constexpr double k_large_regular = 0.05;  // benchmark here: healthy real runs exceed 10 in at most
+                                          // one record of twenty-five
+constexpr double k_large_loss = 20;  // above it the loss is a sum, or in a unit of its own: so are
+                                     // its gradients
+constexpr std::uint64_t k_large_least = 10;
 constexpr double k_swing = 2.0;      // x between neighbours, in the median
 constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
 constexpr double k_spike_ratio = 3.0;
@@ -28,13 +33,15 @@ constexpr double k_spike_large = 10.0;  // axolotl's training stability guide: >
 const DetectorSpec& grad_norm_level_spec() {
   static const DetectorSpec spec{
       "grad_norm.level",
-      {"grad_norm.zero", "grad_norm.high", "grad_norm.oscillating", "grad_norm.vanishing",
-       "grad_norm.spike", "grad_norm.climb"},
+      {"grad_norm.zero", "grad_norm.high", "grad_norm.large", "grad_norm.oscillating",
+       "grad_norm.vanishing", "grad_norm.spike", "grad_norm.climb"},
       "The gradient norm is 0, above 100, swings wildly, vanishes or spikes",
       "Nothing flows back through a gradient of 0; a huge or swinging one announces a divergence.",
       "grad_norm 4.1, 180, 12, 950, 33",
       {record::Role::grad_norm, record::Role::loss},
       {{"high", k_high, "", 1, 1e6, "the stability guides and 001: above 100 is unstable"},
+       {"large", k_large, "", 0.1, 1e6,
+        "axolotl's training stability guide: healthy up to 10, regularly above is unstable"},
        {"high_share", k_high_share, "fraction", 0, 1,
         "a third of the run is no longer an exception"},
        {"swing", k_swing, "x", 1.1, 100,
@@ -67,6 +74,7 @@ class GradNormLevelDetector final : public Detector {
     high_.add(sample.value > k_high);
     large_.add(sample.value > k_large);
     if (sample.value > k_high && high_.hit == 1) first_high_ = sample;
+    if (sample.value > k_large && large_.hit == 1) first_large_ = sample;
     if (sample.value > largest_.value) largest_ = sample;
     if (!(sample.value > 0)) return;
     if (before_ > 0) swings_.push(std::fabs(std::log(sample.value / before_)));
@@ -78,6 +86,7 @@ class GradNormLevelDetector final : public Detector {
   void finish(const RunContext& context, std::vector<Symptom>& out) override {
     report_zero(context, out);
     report_high(context, out);
+    report_large(context, out);
     report_swing(context, out);
     report_vanished(context, out);
     report_climb(context, out);
@@ -145,17 +154,44 @@ class GradNormLevelDetector final : public Detector {
     out.push_back(std::move(symptom));
   }
 
+  bool own_unit() const {
+    const Curve curve = curve_of(loss_);
+    return curve.size >= 3 && curve.start > k_large_loss;
+  }
+
+  /// Above 10 in a third of the records: no exception any more, whatever the loss does meanwhile.
+  void report_large(const RunContext& context, std::vector<Symptom>& out) const {
+    if (large_.of < k_large_least || large_.share() < k_high_share ||
+        high_.share() >= k_high_share || own_unit())
+      return;
+    const bool grave = context.reinforcement && large_.share() >= 0.5;
+    Symptom symptom =
+        about("grad_norm.large", grave ? core::Severity::unstable : core::Severity::warning,
+              first_large_);
+    symptom.measures["share"] = large_.share();
+    symptom.measures["max"] = largest_.value;
+    symptom.summary = fmt::format(
+        "grad_norm above {} in {} of {} values, up to {} at {}", core::show_number(k_large),
+        large_.hit, large_.of, core::show_number(largest_.value), at_step(context, largest_.step));
+    add_evidence(symptom, largest_.origin);
+    out.push_back(std::move(symptom));
+  }
+
   void report_swing(const RunContext& context, std::vector<Symptom>& out) const {
     if (swings_.size() < 20) return;
     const double ratio = std::exp(swings_.median());
     if (ratio < k_swing) return;
     // Batches of one or two samples swing by nature; it matters where norms are large and nothing
     // is learnt.
-    const bool matters = !context.reinforcement && large_.share() >= k_high_share && !loss_falls();
+    const bool regular =
+        large_.of >= k_large_least && large_.share() >= k_large_regular && !own_unit();
+    const bool matters =
+        regular || (!context.reinforcement && large_.share() >= k_high_share && !loss_falls());
     Symptom symptom = about("grad_norm.oscillating",
                             matters ? core::Severity::warning : core::Severity::note, first_);
     symptom.measures["ratio"] = ratio;
     symptom.measures["max"] = largest_.value;
+    symptom.measures["regular"] = regular;
     symptom.summary =
         fmt::format("grad_norm swings by {}x from one record to the next (median), up to {}",
                     core::show_number(ratio, 2), core::show_number(largest_.value));
@@ -244,6 +280,7 @@ class GradNormLevelDetector final : public Detector {
   Sample last_;
   Sample first_zero_;
   Sample first_high_;
+  Sample first_large_;
   Sample largest_;
 };
 

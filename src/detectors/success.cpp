@@ -62,9 +62,11 @@ class SuccessDetector final : public Detector {
       in_words += (in_words.empty() ? "" : ", ") + std::string(words);
     };
     tell("finite", "every value is finite", bad_ == 0);
-    if (losses_ > 0 && !context.reinforcement)
-      tell("loss_not_zero", "the loss is not exactly 0", !last_is_zero_);
-    tell("loss_falls", "the loss falls", falls());
+    // A policy's loss is centred on 0 by its making (policy_course.cpp has what counts there).
+    if (!context.reinforcement) {
+      if (losses_ > 0) tell("loss_not_zero", "the loss is not exactly 0", !last_is_zero_);
+      tell("loss_falls", "the loss falls", falls());
+    }
     // Overflows that loss scaling skips come singly; a norm that stays without a value is lost.
     if (norms_ > 0 || lost_norms_ >= k_lost)
       tell("grad_norm_finite", "the gradient norm is finite", lost_norms_ < k_lost);

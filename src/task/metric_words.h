@@ -27,10 +27,12 @@ enum class Part : std::uint8_t {
   explained_variance,  ///< R^2 of a regression, or of a critic
   prediction_std,      ///< spread of a regression's predictions
   target_std,
-  grad_part,     ///< gradient norm of a part of the model: `|g_enc|`, `grad/head`
-  hits,          ///< recall or F1 of a class: 0 where it is never found
-  compute_time,  ///< of a step: forward and backward
-  count_,        // keep last
+  grad_part,        ///< gradient norm of a part of the model: `|g_enc|`, `grad/head`
+  hits,             ///< recall or F1 of a class: 0 where it is never found
+  compute_time,     ///< of a step: forward and backward
+  logit_max,        ///< largest output logit
+  attention_logit,  ///< largest logit of the attention
+  count_,           // keep last
 };
 
 std::string_view name(Part part);

@@ -43,7 +43,9 @@ TEST(Settings, TakeNothingFromValuesThatSayNothing) {
   for (const char* written : {"auto", "null", "None", "${lr}", "", "???"}) {
     EXPECT_EQ(first("hf-trainer", "learning_rate", written), k_nothing) << written;
   }
-  EXPECT_EQ(first("hf-trainer", "bf16", "false"), k_nothing);
+  // A switch that is off says nothing of the format; that it is off is kept.
+  for (const Assignment& each : read_setting("hf-trainer", "bf16", "false"))
+    EXPECT_EQ(each.spec->name, "precision.bf16_flag");
   EXPECT_EQ(first("hf-trainer", "max_steps", "-1"), k_nothing);
   EXPECT_EQ(first("", "model_name", "12.5"), k_nothing);
   EXPECT_EQ(first("", "surely_nobodys_key", "1"), k_nothing);
