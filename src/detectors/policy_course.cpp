@@ -141,7 +141,7 @@ class PolicyCourseDetector final : public Detector {
     const double first = reward.median(0, 0.1);
     const double last = reward.median(0.9, 1);
     const bool good = usual_scale && last >= k_good_reward;
-    tell("reward_rises", "the reward rises", last > first + reward.noise() || good);
+    tell("reward_rises", "the reward rises", last > first + 2 * reward.noise() || good);
   }
 
   Kept reward_, component_, entropy_, norm_, kl_;

@@ -1,0 +1,158 @@
+"""Guide 004: norm weights that stay at 1.0 while everything else trains. Small checkpoints, written here."""
+
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+save_file = pytest.importorskip("safetensors.torch").save_file
+
+WIDTH = 16
+
+
+def weights(layers, seed=0):
+    made = torch.Generator().manual_seed(seed)
+    named = {"embed_tokens.weight": torch.randn(64, WIDTH, generator=made) * 0.02, "final_norm.weight": torch.ones(WIDTH)}
+    for layer in range(layers):
+        named[f"layers.{layer}.attn_norm.weight"] = torch.ones(WIDTH)
+        named[f"layers.{layer}.mlp_norm.weight"] = torch.ones(WIDTH)
+        for part in ("attn.q_proj", "attn.k_proj", "attn.o_proj", "mlp.up_proj", "mlp.down_proj"):
+            named[f"layers.{layer}.{part}.weight"] = torch.randn(WIDTH, WIDTH, generator=made) * 0.03
+    return named
+
+
+def trained(named, updates, size, dtype):
+    """After `updates` of Adam's size, each rounded to the format of the weights as the optimizer would."""
+    made = torch.Generator().manual_seed(7)
+    moved = {}
+    for name, value in named.items():
+        weight = value.to(dtype)
+        for _ in range(updates):
+            weight = (weight.float() - torch.randn(value.shape, generator=made).sign() * size).to(dtype)
+        moved[name] = weight
+    return moved
+
+
+def adam_state(named, step, rate=3e-4, betas=(0.9, 0.95)):
+    made = torch.Generator().manual_seed(9)
+    state = {
+        at: {
+            "step": torch.tensor(float(step)),
+            "exp_avg": torch.randn(value.shape, generator=made) * 1e-4,
+            "exp_avg_sq": torch.rand(value.shape, generator=made) * 1e-6 + 1e-6,
+        }
+        for at, value in enumerate(named.values())
+    }
+    group = {"lr": rate, "betas": betas, "eps": 1e-8, "weight_decay": 0.1, "params": list(range(len(named)))}
+    return {"state": state, "param_groups": [group]}
+
+
+def save(folder, named, dtype=None, step=None, state=None):
+    folder.mkdir(parents=True)
+    save_file(
+        {name: value.to(dtype or value.dtype).contiguous() for name, value in named.items()}, folder / "model.safetensors"
+    )
+    if state is not None:
+        torch.save(state, folder / "optimizer.pt")
+    if step is not None:
+        (folder / "trainer_state.json").write_text(json.dumps({"global_step": step, "log_history": []}))
+    return folder
+
+
+@pytest.mark.row("F1")
+@pytest.mark.parametrize("layers", [3, 12])
+def test_what_moved(program, tmp_path, layers):
+    "of all tensors, so many moved and so many did not, and those are all the norm weights"
+    start = weights(layers)
+    before = save(tmp_path / "checkpoint-0", start, torch.bfloat16)
+    after = save(tmp_path / "checkpoint-754", trained(start, 40, 3e-5, torch.bfloat16))
+    said = " ".join(program("ckpt", "diff", before, after, status=1).stdout.split())
+    norms = 2 * layers + 1
+    assert f"{len(start) - norms} of {len(start)} tensors moved" in said, said
+    assert f"all {norms} norm weights" in said
+
+
+@pytest.mark.row("F5")
+def test_predicted_from_one_checkpoint(program, tmp_path):
+    "from one checkpoint with Adam's state: which weights the next updates would not move, and the spacing at 1.0"
+    start = weights(6)
+    folder = save(tmp_path / "checkpoint-100", start, torch.bfloat16, 100, adam_state(start, 100))
+    said = " ".join(program("ckpt", "precision", folder, status=1).stdout.split())
+    assert "13" in said and "0.0078" in said, said
+
+
+@pytest.mark.row("F3")
+def test_optimizer_state(program, tmp_path):
+    "groups, learning rate, betas, step count, and that each parameter has its moments"
+    start = weights(3)
+    folder = save(tmp_path / "checkpoint-188", start, torch.float32, 188, adam_state(start, 188))
+    said = " ".join(program("ckpt", "optimizer", folder).stdout.split())
+    assert "0.0003" in said or "3e-4" in said or "3e-04" in said, said
+    assert "188" in said and "0.95" in said
+
+
+@pytest.mark.row("F7")
+def test_after_the_fix(program, tmp_path):
+    "with fp32 weights the same updates move every tensor"
+    start = weights(3)
+    before = save(tmp_path / "checkpoint-0", start)
+    after = save(tmp_path / "checkpoint-100", trained(start, 100, 1e-5, torch.float32))
+    said = " ".join(program("ckpt", "diff", before, after, status=0).stdout.split())
+    assert f"{len(start)} of {len(start)}" in said or f"all {len(start)}" in said.lower(), said
+
+
+@pytest.mark.row("F7")
+def test_memory_of_the_fix(program, write):
+    "what fp32 weights cost is computed for the model at hand"
+    model = {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 2560,
+        "intermediate_size": 6912,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 20,
+        "num_key_value_heads": 20,
+        "vocab_size": 100352,
+        "tie_word_embeddings": False,
+    }
+    sizes = {}
+    for number_format in ("bf16", "fp32"):
+        folder = write(
+            {
+                "config.json": model,
+                "c.yml": "per_device_train_batch_size: 1\nlearning_rate: 1e-4\nbf16: true\n"
+                f"torch_dtype: {'bfloat16' if number_format == 'bf16' else 'float32'}\n"
+                "max_length: 512\noutput_dir: o\nnum_train_epochs: 1\n",
+            },
+            number_format,
+        )
+        said = program("plan", folder / "config.json", folder / "c.yml").stdout
+        line = next(each for each in said.splitlines() if "parameters as stored" in each)
+        words = line.split()
+        sizes[number_format] = float(words[words.index("GiB") - 1])
+    assert sizes["fp32"] == pytest.approx(2 * sizes["bf16"], rel=0.02)
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize(
+    "cast",
+    ["model = model.to(dtype=torch.bfloat16)", "model = model.bfloat16()", "model.to(torch.bfloat16)", "model.half()"],
+)
+def test_line_of_the_cast(program, write, cast):
+    "the line that casts the whole model is named with file and line, and the fix beside it"
+    code = [
+        "import torch",
+        "",
+        "def main():",
+        "    model = build()",
+        "    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)",
+        f"    {cast}",
+        "    for x, y in loader:",
+        "        with torch.autocast('cuda', dtype=torch.bfloat16):",
+        "            loss = model(x, y)",
+        "        loss.backward()",
+        "        optimizer.step()",
+        "        optimizer.zero_grad()",
+    ]
+    said = " ".join(program("check", write({"scripts/train.py": code}), status=1).stdout.split())
+    assert "train.py:6" in said and "are cast to" in said and "autocast" in said, said

@@ -1,0 +1,88 @@
+"""Guides 001 and 002: where a NaN comes from, by what went first and by what the log and the program say."""
+
+import math
+
+import pytest
+
+
+def rows(count, bad, rise=0, loss_late=0):
+    """NaN from step `bad` on; the norm rises for `rise` steps before, the loss follows `loss_late` steps later."""
+    made = []
+    for step in range(1, count + 1):
+        norm = 0.7 + 0.05 * math.sin(3 * step)
+        if rise and step >= bad - rise:
+            norm *= 2.2 ** (step - bad + rise)
+        loss = 1.3 + math.exp(-step / 40) + 0.02 * math.sin(5 * step)
+        made.append(
+            {
+                "step": step,
+                "loss": math.nan if step >= bad + loss_late else round(loss, 4),
+                "grad_norm": math.nan if step >= bad else round(norm, 4),
+                "learning_rate": 2e-5,
+            }
+        )
+    return made
+
+
+@pytest.mark.row("A11")
+@pytest.mark.parametrize("bad", [90, 141])
+def test_explosion(diagnose, bad):
+    "a norm that climbs until it is no number is an explosion: warm-up, clipping, a lower rate"
+    answer = diagnose({"log.jsonl": rows(bad + 20, bad, rise=9)})
+    assert answer.verdict == "failed" and answer.first in ("nan.lr-too-high", "nan.no-grad-clip"), answer
+    assert any("optim.grad_clip" in fix for fix in answer.fixes)
+
+
+@pytest.mark.row("A11")
+def test_gradient_first(diagnose):
+    "a gradient that is NaN while the loss still is finite is told as a fault of the backward pass"
+    answer = diagnose({"log.jsonl": rows(150, 120, loss_late=1)})
+    assert answer.verdict == "failed" and answer.first == "nan.unstable-op", answer
+    assert any("cross_entropy" in fix for fix in answer.fixes)
+
+
+@pytest.mark.row("A11")
+def test_loss_first(diagnose):
+    "a loss that is NaN out of nothing while norms were flat points to that batch"
+    answer = diagnose({"log.jsonl": rows(150, 120)})
+    assert answer.verdict == "failed" and answer.first == "nan.bad-data-nonfinite", answer
+    assert "batch of the failing step" in answer.fixes[0]
+
+
+@pytest.mark.row("A11", "A12")
+def test_zero_scale(diagnose, program, write):
+    "NaN from the first step in an FP8 run over padding: the scale of an all-zero block; check says it before the run"
+    config = (
+        "base_model: a/b\nmicro_batch_size: 4\nlearning_rate: 2e-5\nsequence_len: 2048\nbf16: true\nfp8: true\n"
+        "pad_to_sequence_len: true\n"
+    )
+    answer = diagnose({"log.jsonl": rows(20, 1), "c.yaml": config})
+    assert answer.verdict == "failed" and answer.first == "nan.fp8-zero-scale", answer
+    assert "scale" in answer.fixes[0]
+    said = " ".join(program("check", write({"c.yaml": config}), status=1).stdout.split())
+    assert "fp8 over rows of padding" in said
+
+
+@pytest.mark.row("A13")
+def test_patched_kernel(diagnose):
+    "a Triton kernel that was patched needs its cache cleared"
+    answer = diagnose(
+        {
+            "report.txt": [
+                "I put a guard into act_quant_kernel (tl.where(s == 0, 1.0, s)), but training with",
+                "fp8: true gives NaN as before, as if the patch of the kernel were not used.",
+                "step 1 loss nan grad_norm nan",
+                "step 2 loss nan grad_norm nan",
+            ]
+        }
+    )
+    assert answer.first == "nan.fp8-zero-scale", answer
+    assert any("~/.triton/cache" in fix for fix in answer.fixes)
+
+
+@pytest.mark.row("P11")
+def test_reproducible_step(diagnose):
+    "a NaN out of nothing in mid-run: replay that batch, check the data; and the test that tells data from numerics"
+    answer = diagnose({"log.jsonl": rows(190, 163)})
+    assert answer.first == "nan.bad-data-nonfinite" and "step 163" in answer.text, answer
+    assert "same seed" in answer.text
