@@ -135,6 +135,32 @@ out = net.module(x)
 """
 
 
+ONE_CYCLE = """
+import lightning as L
+class Lit(L.LightningModule):
+    def configure_optimizers(self):
+        opt = torch.optim.SGD(self.parameters(), lr=0.1)
+        sched = torch.optim.lr_scheduler.OneCycleLR(opt, 0.1, total_steps=self.trainer.estimated_stepping_batches)
+        return {given}
+"""
+ACCELERATED = """
+from accelerate import Accelerator
+acc = Accelerator()
+net = CharLM()
+opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+step = 0
+if args.resume:
+    ck = torch.load(args.resume)
+    acc.unwrap_model(net).load_state_dict(ck["model"]); step = ck["step"]{also}
+while step < 100:
+    loss = F.cross_entropy(net(x), y)
+    acc.backward(loss)
+    opt.step()
+    opt.zero_grad()
+    step += 1
+"""
+
+
 def scheduled(schedule, epochs):
     return LOOP.format(schedule=schedule, epochs=epochs)
 
@@ -151,6 +177,11 @@ WRONG = {
     "code.softmax-before-cross-entropy": [lightning(forward="F.softmax(self.net(x), dim=-1)")],
     "code.outputs-kept": [lightning(end='self.log("n", torch.cat(self.kept).mean())')],
     "code.schedule-runs-out": [scheduled(LINEAR.format("len(loader)"), 5)],
+    "code.schedule-barely-moves": [
+        ONE_CYCLE.format(given="[opt], [sched]"),
+        ONE_CYCLE.format(given='{"optimizer": opt, "lr_scheduler": sched}'),
+    ],
+    "code.optimizer-not-restored": [ACCELERATED.format(also="")],
     "code.checkpoints-sorted-as-text": [
         'from glob import glob\nfound = sorted(glob("out/checkpoint-*"))  # <-\nstate = torch.load(found[-1])\n',
         'import os\nnames = [n for n in os.listdir("ckpt") if n.startswith("epoch_")]\nnames.sort()  # <-\nlast = names[-1]\n',
@@ -198,6 +229,11 @@ RIGHT = {
         scheduled("get_constant_schedule_with_warmup(optimizer, num_warmup_steps=len(loader))", 5),
         scheduled("torch.optim.lr_scheduler.LinearLR(optimizer, 0.1, 1.0, total_iters=len(loader))", 5),
     ],
+    "code.schedule-barely-moves": [
+        ONE_CYCLE.format(given='[opt], [{"scheduler": sched, "interval": "step"}]'),
+        ONE_CYCLE.replace("OneCycleLR", "ExponentialLR").format(given="[opt], [sched]"),
+    ],
+    "code.optimizer-not-restored": [ACCELERATED.format(also='; opt.load_state_dict(ck["optimizer"])')],
     "code.checkpoints-sorted-as-text": [
         'from glob import glob\nlast = sorted(glob("out/checkpoint-*"), key=lambda n: int(n.split("-")[-1]))[-1]\n',
         'import os\nfrom glob import glob\nlast = max(glob("ckpt/*.pt"), key=os.path.getmtime)\n',

@@ -196,7 +196,9 @@ class Program:
         return "backward" in self.names_called
 
     def is_model(self, node: ast.AST) -> bool:
-        """A name that holds a model: so called, or made by a class of this file that is a module."""
+        """A name that holds a model: so called, or made by a class of this file that is a module; or what wraps one."""
+        if isinstance(node, ast.Call) and method_of(node) in ("unwrap_model", "unwrap") and node.args:
+            return self.is_model(node.args[0])
         name = self.last_name(node).lower()
         return any(name == each or name.endswith("_" + each) for each in MODEL_NAMES) or name in self.module_names
 

@@ -256,6 +256,17 @@ def lightning_entries(program: Program) -> Iterator[tuple[ast.expr, ast.expr | N
         keys = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
         if "scheduler" in keys:
             yield keys["scheduler"], keys.get("interval")
+        elif isinstance(keys.get("lr_scheduler"), (ast.Name, ast.Call)):
+            yield keys["lr_scheduler"], None
+    for function in program.functions_by_name.get("configure_optimizers", []):
+        for each_node in program.own_nodes(function):
+            # `return [optimizer], [schedule]`
+            returned = each_node.value if isinstance(each_node, ast.Return) else None
+            if isinstance(returned, ast.Tuple) and len(returned.elts) == 2:
+                given = returned.elts[1]
+                for each in given.elts if isinstance(given, (ast.List, ast.Tuple)) else []:
+                    if isinstance(each, (ast.Name, ast.Call)):
+                        yield each, None
 
 
 @rule("code.schedule-barely-moves")
