@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "detectors/curve.h"
 #include "detectors/kept.h"
@@ -141,7 +142,10 @@ class PolicyCourseDetector final : public Detector {
     const double first = reward.median(0, 0.1);
     const double last = reward.median(0.9, 1);
     const bool good = usual_scale && last >= k_good_reward;
-    tell("reward_rises", "the reward rises", last > first + 2 * reward.noise() || good);
+    // Three sigma of the difference of two medians, each of a tenth of the samples.
+    const double tenth = std::max(1.0, 0.1 * static_cast<double>(reward.size()));
+    const double chance = 3 * 1.25 * std::sqrt(2 / tenth) * reward.noise();
+    tell("reward_rises", "the reward rises", last > first + chance || good);
   }
 
   Kept reward_, component_, entropy_, norm_, kl_;
