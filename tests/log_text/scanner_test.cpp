@@ -106,7 +106,13 @@ TEST(LogScanner, HowManySamplesThereAreIsNoLoss) {
   const record::Run run =
       scanned({"windows: train 899 val 158 hold-out 265", "epoch  1   train 0.39   val 0.47",
                "epoch  2   train 0.28   val 0.38", "epoch  3   train 0.21   val 0.32"});
-  EXPECT_EQ(values(run, "loss"), (std::vector<double>{0.39, 0.28, 0.21}));
+  std::size_t losses = 0;
+  for (const record::Series& each : run.series) {
+    const bool counts = !each.value.empty() && each.value.front() > 100;
+    EXPECT_TRUE(!counts || each.role == record::Role::other) << each.name;
+    losses += each.value == std::vector<double>{0.39, 0.28, 0.21};
+  }
+  EXPECT_EQ(losses, 1U);
 }
 
 TEST(LogScanner, AdversariesByTheirLetters) {
