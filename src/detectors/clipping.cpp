@@ -27,8 +27,8 @@ const DetectorSpec& clipping_spec() {
       {{"every", k_every, "fraction", 0.5, 1,
         "the precision and stability notes P13: active every step is a symptom"},
        {"far", k_far, "x", 1, 1000,
-        "benchmark here: where norms of healthy fine-tuning exceed the usual threshold of 1 they "
-        "do so by 1.1 to 2.5 times in the median"},
+        "a norm of three thresholds leaves a third of the step; small batches that learn reach "
+        "more, so that it is a warning and names no cause by itself"},
        {"pinned_share", k_pinned_share, "fraction", 0.1, 1,
         "equal largest values to three digits do not recur by chance"}},
       {"https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html"}};
