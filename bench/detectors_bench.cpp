@@ -27,6 +27,7 @@
 #include "core/robust_trend.h"
 #include "core/robust_window.h"
 #include "core/tail.h"
+#include "detection/bank.h"
 #include "detectors/detector.h"
 #include "detectors/spike_finder.h"
 
@@ -124,7 +125,7 @@ bool is_alarm(const detectors::Symptom& symptom) {
 Outcome judge(const std::vector<double>& values, std::int64_t not_before) {
   detectors::RunContext context;
   context.series_names = {"loss"};
-  detectors::DetectorBank bank(context);
+  detection::DetectorBank bank(context);
   Outcome outcome;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const detectors::Reading reading{record::Role::loss, 0, values[i], {}};
@@ -221,7 +222,7 @@ void bank(std::size_t steps) {
   std::vector<std::vector<double>> values;
   for (std::size_t i = 0; i < roles.size(); ++i)
     values.push_back(draw(kinds()[i % kinds().size()], i, steps));
-  detectors::DetectorBank whole(context);
+  detection::DetectorBank whole(context);
   std::vector<detectors::Reading> readings(roles.size());
   std::vector<double> micros;
   for (std::size_t begin = 0; begin + 1000 <= steps; begin += 1000) {

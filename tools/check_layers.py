@@ -5,8 +5,8 @@ usage: check_layers.py [ROOT]
 
 Also checked: that what judges names no framework (knowledge/frameworks/*.yaml say what they are), the parts of train/
 likewise, and that torch is included nowhere else; one namespace a folder, and one definition a type over the whole tree
-(two types of one name are undefined behaviour that no linker reports); the public headers (at most 12, each compiles
-alone), rosters without duplicates, and that no header is included by a relative path.
+(two types of one name are undefined behaviour that no linker reports); the sizes of folders; the public headers (at
+most 12, each compiles alone), rosters without duplicates, and that no header is included by a relative path.
 Exit status 1, one line a fault, where something is off.
 """
 
@@ -40,15 +40,21 @@ ALLOWED = {
                 "prose", "program", "log_text"],
     "discovery": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "task", "config_text", "sources"],
     "detectors": ["core", "record", "task"],
+    "loss_detectors": ["core", "record", "task", "detectors"],
+    "gradient_detectors": ["core", "record", "task", "detectors"],
+    "policy_detectors": ["core", "record", "task", "detectors"],
+    "run_detectors": ["core", "record", "task", "detectors"],
+    "detection": ["core", "record", "task", "detectors", "loss_detectors", "gradient_detectors", "policy_detectors",
+                  "run_detectors"],
     "facts": ["core", "record", "knowledge"],
-    "diagnosis": ["core", "record", "knowledge", "task", "detectors", "facts", "plan"],
+    "diagnosis": ["core", "record", "knowledge", "task", "detectors", "detection", "facts", "plan"],
     "guard": ["core", "record", "scan", "detectors"],
     "compare": ["core", "record"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan", "compare"],
     "preflight": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "program", "sources",
                   "discovery", "detectors", "facts", "diagnosis", "report"],
     "fix": ["core", "record", "knowledge", "input", "config_text", "report"],
-    "watch": ["core", "record", "knowledge", "input", "log_text", "sources", "discovery", "detectors"],
+    "watch": ["core", "record", "knowledge", "input", "log_text", "sources", "discovery", "detectors", "detection"],
     "arguments": [],
     "api": None,  # joins the flow for the CLI and Python
     "cli": None,
@@ -66,6 +72,7 @@ WITHOUT_FRAMEWORKS = ["facts", "diagnosis", "report", "preflight", "api"]
 # Tables of no framework, whose slugs are words of their own.
 NOT_FRAMEWORKS = {"common", "environment"}
 PUBLIC_HEADERS_MOST = 12
+LINES_MOST = 8000  # of a folder of src/: what one person can hold in mind
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 INCLUDE_TORCH = re.compile(r'^\s*#\s*include\s+[<"](torch|ATen|c10)/', re.MULTILINE)
 
@@ -184,6 +191,17 @@ def check_namespaces(root: pathlib.Path) -> list[str]:
     return faults
 
 
+def check_sizes(root: pathlib.Path) -> list[str]:
+    """No folder of src/ above LINES_MOST lines."""
+    faults = []
+    for folder in sorted(each for each in (root / "src").iterdir() if each.is_dir()):
+        files = [path for path in folder.rglob("*") if path.suffix in {".h", ".cpp", ".def"}]
+        lines = sum(path.read_bytes().count(b"\n") for path in files)
+        if lines > LINES_MOST:
+            faults.append(f"src/{folder.name}: {lines} lines, at most {LINES_MOST}: split it by what its parts are for")
+    return faults
+
+
 def check_rosters(root: pathlib.Path) -> list[str]:
     faults = []
     for roster in sorted((root / "src").rglob("roster.def")):
@@ -212,7 +230,8 @@ def check_public_headers(root: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    checks = (check_includes, check_frameworks, check_train, check_namespaces, check_rosters, check_public_headers)
+    checks = (check_includes, check_frameworks, check_train, check_namespaces, check_sizes, check_rosters,
+              check_public_headers)
     faults = [fault for check in checks for fault in check(root)]
     print("\n".join(faults) if faults else "layers, namespaces, rosters and public headers are in order")
     return 1 if faults else 0

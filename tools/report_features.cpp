@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "detectors/detector.h"
+#include "detection/detect.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/word_facts.h"
 #include "discovery/collect.h"
@@ -19,7 +19,8 @@ int main() {
   for (std::string path; std::getline(std::cin, path);) {
     nlohmann::json features = nlohmann::json::array();
     for (const aplomb::record::Run& run : aplomb::discovery::collect({path}, {})) {
-      const aplomb::diagnosis::FactTable facts = aplomb::diagnosis::gather_facts(run, aplomb::detectors::detect(run));
+      const aplomb::diagnosis::FactTable facts =
+          aplomb::diagnosis::gather_facts(run, aplomb::detection::detect(run));
       for (std::string& feature : aplomb::diagnosis::report_features(run, facts))
         features.push_back(std::move(feature));
     }

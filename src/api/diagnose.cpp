@@ -7,6 +7,7 @@
 #include "api/checkpoint_evidence.h"
 #include "api/code_evidence.h"
 #include "api/flow.h"
+#include "detection/detect.h"
 #include "detectors/detector.h"
 #include "discovery/collect.h"
 
@@ -22,7 +23,7 @@ std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& 
                                                              .follow_links = options.follow_links});
   add_code_evidence(runs, options.python);
   for (record::Run& run : runs) {
-    std::vector<detectors::Symptom> symptoms = detectors::detect(run);
+    std::vector<detectors::Symptom> symptoms = detection::detect(run);
     add_checkpoint_evidence(run, symptoms, paths);
     diagnosis::Diagnosis diagnosis = diagnosis::diagnose_run(run, symptoms);
     diagnosed.push_back({std::move(run), std::move(symptoms), std::move(diagnosis)});

@@ -8,6 +8,7 @@
 #include "cli/topics.h"
 #include "core/text.h"
 #include "core/value.h"
+#include "detection/bank.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
 #include "knowledge/code_book.h"
@@ -52,7 +53,7 @@ std::string shown(const detectors::Parameter& parameter) {
 
 Parts explain_detector(std::string_view slug) {
   Parts parts;
-  for (const auto& detector : detectors::make_detectors()) {
+  for (const auto& detector : detection::make_detectors()) {
     const detectors::DetectorSpec& spec = detector->spec();
     if (spec.slug != slug) continue;
     std::vector<std::string> inputs;

@@ -5,6 +5,7 @@
 #include "checkpoint/weight_checks.h"
 #include "core/edit_distance.h"
 #include "core/text.h"
+#include "detection/bank.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
 #include "knowledge/code_book.h"
@@ -24,7 +25,7 @@ void add_readers(std::vector<Topic>& out) {
 }
 
 void add_detectors(std::vector<Topic>& out) {
-  for (const auto& detector : detectors::make_detectors()) {
+  for (const auto& detector : detection::make_detectors()) {
     const detectors::DetectorSpec& spec = detector->spec();
     out.push_back({"detectors", spec.slug, spec.summary, spec.symptoms});
   }

@@ -5,10 +5,13 @@
 ///
 /// Rules for members: O(1) memory; NaN, Inf, gaps, repeated steps and steps that go back are normal
 /// input; one bad sample never enters the statistics that judge the next; a threshold names its
-/// source in the spec.
+/// source in the spec. A slug is the file's name, with a dot for a `_` where it has parts, and begins
+/// as one of its symptoms does: `loss.spike` stands in loss_spike.cpp.
 ///
-/// A new detector: src/detectors/<slug>.cpp with `std::unique_ptr<Detector>
-/// make_<slug>_detector()`, tests/detectors/<slug>_test.cpp, one line in roster.def.
+/// A new detector goes to the folder of what it looks at (loss_detectors, gradient_detectors,
+/// policy_detectors, run_detectors): src/<folder>/<slug>.cpp with
+/// `std::unique_ptr<detectors::Detector> make_<slug>_detector()`, tests/<folder>/<slug>_test.cpp,
+/// one line in the folder's roster.def.
 
 #include <cstdint>
 #include <memory>
@@ -44,7 +47,7 @@ struct DetectorSpec {
   std::vector<Parameter> parameters;
   std::vector<std::string> references;
   /// It compares levels of a loss, which mean nothing across stages of the training
-  /// (task/stages.h): the bank begins with a fresh one at each.
+  /// (task/stages.h): the bank (detection/bank.h) begins with a fresh one at each.
   bool per_stage = false;
   /// Parts that it wants to see (task/metric_words.h), whatever the role of their series.
   std::vector<task::Part> parts = {};
@@ -53,7 +56,7 @@ struct DetectorSpec {
 /// One reading of a frame: a sample of one series.
 struct Reading {
   record::Role role = record::Role::other;
-  std::uint32_t series = 0;  ///< index into the names given to DetectorBank
+  std::uint32_t series = 0;  ///< index into RunContext::series_names
   double value = 0;
   record::Origin origin;
   task::Part part = task::Part::none;
@@ -98,48 +101,12 @@ class Detector {
   virtual void observe(const Frame& frame, const RunContext& context,
                        std::vector<Symptom>& out) = 0;
   /// A run that goes on: what of finish() can be said already, where enough was seen to speak.
-  /// Asked for whenever somebody looks (DetectorBank::so_far); what is not said again is taken
+  /// Asked for whenever somebody looks (detection/bank.h); what is not said again is taken
   /// back.
   virtual void interim(const RunContext& context, std::vector<Symptom>& out) const;
   /// The run has ended (or the user asks): what can only be said over the whole, e.g.
   /// `loss.plateau`.
   virtual void finish(const RunContext& context, std::vector<Symptom>& out) = 0;
 };
-
-/// A fresh set of every detector of the roster, in its order.
-std::vector<std::unique_ptr<Detector>> make_detectors();
-
-/// Feeds frames to every detector that wants them. A later report of the same symptom on the same
-/// series replaces the earlier one: a detector may warn at once and say more (or less) when it has
-/// seen the rest. One without a summary takes the earlier one back.
-class DetectorBank {
- public:
-  explicit DetectorBank(RunContext context);
-  void observe(const Frame& frame);
-  std::vector<Symptom> finish();
-  /// What is said of the run as it stands. Valid until the next call; costs about as finish().
-  const std::vector<Symptom>& so_far();
-  const RunContext& context() const { return context_; }
-
- private:
-  void begin_stage();
-
-  RunContext context_;
-  std::vector<std::unique_ptr<Detector>> detectors_;
-  std::vector<std::uint64_t> wants_;  ///< one bit a role, by detector
-  std::vector<std::uint64_t> parts_;  ///< likewise of the parts that it wants
-  std::size_t stage_ = 0;             ///< stages that were begun
-  std::vector<Symptom> symptoms_;
-  std::vector<Symptom> fresh_;   ///< what the detectors said just now
-  std::vector<Symptom> so_far_;  ///< symptoms_, and what holds for the moment
-};
-
-/// A finished run: frames made from its series by (segment, step), fed through a bank. Symptoms
-/// come most severe first, then by step.
-std::vector<Symptom> detect(const record::Run& run);
-
-/// A run that goes on: what the detectors are sure of already, without what can only be said over
-/// the whole. In the order in which it was seen.
-std::vector<Symptom> detect_so_far(const record::Run& run);
 
 }  // namespace aplomb::detectors

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "detection/bank.h"
 #include "detectors/detector.h"
 #include "diagnosis/derivers.h"
 #include "diagnosis/diagnosis.h"
@@ -100,7 +101,7 @@ bool was_watched(const record::Run& run, const detectors::DetectorSpec& spec,
 
 /// Symptoms that were looked for and not found.
 void add_silences(const record::Run& run, FactTable& facts) {
-  for (const auto& detector : detectors::make_detectors()) {
+  for (const auto& detector : detection::make_detectors()) {
     const detectors::DetectorSpec& spec = detector->spec();
     for (const std::string& symptom : spec.symptoms) {
       if (was_watched(run, spec, symptom)) facts.set({symptom, false, "no " + symptom, {}});

@@ -245,7 +245,7 @@ void find_guess(const record::Run& run, const std::string& by, Task& task) {
   }
   if (!task.guess) return;
   const std::optional<double> first = first_level(run, record::Role::loss);
-  // Weights drawn with the usual deviations start within a tenth of it (detectors/loss_start.cpp).
+  // Weights drawn with the usual deviations start within a tenth of it (loss_detectors/loss_start.cpp).
   constexpr double k_near = 0.1;
   task.from_scratch = first && std::fabs(*first - task.guess->value) < k_near * task.guess->value;
 }

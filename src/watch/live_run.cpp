@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "detection/detect.h"
 #include "detectors/detector.h"
 #include "record/run_builder.h"
 #include "sources/reader.h"
@@ -95,7 +96,7 @@ class LiveRun::Stream : public input::ByteStream {
   void look() {
     const auto begin = Clock::now();
     looked_at_ = seen_;
-    std::vector<detectors::Symptom> found = detectors::detect_so_far(run_);
+    std::vector<detectors::Symptom> found = detection::detect_so_far(run_);
     const auto end = Clock::now();
     next_look_ = end + std::max<Clock::duration>(k_between_looks, k_rest * (end - begin));
     const std::lock_guard lock(live_.mutex_);

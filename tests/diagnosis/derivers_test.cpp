@@ -7,7 +7,7 @@
 
 #include <set>
 
-#include "detectors/detector.h"
+#include "detection/bank.h"
 #include "diagnosis/cause_book.h"
 #include "diagnosis/health.h"
 #include "facts/base_facts.h"
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 const test::BaseFacts& base() {
   static const test::BaseFacts the_base = [] {
     std::vector<std::string> symptoms;
-    for (const auto& detector : detectors::make_detectors()) {
+    for (const auto& detector : detection::make_detectors()) {
       const auto& spec = detector->spec();
       symptoms.insert(symptoms.end(), spec.symptoms.begin(), spec.symptoms.end());
     }

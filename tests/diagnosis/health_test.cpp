@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 
+#include "detection/detect.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
 #include "record/run_builder.h"
@@ -50,7 +51,7 @@ class Made {
   }
 
   Diagnosis diagnosis() {
-    std::vector<detectors::Symptom> symptoms = detectors::detect(run_);
+    std::vector<detectors::Symptom> symptoms = detection::detect(run_);
     return diagnose_run(run_, symptoms);
   }
 

@@ -13,7 +13,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/folder.h"
-#include "detectors/detector.h"
+#include "detection/bank.h"
+#include "detection/detect.h"
 #include "diagnosis/derivers.h"
 #include "discovery/collect.h"
 #include "facts/base_facts.h"
@@ -36,7 +37,7 @@ const facts::FactGraph& graph() {
 const test::BaseFacts& base() {
   static const test::BaseFacts the_base = [] {
     std::vector<std::string> symptoms;
-    for (const auto& detector : detectors::make_detectors()) {
+    for (const auto& detector : detection::make_detectors()) {
       const auto& spec = detector->spec();
       symptoms.insert(symptoms.end(), spec.symptoms.begin(), spec.symptoms.end());
     }
@@ -78,7 +79,7 @@ TEST(AllDerivers, GiveWhatTheChecksAskFor) {
 class Trace {
  public:
   void note(const record::Run& run) {
-    facts::FactTable table = diagnosis::read_facts(run, detectors::detect(run));
+    facts::FactTable table = diagnosis::read_facts(run, detection::detect(run));
     graph().derive(run, table, &trace_);
   }
   void note(const std::vector<record::Run>& runs) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "detection/bank.h"
 #include "detectors/detector.h"
 #include "knowledge/framework.h"
 #include "sources/metric_names.h"
@@ -57,7 +58,7 @@ class Stream {
 
   std::vector<std::string> names_;
   std::vector<sources::MetricName> columns_;
-  std::optional<detectors::DetectorBank> bank_;
+  std::optional<detection::DetectorBank> bank_;
   std::int64_t last_step_ = 0;
   std::uint16_t segment_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "detection/bank.h"
 #include "detectors/detector.h"
 #include "train/loop/journal.h"
 
@@ -38,7 +39,7 @@ class LiveJudge {
  private:
   std::vector<Said> fresh(const std::vector<detectors::Symptom>& symptoms, bool last);
 
-  detectors::DetectorBank bank_;
+  detection::DetectorBank bank_;
   std::map<std::string, core::Severity> told_;  ///< by id and series
   std::int64_t last_step_ = 0;
   std::uint16_t segment_ = 0;

@@ -1,0 +1,175 @@
+/// The history of fp16 dynamic loss scaling. PyTorch's GradScaler halves the scale at each overflow
+/// (and skips that step) and doubles it after 2000 steps without one: a few halvings at the start
+/// find the right scale, later ones again and again mean that gradients overflow, and a scale that
+/// falls to 1 means that they always do.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "detectors/support.h"
+
+namespace aplomb::gradient_detectors {
+namespace {
+
+constexpr std::uint64_t k_initial_least =
+    20;  // records (or steps): 65536 is halved 16 times to reach 1
+constexpr double k_skipping =
+    0.05;  // 2000-step growth would give 1 in 2000; one in twenty is a hundred times it
+constexpr double k_collapsed = 1.0;  // DeepSpeed's and apex's least scale
+constexpr double k_had = 128.0;      // a scale that once was one
+/// Halvings without a pause, ending below 1: four skipped steps in a row with a scale that shrinks
+/// gradients instead of lifting them. The log may begin after the scale was one.
+constexpr std::uint64_t k_in_a_row = 4;
+
+const detectors::DetectorSpec& loss_scale_spec() {
+  static const detectors::DetectorSpec spec{
+      "loss_scale",
+      {"loss_scale.calibration", "loss_scale.persistent_skipping", "loss_scale.collapse"},
+      "fp16 loss scaling: calibrating, skipping steps again and again, or collapsed",
+      "Every halving is a skipped optimizer step; a collapsed scale leaves gradients to underflow "
+      "and means that the "
+      "forward pass itself overflows.",
+      "loss_scale 65536, 32768, ... 2, 1",
+      {record::Role::loss_scale, record::Role::skipped_steps},
+      {{"skipping", k_skipping, "fraction", 0.001, 1,
+        "growth interval 2000: one overflow in 2000 steps is normal"},
+       {"collapsed", k_collapsed, "", 0, 128, "min_loss_scale of DeepSpeed and apex: 1"}},
+      {"https://docs.pytorch.org/docs/stable/amp.html", "https://arxiv.org/abs/1710.03740"}};
+  return spec;
+}
+
+class LossScaleDetector final : public detectors::Detector {
+ public:
+  const detectors::DetectorSpec& spec() const override { return loss_scale_spec(); }
+
+  void observe(const detectors::Frame& frame, const detectors::RunContext&,
+               std::vector<detectors::Symptom>&) override {
+    if (const detectors::Reading* skipped = finite_of(frame, record::Role::skipped_steps))
+      see_skipped(frame, *skipped);
+    const detectors::Reading* scale = finite_of(frame, record::Role::loss_scale);
+    if (scale == nullptr || scale->value < 0) return;
+    const detectors::Sample sample = sample_of(frame, *scale);
+    if (count_++ == 0) {
+      first_ = sample;
+    } else if (sample.value < last_.value) {
+      ++drops_;
+      ++in_a_row_;
+      last_drop_ = sample;
+      if (drops_ == 1) first_drop_ = sample;
+      if (count_ > k_initial_least) ++late_drops_;
+    } else {
+      in_a_row_ = 0;
+    }
+    peak_ = std::max(peak_, sample.value);
+    last_ = sample;
+  }
+
+  void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
+    report_skipped(context, out);
+    if (count_ < 2 || drops_ == 0) return;
+    const auto late = static_cast<double>(count_) - static_cast<double>(k_initial_least);
+    const double share = late > 0 ? static_cast<double>(late_drops_) / late : 0;
+    const bool came_down = peak_ >= k_had && last_.value <= k_collapsed;
+    const bool still_falls = in_a_row_ >= k_in_a_row && last_.value < k_collapsed;
+    if (came_down || still_falls) {
+      detectors::Symptom symptom = about("loss_scale.collapse", core::Severity::failed);
+      symptom.measures["last"] = last_.value;
+      symptom.measures["peak"] = peak_;
+      symptom.summary = fmt::format("loss scale falls {} -> {} by {}: every step overflows",
+                                    core::show_number(peak_, 7), core::show_number(last_.value),
+                                    at_step(context, last_.step));
+      out.push_back(std::move(symptom));
+    } else if (late_drops_ >= 3 && share > k_skipping) {
+      detectors::Symptom symptom =
+          about("loss_scale.persistent_skipping", core::Severity::unstable);
+      symptom.measures["share"] = share;
+      symptom.measures["count"] = static_cast<double>(drops_);
+      symptom.measures["last"] = last_.value;
+      symptom.summary = fmt::format(
+          "loss scale is halved in {} of {} records after calibration: steps are skipped "
+          "again and again",
+          late_drops_, count_ - k_initial_least);
+      out.push_back(std::move(symptom));
+    } else if (drops_ > late_drops_) {
+      detectors::Symptom symptom = about("loss_scale.calibration", core::Severity::note);
+      symptom.measures["drops"] = static_cast<double>(drops_);
+      symptom.measures["last"] = last_.value;
+      symptom.summary =
+          fmt::format("loss scale settles at {} after {} halvings: normal calibration",
+                      core::show_number(last_.value, 7), drops_);
+      out.push_back(std::move(symptom));
+    }
+  }
+
+ private:
+  /// A running count, or (Megatron-LM) a count of each interval: told apart by whether it goes
+  /// back to 0 (the counters of two engines in one log fall too, but not to 0).
+  void see_skipped(const detectors::Frame& frame, const detectors::Reading& reading) {
+    if (skipped_count_++ == 0) first_skip_ = sample_of(frame, reading);
+    if (reading.value == 0 && last_skipped_ > 0) per_interval_ = true;
+    most_skipped_ = std::max(most_skipped_, reading.value);
+    summed_ += reading.value;
+    last_skipped_ = reading.value;
+    last_skip_ = sample_of(frame, reading);
+  }
+
+  void report_skipped(const detectors::RunContext& context,
+                      std::vector<detectors::Symptom>& out) const {
+    if (skipped_count_ < 2) return;
+    const double skipped = per_interval_ ? summed_ : most_skipped_;
+    const auto steps =
+        static_cast<double>(std::max<std::int64_t>(last_skip_.step - first_skip_.step, 1));
+    // Calibration may skip a score of steps at the start.
+    const double share = std::min(1.0, (skipped - static_cast<double>(k_initial_least)) / steps);
+    if (share <= k_skipping) return;
+    detectors::Symptom symptom = about("loss_scale.persistent_skipping", core::Severity::unstable);
+    symptom.first_step = first_skip_.step;
+    symptom.last_step = last_skip_.step;
+    symptom.measures["share"] = share;
+    symptom.measures["count"] = skipped;
+    symptom.summary =
+        fmt::format("{} optimizer steps were skipped by {} ({})", core::show_number(skipped, 7),
+                    at_step(context, last_skip_.step), detectors::percent(share));
+    symptom.evidence = {last_skip_.origin};
+    out.push_back(std::move(symptom));
+  }
+
+  detectors::Symptom about(std::string id, core::Severity severity) const {
+    detectors::Symptom symptom;
+    symptom.id = std::move(id);
+    symptom.severity = severity;
+    symptom.series = "loss_scale";
+    symptom.first_step = drops_ > 0 ? first_drop_.step : first_.step;
+    symptom.last_step = last_.step;
+    add_evidence(symptom, first_.origin);
+    if (drops_ > 0) add_evidence(symptom, first_drop_.origin);
+    if (drops_ > 1) add_evidence(symptom, last_drop_.origin);
+    return symptom;
+  }
+
+  std::uint64_t count_ = 0;
+  std::uint64_t drops_ = 0;
+  std::uint64_t late_drops_ = 0;
+  std::uint64_t in_a_row_ = 0;
+  double peak_ = 0;
+  detectors::Sample first_;
+  detectors::Sample last_;
+  detectors::Sample first_drop_;
+  detectors::Sample last_drop_;
+  std::uint64_t skipped_count_ = 0;
+  double summed_ = 0;
+  double last_skipped_ = 0;
+  double most_skipped_ = 0;
+  bool per_interval_ = false;
+  detectors::Sample first_skip_;
+  detectors::Sample last_skip_;
+};
+
+}  // namespace
+
+std::unique_ptr<detectors::Detector> make_loss_scale_detector() {
+  return std::make_unique<LossScaleDetector>();
+}
+
+}  // namespace aplomb::gradient_detectors

@@ -1,0 +1,111 @@
+/// A cross-entropy that ends at the floor which it has where its inputs are probabilities: softmax
+/// was applied before a loss that applies it again. Logits between 0 and 1 leave at least
+/// ln(e + C - 1) - 1 nats to the right class, and with saturated outputs each wrong answer adds 1:
+/// loss = floor + (1 - accuracy).
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "detectors/kept.h"
+#include "detectors/support.h"
+
+namespace aplomb::loss_detectors {
+namespace {
+
+constexpr std::uint64_t k_least = 10;
+constexpr double k_near = 0.015;     // of the floor
+constexpr double k_relation = 0.02;  // nats, of loss - floor - (1 - accuracy)
+constexpr double k_learnt = 0.5;     // of the way from 1/C to 1
+constexpr double k_noise = 0.05;
+
+const detectors::DetectorSpec& loss_softmax_floor_spec() {
+  static const detectors::DetectorSpec spec{
+      "loss.softmax_floor",
+      {"loss.softmax_floor"},
+      "A classifier's loss levels off at ln(e + C - 1) - 1",
+      "Outputs that are probabilities already are squeezed by a second softmax: gradients shrink "
+      "and "
+      "the loss cannot fall below that floor.",
+      "loss 2.30 at first, 1.47 at the end, with 10 classes and an accuracy of 0.99: the floor is "
+      "1.461",
+      {record::Role::loss, record::Role::eval_loss, record::Role::accuracy,
+       record::Role::eval_accuracy},
+      {{"near", k_near, "fraction", 1e-3, 0.1, "outputs of trained models are saturated to 1 %"},
+       {"relation", k_relation, "nats", 1e-3, 0.5,
+        "an accuracy over 500 samples is known to 0.02"}},
+      {"https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html"}};
+  return spec;
+}
+
+double share_of(double accuracy) { return accuracy > 1 ? accuracy / 100 : accuracy; }
+
+class LossSoftmaxFloorDetector final : public detectors::Detector {
+ public:
+  const detectors::DetectorSpec& spec() const override { return loss_softmax_floor_spec(); }
+
+  void observe(const detectors::Frame& frame, const detectors::RunContext&,
+               std::vector<detectors::Symptom>&) override {
+    add(frame, record::Role::loss, losses_);
+    add(frame, record::Role::eval_loss, eval_losses_);
+    add(frame, record::Role::accuracy, accuracies_);
+    add(frame, record::Role::eval_accuracy, eval_accuracies_);
+  }
+
+  void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
+    if (context.reinforcement || !context.task.classes) return;
+    const double classes = context.task.classes->value;
+    if (classes < 3) return;
+    const double floor = std::log(std::exp(1.0) + classes - 1) - 1;
+    const bool held_out = eval_losses_.count() >= 3 && eval_accuracies_.count() >= 3;
+    const detectors::Kept& losses = held_out ? eval_losses_ : losses_;
+    const detectors::Kept& accuracies = held_out ? eval_accuracies_ : accuracies_;
+    if (losses.count() < (held_out ? 3 : k_least)) return;
+    const double level = losses.median(0.75, 1);
+    bool at_floor = false;
+    if (accuracies.count() >= 3) {
+      const double right = share_of(accuracies.median(0.75, 1));
+      at_floor = right > 1 / classes + k_learnt * (1 - 1 / classes) &&
+                 std::fabs(level - floor - (1 - right)) < k_relation;
+    } else {
+      at_floor = level > (1 - k_near / 3) * floor && level < (1 + k_near) * floor &&
+                 losses.noise(0.75, 1) < k_noise * floor;
+    }
+    if (!at_floor) return;
+    detectors::Symptom symptom;
+    symptom.id = "loss.softmax_floor";
+    symptom.severity = core::Severity::warning;
+    symptom.series = held_out ? "eval_loss" : "loss";
+    symptom.first_step = losses.front().step;
+    symptom.last_step = losses.back().step;
+    symptom.measures["floor"] = floor;
+    symptom.measures["level"] = level;
+    symptom.measures["classes"] = classes;
+    symptom.summary = fmt::format(
+        "loss levels off at {}: with {} classes {} is the lowest where the outputs are "
+        "probabilities before the loss takes its own softmax",
+        core::show_number(level), classes, core::show_number(floor));
+    add_evidence(symptom, losses.front().origin);
+    add_evidence(symptom, losses.back().origin);
+    out.push_back(std::move(symptom));
+  }
+
+ private:
+  static void add(const detectors::Frame& frame, record::Role role, detectors::Kept& kept) {
+    if (const detectors::Reading* reading = finite_of(frame, role))
+      kept.add(sample_of(frame, *reading));
+  }
+
+  detectors::Kept losses_;
+  detectors::Kept eval_losses_;
+  detectors::Kept accuracies_;
+  detectors::Kept eval_accuracies_;
+};
+
+}  // namespace
+
+std::unique_ptr<detectors::Detector> make_loss_softmax_floor_detector() {
+  return std::make_unique<LossSoftmaxFloorDetector>();
+}
+
+}  // namespace aplomb::loss_detectors

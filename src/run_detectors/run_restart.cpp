@@ -1,0 +1,303 @@
+/// Restarts: the run was stopped and went on. Does it go on where it was (loss, learning rate,
+/// step), or did it lose its optimizer, its schedule or everything?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/robust_window.h"
+#include "detectors/support.h"
+
+namespace aplomb::run_detectors {
+namespace {
+
+constexpr double k_loss_jump = 1.2;  // x the level before; beyond it and 5 sigma
+constexpr double k_sigma = 5;
+/// Medians of 16 and of 5 samples differ by 0.64 sigma (1.25 sigma sqrt(1/16 + 1/5)) by chance;
+/// where the run was surely resumed, three sigma are told, as a note.
+constexpr double k_small_jump = 1.03;
+constexpr double k_small_sigma = 3;
+constexpr double k_lr_jump = 1.5;
+constexpr std::size_t k_after = 5;     // samples of the new segment that are compared
+constexpr double k_epoch_back = 0.05;  // epochs: beyond what rounding and repeated records make
+
+const detectors::DetectorSpec& run_restart_spec() {
+  static const detectors::DetectorSpec spec{
+      "run.restart",
+      {"run.restart", "resume.loss_jump", "resume.lr_jump", "resume.step_back",
+       "resume.no_continuity", "resume.epoch_back"},
+      "The run was restarted: is there continuity of loss, learning rate, step and data?",
+      "A resume that drops optimizer or scheduler state unlearns for hundreds of steps, and "
+      "nothing says so.",
+      "step 900 loss 1.9 | step 800 loss 2.9, 2.8",
+      {record::Role::loss, record::Role::lr, record::Role::epoch},
+      {{"loss_jump", k_loss_jump, "x", 1.05, 10,
+        "benchmark here: losses before and after a good resume differ by noise"},
+       {"small_jump", k_small_jump, "x", 1.001, 2,
+        "1.25 sigma sqrt(1/16 + 1/5) is the noise of the difference of the two medians"},
+       {"lr_jump", k_lr_jump, "x", 1.05, 10,
+        "a schedule moves by less between neighbouring records"}},
+      {"https://docs.pytorch.org/tutorials/recipes/recipes/"
+       "saving_and_loading_a_general_checkpoint.html"}};
+  return spec;
+}
+
+class RunRestartDetector final : public detectors::Detector {
+ public:
+  const detectors::DetectorSpec& spec() const override { return run_restart_spec(); }
+
+  void observe(const detectors::Frame& frame, const detectors::RunContext& context,
+               std::vector<detectors::Symptom>& out) override {
+    if (started_ && frame.segment != segment_ && begins_stage(frame, context)) {
+      anew();
+    } else if (started_ && frame.segment != segment_) {
+      ++restarts_;
+      begin_segment(frame);
+      repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
+      to_start_ = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
+    } else if (started_ && is_said(frame.step, context)) {
+      begin_segment(frame);
+    }
+    segment_ = frame.segment;
+    started_ = true;
+    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
+      see_loss(sample_of(frame, *loss), context, out);
+    if (const detectors::Reading* lr = finite_of(frame, record::Role::lr))
+      see_lr(sample_of(frame, *lr), context, out);
+    if (const detectors::Reading* epoch = finite_of(frame, record::Role::epoch))
+      see_epoch(sample_of(frame, *epoch), context, out);
+    furthest_ = std::max(furthest_, frame.step);
+    first_step_ = std::min(first_step_, frame.step);
+  }
+
+  void interim(const detectors::RunContext& context,
+               std::vector<detectors::Symptom>& out) const override {
+    if (!comparing_) {
+      report_restarts(context, out);
+    } else if (!after_.empty() && jumps_clearly(context)) {
+      report_jump(true, context, out);
+    }
+  }
+
+  void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
+    if (comparing_ && after_.size() >= 2) compare(context, out);
+    report_restarts(context, out);
+  }
+
+ private:
+  void report_restarts(const detectors::RunContext& context,
+                       std::vector<detectors::Symptom>& out) const {
+    if (restarts_ == 0) return;
+    detectors::Symptom symptom = about("run.restart", core::Severity::note, back_from_, back_to_);
+    symptom.measures["count"] = static_cast<double>(restarts_);
+    symptom.summary =
+        fmt::format("steps start again {} time{}", restarts_, restarts_ == 1 ? "" : "s");
+    out.push_back(std::move(symptom));
+    if (repeated_ <= 0) return;
+    // What was learnt is there, and still step and schedule begin anew.
+    const bool count_lost = to_start_ && goes_on_ && lr_anew_;
+    detectors::Symptom back =
+        about("resume.step_back", count_lost ? core::Severity::warning : core::Severity::note,
+              back_from_, back_to_);
+    back.measures["count_lost"] = count_lost;
+    back.measures["steps"] = static_cast<double>(repeated_);
+    back.measures["to_start"] = to_start_;
+    back.summary = fmt::format("goes back from {} to {} {}", at_step(context, back_from_.step),
+                               context.step_word, back_to_.step);
+    out.push_back(std::move(back));
+  }
+
+  void begin_segment(const detectors::Frame& frame) {
+    before_ = recent_;
+    start_level_ = first_.median();
+    comparing_ = recent_.size() >= 4;
+    comparing_lr_ = lr_known_;
+    comparing_epoch_ = epoch_known_;
+    after_.clear();
+    recent_.clear();
+    back_from_ = last_;
+    back_to_ = {0, frame.step,
+                frame.readings.empty() ? record::Origin{} : frame.readings.front().origin};
+    to_start_ = goes_on_ = lr_anew_ = false;
+  }
+
+  /// The program announces another stage between the last frame and this one: its steps begin anew,
+  /// and nothing was resumed.
+  bool begins_stage(const detectors::Frame& frame, const detectors::RunContext& context) const {
+    if (frame.readings.empty()) return false;
+    const record::Origin& here = frame.readings.front().origin;
+    return std::any_of(context.stages.begin(), context.stages.end(), [&](const task::Stage& stage) {
+      return stage.origin.offset > 0 && stage.origin.source == here.source &&
+             last_.origin.source == here.source && stage.origin.offset > last_.origin.offset &&
+             stage.origin.offset <= here.offset;
+    });
+  }
+
+  /// Another stage: what came before is no measure of it.
+  void anew() {
+    recent_.clear();
+    first_.clear();
+    after_.clear();
+    comparing_ = false;
+    furthest_ = 0;
+    first_step_ = std::numeric_limits<std::int64_t>::max();
+  }
+
+  /// The artifact says that the run was resumed between the last frame and this one.
+  bool is_said(std::int64_t step, const detectors::RunContext& context) const {
+    return std::any_of(context.resumed_at.begin(), context.resumed_at.end(),
+                       [&](std::int64_t at) { return at > furthest_ && at <= step; });
+  }
+
+  void see_loss(const detectors::Sample& sample, const detectors::RunContext& context,
+                std::vector<detectors::Symptom>& out) {
+    if (!first_.full()) first_.push(sample.value);
+    if (comparing_) {
+      if (after_.empty()) after_first_ = sample;
+      after_.push(sample.value);
+      if (after_.size() == k_after) compare(context, out);
+    }
+    recent_.push(sample.value);
+    last_ = sample;
+  }
+
+  double noise() const { return std::max(before_.spread(), 1e-4 * std::fabs(before_.median())); }
+
+  /// Each loss since the restart stands out of those before it: the first one may say so.
+  bool jumps_clearly(const detectors::RunContext& context) const {
+    const double before = before_.median();
+    const double least = after_.least();
+    return !context.reinforcement && before > 0 && least > before_.most() &&
+           least >= k_loss_jump * before && least - before >= k_sigma * noise();
+  }
+
+  void compare(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) {
+    comparing_ = false;
+    const double before = before_.median();
+    const double after = after_.median();
+    goes_on_ = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
+    if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
+        after - before < k_small_sigma * noise())
+      return;
+    const bool clear = after >= k_loss_jump * before && after - before >= k_sigma * noise();
+    report_jump(clear, context, out);
+  }
+
+  void report_jump(bool clear, const detectors::RunContext& context,
+                   std::vector<detectors::Symptom>& out) const {
+    const double before = before_.median();
+    const double after = after_.median();
+    // Back at the level of the very first losses: not a bad resume but a new start.
+    const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
+    const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";
+    const core::Severity severity =
+        !clear || (anew && to_start_) ? core::Severity::note : core::Severity::warning;
+    detectors::Symptom symptom = about(id, severity, back_from_, after_first_);
+    symptom.measures["before"] = before;
+    symptom.measures["after"] = after;
+    symptom.measures["ratio"] = after / before;
+    symptom.measures["from_scratch"] = anew;
+    symptom.measures["clear"] = clear;
+    symptom.summary =
+        fmt::format("loss {} before the restart, {} after it ({})", core::show_number(before),
+                    core::show_number(after), at_step(context, after_first_.step));
+    if (anew) symptom.summary += ": as at the very start";
+    out.push_back(std::move(symptom));
+  }
+
+  /// After a resume that the log tells, steps go on and the epoch goes back: the data began again.
+  void see_epoch(const detectors::Sample& sample, const detectors::RunContext& context,
+                 std::vector<detectors::Symptom>& out) {
+    const bool compare_now = comparing_epoch_;
+    comparing_epoch_ = false;
+    const detectors::Sample previous = last_epoch_;
+    last_epoch_ = sample;
+    epoch_known_ = true;
+    if (!compare_now || sample.step <= previous.step ||
+        sample.value >= previous.value - k_epoch_back)
+      return;
+    detectors::Symptom symptom =
+        about("resume.epoch_back", core::Severity::warning, previous, sample);
+    symptom.series = "epoch";
+    symptom.measures["before"] = previous.value;
+    symptom.measures["after"] = sample.value;
+    symptom.summary =
+        fmt::format("epoch {} before the restart, {} after it ({}), while steps go on",
+                    core::show_number(previous.value, 3), core::show_number(sample.value, 3),
+                    at_step(context, sample.step));
+    out.push_back(std::move(symptom));
+  }
+
+  void see_lr(const detectors::Sample& sample, const detectors::RunContext& context,
+              std::vector<detectors::Symptom>& out) {
+    // A warm-up that begins anew is at 0 first: the next value tells.
+    if (comparing_lr_ && sample.value <= 0) return;
+    const bool compare_now = comparing_lr_;
+    comparing_lr_ = false;
+    const detectors::Sample previous = last_lr_;
+    last_lr_ = sample;
+    lr_known_ = true;
+    if (!compare_now || previous.value <= 0 || sample.value <= 0) return;
+    const double ratio = sample.value / previous.value;
+    if (ratio < k_lr_jump && ratio > 1 / k_lr_jump) return;
+    lr_anew_ = true;
+    if (to_start_) return;
+    detectors::Symptom symptom = about("resume.lr_jump", core::Severity::warning, previous, sample);
+    symptom.series = "lr";
+    symptom.measures["before"] = previous.value;
+    symptom.measures["after"] = sample.value;
+    symptom.measures["ratio"] = ratio;
+    symptom.summary =
+        fmt::format("learning rate {} before the restart, {} after it ({})",
+                    core::show_number(previous.value, 3), core::show_number(sample.value, 3),
+                    at_step(context, sample.step));
+    out.push_back(std::move(symptom));
+  }
+
+  static detectors::Symptom about(std::string id, core::Severity severity,
+                                  const detectors::Sample& from, const detectors::Sample& to) {
+    detectors::Symptom symptom;
+    symptom.id = std::move(id);
+    symptom.severity = severity;
+    symptom.series = "loss";
+    symptom.first_step = to.step;
+    symptom.last_step = to.step;
+    add_evidence(symptom, from.origin);
+    add_evidence(symptom, to.origin);
+    return symptom;
+  }
+
+  bool started_ = false;
+  bool comparing_ = false;
+  bool comparing_lr_ = false;
+  bool comparing_epoch_ = false;
+  bool lr_known_ = false;
+  bool epoch_known_ = false;
+  bool goes_on_ = false;  ///< the loss, where it was
+  bool lr_anew_ = false;  ///< the learning rate is another
+  bool to_start_ = false;
+  std::uint16_t segment_ = 0;
+  std::uint64_t restarts_ = 0;
+  std::int64_t furthest_ = std::numeric_limits<std::int64_t>::min();
+  std::int64_t first_step_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t repeated_ = 0;
+  double start_level_ = 0;
+  core::SortedWindow<3> first_;
+  core::SortedWindow<16> recent_;
+  core::SortedWindow<16> before_;
+  core::SortedWindow<8> after_;
+  detectors::Sample last_;
+  detectors::Sample last_lr_;
+  detectors::Sample last_epoch_;
+  detectors::Sample after_first_;
+  detectors::Sample back_from_;
+  detectors::Sample back_to_;
+};
+
+}  // namespace
+
+std::unique_ptr<detectors::Detector> make_run_restart_detector() {
+  return std::make_unique<RunRestartDetector>();
+}
+
+}  // namespace aplomb::run_detectors

@@ -1,0 +1,37 @@
+#include <gtest/gtest.h>
+
+#include "detection/feed.h"
+
+namespace aplomb::testing {
+namespace {
+
+std::vector<double> growing(double first, double last) {
+  std::vector<double> all;
+  for (int i = 0; i < 60; ++i) all.push_back(first * std::pow(last / first, i / 59.0));
+  return all;
+}
+
+TEST(LogitGrowth, OutputLogitsThatGrow) {
+  const auto symptoms = RunOf().with("logits/max", record::Role::other, growing(10, 500)).detect();
+  const detectors::Symptom* found = find(symptoms, "logits.output_grow");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_GT(number(found, "ratio"), 20);
+  EXPECT_FALSE(has(symptoms, "logits.attention_grow"));
+}
+
+TEST(LogitGrowth, AttentionLogitsThatGrow) {
+  for (const char* name : {"max_attention_logit", "attn/max_logits"}) {
+    const auto symptoms = RunOf().with(name, record::Role::other, growing(12, 1600)).detect();
+    EXPECT_TRUE(has(symptoms, "logits.attention_grow")) << name << told(symptoms);
+  }
+}
+
+TEST(LogitGrowth, LogitsThatSettleAreNone) {
+  EXPECT_FALSE(has(RunOf().with("logits/max", record::Role::other, growing(10, 25)).detect(),
+                   "logits.output_grow"));
+  EXPECT_FALSE(has(RunOf().with("logits/max", record::Role::other, growing(60, 70)).detect(),
+                   "logits.output_grow"));
+}
+
+}  // namespace
+}  // namespace aplomb::testing

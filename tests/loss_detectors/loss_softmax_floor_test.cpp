@@ -1,0 +1,45 @@
+#include "detection/feed.h"
+
+#include <gtest/gtest.h>
+
+namespace aplomb::testing {
+namespace {
+
+/// Ten classes: the floor is ln(e + 9) - 1 = 1.4612.
+RunOf classifier(double level, double accuracy) {
+  RunOf run;
+  run.set("data.class_count", 10.0);
+  Draw draw(5);
+  run.loss(curve(
+      40, [&](double i) { return level + (2.302 - level) * std::exp(-i / 5); },
+      [&] { return 0.002 * draw.normal(); }));
+  for (int i = 1; i <= 5; ++i) {
+    run.at("eval_loss", record::Role::eval_loss, 8 * i - 1, level);
+    run.at("eval_accuracy", record::Role::eval_accuracy, 8 * i - 1, accuracy);
+  }
+  return run;
+}
+
+TEST(SoftmaxFloor, ALossAtTheFloorOfProbabilities) {
+  const auto symptoms = classifier(1.4712, 0.99).detect();
+  const detectors::Symptom* floor = find(symptoms, "loss.softmax_floor");
+  ASSERT_NE(floor, nullptr) << told(symptoms);
+  EXPECT_NEAR(number(floor, "floor"), 1.4612, 1e-4);
+}
+
+TEST(SoftmaxFloor, EachWrongAnswerAddsOne) {
+  EXPECT_TRUE(has(classifier(1.4612 + 0.25, 0.75).detect(), "loss.softmax_floor"));
+}
+
+TEST(SoftmaxFloor, OtherLossesAreOther) {
+  EXPECT_FALSE(has(classifier(0.05, 0.99).detect(), "loss.softmax_floor"));
+  EXPECT_FALSE(has(classifier(1.47, 0.45).detect(), "loss.softmax_floor"));
+  EXPECT_FALSE(has(classifier(1.60, 0.99).detect(), "loss.softmax_floor"));
+}
+
+TEST(SoftmaxFloor, NoClassesNoFloor) {
+  EXPECT_FALSE(has(RunOf().loss(std::vector<double>(40, 1.4612)).detect(), "loss.softmax_floor"));
+}
+
+}  // namespace
+}  // namespace aplomb::testing
