@@ -1,4 +1,12 @@
 # Every C++ dependency, in one place. Debian package names stand in tools/packages/apt.txt.
+#
+# APLOMB_STATIC names a folder with the archives of packaging/static_libraries.sh: the program then needs nothing of
+# the machine but its kernel.
+set(APLOMB_STATIC "" CACHE PATH "Link the program statically, with what lies in this folder first")
+if(APLOMB_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  list(PREPEND CMAKE_LIBRARY_PATH "${APLOMB_STATIC}/lib")
+endif()
 find_package(fmt REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -39,3 +47,23 @@ find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
 add_library(utf8proc::utf8proc UNKNOWN IMPORTED)
 set_target_properties(utf8proc::utf8proc PROPERTIES IMPORTED_LOCATION "${UTF8PROC_LIBRARY}"
                       INTERFACE_INCLUDE_DIRECTORIES "${UTF8PROC_INCLUDE_DIR}")
+
+# Debian's CMake packages know shared objects only. The headers and definitions stay theirs.
+if(APLOMB_STATIC)
+  foreach(pair fmt::fmt=fmt simdjson::simdjson=simdjson tomlplusplus::tomlplusplus=tomlplusplus hwy::hwy=hwy yaml-cpp=yaml-cpp)
+    string(REGEX MATCH "^(.*)=(.*)$" _ "${pair}")
+    set(target "${CMAKE_MATCH_1}")
+    set(name "${CMAKE_MATCH_2}")
+    find_library(APLOMB_STATIC_${name} ${name} REQUIRED)
+    get_target_property(kind ${target} TYPE)
+    if(kind STREQUAL "INTERFACE_LIBRARY")  # headers, and the name of a library to link
+      set_property(TARGET ${target} PROPERTY INTERFACE_LINK_LIBRARIES "${APLOMB_STATIC_${name}}")
+      continue()
+    endif()
+    set_target_properties(${target} PROPERTIES IMPORTED_LOCATION "${APLOMB_STATIC_${name}}")
+    get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+    foreach(configuration IN LISTS configurations)
+      set_target_properties(${target} PROPERTIES "IMPORTED_LOCATION_${configuration}" "${APLOMB_STATIC_${name}}")
+    endforeach()
+  endforeach()
+endif()

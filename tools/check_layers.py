@@ -55,7 +55,8 @@ ALLOWED = {
                   "discovery", "detectors", "facts", "diagnosis", "report"],
     "fix": ["core", "record", "knowledge", "input", "config_text", "report"],
     "watch": ["core", "record", "knowledge", "input", "log_text", "sources", "discovery", "detectors", "detection"],
-    "arguments": [],
+    "arguments": ["core"],
+    "demo": ["core"],
     "api": None,  # joins the flow for the CLI and Python
     "cli": None,
 }

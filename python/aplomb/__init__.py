@@ -10,7 +10,8 @@
     report = aplomb.diagnose("out/")  # whatever the run left
     print(report.causes[0].title)
 
-Diagnostic runs with a verdict are in aplomb.experiments.
+Diagnostic runs with a verdict are in aplomb.experiments; callbacks in aplomb.transformers, aplomb.lightning and
+aplomb.axolotl, which are there as soon as they are named.
 
 Importing this module imports no torch.
 """
@@ -21,21 +22,29 @@ from aplomb.guard import Guard, Halt
 from aplomb.report import Cause, Report, Symptom, diagnose
 
 if TYPE_CHECKING:
-    from aplomb import experiments
+    from aplomb import axolotl, experiments, lightning, transformers
     from aplomb.autopsies import Finding, autopsy
     from aplomb.softmax import z_loss
 
-__all__ = ["Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "diagnose", "experiments", "z_loss"]
+__all__ = [
+    "Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "axolotl", "diagnose", "experiments", "lightning",
+    "transformers", "z_loss",
+]
 
-
+# Modules that need what the user may not have (torch, a trainer): imported when they are first named.
+_LATER = ("axolotl", "experiments", "lightning", "transformers")
 _NEED_TORCH = {"Finding": "aplomb.autopsies", "autopsy": "aplomb.autopsies", "z_loss": "aplomb.softmax"}
 
 
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name == "experiments":
-        return importlib.import_module("aplomb.experiments")
+    if name in _LATER:
+        return importlib.import_module(f"aplomb.{name}")
     if name not in _NEED_TORCH:
         raise AttributeError(f"module 'aplomb' has no attribute {name!r}")
     return getattr(importlib.import_module(_NEED_TORCH[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

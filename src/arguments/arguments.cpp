@@ -5,7 +5,77 @@
 #include <sstream>
 #include <utility>
 
+#include "core/edit_distance.h"
+#include "core/text.h"
+
 namespace aplomb::arguments {
+namespace {
+
+/// The known word that `given` was meant to be: the only one that it begins, or the nearest within a third
+/// of its letters, as rustc's `find_best_match_for_name` has it. Empty where none is near.
+std::string meant_by(std::string_view given, const std::vector<std::string>& known) {
+  constexpr std::size_t k_least_prefix = 2;
+  std::string longer;
+  std::size_t begun = 0;
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(given.size(), 3) / 3 + 1;
+  for (const std::string& each : known) {
+    if (given.size() >= k_least_prefix && each.starts_with(given)) {
+      longer = each;
+      ++begun;
+    }
+    const std::size_t away = core::edit_distance(given, each);
+    if (away < least) {
+      least = away;
+      nearest = each;
+    }
+  }
+  return begun == 1 ? longer : nearest;
+}
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(each->get_name());
+  return names;
+}
+
+std::string did_you_mean(const std::string& known) {
+  return known.empty() ? "" : "Did you mean " + known + "?\n";
+}
+
+/// What is wrong with `words`, better than CLI11 says it: the word that is no verb, or the option that the
+/// verb does not have, each with its nearest neighbour. Empty where it is neither.
+std::string unknown_word(const CLI::App& app, const std::vector<std::string>& words,
+                         const std::string& called) {
+  const std::string more = "Run " + called + " --help for all of them.\n";
+  const std::vector<std::string> verbs = verb_names(app);
+  if (!verbs.empty()) {
+    if (words.empty() || words[0].starts_with("-")) return "";
+    const auto verb = std::find(verbs.begin(), verbs.end(), words[0]);
+    if (verb != verbs.end())
+      return unknown_word(*app.get_subcommand(*verb), {words.begin() + 1, words.end()},
+                          called + " " + *verb);
+    const std::string meant = meant_by(words[0], verbs);
+    return core::sanitize(words[0]) + " is no command of " + called + ".\n" +
+           did_you_mean(meant.empty() ? "" : called + " " + meant) + more;
+  }
+  std::vector<std::string> options;
+  for (const CLI::Option* each : app.get_options()) {
+    for (const std::string& name : each->get_lnames()) options.push_back("--" + name);
+  }
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with("--") || std::find(options.begin(), options.end(), name) != options.end())
+      continue;
+    return core::sanitize(name) + " is no option of " + called + ".\n" +
+           did_you_mean(meant_by(name, options)) + more;
+  }
+  return "";
+}
+
+}  // namespace
 
 Argument Argument::required() const { return Argument(option_->required()); }
 
@@ -132,14 +202,17 @@ Program::~Program() = default;
 
 void Program::version(const std::string& text) const { app_->set_version_flag("--version", text); }
 
-std::optional<ParseStop> Program::parse(std::vector<std::string> words) const {
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the end
+std::optional<ParseStop> Program::parse(const std::vector<std::string>& words) const {
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // CLI11 takes them from the end
   try {
-    app_->parse(std::move(words));
+    app_->parse(std::move(reversed));
   } catch (const CLI::ParseError& stop) {
     std::ostringstream answer;
     std::ostringstream complaint;
     const bool is_answer = app_->exit(stop, answer, complaint) == 0;
+    if (const std::string told = is_answer ? "" : unknown_word(*app_, words, app_->get_name());
+        !told.empty())
+      return ParseStop{false, told};
     return ParseStop{is_answer, is_answer ? answer.str() : complaint.str()};
   }
   return std::nullopt;

@@ -123,8 +123,9 @@ class Program : public Verb {
 
   /// What --version answers.
   void version(const std::string& text) const;
-  /// `words` without the program's name. Fills the variables that the options are bound to.
-  std::optional<ParseStop> parse(std::vector<std::string> words) const;
+  /// `words` without the program's name. Fills the variables that the options are bound to. A verb or an
+  /// option that is unknown is told with the nearest one that is known.
+  std::optional<ParseStop> parse(const std::vector<std::string>& words) const;
 
  private:
   std::unique_ptr<CLI::App> owned_;

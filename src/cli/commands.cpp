@@ -23,6 +23,8 @@ std::unique_ptr<arguments::Program> make_program(
   program->version("aplomb " + std::string(core::version()));
   program->footer(
       "Examples:\n"
+      "  aplomb                                   what lies in this folder, and what can be done "
+      "with it\n"
       "  aplomb diagnose out/                     whatever the run left in its folder\n"
       "  aplomb diagnose train.log config.yaml    a log and the configuration\n"
       "  aplomb diagnose out/ --html report.html  the same as a page to send to others\n"

@@ -2,10 +2,13 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/here.h"
 #include "cli/output.h"
+#include "core/text.h"
 #include "tensors/mapped_file.h"
 
 namespace {
@@ -19,11 +22,24 @@ int leave(const aplomb::arguments::ParseStop& stop) {
   return aplomb::cli::k_exit_usage;
 }
 
+/// `aplomb out/`: no command, but something that diagnose would read.
+void offer_diagnosis(const char* word) {
+  std::error_code why;
+  if (std::filesystem::exists(word, why))
+    std::fputs(("Did you mean aplomb diagnose " + aplomb::core::sanitize(word) + "?\n").c_str(),
+               stderr);
+}
+
 int run_program(int count, char** words) {
+  if (count == 1) return aplomb::cli::look_around();
   const auto commands = aplomb::cli::make_commands();
   const auto program = aplomb::cli::make_program(commands);
-  if (const auto stop = program->parse({words + std::min(count, 1), words + count}))
+  if (const auto stop = program->parse({words + std::min(count, 1), words + count})) {
+    const bool known = std::any_of(commands.begin(), commands.end(),
+                                   [](const auto& each) { return each->wanted(); });
+    if (!stop->is_answer && !known) offer_diagnosis(words[1]);
     return leave(*stop);
+  }
   for (const auto& command : commands) {
     if (command->wanted()) return command->run();
   }
