@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of tools/packages/apt.txt. usage: install_packages.sh build|train|check
+# Installs what is missing of tools/packages/apt.txt. usage: install_packages.sh build|train|check|web
 # Works as root, and as a user with sudo. Does nothing, and asks nothing of the network, where all is there.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -8,7 +8,8 @@ case "$want" in
   build) kinds='^build ' ;;
   train) kinds='^(build|train) ' ;;
   check) kinds='^(build|train|check) ' ;;
-  *) echo "usage: $0 build|train|check" >&2; exit 2 ;;
+  web) kinds='^(build|web) ' ;;
+  *) echo "usage: $0 build|train|check|web" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,0 +1,28 @@
+import { k_schema, type StillRun } from "./contract";
+import { Curve } from "./curve";
+import type { Store } from "./store";
+
+/** A report page: the run stands in the page itself, and nothing is asked of anybody. */
+export const still_run = (): StillRun | null => {
+  const held = document.getElementById("aplomb-data");
+  if (!held?.textContent) return null;
+  try {
+    return JSON.parse(held.textContent) as StillRun;
+  } catch {
+    return null;
+  }
+};
+
+export const show_still = (store: Store, run: StillRun): void => {
+  const curves = new Map(
+    run.series.map((series) => [series.name, Curve.from_wire(series, Number.POSITIVE_INFINITY)]),
+  );
+  store.set({
+    link: { kind: "still" },
+    server: { version: String(run.report?.schema ?? k_schema), started: 0, can_stop: false },
+    runs: [],
+    selected: run.id,
+    drawn: { detail: run, curves, fine: new Map() },
+    ticks: 1,
+  });
+};
