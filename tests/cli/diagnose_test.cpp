@@ -26,7 +26,6 @@ TEST(DiagnoseCommand, SaysTwoForAWrongOption) {
   EXPECT_EQ(run_program("% diagnose --nonsense /tmp").status, 2);
   EXPECT_EQ(run_program("% diagnose --most 0 /tmp").status, 2);
   EXPECT_EQ(run_program("% nonsense").status, 2);
-  EXPECT_EQ(run_program("%").status, 2);
 }
 
 TEST(DiagnoseCommand, ShowsHelpWithExamplesAndVersionWithStatusZero) {
