@@ -3,8 +3,8 @@
     finding = aplomb.autopsy(model, lambda x, y: criterion(model(x), y), x, y)
     print(finding)
 
-The failing batch is run once more with everything watched (aplomb.births), then in halves to find the samples that do
-it alone. Nothing is watched before: a healthy run pays for keeping references to its last inputs.
+The failing batch is run once more with everything watched (aplomb.nonfinite_origin), then in halves to find the samples
+that do it alone. Nothing is watched before: a healthy run pays for keeping references to its last inputs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from aplomb.births import Birth, Births, is_bad, named_tensors, tensors_in
+from aplomb.nonfinite_origin import NonfiniteOrigin, NonfiniteTracer, is_bad, named_tensors, tensors_in
 from aplomb.replay import Call, call_of, run_call, undisturbed
 
 __all__ = ["Finding", "autopsy", "examine", "examine_spike"]
@@ -84,45 +84,45 @@ def examine(model: torch.nn.Module, calls: list[Call], scale: float = 1.0) -> Fi
     """The first of the calls that gives something non-finite. `scale`: by which the loss was multiplied."""
     for number, call in enumerate(calls):
         with undisturbed(model, call.device):
-            birth = _birth(model, call, scale)
-            if birth is None:
+            origin = _origin_of_failure(model, call, scale)
+            if origin is None:
                 continue
-            samples = [] if birth.phase == "weights" else _samples(model, call, scale)
-            cures = _cures(model, call, scale) if birth.phase in ("forward", "loss", "backward") else None
+            samples = [] if origin.phase == "weights" else _samples(model, call, scale)
+            cures = _cures(model, call, scale) if origin.phase in ("forward", "loss", "backward") else None
         return Finding(
-            birth.phase,
-            birth.module,
-            birth.module_type,
-            birth.op,
-            birth.why,
-            birth.dtype,
+            origin.phase,
+            origin.module,
+            origin.module_type,
+            origin.op,
+            origin.why,
+            origin.dtype,
             samples,
             call.batch_size,
             number,
             cures,
-            birth.trail,
+            origin.trail,
         )
     return _beside_the_model(model)
 
 
-def _birth(model: torch.nn.Module, call: Call, scale: float) -> Birth | None:
-    births = Births(model)
-    with births:
-        births.note_inputs(call.named_inputs())
+def _origin_of_failure(model: torch.nn.Module, call: Call, scale: float) -> NonfiniteOrigin | None:
+    tracer = NonfiniteTracer(model)
+    with tracer:
+        tracer.note_inputs(call.named_inputs())
         output, loss = run_call(call)
         if loss is None:
             bad = next((each for each in tensors_in(output) if is_bad(each)), None)
-            return None if bad is None else births.origin_of(bad) or _unknown()
+            return None if bad is None else tracer.origin_of(bad) or _unknown()
         if is_bad(loss):
-            return births.origin_of(loss) or _unknown()
+            return tracer.origin_of(loss) or _unknown()
         gradients = _gradients(model, loss * scale)
     if not any(is_bad(each) for each in gradients):
         return None
-    return births.backward or Birth("backward", why="no single node of the graph shows it")
+    return tracer.backward or NonfiniteOrigin("backward", why="no single node of the graph shows it")
 
 
-def _unknown() -> Birth:
-    return Birth("forward", why="by an operation that torch functions do not show")
+def _unknown() -> NonfiniteOrigin:
+    return NonfiniteOrigin("forward", why="by an operation that torch functions do not show")
 
 
 def _gradients(model: torch.nn.Module, loss: torch.Tensor) -> list[torch.Tensor]:
@@ -193,9 +193,9 @@ def _beside_the_model(model: torch.nn.Module) -> Finding:
 
 def magnitudes_of(model: torch.nn.Module, call: Call) -> dict[str, float]:
     """Largest output of each module for this call."""
-    with undisturbed(model, call.device), Births(model) as births:
+    with undisturbed(model, call.device), NonfiniteTracer(model) as tracer:
         run_call(call, graph=False)
-        return dict(births.magnitudes)
+        return dict(tracer.magnitudes)
 
 
 def examine_spike(

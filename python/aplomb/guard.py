@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aplomb import _core
 from aplomb.gradients import Gradients, reduced
 from aplomb.snapshots import Snapshots
-from aplomb.stale import StaleGradients
+from aplomb.stale_gradients import StaleGradients
 from aplomb.stepping import STALE, LoweredRates, OwnVerdict, reset_momentum, tell_loggers, whole
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from aplomb.births import tensors_in
+from aplomb.nonfinite_origin import tensors_in
 from aplomb.replay import is_replay
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from aplomb.births import tensors_in
+from aplomb.nonfinite_origin import tensors_in
 
 MOST_BYTES = 64 << 20  # of inputs that are kept over one optimizer step; of more, the last call alone
 

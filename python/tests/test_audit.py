@@ -6,17 +6,42 @@ import subprocess
 import sys
 import textwrap
 
+import audit_kinds
+import audit_losses
+import audit_outside
+import audit_runs
+import audit_steps
+import audit_training
 import pytest
-import test_audit_kinds
-import test_audit_losses
-import test_audit_outside
-import test_audit_runs
-import test_audit_steps
-import test_audit_training
 from aplomb.audit import RULES, Program, audit_program, audit_source
-from audit_support import HEAD, KNOWLEDGE, audited, entries, rules_of
+from audit_support import HEAD, KNOWLEDGE, audited, check_right, check_wrong, entries, rules_of
 
-PARTS = (test_audit_steps, test_audit_losses, test_audit_training, test_audit_runs, test_audit_kinds, test_audit_outside)
+# Programs by the kind of what is wrong with them: each rule's WRONG ones, and RIGHT ones that look alike.
+PARTS = (audit_steps, audit_losses, audit_training, audit_runs, audit_kinds, audit_outside)
+
+
+def programs(side):
+    return [
+        pytest.param(rule, program, id=f"{part.__name__.removeprefix('audit_')}-{rule}-{number}")
+        for part in PARTS
+        for rule, cases in getattr(part, side).items()
+        for number, program in enumerate(cases)
+    ]
+
+
+@pytest.mark.parametrize(("rule", "program"), programs("WRONG"))
+def test_fires(rule, program):
+    check_wrong(rule, program)
+
+
+@pytest.mark.parametrize(("rule", "program"), programs("RIGHT"))
+def test_is_silent(rule, program):
+    check_right(rule, program)
+
+
+@pytest.mark.parametrize("program", [program for part in PARTS for program in getattr(part, "SOUND", [])])
+def test_sound_programs_are_left_alone(program):
+    assert rules_of(program) == set()
 
 
 def test_every_rule_has_programs_that_are_wrong_and_right():

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/median.h"
 #include "core/text.h"
 
 namespace aplomb::checkpoint {
@@ -34,10 +35,7 @@ double rms(const scan::TensorStats& stats) {
 }
 
 double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return values.empty() ? 0 : core::upper_median(std::move(values));
 }
 
 class Checks {

@@ -11,6 +11,7 @@
 #include "detection/bank.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
+#include "guard/policy.h"
 #include "knowledge/code_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
@@ -67,6 +68,16 @@ Parts explain_detector(std::string_view slug) {
     add(parts, "Reports", fmt::format("{}", fmt::join(spec.symptoms, ", ")));
     add(parts, "Parameters", "", parameters);
     add(parts, "References", "", spec.references);
+  }
+  return parts;
+}
+
+Parts explain_policy(std::string_view slug) {
+  Parts parts;
+  for (const guard::PolicySpec& spec : guard::policy_specs()) {
+    if (spec.slug != slug) continue;
+    add(parts, "Does", std::string(spec.summary));
+    add(parts, "After", std::string(spec.source));
   }
   return parts;
 }
@@ -277,6 +288,7 @@ std::vector<TopicPart> explain_topic(const Topic& topic) {
   if (topic.kind == "readers") return explain_reader(topic.slug);
   if (topic.kind == "detectors") return explain_detector(topic.slug);
   if (topic.kind == "checkpoints") return explain_checkpoint_symptom(topic.slug);
+  if (topic.kind == "policies") return explain_policy(topic.slug);
   if (topic.kind == "causes") return explain_cause(topic.slug);
   if (topic.kind == "checks") return explain_check(topic.slug);
   if (topic.kind == "code") return explain_code(topic.slug);

@@ -8,6 +8,7 @@
 #include "detection/bank.h"
 #include "detectors/detector.h"
 #include "diagnosis/cause_book.h"
+#include "guard/policy.h"
 #include "knowledge/code_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
@@ -35,6 +36,11 @@ void add_checkpoint_symptoms(std::vector<Topic>& out) {
   for (const checkpoint::CheckpointSymptom& each : checkpoint::checkpoint_symptoms()) {
     out.push_back({"checkpoints", std::string(each.id), std::string(each.summary), {}});
   }
+}
+
+void add_policies(std::vector<Topic>& out) {
+  for (const guard::PolicySpec& spec : guard::policy_specs())
+    out.push_back({"policies", std::string(spec.slug), std::string(spec.summary), {}});
 }
 
 void add_causes(std::vector<Topic>& out) {
@@ -91,6 +97,7 @@ const std::vector<TopicKind>& topic_kinds() {
       {"readers", "reader", "what can be read"},
       {"detectors", "detector", "what is looked for in the metrics"},
       {"checkpoints", "checkpoint symptom", "what is looked for in weights and their files"},
+      {"policies", "policy", "what the guard of a running training answers to"},
       {"causes", "cause", "what may have gone wrong, with remedies"},
       {"checks", "check", "what is looked for in a configuration before it runs"},
       {"code", "finding", "what is looked for in Python programs and fragments of them"},
@@ -106,6 +113,7 @@ std::vector<Topic> topics(std::string_view kind) {
   if (wanted("readers")) add_readers(out);
   if (wanted("detectors")) add_detectors(out);
   if (wanted("checkpoints")) add_checkpoint_symptoms(out);
+  if (wanted("policies")) add_policies(out);
   if (wanted("causes")) add_causes(out);
   if (wanted("checks")) add_checks(out);
   if (wanted("code")) add_code(out);

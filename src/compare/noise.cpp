@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/median.h"
 #include "core/robust_window.h"
 
 namespace aplomb::compare {
@@ -12,13 +13,6 @@ constexpr std::size_t k_trend_half = 16;     // of the running median: 33 sample
 constexpr std::size_t k_spread_window = 65;  // residuals whose spread is sigma: 10 % exact
 constexpr double k_mad_to_sigma = 1.4826;    // of Gaussian noise: 1 / 0.6745
 constexpr double k_most_correlation = 0.9;   // an average over some twenty samples: more is trend
-
-double median_of(std::vector<double> some) {
-  const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
-  std::nth_element(some.begin(), middle, some.end());
-  if (some.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(some.begin(), middle)) / 2;
-}
 
 /// The spread over the 65 residuals around each; at the ends over those that there are. The first
 /// and last samples have no neighbours on one side, their residual is 0 by construction: left out.
@@ -78,7 +72,7 @@ std::vector<double> running_median(const std::vector<double>& values, std::size_
       out[i] = window.median();
     } else {
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i - reach);
-      out[i] = median_of({begin, begin + static_cast<std::ptrdiff_t>(2 * reach + 1)});
+      out[i] = core::median({begin, begin + static_cast<std::ptrdiff_t>(2 * reach + 1)});
     }
   }
   return out;

@@ -55,9 +55,9 @@ bool RobustTrend::note_outlier(double sample, bool above) {
   return true;
 }
 
-void RobustTrend::exchange(StateArchive& archive) {
-  level_.exchange(archive);
-  residual_.exchange(archive);
+void RobustTrend::serialize(StateArchive& archive) {
+  level_.serialize(archive);
+  residual_.serialize(archive);
   auto pending = static_cast<std::uint32_t>(pending_size_);
   archive.field(pending);
   if (pending >= k_shift_run) return archive.reject();

@@ -47,7 +47,7 @@ class RobustTrend {
   double noise() const;
   std::uint64_t accepted() const { return accepted_; }
 
-  void exchange(StateArchive& archive);
+  void serialize(StateArchive& archive);
 
  private:
   void accept(double sample, double level);

@@ -73,7 +73,7 @@ class SortedWindow {
   double spread() const { return size_ < 2 ? 0.0 : 0.7413 * (quantile(0.75) - quantile(0.25)); }
 
   /// Saves or loads the samples in order of arrival.
-  void exchange(StateArchive& archive) {
+  void serialize(StateArchive& archive) {
     auto size = static_cast<std::uint32_t>(size_);
     auto next = static_cast<std::uint32_t>(next_);
     archive.field(size);

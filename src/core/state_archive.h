@@ -2,7 +2,7 @@
 /// StateArchive: one description of an object's state for both directions, so that what is written
 /// and what is read cannot drift apart.
 ///
-///     void exchange(StateArchive& archive) {       // called to save and to load
+///     void serialize(StateArchive& archive) {       // called to save and to load
 ///       archive.field(count_);
 ///       archive.field(level_);
 ///       if (archive.reading() && count_ > k_most) archive.reject();

@@ -54,7 +54,7 @@ std::size_t TailWatch::outliers(double false_alarm) const {
   return found;
 }
 
-void TailWatch::exchange(StateArchive& archive) {
+void TailWatch::serialize(StateArchive& archive) {
   auto size = static_cast<std::uint32_t>(size_);
   archive.field(size);
   if (size > k_kept) return archive.reject();

@@ -35,7 +35,7 @@ class TailWatch {
   std::size_t outliers(double false_alarm) const;
   std::span<const Entry> largest() const { return {kept_.data(), size_}; }
 
-  void exchange(StateArchive& archive);
+  void serialize(StateArchive& archive);
 
  private:
   std::array<Entry, k_kept> kept_{};  // sorted, largest first

@@ -93,9 +93,7 @@ detectors::RunContext context_of(const record::Run& run,
     context.series_names.push_back(series->name);
     context.reinforcement = context.reinforcement || says_reinforcement(series->role);
   }
-  context.steps_are_epochs = anchor.step_kind == record::StepKind::epoch;
-  if (anchor.step_kind == record::StepKind::epoch) context.step_word = "epoch";
-  if (anchor.step_kind == record::StepKind::ordinal) context.step_word = "record";
+  context.step_kind = anchor.step_kind;
   context.planned_steps = whole_setting(run, "train.max_steps");
   context.log_steps = whole_setting(run, "log.steps");
   context.world_size = whole_setting(run, "dist.world_size");

@@ -17,10 +17,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "detectors/symptom.h"
 #include "record/role.h"
+#include "record/series.h"
 #include "task/metric_words.h"
 #include "task/stages.h"
 #include "task/task.h"
@@ -77,9 +79,7 @@ struct RunContext {
   std::optional<std::int64_t> planned_steps;
   bool reinforcement =
       false;  ///< reward series are present: the loss is a policy loss and may be 0 or negative
-  bool steps_are_epochs = false;
-  std::string step_word =
-      "step";  ///< what a step is called in summaries: `step`, `epoch`, `record`
+  record::StepKind step_kind = record::StepKind::explicit_;  ///< what the steps of frames count
   std::optional<double> grad_clip;   ///< configured threshold of the global norm
   std::optional<double> vocab_size;  ///< ln(vocab_size) is the loss of a model that knows nothing
   std::optional<std::int64_t> log_steps;   ///< optimizer steps between two records
@@ -90,6 +90,13 @@ struct RunContext {
   task::Task task;                  ///< what is trained, and its constants
   std::vector<task::Stage> stages;  ///< where the program begins another stage of its training
   std::vector<int> ranks;  ///< ranks that wrote a loss, sorted; empty where lines carry no rank
+
+  /// What a step is called in summaries: `step`, `epoch`, `record`.
+  std::string_view step_word() const;
+  /// Whether steps are neither epochs nor numbers of records.
+  bool counts_steps() const {
+    return step_kind != record::StepKind::epoch && step_kind != record::StepKind::ordinal;
+  }
 };
 
 class Detector {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/median.h"
 #include "detectors/support.h"
 
 namespace aplomb::detectors {
@@ -45,15 +46,7 @@ class Kept {
     const auto end = std::max(static_cast<std::size_t>(to * size), begin + 1);
     for (std::size_t i = begin; i < std::min(end, samples_.size()); ++i)
       values.push_back(samples_[i].value);
-    return middle_of(values);
-  }
-
-  /// The middle value; of none NaN.
-  static double middle_of(std::vector<double> values) {
-    if (values.empty()) return std::nan("");
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return core::upper_median(std::move(values));
   }
 
   /// Sigma of one sample about its neighbours: of white noise the median of |x_i+1 - x_i| is 0.954
@@ -64,7 +57,7 @@ class Kept {
     const auto end = std::min(samples_.size(), static_cast<std::size_t>(to * size));
     for (auto i = static_cast<std::size_t>(from * size) + 1; i < end; ++i)
       steps.push_back(std::fabs(samples_[i].value - samples_[i - 1].value));
-    return steps.empty() ? 0 : middle_of(steps) / 0.954;
+    return steps.empty() ? 0 : core::upper_median(std::move(steps)) / 0.954;
   }
 
  private:

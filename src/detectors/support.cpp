@@ -5,12 +5,12 @@
 namespace aplomb::detectors {
 
 std::string at_step(const RunContext& context, std::int64_t step) {
-  return fmt::format("{} {}", context.step_word, step);
+  return fmt::format("{} {}", context.step_word(), step);
 }
 
 std::string over_steps(const RunContext& context, std::int64_t first, std::int64_t last) {
   if (first == last) return at_step(context, first);
-  return fmt::format("{}s {} to {}", context.step_word, first, last);
+  return fmt::format("{}s {} to {}", context.step_word(), first, last);
 }
 
 std::string percent(double share) {

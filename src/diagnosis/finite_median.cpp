@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/median.h"
+
 namespace aplomb::diagnosis {
 
 std::optional<double> finite_median(const record::Series& series, std::size_t begin,
@@ -13,9 +15,7 @@ std::optional<double> finite_median(const record::Series& series, std::size_t be
     if (std::isfinite(series.value[i])) finite.push_back(series.value[i]);
   }
   if (finite.empty()) return std::nullopt;
-  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
-  std::nth_element(finite.begin(), middle, finite.end());
-  return *middle;
+  return core::upper_median(std::move(finite));
 }
 
 }  // namespace aplomb::diagnosis

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/median.h"
 #include "core/text.h"
 #include "diagnosis/caught_values.h"
 #include "diagnosis/derivers.h"
@@ -158,9 +159,7 @@ double middle_of(const record::Series& series) {
     if (std::isfinite(value)) finite.push_back(value);
   }
   if (finite.empty()) return 0;
-  const auto middle = finite.begin() + static_cast<std::ptrdiff_t>(finite.size() / 2);
-  std::nth_element(finite.begin(), middle, finite.end());
-  return *middle;
+  return core::upper_median(std::move(finite));
 }
 
 void say_mfu(FactView& view, double share, const std::string& told, record::Origin origin) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/median.h"
 #include "core/text.h"
 #include "diagnosis/derivers.h"
 
@@ -97,9 +98,7 @@ double usual_step(const record::Series& loss) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < loss.size(); ++i)
     steps.push_back(std::fabs(loss.value[i] - loss.value[i - 1]));
-  const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-  std::nth_element(steps.begin(), middle, steps.end());
-  return *middle;
+  return core::upper_median(std::move(steps));
 }
 
 /// The change that falls on record `at` of the loss: not before the record ahead of it.

@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 
+#include "core/median.h"
+
 namespace aplomb::diagnosis {
 namespace {
 
@@ -18,16 +20,9 @@ constexpr double k_plain_gain = 0.5;
 constexpr double k_plain_sigmas = 10;
 constexpr double k_turned = 0.02;  // of the level: half the digits of a printed loss
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 double median(const std::vector<double>& values, std::size_t begin, std::size_t end) {
-  return median(std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    values.begin() + static_cast<std::ptrdiff_t>(end)));
+  return core::median(std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                                          values.begin() + static_cast<std::ptrdiff_t>(end)));
 }
 
 /// Mean of the middle half: nearly as sure as a mean, and no spike moves it.
@@ -63,7 +58,7 @@ double noise_of(const std::vector<double>& levels) {
     if (i + 1 < levels.size())
       bends.push_back(std::fabs(levels[i - 1] - 2 * levels[i] + levels[i + 1]));
   }
-  const double by_bends = 1.4826 * median(std::move(bends)) / std::sqrt(6.0);
+  const double by_bends = 1.4826 * core::median(std::move(bends)) / std::sqrt(6.0);
   return std::isfinite(digit) ? std::max(by_bends, digit / std::sqrt(12.0)) : by_bends;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/median.h"
 #include "core/text.h"
 #include "diagnosis/derivers.h"
 #include "diagnosis/trend.h"
@@ -129,10 +130,7 @@ double median_of(const record::Series& series) {
   for (std::size_t i = series.size() / 2; i < series.size(); ++i) {
     if (std::isfinite(series.value[i])) values.push_back(series.value[i]);
   }
-  if (values.empty()) return std::nan("");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return core::upper_median(std::move(values));
 }
 
 /// Who guesses among n classes alike has a loss of ln(n) and is right once in n times. Whoever has

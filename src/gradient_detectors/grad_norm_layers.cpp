@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "core/median.h"
 #include "detectors/kept.h"
 #include "detectors/support.h"
 #include "task/metric_words.h"
@@ -159,7 +160,7 @@ class GradNormLayersDetector final : public detectors::Detector {
                                std::vector<detectors::Symptom>& out) {
     std::vector<double> values;
     for (const Layer& layer : levels) values.push_back(layer.last);
-    const double middle = detectors::Kept::middle_of(values);
+    const double middle = core::upper_median(values);
     for (const Layer& layer : levels) {
       if (layer.last < k_large || layer.last < k_apart * middle ||
           layer.last < k_grown * layer.first)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/median.h"
 #include "detectors/kept.h"
 #include "detectors/support.h"
 
@@ -67,7 +68,7 @@ class GradNormLeadsDetector final : public detectors::Detector {
     symptom.summary = fmt::format(
         "grad_norm rises from {} on ({} -> {}), {} before the loss {} at {}",
         at_step(context, onset.step), core::show_number(level_), core::show_number(peak.value),
-        fmt::format("{} {}s", losses_[jump].step - onset.step, context.step_word),
+        fmt::format("{} {}s", losses_[jump].step - onset.step, context.step_word()),
         std::isfinite(losses_[jump].value) ? "jumps" : "ceases to be finite",
         at_step(context, losses_[jump].step));
     add_evidence(symptom, onset.origin);
@@ -80,7 +81,7 @@ class GradNormLeadsDetector final : public detectors::Detector {
   static double median_of(const detectors::Kept& kept, std::size_t from, std::size_t to) {
     std::vector<double> values;
     for (std::size_t i = from; i < to; ++i) values.push_back(kept[i].value);
-    return detectors::Kept::middle_of(std::move(values));
+    return core::upper_median(std::move(values));
   }
 
   /// The first loss from which three in a row are far above the median before it, or the first that
@@ -105,8 +106,7 @@ class GradNormLeadsDetector final : public detectors::Detector {
     level_ = median_of(norms_, begin, middle);
     std::vector<double> off;
     for (std::size_t i = begin; i < middle; ++i) off.push_back(std::fabs(norms_[i].value - level_));
-    const double sigma =
-        1.48 * detectors::Kept::middle_of(std::move(off));  // of a normal deviation
+    const double sigma = 1.48 * core::upper_median(std::move(off));  // of a normal deviation
     const double limit = std::max(k_rise * level_, level_ + k_sigmas * sigma);
     std::size_t from = jump;
     while (from > middle && norms_[from - 1].value > limit) --from;

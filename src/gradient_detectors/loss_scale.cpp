@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "core/training_limits.h"
 #include "detectors/support.h"
 
 namespace aplomb::gradient_detectors {
@@ -16,8 +17,6 @@ constexpr std::uint64_t k_initial_least =
     20;  // records (or steps): 65536 is halved 16 times to reach 1
 constexpr double k_skipping =
     0.05;  // 2000-step growth would give 1 in 2000; one in twenty is a hundred times it
-constexpr double k_collapsed = 1.0;  // DeepSpeed's and apex's least scale
-constexpr double k_had = 128.0;      // a scale that once was one
 /// Halvings without a pause, ending below 1: four skipped steps in a row with a scale that shrinks
 /// gradients instead of lifting them. The log may begin after the scale was one.
 constexpr std::uint64_t k_in_a_row = 4;
@@ -34,7 +33,8 @@ const detectors::DetectorSpec& loss_scale_spec() {
       {record::Role::loss_scale, record::Role::skipped_steps},
       {{"skipping", k_skipping, "fraction", 0.001, 1,
         "growth interval 2000: one overflow in 2000 steps is normal"},
-       {"collapsed", k_collapsed, "", 0, 128, "min_loss_scale of DeepSpeed and apex: 1"}},
+       {"collapsed", core::k_least_loss_scale, "", 0, 128,
+        "min_loss_scale of DeepSpeed and apex: 1"}},
       {"https://docs.pytorch.org/docs/stable/amp.html", "https://arxiv.org/abs/1710.03740"}};
   return spec;
 }
@@ -70,8 +70,9 @@ class LossScaleDetector final : public detectors::Detector {
     if (count_ < 2 || drops_ == 0) return;
     const auto late = static_cast<double>(count_) - static_cast<double>(k_initial_least);
     const double share = late > 0 ? static_cast<double>(late_drops_) / late : 0;
-    const bool came_down = peak_ >= k_had && last_.value <= k_collapsed;
-    const bool still_falls = in_a_row_ >= k_in_a_row && last_.value < k_collapsed;
+    const bool came_down =
+        peak_ >= core::k_had_loss_scale && last_.value <= core::k_least_loss_scale;
+    const bool still_falls = in_a_row_ >= k_in_a_row && last_.value < core::k_least_loss_scale;
     if (came_down || still_falls) {
       detectors::Symptom symptom = about("loss_scale.collapse", core::Severity::failed);
       symptom.measures["last"] = last_.value;

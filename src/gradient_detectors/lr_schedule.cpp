@@ -210,7 +210,7 @@ class LrScheduleDetector final : public detectors::Detector {
       symptom.measures["warmup_steps"] = warmup;
       symptom.measures["share"] = share;
       symptom.summary = fmt::format("warm-up takes {} {}s, {} of the run", warmup,
-                                    context.step_word, detectors::percent(share));
+                                    context.step_word(), detectors::percent(share));
       out.push_back(std::move(symptom));
     }
   }

@@ -323,7 +323,7 @@ class LrShapeDetector final : public detectors::Detector {
       const double total = shape->total + static_cast<double>(rates_[peak].step);
       symptom.measures["total_steps"] = total;
       symptom.measures["ran_frac"] = ran / shape->total;
-      symptom.summary += fmt::format(", made for {:.0f} {}s", total, context.step_word);
+      symptom.summary += fmt::format(", made for {:.0f} {}s", total, context.step_word());
       if (context.planned_steps) {
         symptom.measures["total_over_planned"] =
             total / static_cast<double>(*context.planned_steps);
@@ -333,7 +333,7 @@ class LrShapeDetector final : public detectors::Detector {
       symptom.measures["factor"] = shape->factor;
       symptom.measures["every_steps"] = shape->every;
       symptom.summary += fmt::format(", times {} each {} {}s", core::show_number(shape->factor, 3),
-                                     core::show_number(shape->every, 3), context.step_word);
+                                     core::show_number(shape->every, 3), context.step_word());
     }
     out.push_back(std::move(symptom));
   }

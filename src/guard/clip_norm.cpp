@@ -22,7 +22,7 @@ class ClipNorm final : public Policy {
     if (assessment.norm.finite)
       decision.clip(clip_scale_for(max_norm_, assessment.norm.value), {}, {});
   }
-  void exchange(core::StateArchive&) override {}
+  void serialize(core::StateArchive&) override {}
 
  private:
   double max_norm_;

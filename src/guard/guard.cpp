@@ -22,6 +22,16 @@ std::vector<std::unique_ptr<Policy>> make_policies(const GuardOptions& options) 
   return all;
 }
 
+std::vector<PolicySpec> policy_specs() {
+  GuardOptions all;
+  all.max_norm = 1;
+  all.skip_nonfinite = all.spikes = all.lower_lr = all.reset_momentum = true;
+  all.rollback_retries = 1;
+  std::vector<PolicySpec> specs;
+  for (const auto& policy : make_policies(all)) specs.push_back(policy->spec());
+  return specs;
+}
+
 }  // namespace guard
 
 std::string_view name(GuardAction action) {

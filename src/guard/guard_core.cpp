@@ -152,7 +152,7 @@ void GuardCore::note_snapshot(std::int64_t step) noexcept {
   if (aside_) return;
   try {
     core::StateArchive archive;
-    exchange_watches(archive);
+    serialize_watches(archive);
     std::swap(snapshots_[0], snapshots_[1]);
     snapshots_[1] = {true, step, archive.take()};
     for (const auto& policy : policies_) policy->note_snapshot(step);
@@ -165,26 +165,26 @@ void GuardCore::restore_watches(std::int64_t step) {
   for (const Snapshot& snapshot : snapshots_) {
     if (!snapshot.taken || snapshot.step != step) continue;
     core::StateArchive archive(snapshot.watches);
-    exchange_watches(archive);
+    serialize_watches(archive);
     if (!archive.ok()) throw std::runtime_error("a kept snapshot of its statistics is damaged");
     climb_.rebase();
     return;
   }
 }
 
-void GuardCore::exchange_watches(core::StateArchive& archive) {
-  loss_.exchange(archive);
-  norm_.exchange(archive);
-  climb_.exchange(archive);
+void GuardCore::serialize_watches(core::StateArchive& archive) {
+  loss_.serialize(archive);
+  norm_.serialize(archive);
+  climb_.serialize(archive);
 }
 
-void GuardCore::exchange(core::StateArchive& archive) {
+void GuardCore::serialize(core::StateArchive& archive) {
   std::uint32_t magic = k_magic;
   std::uint16_t version = k_version;
   archive.field(magic);
   archive.field(version);
   if (magic != k_magic || version != k_version) return archive.reject();
-  exchange_watches(archive);
+  serialize_watches(archive);
   for (Snapshot& snapshot : snapshots_) {
     archive.field(snapshot.taken);
     archive.field(snapshot.step);
@@ -200,20 +200,20 @@ void GuardCore::exchange(core::StateArchive& archive) {
   archive.field(policies);
   if (policies != policies_.size()) return archive.reject();
   for (const auto& policy : policies_) {
-    policy->exchange(archive);
+    policy->serialize(archive);
     if (!archive.ok()) return;
   }
 }
 
 std::string GuardCore::save() {
   core::StateArchive archive;
-  exchange(archive);
+  serialize(archive);
   return archive.take();
 }
 
 bool GuardCore::load(std::string_view state) {
   core::StateArchive archive(state);
-  exchange(archive);
+  serialize(archive);
   if (options_.keeps_loss_scale && !(loss_scale_ > 0 && std::isfinite(loss_scale_))) return false;
   return archive.ok() && archive.at_end();
 }

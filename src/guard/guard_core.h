@@ -39,8 +39,8 @@ class GuardCore {
   StepAssessment look(const GuardStep& step, double norm);
   void restore_watches(std::int64_t step);
   void step_aside(GuardVerdict& verdict, std::string_view what);
-  void exchange(core::StateArchive& archive);
-  void exchange_watches(core::StateArchive& archive);
+  void serialize(core::StateArchive& archive);
+  void serialize_watches(core::StateArchive& archive);
 
   GuardOptions options_;
   std::vector<std::unique_ptr<Policy>> policies_;

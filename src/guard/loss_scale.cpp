@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "core/training_limits.h"
 #include "guard/policy.h"
 #include "guard/recent_share.h"
 
@@ -14,8 +15,6 @@ namespace aplomb::guard {
 namespace {
 
 constexpr std::uint64_t k_calibration = 20;  // steps: 65536 is halved 16 times to reach 1
-constexpr double k_gone = 1.0;               // min_loss_scale of DeepSpeed and apex
-constexpr double k_had = 128.0;              // a scale that once was one
 constexpr double k_most = 16777216.0;        // 2^24: a gradient that fp16 could hold without any
                                              // scale overflows there
 
@@ -50,14 +49,14 @@ class LossScale final : public Policy {
     watch(verdict.loss_scale, decision);
   }
 
-  void exchange(core::StateArchive& archive) override {
+  void serialize(core::StateArchive& archive) override {
     archive.field(clean_);
     archive.field(last_);
     archive.field(peak_);
     archive.field(seen_);
     archive.field(told_gone_);
     archive.field(told_often_);
-    late_.exchange(archive);
+    late_.serialize(archive);
   }
 
  private:
@@ -68,7 +67,8 @@ class LossScale final : public Policy {
     peak_ = std::max(peak_, scale);
     if (peak_ <= 1) return;  // no loss scaling here
     ++seen_;
-    if (halved && scale <= k_gone && peak_ >= k_had && !told_gone_) {
+    if (halved && scale <= core::k_least_loss_scale && peak_ >= core::k_had_loss_scale &&
+        !told_gone_) {
       told_gone_ = true;
       tell(decision, fmt::format("the loss scale has fallen from {} to {}: every step overflows, "
                                  "in the forward pass; use bf16 or fp32 there",

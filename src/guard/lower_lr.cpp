@@ -62,7 +62,7 @@ class LowerLr final : public Policy {
     if (verdict.action == GuardAction::rollback) start(factor_ * k_backoff);
   }
 
-  void exchange(core::StateArchive& archive) override {
+  void serialize(core::StateArchive& archive) override {
     archive.field(factor_);
     archive.field(lowest_);
     archive.field(age_);

@@ -28,7 +28,7 @@ class MomentumReset final : public Policy {
                                             "steps: momentum is reset",
                                             assessment.loss.ratio, assessment.loss_run));
   }
-  void exchange(core::StateArchive& archive) override { archive.field(pause_); }
+  void serialize(core::StateArchive& archive) override { archive.field(pause_); }
 
  private:
   std::uint64_t pause_ = 0;

@@ -42,9 +42,9 @@ class Nonfinite final : public Policy {
     decision.raise(GuardAction::skip, k_spec.slug, describe(assessment, rising));
   }
 
-  void exchange(core::StateArchive& archive) override {
+  void serialize(core::StateArchive& archive) override {
     archive.field(in_a_row_);
-    recent_.exchange(archive);
+    recent_.serialize(archive);
   }
 
  private:

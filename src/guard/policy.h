@@ -22,7 +22,7 @@
 
 namespace aplomb::guard {
 
-/// Written once; feeds the documentation.
+/// Written once; feeds `aplomb list` and `aplomb explain`.
 struct PolicySpec {
   std::string_view slug;     ///< `nonfinite`
   std::string_view summary;  ///< one line: what it does, when
@@ -61,10 +61,13 @@ class Policy {
   /// The caller has kept a snapshot after `step`.
   virtual void note_snapshot(std::int64_t) {}
   /// The statistics go back to those of a snapshot; what was tried since stays known.
-  virtual void exchange(core::StateArchive& archive) = 0;
+  virtual void serialize(core::StateArchive& archive) = 0;
 };
 
 /// Every policy of the roster that `options` switch on, in its order.
 std::vector<std::unique_ptr<Policy>> make_policies(const GuardOptions& options);
+
+/// What each policy of the roster is, switched on or not.
+std::vector<PolicySpec> policy_specs();
 
 }  // namespace aplomb::guard

@@ -34,7 +34,7 @@ class RecentShare {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(steps_, k_window));
   }
 
-  void exchange(core::StateArchive& archive) {
+  void serialize(core::StateArchive& archive) {
     for (std::uint64_t& word : bits_) archive.field(word);
     archive.field(next_);
     archive.field(steps_);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "core/training_limits.h"
 #include "guard/policy.h"
 #include "guard/trouble.h"
 
@@ -14,7 +15,6 @@ namespace aplomb::guard {
 namespace {
 
 constexpr std::uint32_t k_nan_run = 3;      // non-finite losses in a row: not a batch, the weights
-constexpr double k_climb = 1.5;             // x the best level; below it lower_lr acts alone
 constexpr std::uint32_t k_probation = 32;   // losses after a rollback before it is judged
 constexpr double k_healed = 1.3;            // x the level at the snapshot: as detectors' slow_ratio
 constexpr std::uint64_t k_forgiven = 1000;  // calm steps after which the budget is whole again
@@ -66,7 +66,7 @@ class Rollback final : public Policy {
     nan_run_ = 0;
   }
 
-  void exchange(core::StateArchive& archive) override {
+  void serialize(core::StateArchive& archive) override {
     for (Kept& kept : snapshots_) {
       archive.field(kept.taken);
       archive.field(kept.step);
@@ -82,7 +82,7 @@ class Rollback final : public Policy {
     archive.field(wanted_level_);
     archive.field(left_from_);
     archive.field(left_out_);
-    losses_.exchange(archive);
+    losses_.serialize(archive);
   }
 
  private:
@@ -112,7 +112,8 @@ class Rollback final : public Policy {
     if (just_lasting(assessment))
       return fmt::format("the loss has stood {:.1f}x above its level for {} steps",
                          assessment.loss.ratio, assessment.loss_run);
-    if (assessment.climbing && assessment.climb_to >= k_climb * assessment.climb_from)
+    if (assessment.climbing &&
+        assessment.climb_to >= core::k_spike_ratio * assessment.climb_from)  // below, lower_lr acts
       return fmt::format("the loss has climbed from {} to {}",
                          core::show_number(assessment.climb_from),
                          core::show_number(assessment.climb_to));

@@ -7,13 +7,12 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
+#include "core/training_limits.h"
 #include "guard/policy.h"
 
 namespace aplomb::guard {
 namespace {
 
-constexpr double k_loss_ratio = 1.5;  // as the detector loss.spike: guides tell spikes as 2x to
-                                      // 10x, steps to another mixture of data stay below
 constexpr double k_norm_ratio = 2.0;  // below it Adam's own normalisation takes care
 constexpr double k_norm_plain =
     5.0;  // here 6 sigma suffice, whatever the tail: to clip costs little
@@ -53,11 +52,11 @@ class Spike final : public Policy {
     }
   }
 
-  void exchange(core::StateArchive& archive) override { archive.field(in_a_row_); }
+  void serialize(core::StateArchive& archive) override { archive.field(in_a_row_); }
 
  private:
   static bool bad_loss(const StepAssessment& assessment) {
-    return assessment.loss.spike && assessment.loss.ratio >= k_loss_ratio;
+    return assessment.loss.spike && assessment.loss.ratio >= core::k_spike_ratio;
   }
   static bool bad_batch(const StepAssessment& assessment) {
     return bad_loss(assessment) || (assessment.norm.spike && assessment.norm.ratio >= k_norm_skip);

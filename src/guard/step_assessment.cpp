@@ -63,9 +63,9 @@ bool SeriesWatch::apart(double z) const {
   return apart > 0 && z >= probe.largest()[apart - 1].magnitude;
 }
 
-void SeriesWatch::exchange(core::StateArchive& archive) {
-  trend_.exchange(archive);
-  tail_.exchange(archive);
+void SeriesWatch::serialize(core::StateArchive& archive) {
+  trend_.serialize(archive);
+  tail_.serialize(archive);
   archive.field(run_);
   archive.field(peak_z_);
   archive.field(shifted_);
@@ -109,9 +109,9 @@ void ClimbWatch::rebase() {
   block_.clear();
 }
 
-void ClimbWatch::exchange(core::StateArchive& archive) {
-  block_.exchange(archive);
-  changes_.exchange(archive);
+void ClimbWatch::serialize(core::StateArchive& archive) {
+  block_.serialize(archive);
+  changes_.serialize(archive);
   for (double& level : recent_) archive.field(level);
   archive.field(blocks_);
   archive.field(best_);

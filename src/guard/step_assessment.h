@@ -35,7 +35,7 @@ class SeriesWatch {
   std::uint32_t run() const { return run_; }
   /// The last sample completed a step to a new level.
   bool shifted() const { return shifted_; }
-  void exchange(core::StateArchive& archive);
+  void serialize(core::StateArchive& archive);
 
   /// That noise alone stands so far apart: as the detector loss.spike. A run asks this at each of
   /// its record deviations; on heavy-tailed noise (Student t3) 3000 steps cost 0.04 skips (bench).
@@ -64,7 +64,7 @@ class ClimbWatch {
   double now() const { return recent_[2]; }
   /// Forgets the best level: the present one counts from now on (after a measure was taken).
   void rebase();
-  void exchange(core::StateArchive& archive);
+  void serialize(core::StateArchive& archive);
 
  private:
   void end_block(double level);

@@ -6,11 +6,11 @@
 ///     JsonCursor json(text);                       // {"step": 5, "loss": NaN, "note": "x"}
 ///     json.enter_object();
 ///     for (std::string_view key; json.next_member(key);) {
-///       if (auto number = json.number()) ...       // each member's value is taken by exactly one
-///       call: else json.skip();                          // number(), text(), truth(), skip(), or
-///       enter_*() and its members
-///     }
-///     if (json.bad()) ...                          // stopped at json.at(): torn or malformed
+///       if (auto number = json.number()) use(key, *number);
+///       else json.skip();                          // each member's value is taken by exactly one
+///     }                                            // call: number(), text(), truth(), skip(),
+///                                                  // or enter_*() and its members
+///     if (json.bad()) torn_at(json.at());          // torn, or malformed
 ///
 /// The text must outlive the cursor. No recursion, no allocation but for keys and texts with
 /// escapes.

@@ -4,13 +4,13 @@
 /// Reading:  what a framework prints or is configured with -> canonical series and settings.
 /// Writing:  canonical settings -> the framework's own keys and spelling (knowledge/render.h).
 ///
-///     if (auto hit = knowledge::find_series_alias("rewards/accuracy/mean")) ...   // hit->series
-///     == "reward/accuracy" for (const Assignment& a : knowledge::read_setting("deepspeed",
-///     "zero_optimization.stage", "3")) ...
+///     auto hit = knowledge::find_series_alias("rewards/accuracy/mean");
+///     // hit->series == "reward/accuracy"
+///     auto set = knowledge::read_setting("deepspeed", "zero_optimization.stage", "3");
+///     // set[0].spec->name == "dist.zero_stage", set[0].value == 3.0
 ///
 /// Keys are compared without regard to case. A table key may hold one `*`, which catches one or
-/// more characters;
-/// `$1` in the canonical name puts them back. Safe to use from several threads; built at first use.
+/// more characters; `$1` in the canonical name puts them back. Safe from several threads.
 
 #include <optional>
 #include <string>

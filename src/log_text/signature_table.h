@@ -4,20 +4,22 @@
 /// are compiled when a line first needs them.
 ///
 /// A signature (see the head of knowledge/errors.yaml for the YAML):
-///   id        the Event's kind; `error.<id>` for the knowledge base
-///   any       literal pieces, at least 5 bytes each, in either case: one of them must stand in the
-///   line require   RE2 that must match as well      unless   RE2 that must not pattern   one or
-///   more RE2 whose named groups are caught; they need not match per       caught names (or `rank`)
-///   that make two events different ones; without it one kind is one event lines     how many
-///   further lines belong to the message: the patterns are tried on them too severity  note |
-///   warning | unstable | failed role      root (default) | cascade (follows from another failure)
-///   | symptom (what a user or a profile says) |
-///             frame (a stack frame: never an event; tells where the next error happened)
-///             table (the head of a table of tables/roster.def, not of the YAML: never an event)
-///   in_logs   of a symptom: trainers and tools print it; without it a symptom is what people
-///   write,
-///             and counts only in a short text
-///   place     of a frame: the name that the error then catches as true, e.g. `in_backward`
+///     - id: cuda-oom                   # the Event's kind; `error.cuda-oom` for the knowledge base
+///       any: ["CUDA out of memory"]    # literal pieces of at least 5 bytes, in either case
+///       require: '(?i)tried to'        # RE2 that must match as well
+///       unless: 'caught and retried'   # RE2 that must not
+///       pattern: ['(?P<requested>\S+)'] # RE2s whose named groups are caught; need not match
+///       per: [rank]                    # caught names that make two events different ones;
+///                                      # without it one kind is one event
+///       lines: 4                       # so many further lines belong to the message as well
+///       severity: failed               # note | warning | unstable | failed
+///       role: root                     # root (default) | cascade (follows from another failure)
+///                                      # | symptom (what a user or a profile says) | frame (a
+///                                      # stack frame: tells where the next error happened) |
+///                                      # table (the head of a table of tables/roster.def)
+///       in_logs: true                  # of a symptom: trainers and tools print it; without it a
+///                                      # symptom is what people write, and counts in short texts
+///       place: in_backward             # of a frame: the name that the error then catches as true
 
 #include <re2/re2.h>
 

@@ -68,7 +68,7 @@ class EvalFirstPassDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext& context,
                std::vector<detectors::Symptom>&) override {
-    if (context.steps_are_epochs) {
+    if ((context.step_kind == record::StepKind::epoch)) {
       note_epoch(static_cast<double>(frame.step), true);
     } else if (const detectors::Reading* epoch = finite_of(frame, record::Role::epoch)) {
       note_epoch(epoch->value, false);
@@ -126,7 +126,7 @@ class EvalFirstPassDetector final : public detectors::Detector {
   /// Logs of one line a pass count from 0 or from 1; others by fractions of a pass.
   bool is_first_pass(const detectors::RunContext& context) const {
     constexpr double k_rounding = 1.005;
-    if (context.steps_are_epochs)
+    if ((context.step_kind == record::StepKind::epoch))
       return first_epoch_ && *first_epoch_ <= 1 && epoch_ == *first_epoch_;
     return epoch_ && *epoch_ <= k_rounding;
   }

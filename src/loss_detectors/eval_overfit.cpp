@@ -163,7 +163,8 @@ class EvalOverfitDetector final : public detectors::Detector {
     const double now = std::min(last_train_.value, recent_.median());
     const bool gone = now > 0 && start > 0.5 && (now < k_perfect * start || now < k_perfect);
     if (!gone) return;
-    const bool many = epoch_ > k_many_epochs || (context.steps_are_epochs && last_train_.step > 10);
+    const bool many = epoch_ > k_many_epochs ||
+                      ((context.step_kind == record::StepKind::epoch) && last_train_.step > 10);
     // Held-out text is not that predictable either: what follows to nothing was learnt as well.
     const bool held_out_too = eval_.count() >= 2 && start >= k_many_answers &&
                               start <= k_most_answers && now < k_perfect &&

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/median.h"
 #include "detectors/support.h"
 
 namespace aplomb::loss_detectors {
@@ -86,9 +87,7 @@ class LossHumpDetector final : public detectors::Detector {
     const std::size_t count = std::max<std::size_t>(k_long, samples_.size() / k_tenth);
     for (std::size_t i = samples_.size() - count; i < samples_.size(); ++i)
       last.push_back(samples_[i].value);
-    const auto middle = last.begin() + static_cast<std::ptrdiff_t>(last.size() / 2);
-    std::nth_element(last.begin(), middle, last.end());
-    return *middle;
+    return core::upper_median(std::move(last));
   }
 
   std::vector<detectors::Sample>

@@ -170,8 +170,8 @@ class LossPlateauDetector final : public detectors::Detector {
 
   /// Averages of whole passes know the loss to parts in a thousand: five that are alike are flat.
   bool flat_over_epochs(const detectors::RunContext& context) const {
-    if (!context.steps_are_epochs || blocks_.count() < k_least_epochs || !(last_.value > 0) ||
-        zeros_ > 0)
+    if (!(context.step_kind == record::StepKind::epoch) || blocks_.count() < k_least_epochs ||
+        !(last_.value > 0) || zeros_ > 0)
       return false;
     const auto blocks = blocks_.blocks();
     double least = blocks.front().least;
@@ -199,7 +199,7 @@ class LossPlateauDetector final : public detectors::Detector {
     symptom.measures["chance_classes"] = static_cast<double>(chance_classes(last_.value));
     symptom.summary = fmt::format(
         "loss has not fallen in {} {}s: {} at first, {} at last", blocks_.count(),
-        context.step_word, core::show_number(first_.value, 5), core::show_number(last_.value, 5));
+        context.step_word(), core::show_number(first_.value, 5), core::show_number(last_.value, 5));
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
     return symptom;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/median.h"
 #include "core/robust_window.h"
 #include "detectors/support.h"
 
@@ -67,9 +68,7 @@ Likeness compare(const std::vector<double>& values, const std::vector<double>& s
                  std::size_t a, std::size_t b, std::size_t count) {
   std::vector<double> sizes;
   for (std::size_t i = 0; i < count; ++i) sizes.push_back(std::fabs(scatter[a + i]));
-  std::nth_element(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count / 2),
-                   sizes.end());
-  const double limit = 4 * sizes[count / 2];
+  const double limit = 4 * core::upper_median(std::move(sizes));
   double xy = 0;
   double xx = 0;
   double yy = 0;
@@ -159,15 +158,15 @@ class LossRepetitionDetector final : public detectors::Detector {
     symptom.measures["exact"] = exact;
     symptom.measures["range_frac"] = range_of_pass(values, best_lag);
     symptom.summary =
-        exact
-            ? fmt::format(
-                  "the loss repeats itself to the digit each {} records: the weights do "
-                  "not move",
-                  best_lag)
-            : fmt::format(
-                  "the noise of the loss comes back each {} {}s (correlation {:.2f}): the "
-                  "same batches in the same order",
-                  samples_[best_lag].step - samples_[0].step, context.step_word, best.correlation);
+        exact ? fmt::format(
+                    "the loss repeats itself to the digit each {} records: the weights do "
+                    "not move",
+                    best_lag)
+              : fmt::format(
+                    "the noise of the loss comes back each {} {}s (correlation {:.2f}): the "
+                    "same batches in the same order",
+                    samples_[best_lag].step - samples_[0].step, context.step_word(),
+                    best.correlation);
     out.push_back(std::move(symptom));
   }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/median.h"
 #include "detectors/support.h"
 
 namespace aplomb::loss_detectors {
@@ -148,11 +149,7 @@ class LossSetbackDetector final : public detectors::Detector {
     open_.reset();
   }
 
-  double level_before() const {
-    auto values = before_;
-    std::nth_element(values.begin(), values.begin() + k_before / 2, values.end());
-    return values[k_before / 2];
-  }
+  double level_before() const { return core::upper_median({before_.begin(), before_.end()}); }
 
   std::uint64_t count_ = 0;
   std::int64_t last_step_ = 0;

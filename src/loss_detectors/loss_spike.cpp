@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/training_limits.h"
 #include "detectors/fresh_start.h"
 #include "detectors/rise_watch.h"
 #include "detectors/spike_finder.h"
@@ -12,11 +13,8 @@
 namespace aplomb::loss_detectors {
 namespace {
 
-constexpr double k_least_ratio = 1.5;  // axolotl's training stability guide tells spikes as 2x-10x;
-                                       // half of the way there is said, no less
 constexpr double k_large = 10.0;  // Megatron-LM's rerun machine calls 10x the usual maximum a fault
-constexpr double k_not_back = 3.0;        // Lightning's SpikeDetection asks for 3x the mean
-constexpr std::uint32_t k_sustained = 3;  // samples: longer than one bad batch
+constexpr double k_not_back = 3.0;  // Lightning's SpikeDetection asks for 3x the mean
 constexpr std::int64_t k_lead_window = 50;
 constexpr double k_most_sigma = 1000;  // beyond it the noise was next to nothing: no number says it
 
@@ -28,11 +26,11 @@ const detectors::DetectorSpec& loss_spike_spec() {
       "A spike costs the progress of many steps, and repeated spikes announce a divergence.",
       "loss 2.1, 2.1, 9.8, 2.2 with grad_norm 0.4, 3.1, 44, 0.6",
       {record::Role::loss, record::Role::grad_norm},
-      {{"least_ratio", k_least_ratio, "x", 1, 100,
+      {{"least_ratio", core::k_spike_ratio, "x", 1, 100,
         "axolotl's training stability guide: spikes are 2x to 10x"},
        {"large", k_large, "x", 2, 1e6,
         "Megatron-LM rerun_state_machine: 10x the maximum of 100 is a fault"},
-       {"sustained", static_cast<double>(k_sustained), "samples", 2, 100,
+       {"sustained", static_cast<double>(core::k_sustained_run), "samples", 2, 100,
         "longer than a single bad batch"}},
       {"https://arxiv.org/abs/2309.14322", "https://arxiv.org/abs/2504.02507"},
       true};
@@ -49,7 +47,8 @@ class LossSpikeDetector final : public detectors::Detector {
     if (const detectors::Reading* loss = finite_of(frame, record::Role::loss)) {
       if (fresh_.update(frame.segment, loss->value)) {
         finish(context, out);
-        finder_ = detectors::SpikeFinder{detectors::SpikeFinder::Scale::linear, k_least_ratio};
+        finder_ =
+            detectors::SpikeFinder{detectors::SpikeFinder::Scale::linear, core::k_spike_ratio};
         told_ = false;
       }
       if (finder_.add(sample_of(frame, *loss))) {
@@ -76,9 +75,9 @@ class LossSpikeDetector final : public detectors::Detector {
   static core::Severity severity_of(const std::vector<detectors::Spike>& spikes, double worst,
                                     const detectors::RunContext& context) {
     if (context.reinforcement) return core::Severity::note;
-    const auto sustained =
-        std::count_if(spikes.begin(), spikes.end(),
-                      [](const detectors::Spike& spike) { return spike.length >= k_sustained; });
+    const auto sustained = std::count_if(
+        spikes.begin(), spikes.end(),
+        [](const detectors::Spike& spike) { return spike.length >= core::k_sustained_run; });
     const bool ends_on_high = !spikes.back().recovered && spikes.back().ratio() >= k_not_back;
     const bool large = std::any_of(spikes.begin(), spikes.end(), [](const detectors::Spike& spike) {
       return spike.ratio() >= k_large && spike.length >= 2;
@@ -125,13 +124,13 @@ class LossSpikeDetector final : public detectors::Detector {
     if (spikes.size() > 1) symptom.summary += fmt::format(", {} spikes in all", spikes.size());
     if (warned != spikes.end())
       symptom.summary += fmt::format("; grad_norm rose {} {}s before",
-                                     warned->first_step - *warned->warned_at, context.step_word);
+                                     warned->first_step - *warned->warned_at, context.step_word());
     add_evidence(symptom, worst.before.origin);
     for (const detectors::Spike& spike : spikes) add_evidence(symptom, spike.peak.origin);
     out.push_back(std::move(symptom));
   }
 
-  detectors::SpikeFinder finder_{detectors::SpikeFinder::Scale::linear, k_least_ratio};
+  detectors::SpikeFinder finder_{detectors::SpikeFinder::Scale::linear, core::k_spike_ratio};
   detectors::RiseWatch grad_;
   detectors::FreshStart fresh_;
   bool told_ = false;

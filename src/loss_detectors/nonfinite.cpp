@@ -336,16 +336,17 @@ class NonfiniteDetector final : public detectors::Detector {
 
   std::string_view onset_word(const detectors::RunContext& context) const {
     const std::int64_t interval = context.log_steps.value_or(1);
-    const bool starts_late =
-        !context.steps_are_epochs && first_step_ > std::max(k_early_step, 2 * interval);
+    const bool starts_late = !(context.step_kind == record::StepKind::epoch) &&
+                             first_step_ > std::max(k_early_step, 2 * interval);
     if (onset_index_ == 0 && starts_late) return "before-log";
     // A record of step 50 and one of step 51: the log begins in mid-run, and so does the trouble.
-    const bool from_start =
-        context.steps_are_epochs || first_step_ <= std::max(k_at_once_step, interval);
+    const bool from_start = (context.step_kind == record::StepKind::epoch) ||
+                            first_step_ <= std::max(k_at_once_step, interval);
     if (onset_index_ == 0 || (onset_index_ == 1 && from_start) ||
-        (!context.steps_are_epochs && onset_step_ <= std::min(k_at_once_step, interval)))
+        (!(context.step_kind == record::StepKind::epoch) &&
+         onset_step_ <= std::min(k_at_once_step, interval)))
       return "immediate";
-    if (context.steps_are_epochs) return onset_index_ <= 3 ? "early" : "late";
+    if ((context.step_kind == record::StepKind::epoch)) return onset_index_ <= 3 ? "early" : "late";
     return onset_step_ <= k_early_step || onset_index_ <= 10 ? "early" : "late";
   }
 
@@ -364,7 +365,7 @@ class NonfiniteDetector final : public detectors::Detector {
     measures["grad_rise_before"] = grad_before_.rising;
     measures["loss_rise_before"] = loss_before_.rising;
     measures["above_start"] = above_start_;
-    if (context.steps_are_epochs)
+    if ((context.step_kind == record::StepKind::epoch))
       measures["passes"] =
           static_cast<double>(std::max<std::int64_t>(0, onset_step_ - first_step_));
     measures["after_first_update"] =
@@ -380,7 +381,7 @@ class NonfiniteDetector final : public detectors::Detector {
     if (rise.rising) {
       symptom.summary += fmt::format(
           "; {} rose {}x over the {} {}s before", grad_before_.rising ? "grad_norm" : "loss",
-          core::show_number(rise.ratio, 2), onset_step_ - rise.since, context.step_word);
+          core::show_number(rise.ratio, 2), onset_step_ - rise.since, context.step_word());
     } else if (onset_index_ > 2) {
       symptom.summary += "; nothing rose before it";
     }

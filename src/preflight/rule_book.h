@@ -12,8 +12,8 @@
 ///       remedies: [{set: {precision.compute: fp16}, note: ...}]      # as in causes (remedy.h)
 ///       leads_to: [slow.no-fast-path]      # causes that the broken run would be diagnosed with
 ///       references: [...]
-///       fires: [{precision.compute: bf16, env.gpu: T4}]               # settings; the test runs
-///       them silent: [{precision.compute: bf16, env.gpu: A100}]
+///       fires: [{precision.compute: bf16, env.gpu: T4}]               # settings that a test runs
+///       silent: [{precision.compute: bf16, env.gpu: A100}]
 ///
 /// The setting that a finding points at comes first in `when`. `trainer` in an example names the
 /// framework whose settings they are.

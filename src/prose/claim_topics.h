@@ -3,9 +3,8 @@
 /// something. A topic is heard where one sentence holds a phrase of each of its groups, in any
 /// order and at any distance, and none of `none`:
 ///
-///     - {id: split_leak, all: [[split*, test, validation], [duplicat*, "same patient*",
-///     overlap*]]}
-///
+///     - {id: split_leak, all: [[split*, test, validation],
+///                              [duplicat*, "same patient*", overlap*]]}
 ///     "Slices of the same patients are in training and test."      -> said.about.split_leak
 ///
 /// `ordered: true` asks for the groups in their order, `question: true` for a question.

@@ -52,7 +52,7 @@ class GateFirstTenDetector final : public detectors::Detector {
       first_ = sample_of(frame, loss != nullptr ? *loss : *norm);
       // A log that begins at step 40000 shows other steps than the first.
       const std::int64_t interval = context.log_steps.value_or(50);
-      if (context.step_word == "step" && frame.step > 2 * std::max<std::int64_t>(interval, 10))
+      if (context.counts_steps() && frame.step > 2 * std::max<std::int64_t>(interval, 10))
         done_ = true;
       if (done_) return;
     }

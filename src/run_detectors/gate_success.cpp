@@ -42,7 +42,8 @@ class GateSuccessDetector final : public detectors::Detector {
   void observe(const detectors::Frame& frame, const detectors::RunContext& context,
                std::vector<detectors::Symptom>&) override {
     for (const detectors::Reading& reading : frame.readings) see(frame, reading);
-    if (context.steps_are_epochs) epoch_ = std::max(epoch_, static_cast<double>(frame.step));
+    if ((context.step_kind == record::StepKind::epoch))
+      epoch_ = std::max(epoch_, static_cast<double>(frame.step));
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

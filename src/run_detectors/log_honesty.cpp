@@ -112,7 +112,7 @@ class LogHonestyDetector final : public detectors::Detector {
     }
     const std::int64_t delta = frame.step - last_.step;
     if (delta > 0) intervals_.push(static_cast<double>(delta));
-    if (context.step_word != "step") return;
+    if (!context.counts_steps()) return;
     duplicates_.add(delta == 0);
     if (delta == 0 && duplicates_.hit == 1)
       first_duplicate_ = {0, frame.step, frame.readings.front().origin};
@@ -150,7 +150,7 @@ class LogHonestyDetector final : public detectors::Detector {
 
   void report_window(const detectors::RunContext& context,
                      std::vector<detectors::Symptom>& out) const {
-    if (context.step_word != "step" || intervals_.size() < 3) return;
+    if (!context.counts_steps() || intervals_.size() < 3) return;
     const double interval = intervals_.median();
     if (interval < 2) return;
     detectors::Symptom symptom = about("log.windowed", core::Severity::note, last_, last_);

@@ -103,7 +103,7 @@ class RunRestartDetector final : public detectors::Detector {
     back.measures["steps"] = static_cast<double>(repeated_);
     back.measures["to_start"] = to_start_;
     back.summary = fmt::format("goes back from {} to {} {}", at_step(context, back_from_.step),
-                               context.step_word, back_to_.step);
+                               context.step_word(), back_to_.step);
     out.push_back(std::move(back));
   }
 

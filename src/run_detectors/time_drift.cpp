@@ -142,7 +142,7 @@ class TimeDriftDetector final : public detectors::Detector {
     symptom.last_step = last_data_.step;
     symptom.measures["share"] = waiting_.median();
     symptom.summary = fmt::format("{} of each {} is waiting for data",
-                                  detectors::percent(waiting_.median()), context.step_word);
+                                  detectors::percent(waiting_.median()), context.step_word());
     add_evidence(symptom, last_data_.origin);
     out.push_back(std::move(symptom));
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/median.h"
 #include "core/text.h"
 
 namespace aplomb::task {
@@ -31,12 +32,6 @@ std::vector<double> finite_values(const Series* series) {
   return values;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// The number of classes whose logarithm the level is; 0 where none is near enough.
 int classes_at(double level, double tolerance) {
   for (int classes = 2; classes <= k_most; ++classes) {
@@ -53,7 +48,7 @@ int by_accuracy(const record::Run& run) {
   const std::vector<double> loss = finite_values(run.primary(Role::eval_loss));
   if (accuracy.size() < 3 || loss.size() < 3) return 0;
   const auto [least, most] = std::minmax_element(accuracy.begin(), accuracy.end());
-  const double middle = share_of(median_of(accuracy));
+  const double middle = share_of(core::upper_median(accuracy));
   if (!(middle > 0) || share_of(*most) - share_of(*least) > 2 * k_share) return 0;
   const int classes = static_cast<int>(std::lround(1 / middle));
   if (classes < 2 || classes > k_most || std::fabs(middle - 1.0 / classes) > k_share) return 0;
@@ -67,7 +62,7 @@ int by_evaluations(const record::Run& run) {
   const std::vector<double> loss = finite_values(run.primary(Role::eval_loss));
   if (loss.size() < 3) return 0;
   const auto half = loss.begin() + static_cast<std::ptrdiff_t>(loss.size() / 2);
-  const int classes = classes_at(median_of({half, loss.end()}), k_eval);
+  const int classes = classes_at(core::upper_median({half, loss.end()}), k_eval);
   const bool never_better = classes > 0 && std::all_of(loss.begin(), loss.end(), [&](double value) {
                               return value > (1 - 3 * k_eval) * std::log(classes);
                             });
@@ -110,7 +105,7 @@ std::optional<double> first_level(const record::Run& run, Role role) {
     if (std::isfinite(series->value[i])) head.push_back(series->value[i]);
   }
   if (head.empty()) return std::nullopt;
-  return median_of(head);
+  return core::upper_median(head);
 }
 
 std::optional<Constant> batch_of_contrast(const record::Run& run) {

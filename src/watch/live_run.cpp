@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/median.h"
 #include "detection/detect.h"
 #include "detectors/detector.h"
 #include "record/run_builder.h"
@@ -154,10 +155,7 @@ std::vector<detectors::Symptom> LiveRun::fresh() {
 std::optional<LiveRun::Pace> LiveRun::pace() {
   const std::lock_guard lock(mutex_);
   if (intervals_.size() + 1 < k_least_records) return std::nullopt;
-  std::vector<double> sorted = intervals_;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
-                   sorted.end());
-  return Pace{last_record_, std::chrono::duration<double>(sorted[sorted.size() / 2])};
+  return Pace{last_record_, std::chrono::duration<double>(core::upper_median(intervals_))};
 }
 
 std::string LiveRun::gave_up() {

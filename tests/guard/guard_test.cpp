@@ -99,7 +99,7 @@ class Failing final : public Policy {
   void judge(const GuardStep& step, const StepAssessment&, Decision&) override {
     if (step.step == 10) throw std::runtime_error("injected");
   }
-  void exchange(core::StateArchive&) override {}
+  void serialize(core::StateArchive&) override {}
 };
 
 TEST(Guard, StepsAsideOnceWhenItFailsAndKeepsTheClipping) {
@@ -135,6 +135,20 @@ TEST(Guard, NoStatisticsAreAlsoAStep) {
   EXPECT_EQ(guard.step({.step = 1}).action, GuardAction::proceed);
   EXPECT_EQ(guard.step({.step = 2, .loss = 2.0}).action, GuardAction::proceed);
   EXPECT_EQ(guard.step({.step = 3, .loss = k_nan}).action, GuardAction::skip);
+}
+
+TEST(Guard, EveryPolicyOfTheRosterTellsWhatItDoesAndWhomItFollows) {
+  std::vector<std::string> roster;
+#define APLOMB_MEMBER(slug) roster.emplace_back(#slug);
+#include "guard/roster.def"
+#undef APLOMB_MEMBER
+  std::vector<std::string> told;
+  for (const PolicySpec& spec : policy_specs()) {
+    told.emplace_back(spec.slug);
+    EXPECT_FALSE(spec.summary.empty()) << spec.slug;
+    EXPECT_FALSE(spec.source.empty()) << spec.slug;
+  }
+  EXPECT_EQ(told, roster);
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from aplomb.births import is_bad, tensors_in
 from aplomb.experiments.result import ExperimentResult, again, loss_from, optimizers_in, restored
+from aplomb.nonfinite_origin import is_bad, tensors_in
 
 NAME = "overfit_one_batch"
 PLAIN_RATE = 1e-3  # of the AdamW that tells the user's optimizer from the task: torch's own default

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from aplomb.births import tensors_in
 from aplomb.experiments.result import ExperimentResult, again, batch_of, loss_from, optimizers_in, restored
+from aplomb.nonfinite_origin import tensors_in
 
 NAME = "compare_precisions"
 # Ten times the rounding of one bfloat16 operation (2^-8): sums of losses that lie further apart are no rounding.

@@ -1,9 +1,6 @@
 """Representations, tokens, ranks, rewards and splits: programs that are wrong in the ways in which people write them, and
 sound ones that look alike. Of rules that other parts test as well, further styles stand here."""
 
-import pytest
-from audit_support import check_right, check_wrong
-
 LOOP = """
 for epoch in range(10):
     for x, y in loader:
@@ -551,16 +548,3 @@ RIGHT = {
         "from peft import get_peft_model\nmodel = AutoModelForCausalLM.from_pretrained(name, dtype=torch.bfloat16)\nmodel = get_peft_model(model, lora)\nTrainer(model=model, args=TrainingArguments('out', learning_rate=3e-5), train_dataset=d).train()",
     ],
 }
-
-CASES = [(rule, program) for rule, programs in WRONG.items() for program in programs]
-TWINS = [(rule, program) for rule, programs in RIGHT.items() for program in programs]
-
-
-@pytest.mark.parametrize(("rule", "program"), CASES)
-def test_fires(rule, program):
-    check_wrong(rule, program)
-
-
-@pytest.mark.parametrize(("rule", "program"), TWINS)
-def test_is_silent(rule, program):
-    check_right(rule, program)

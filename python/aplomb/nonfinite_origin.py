@@ -1,4 +1,4 @@
-"""Where a NaN or Inf is born: every operation of one forward and backward pass, watched.
+"""Where a NaN or Inf comes from: every operation of one forward and backward pass, watched.
 
 Forward by a TorchFunctionMode (it sees what the model's code calls, so `log` and `cross_entropy` and not their
 kernels), backward by hooks on the nodes of the graph; both are public interfaces of torch. A non-finite tensor is
@@ -16,7 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from aplomb.logits import note_logits
-from aplomb.origins import explain_backward, explain_forward, operand_note
+from aplomb.origin_text import explain_backward, explain_forward, operand_note
 
 # What writes -inf on purpose: masks and constants.
 MASKING = {
@@ -45,7 +45,7 @@ TRAIL = 12  # module outputs that are remembered on the way
 
 
 @dataclasses.dataclass
-class Birth:
+class NonfiniteOrigin:
     """The first operation on the way of a NaN or Inf to the result."""
 
     phase: str  # input, weights, forward, loss, backward
@@ -97,16 +97,16 @@ def largest(tensor: torch.Tensor) -> float:
     return float(torch.where(torch.isfinite(flat), flat, 0.0).abs().max()) if flat.numel() else 0.0
 
 
-class Births(TorchFunctionMode):
-    """Watches what runs inside it: `with Births(model) as births: out = model(x)`; then origin_of(out)."""
+class NonfiniteTracer(TorchFunctionMode):
+    """Watches what runs inside it: `with NonfiniteTracer(model) as tracer: out = model(x)`; then origin_of(out)."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
-        self.backward: Birth | None = None
+        self.backward: NonfiniteOrigin | None = None
         self._names = {id(module): name for name, module in model.named_modules()}
         self._model = model
-        self._origin: dict[int, Birth] = {}  # by id of the tensor
-        self._first: Birth | None = None  # that reached the result of an operation
+        self._origin: dict[int, NonfiniteOrigin] = {}  # by id of the tensor
+        self._first: NonfiniteOrigin | None = None  # that reached the result of an operation
         self._kept: list[Any] = []  # so that no id is used twice
         self._stack: list[torch.nn.Module] = []
         self._trail: collections.deque[tuple[str, float]] = collections.deque(maxlen=TRAIL)
@@ -115,7 +115,7 @@ class Births(TorchFunctionMode):
         self.magnitudes: dict[str, float] = {}  # largest output of each module
         self._busy = False
 
-    def __enter__(self) -> Births:
+    def __enter__(self) -> NonfiniteTracer:
         for name, tensor in [*self._model.named_parameters(), *self._model.named_buffers()]:
             if is_bad(tensor):
                 owner, _, leaf = name.rpartition(".")
@@ -124,7 +124,7 @@ class Births(TorchFunctionMode):
                 why = f"{name} itself holds {count} non-finite of {tensor.numel()} elements"
                 if "mask" in leaf:  # buffers of -inf above the diagonal
                     continue
-                self._origin[id(tensor)] = Birth("weights", owner, kind, leaf, why, _dtype(tensor))
+                self._origin[id(tensor)] = NonfiniteOrigin("weights", owner, kind, leaf, why, _dtype(tensor))
         for module in self._model.modules():
             self._hooks.append(module.register_forward_pre_hook(self._enter_module))
             self._hooks.append(module.register_forward_hook(self._leave_module, always_call=True))
@@ -141,9 +141,9 @@ class Births(TorchFunctionMode):
             if is_bad(tensor):
                 places = (~torch.isfinite(tensor)).nonzero()
                 why = f"the input {name} itself holds {len(places)} non-finite elements, the first at {places[0].tolist()}"
-                self._origin[id(tensor)] = Birth("input", "", "", name, why, _dtype(tensor))
+                self._origin[id(tensor)] = NonfiniteOrigin("input", "", "", name, why, _dtype(tensor))
 
-    def origin_of(self, thing: Any) -> Birth | None:
+    def origin_of(self, thing: Any) -> NonfiniteOrigin | None:
         """Where the non-finite part of a result comes from; None where it has none, or it is not known."""
         for tensor in tensors_in(thing):
             if is_bad(tensor):
@@ -175,12 +175,14 @@ class Births(TorchFunctionMode):
                 continue
             given = tensors_in([args, kwargs]) if given is None else given
             self._kept.append(output)
-            origin = self._born(name, args, kwargs, given, output)
+            origin = self._origin_of_output(name, args, kwargs, given, output)
             self._origin[id(output)] = origin
             if self._first is None and not origin.mask:
                 self._first = origin
 
-    def _born(self, name: str, args: Any, kwargs: Any, given: list[torch.Tensor], output: torch.Tensor) -> Birth:
+    def _origin_of_output(
+        self, name: str, args: Any, kwargs: Any, given: list[torch.Tensor], output: torch.Tensor
+    ) -> NonfiniteOrigin:
         from_masks = None
         for tensor in given:
             if not is_bad(tensor):
@@ -193,10 +195,10 @@ class Births(TorchFunctionMode):
             from_masks = origin or from_masks
         nan = bool(torch.isnan(output).any())
         if not nan and (name in MASKING or from_masks is not None):
-            return from_masks or Birth("forward", mask=True, op=name)
+            return from_masks or NonfiniteOrigin("forward", mask=True, op=name)
         where, kind = self._here()
         why = explain_forward(name, args, kwargs, given, output)
-        return Birth(
+        return NonfiniteOrigin(
             "forward" if self._stack else "loss", where, kind, _plain(name), why, _dtype(output), False, list(self._trail)
         )
 
@@ -245,7 +247,7 @@ class Births(TorchFunctionMode):
         where, kind, op, note = self._tags[node]
         incoming = max((largest(each) for each in tensors_in(out)), default=0.0)
         why = explain_backward(node.name(), note, incoming, bad)
-        self.backward = Birth("backward", where, kind, op, why, _dtype(bad), False, [])
+        self.backward = NonfiniteOrigin("backward", where, kind, op, why, _dtype(bad), False, [])
 
 
 def _dtype(tensor: torch.Tensor) -> str:

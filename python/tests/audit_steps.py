@@ -1,8 +1,5 @@
 """The order of a step, modes and graphs: each rule fires on what is wrong, and is silent on the same program mended."""
 
-import pytest
-from audit_support import check_right, check_wrong, rules_of
-
 LOOP = """
 model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Dropout(0.1), nn.Linear(8, 2))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -670,19 +667,5 @@ RIGHT = {
     ],
 }
 
-CASES = [(rule, program) for rule, programs in WRONG.items() for program in programs]
-TWINS = [(rule, program) for rule, programs in RIGHT.items() for program in programs]
-
-
-@pytest.mark.parametrize(("rule", "program"), CASES)
-def test_fires(rule, program):
-    check_wrong(rule, program)
-
-
-@pytest.mark.parametrize(("rule", "program"), TWINS)
-def test_is_silent(rule, program):
-    check_right(rule, program)
-
-
-def test_a_sound_loop_is_left_alone():
-    assert rules_of(loop(ZERO, LOSS, BACK, CLIP, STEP, "total += loss.item()")) == set()
+#: programs against which no rule has anything
+SOUND = [loop(ZERO, LOSS, BACK, CLIP, STEP, "total += loss.item()")]

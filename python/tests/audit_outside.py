@@ -1,8 +1,5 @@
 """Programs of kinds that strangers' runs brought: each rule on a wrong program and on sound ones that look alike."""
 
-import pytest
-from audit_support import check_right, check_wrong
-
 LIGHTNING = """
 import lightning as L
 class Lit(L.LightningModule):
@@ -291,16 +288,3 @@ RIGHT = {
         """,
     ],
 }
-
-CASES = [(rule, program) for rule, programs in WRONG.items() for program in programs]
-TWINS = [(rule, program) for rule, programs in RIGHT.items() for program in programs]
-
-
-@pytest.mark.parametrize(("rule", "program"), CASES)
-def test_fires(rule, program):
-    check_wrong(rule, program)
-
-
-@pytest.mark.parametrize(("rule", "program"), TWINS)
-def test_is_silent(rule, program):
-    check_right(rule, program)
