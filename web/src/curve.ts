@@ -12,6 +12,7 @@ export class Curve {
   readonly bad: boolean[] = [];
   exact = true;
   last = Number.NaN;
+  private end = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly most = 4096) {}
 
@@ -33,7 +34,13 @@ export class Curve {
     return this.steps[0] ?? Number.NaN;
   }
   get last_step(): number {
-    return this.steps[this.size - 1] ?? Number.NaN;
+    return this.size === 0 ? Number.NaN : Math.max(this.end, this.steps[this.size - 1] as number);
+  }
+
+  /** What the buckets cannot say: where the last of them ends, and the value there. */
+  ends_at(step: number, value: WireNumber | undefined): void {
+    if (Number.isFinite(step)) this.end = step;
+    if (value !== undefined && value !== null) this.last = number_of(value);
   }
 
   append(step: number, value: WireNumber): void {

@@ -6,6 +6,7 @@ import {
   type RunDetail,
   type RunList,
   type RunSummary,
+  type SeriesInfo,
   type WireCurve,
   type WireNumber,
 } from "./contract";
@@ -188,7 +189,7 @@ export class Live {
         .filter((panel) => panel.main)
         .flatMap((panel) => panel.series)
         .map(async (series) => {
-          drawn.curves.set(series.name, await this.curve_of(id, series.name, points));
+          drawn.curves.set(series.name, await this.curve_of(id, series, points));
         }),
     );
     return drawn;
@@ -196,7 +197,7 @@ export class Live {
 
   private async curve_of(
     id: string,
-    name: string,
+    { name, last_step, last }: SeriesInfo,
     points: number,
     range?: { from: number; to: number; signal: AbortSignal },
   ): Promise<Curve> {
@@ -207,15 +208,17 @@ export class Live {
     }
     const path = `api/runs/${encodeURIComponent(id)}/series/${encodeURIComponent(name)}?${query}`;
     const curve = Curve.from_wire(await this.get<WireCurve>(path, range?.signal));
+    if (!range) curve.ends_at(last_step, last);
     return curve;
   }
 
   /** A series that is shown only on demand. */
   async want(name: string): Promise<void> {
     const drawn = this.store.state.drawn;
-    if (!drawn || drawn.curves.has(name)) return;
+    const series = drawn?.detail.series.find((each) => each.name === name);
+    if (!drawn || !series || drawn.curves.has(name)) return;
     try {
-      drawn.curves.set(name, await this.curve_of(drawn.detail.id, name, k_points));
+      drawn.curves.set(name, await this.curve_of(drawn.detail.id, series, k_points));
       this.store.set({ ticks: this.store.state.ticks + 1 });
     } catch (error) {
       if (!(error instanceof Failure)) this.lost(error);
@@ -231,12 +234,12 @@ export class Live {
     const jobs = both.flatMap((drawn) =>
       !drawn
         ? []
-        : [...drawn.curves]
-            .filter(([, curve]) => !curve.exact)
-            .map(async ([name]) => {
+        : drawn.detail.series
+            .filter((series) => drawn.curves.get(series.name)?.exact === false)
+            .map(async (series) => {
               const range = { from, to, signal: wanted.signal };
-              const curve = await this.curve_of(drawn.detail.id, name, k_points, range);
-              if (!wanted.signal.aborted) drawn.fine.set(name, { curve, from, to });
+              const curve = await this.curve_of(drawn.detail.id, series, k_points, range);
+              if (!wanted.signal.aborted) drawn.fine.set(series.name, { curve, from, to });
             }),
     );
     await Promise.allSettled(jobs);

@@ -15,7 +15,11 @@ export const still_run = (): StillRun | null => {
 
 export const show_still = (store: Store, run: StillRun): void => {
   const curves = new Map(
-    run.series.map((series) => [series.name, Curve.from_wire(series, Number.POSITIVE_INFINITY)]),
+    run.series.map((series) => {
+      const curve = Curve.from_wire(series, Number.POSITIVE_INFINITY);
+      curve.ends_at(series.last_step, series.last);
+      return [series.name, curve];
+    }),
   );
   store.set({
     link: { kind: "still" },

@@ -65,7 +65,39 @@ const heaviest_reason = (cause: Cause): string => {
   return best?.because ?? "";
 };
 
+/**
+ * The verdict, held against what the run does now: one that stands still or ended with an error is never called healthy
+ * in the first line, whatever its last numbers were.
+ */
 export const verdict_of = (run: RunSummary, report: Report | null): Verdict => {
+  const verdict = said_of(run, report);
+  if (verdict.tone === "bad" || (run.state !== "silent" && run.state !== "failed")) return verdict;
+  const stands = run.state === "silent";
+  const named = verdict.answered && verdict.tone !== "good";
+  return {
+    ...verdict,
+    word: stands ? "No steps" : "Failed",
+    tone: "bad",
+    title: named
+      ? verdict.title
+      : stands
+        ? "The run stands still, and nothing that was read says why"
+        : "The run ended with an error that nothing explains yet",
+    sure: named ? verdict.sure : "",
+    seen: named ? verdict.seen : `Before that: ${verdict.seen || verdict.title}`,
+    fix: named ? verdict.fix : null,
+  };
+};
+
+/** The same in the list of runs. */
+export const standing_of = (run: RunSummary): [string, Tone] => {
+  const [word, tone] = word_of(run.standing);
+  if (tone !== "bad" && run.state === "silent") return ["No steps", "bad"];
+  if (tone !== "bad" && run.state === "failed") return ["Failed", "bad"];
+  return [word, tone];
+};
+
+const said_of = (run: RunSummary, report: Report | null): Verdict => {
   const [word, tone] = word_of(run.standing || report?.verdict || "");
   const first_action = text_of(report?.summary.first_action) || run.fix || "";
   const spoken: Remedy | null = first_action ? { text: first_action, set: {}, rendered: {} } : null;

@@ -177,6 +177,7 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
         server.tell("runs", { runs: [run.summary] });
         await page.getByText("No step for").waitFor();
         assert.match((await page.locator(".fact.alarm").textContent()) ?? "", /No step for14 min/);
+        await page.getByRole("heading", { level: 1, name: /stands still/ }).waitFor();
         await page.getByText("1 of 4 lag, rank 2 by 10 steps.").waitFor();
         assert.match(
           (await page.locator("p[role=status]").first().textContent()) ?? "",

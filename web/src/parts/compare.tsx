@@ -1,9 +1,10 @@
 import { useMemo } from "preact/hooks";
 import { use_page, use_state } from "../context";
+import { unit_of } from "../panels";
 import { parting_of } from "../parting";
 import type { Drawn } from "../store";
 import { group, show_number, visible } from "../text";
-import { word_of } from "../verdict";
+import { standing_of } from "../verdict";
 
 export interface Parted {
   step: number | null;
@@ -117,7 +118,7 @@ const Sides = ({ one, other }: { one: Drawn; other: Drawn }) => {
           <th scope="row">verdict</th>
           {[one, other].map((each) => (
             <td class="number" key={each.detail.id}>
-              {word_of(each.detail.standing)[0]}
+              {standing_of(each.detail)[0]}
             </td>
           ))}
         </tr>
@@ -134,7 +135,7 @@ const Sides = ({ one, other }: { one: Drawn; other: Drawn }) => {
             <th scope="row">{visible(series.name)}, last</th>
             {[one, other].map((each) => (
               <td class="number" key={each.detail.id}>
-                {show_number(each.curves.get(series.name)?.last ?? Number.NaN)}
+                {show_number(each.curves.get(series.name)?.last ?? Number.NaN, unit_of(series))}
               </td>
             ))}
           </tr>

@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { use_page, use_state } from "../context";
 import type { RunSummary } from "../contract";
 import { group, visible } from "../text";
-import { word_of } from "../verdict";
+import { standing_of } from "../verdict";
 import { k_state_words } from "./facts";
 
 /** The list of runs, those that need eyes first; a search over names, paths, verdicts and headlines. */
@@ -68,7 +68,7 @@ export const Runs = () => {
 
 const Row = memo(
   ({ run, here, choose }: { run: RunSummary; here: boolean; choose: (id: string) => void }) => {
-    const [word, tone] = word_of(run.standing);
+    const [word, tone] = standing_of(run);
     return (
       <li>
         <button
@@ -80,7 +80,9 @@ const Row = memo(
         >
           <span class="name">{visible(run.name)}</span>
           <span class="state">
-            <b>{word}</b> {k_state_words[run.state] ?? run.state}
+            <b>{word}</b>{" "}
+            {(k_state_words[run.state] ?? run.state) !== word.toLowerCase() &&
+              (k_state_words[run.state] ?? run.state)}
             {run.step !== null && ` · ${group(run.step)}`}
           </span>
           {run.headline && tone !== "good" && <span class="headline">{visible(run.headline)}</span>}

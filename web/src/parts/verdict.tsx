@@ -35,6 +35,7 @@ export const Hero = ({ run }: { run: RunDetail }) => {
             verdict.either ? "If it is the first" : verdict.tone === "good" ? "Next" : "Do first"
           }
           framework={text_of(run.report?.summary.framework)}
+          copied={verdict.tone !== "good"}
         />
       )}
     </header>
@@ -45,10 +46,12 @@ export const Fix = ({
   remedy,
   label,
   framework,
+  copied = true,
 }: {
   remedy: Remedy;
   label: string;
   framework: string;
+  copied?: boolean;
 }) => {
   const ways = ways_of(remedy, framework);
   const [chosen, choose] = useState("");
@@ -59,7 +62,7 @@ export const Fix = ({
       <div class="what">
         <p>
           <Prose text={remedy.text} />
-          {!way && (
+          {!way && copied && (
             <>
               {" "}
               <Copy text={remedy.text} what="the first fix" />
