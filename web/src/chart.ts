@@ -113,7 +113,15 @@ export class Chart {
           {
             stroke: () => this.colours.soft,
             font: this.colours.font,
-            grid: { stroke: () => this.colours.rule, width: 1 },
+            grid: {
+              stroke: () => this.colours.rule,
+              width: 1,
+              // Of decades only the tens: nine lines each are a wall.
+              filter: (u, splits) =>
+                this.drawing.log && (u.scales.y?.max ?? 1) > 50 * (u.scales.y?.min ?? 1)
+                  ? splits.map((each) => (Number.isInteger(Math.log10(each)) ? each : null))
+                  : splits,
+            },
             ticks: { show: false },
             size: k_axis_width,
             gap: 8,
@@ -224,12 +232,16 @@ export class Chart {
 
   private draw_ranges(u: uPlot): void {
     const { ctx } = u;
-    for (const mark of this.drawing.marks) {
-      if (mark.kind !== "symptom" || mark.severity === "info") continue;
-      const from = u.valToPos(mark.from, "x", true);
-      const to = u.valToPos(Math.max(mark.to, mark.from), "x", true);
-      ctx.fillStyle = mark.severity === "error" ? this.colours.bad_tint : this.colours.warn_tint;
-      ctx.fillRect(from, u.bbox.top, Math.max(2 * devicePixelRatio, to - from), u.bbox.height);
+    for (const [severity, tint] of [
+      ["warning", this.colours.warn_tint],
+      ["error", this.colours.bad_tint],
+    ]) {
+      ctx.fillStyle = tint as string;
+      for (const [from, to] of ranges_of(this.drawing.marks, severity as string)) {
+        const left = u.valToPos(from, "x", true);
+        const right = u.valToPos(to, "x", true);
+        ctx.fillRect(left, u.bbox.top, Math.max(2 * devicePixelRatio, right - left), u.bbox.height);
+      }
     }
   }
 
@@ -330,6 +342,20 @@ export class Chart {
     if (this.drawing.part_at !== null) upright(this.drawing.part_at, this.colours.part, []);
   }
 }
+
+/** The ranges of symptoms of a severity, where they overlap as one: a tint upon a tint would look like a third kind. */
+export const ranges_of = (marks: Mark[], severity: string): [number, number][] => {
+  const out: [number, number][] = [];
+  const wanted = marks.filter((mark) => mark.kind === "symptom" && mark.severity === severity);
+  for (const mark of [...wanted].sort((a, b) => a.from - b.from)) {
+    // A step is as wide as one: ranges of neighbours touch.
+    const [from, to] = [mark.from - 0.5, Math.max(mark.from, mark.to) + 0.5];
+    const before = out[out.length - 1];
+    if (before && from <= before[1]) before[1] = Math.max(before[1], to);
+    else out.push([from, to]);
+  }
+  return out;
+};
 
 const triangle = (
   ctx: CanvasRenderingContext2D,

@@ -12,7 +12,7 @@ import {
 } from "./contract";
 import { Curve } from "./curve";
 import { panels_of } from "./panels";
-import { type Drawn, k_most_log_lines, type Store } from "./store";
+import { type Drawn, type Store, with_lines } from "./store";
 
 /**
  * The page's side of the connection: lists, details and series by GET, what changes by Server-Sent Events. A line that
@@ -68,6 +68,10 @@ export class Live {
       if (!document.hidden) void this.probe();
     });
     window.addEventListener("online", () => this.connect_soon(0));
+    window.addEventListener("hashchange", () => {
+      const named = run_of_address(this.store.state.runs);
+      if (named && named !== this.store.state.selected) void this.choose(named);
+    });
   }
 
   async get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -204,7 +208,7 @@ export class Live {
     const query = new URLSearchParams({ points: String(points) });
     if (range) {
       query.set("from", String(Math.floor(range.from)));
-      query.set("to", String(Math.ceil(range.to)));
+      if (Number.isFinite(range.to)) query.set("to", String(Math.ceil(range.to)));
     }
     const path = `api/runs/${encodeURIComponent(id)}/series/${encodeURIComponent(name)}?${query}`;
     const curve = Curve.from_wire(await this.get<WireCurve>(path, range?.signal));
@@ -225,7 +229,7 @@ export class Live {
     }
   }
 
-  /** Finer buckets of a range, of all series that are drawn and were thinned. */
+  /** Finer buckets of a range (an open end: points that come are laid behind them), of all series that are drawn and were thinned. */
   async refine(from: number, to: number): Promise<void> {
     this.fine_wanted?.abort();
     const wanted = new AbortController();
@@ -309,7 +313,11 @@ export class Live {
     events.onerror = () => {
       // CONNECTING: the browser tries again by itself and says where it stopped (Last-Event-ID). CLOSED: it gave up,
       // for the server answered with an error; then all is fetched anew.
-      this.lost(new Error("the connection broke"), events.readyState === EventSource.CLOSED);
+      const closed = events.readyState === EventSource.CLOSED;
+      const what = closed
+        ? "it sends no news (it may have as many viewers as it takes); all is fetched anew every few seconds"
+        : "the connection broke";
+      this.lost(new Error(what), closed);
     };
     await open;
   }
@@ -328,7 +336,12 @@ export class Live {
       return;
     }
     const before = this.store.state.link;
-    const what = error instanceof Failure ? error.error.what : "the program does not answer";
+    const what =
+      error instanceof Failure
+        ? error.error.what
+        : error instanceof TypeError || !(error instanceof Error) || error.name === "AbortError"
+          ? "the program does not answer" // what fetch throws has the browser's words
+          : error.message;
     this.store.set({
       link: {
         kind: "lost",
@@ -377,7 +390,7 @@ export class Live {
         if (fine && step >= fine.from && step <= fine.to) fine.curve.append(step, value);
       }
     }
-    this.store.set({ ticks: ticks + 1 });
+    this.store.set({ ticks: ticks + 1 }, true);
   }
 
   /** The verdict or what is known of the run changed: its detail is fetched, its curves stay. */
@@ -395,8 +408,7 @@ export class Live {
         const detail = await this.get<RunDetail>(`api/runs/${encodeURIComponent(data.run)}`);
         const now = this.store.state.drawn;
         if (now?.detail.id !== data.run) return;
-        const lines = new Map([...now.detail.log, ...detail.log].map((line) => [line.n, line]));
-        const log = [...lines.values()].sort((a, b) => a.n - b.n).slice(-k_most_log_lines);
+        const log = with_lines(now.detail.log, detail.log);
         this.store.set({ drawn: { ...now, detail: { ...detail, log } } });
         this.store.merge_runs([summary_of(detail)]);
         for (const panel of panels_of(detail)) {

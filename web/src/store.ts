@@ -39,6 +39,8 @@ export interface State {
 }
 
 export const k_most_log_lines = 2000;
+/** Ten drawings a second are enough for a run that logs faster. */
+const k_gather_ms = 100;
 
 /** The one place that holds what is shown; whoever shows it subscribes, and is called once a frame at most. */
 export class Store {
@@ -57,21 +59,29 @@ export class Store {
   };
   private readonly listeners = new Set<() => void>();
   private queued = false;
+  private waiting: ReturnType<typeof setTimeout> | undefined;
 
   get state(): State {
     return this.state_;
   }
 
-  set(change: Partial<State>): void {
+  /** What a user does is shown in the next frame; what streams in (`soon`) waits for more, and not for long. */
+  set(change: Partial<State>, soon = false): void {
     this.state_ = { ...this.state_, ...change };
-    if (this.queued) return;
-    this.queued = true;
-    // A tab in the background gets no frames, and its title should still tell.
     const flush = () => {
-      if (!this.queued) return;
+      if (!this.queued && !this.waiting) return;
       this.queued = false;
+      clearTimeout(this.waiting);
+      this.waiting = undefined;
       for (const each of this.listeners) each();
     };
+    if (this.queued || (soon && this.waiting)) return;
+    if (soon) {
+      this.waiting = setTimeout(flush, k_gather_ms);
+      return;
+    }
+    this.queued = true;
+    // A tab in the background gets no frames, and its title should still tell.
     if (document.hidden) setTimeout(flush, 50);
     else {
       requestAnimationFrame(flush);
@@ -91,7 +101,7 @@ export class Store {
         (b.started_at ?? 0) - (a.started_at ?? 0) ||
         a.name.localeCompare(b.name),
     );
-    this.set({ runs: newest });
+    this.set({ runs: newest }, true);
   }
 
   /** Summaries that changed, laid over those that are known. */
@@ -102,29 +112,42 @@ export class Store {
     for (const key of ["drawn", "compared"] as const) {
       const drawn = this.state_[key];
       const now = drawn && changed.find((run) => run.id === drawn.detail.id);
-      if (drawn && now) this.set({ [key]: { ...drawn, detail: { ...drawn.detail, ...now } } });
+      if (drawn && now)
+        this.set({ [key]: { ...drawn, detail: { ...drawn.detail, ...now } } }, true);
     }
   }
 
   change_detail(run: string, change: (detail: RunDetail) => RunDetail): void {
     const drawn = this.state_.drawn;
-    if (drawn?.detail.id === run) this.set({ drawn: { ...drawn, detail: change(drawn.detail) } });
+    if (drawn?.detail.id === run)
+      this.set({ drawn: { ...drawn, detail: change(drawn.detail) } }, true);
   }
 
   set_marks(run: string, marks: Mark[]): void {
     this.change_detail(run, (detail) => ({ ...detail, marks }));
   }
 
-  /** Lines that came: those that are known change (their evidence is found later), new ones go to the end. */
   add_lines(run: string, lines: LogLine[]): void {
-    this.change_detail(run, (detail) => {
-      const by_number = new Map(detail.log.map((line) => [line.n, line]));
-      for (const line of lines) by_number.set(line.n, line);
-      const log = [...by_number.values()].sort((a, b) => a.n - b.n);
-      return { ...detail, log: log.slice(-k_most_log_lines) };
-    });
+    this.change_detail(run, (detail) => ({ ...detail, log: with_lines(detail.log, lines) }));
   }
 }
+
+/**
+ * Lines that came, laid behind those that are known. One that is known already is replaced: that it is evidence is found
+ * later than it is read. Numbers count within a file; after a rotation or a restart they begin anew, and what comes goes
+ * to the end all the same.
+ */
+export const with_lines = (known: LogLine[], lines: LogLine[]): LogLine[] => {
+  const log = [...known];
+  const at = new Map(log.map((line, index) => [`${line.n} ${line.text}`, index]));
+  for (const line of lines) {
+    const key = `${line.n} ${line.text}`;
+    const index = at.get(key);
+    if (index !== undefined) log[index] = line;
+    else at.set(key, log.push(line) - 1);
+  }
+  return log.slice(-k_most_log_lines);
+};
 
 /** Runs that need eyes come first: those that stand still or go wrong now; then those that go on; then those that are over. */
 const rank_of = (run: RunSummary): number => {

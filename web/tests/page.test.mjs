@@ -134,6 +134,18 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
           });
         assert.ok((redness[1] ?? 0) > (redness[0] ?? 0) + 20, `red ${redness}`);
         assert.equal(await page.locator(".log li.evidence").count(), 1);
+        const box = await loss.locator(".u-over").boundingBox();
+        assert.ok(box);
+        await page.mouse.move(box.x + (box.width * 208) / 221, box.y + 40);
+        await page.mouse.move(box.x + (box.width * 209.2) / 221, box.y + 40);
+        await until(
+          async () =>
+            /^step 210, NaN.*, loss is NaN from step 210 on/.test(
+              (await loss.getAttribute("aria-valuetext")) ?? "",
+            ),
+          "the cursor reads the value and what is marked there",
+        );
+        await page.mouse.move(5, 5);
         await page.getByText("Other causes considered").waitFor();
         await page.getByText("against it: 3e-4 is usual for a model of this size").waitFor();
         await page.getByText("the device holds 80 GiB").waitFor();

@@ -21,6 +21,8 @@ const module_of = async (name) => {
 const { Curve } = await module_of("curve");
 /** @type {typeof import("../src/parting")} */
 const { parting_of } = await module_of("parting");
+/** @type {typeof import("../src/store")} */
+const store = await module_of("store");
 /** @type {typeof import("../src/text")} */
 const text = await module_of("text");
 /** @type {typeof import("../src/verdict")} */
@@ -79,6 +81,30 @@ test("curve: what is malformed is left out", () => {
     curve.steps.filter((step) => step > 0),
     [1],
   );
+});
+
+test("store: lines that come are laid behind the known ones, and known ones only learn that they are evidence", () => {
+  const line = (/** @type {number} */ n, /** @type {string} */ said, evidence = false) => ({
+    n,
+    text: said,
+    evidence,
+  });
+  const log = store.with_lines(
+    [line(1, "a"), line(2, "b")],
+    [line(2, "b", true), line(3, "c"), line(1, "after a rotation")],
+  );
+  assert.deepEqual(log, [
+    line(1, "a"),
+    line(2, "b", true),
+    line(3, "c"),
+    line(1, "after a rotation"),
+  ]);
+  const many = store.with_lines(
+    log,
+    Array.from({ length: 5000 }, (_, n) => line(n + 10, "x")),
+  );
+  assert.equal(many.length, store.k_most_log_lines);
+  assert.equal(many[many.length - 1]?.n, 5009);
 });
 
 test("parting: equal curves with noise of their own part at most about as often as is said", () => {

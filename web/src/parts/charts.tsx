@@ -5,7 +5,7 @@ import type { Mark, RunDetail } from "../contract";
 import type { Curve } from "../curve";
 import { type Panel, panels_of, unit_of } from "../panels";
 import type { Drawn, Range } from "../store";
-import { group, show_number, visible } from "../text";
+import { group, show_number, shown_line, visible } from "../text";
 import { Fold } from "./pieces";
 
 /** The charts of a run: one range of steps for all of them, one cursor, and the other run beneath where one is compared. */
@@ -25,7 +25,10 @@ export const Charts = ({ drawn, part_at }: { drawn: Drawn; part_at: number | nul
   const zoomed_in = range.kind !== "all";
   useEffect(() => {
     if (!live || !zoomed_in) return;
-    const timer = setTimeout(() => void live.refine(from, to), 30);
+    const timer = setTimeout(
+      () => void live.refine(from, range.kind === "last" ? Number.POSITIVE_INFINITY : to),
+      30,
+    );
     return () => clearTimeout(timer);
   }, [live, zoomed_in, range, drawn.detail.id, compared?.detail.id]);
 
@@ -323,7 +326,9 @@ const Figure = ({
   }, []);
 
   const reading =
-    pointed === null || pointed < from || pointed > to ? null : reading_at(panel, curves, pointed);
+    pointed === null || pointed < from || pointed > to
+      ? null
+      : reading_at(panel, curves, marks, pointed, to - from);
   const key = (event: KeyboardEvent) => {
     const lead = curves[0];
     if (!lead || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -448,20 +453,36 @@ const bucket_text = (curve: Curve, at: number, unit: string): string => {
   return bad ? `${text} and ${bad}` : text;
 };
 
-const reading_at = (panel: Panel, curves: Curve[], step: number): string[] => {
+const k_most_named = 3;
+
+/** What stands at a step: the values, then what is marked there (within a hundredth of what is shown). */
+const reading_at = (
+  panel: Panel,
+  curves: Curve[],
+  marks: Mark[],
+  step: number,
+  span: number,
+): string[] => {
   const lead = curves[0];
   const at = lead ? lead.nearest(step) : -1;
   if (!lead || at < 0) return [];
   const here = lead.steps[at] as number;
-  return [
-    `step ${group(here)}`,
-    ...curves.map((curve, i) => {
-      const series = panel.series[i];
-      const near = curve.nearest(here);
-      const name = panel.series.length > 1 && series ? `${visible(series.name)} ` : "";
-      return near < 0 ? "" : `${name}${bucket_text(curve, near, series ? unit_of(series) : "")}`;
-    }),
-  ].filter((line) => line !== "");
+  const values = curves.map((curve, i) => {
+    const series = panel.series[i];
+    const near = curve.nearest(here);
+    const name = panel.series.length > 1 && series ? `${visible(series.name)} ` : "";
+    return near < 0 ? "" : `${name}${bucket_text(curve, near, series ? unit_of(series) : "")}`;
+  });
+  const near = span / 100;
+  const named = marks
+    .filter((mark) =>
+      mark.kind === "symptom"
+        ? mark.severity !== "info" && mark.from <= step && step <= mark.to
+        : Math.abs(mark.from - step) <= near,
+    )
+    .slice(0, k_most_named)
+    .map((mark) => shown_line(mark.label, 80));
+  return [`step ${group(here)}`, ...values.filter((each) => each !== ""), ...named];
 };
 
 /** A chart in a sentence. */

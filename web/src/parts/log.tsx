@@ -67,7 +67,7 @@ export const Log = ({ lines }: { lines: LogLine[] }) => {
       <div class="log" ref={box} role="region" aria-label="The last lines of the log" tabIndex={0}>
         <ol>
           {shown.map((line) => (
-            <li key={line.n} class={line.evidence ? "evidence" : ""}>
+            <li key={`${line.n} ${line.text.slice(0, 40)}`} class={line.evidence ? "evidence" : ""}>
               <span class="n">{line.n}</span>
               <span class="text">
                 {line.evidence && <span class="offstage">evidence: </span>}

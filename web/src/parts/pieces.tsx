@@ -8,15 +8,9 @@ import { shown_line, visible } from "../text";
 /** A text of the program in which `...` marks code. */
 export const Prose = ({ text }: { text: string }) => {
   const parts = visible(text).split("`");
-  // An odd last mark opens nothing.
-  if (parts.length % 2 === 0) parts.push(`${parts.pop()}`);
-  return (
-    <>
-      {parts.length % 2 === 0
-        ? visible(text)
-        : parts.map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part))}
-    </>
-  );
+  // A mark without its fellow opens nothing.
+  if (parts.length % 2 === 0) return <>{visible(text)}</>;
+  return <>{parts.map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part))}</>;
 };
 
 const copy_text = async (text: string): Promise<boolean> => {
