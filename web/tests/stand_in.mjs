@@ -1,4 +1,4 @@
-// A stand-in for `aplomb live`, after docs/design/0009-live-page.md: the same answers over made-up runs, and means to be
+// A stand-in for the program, after docs/design/0009-live-page.md: the same answers over made-up runs, and means to be
 // killed, started again and made to go wrong while somebody watches.
 
 import { readFileSync } from "node:fs";
