@@ -5,7 +5,7 @@ usage: check_layers.py [ROOT]
 
 Also checked: that what judges names no framework (knowledge/frameworks/*.yaml say what they are), the parts of train/
 likewise, and that torch is included nowhere else; one namespace a folder, and one definition a type over the whole tree
-(two types of one name are undefined behaviour that no linker reports); the sizes of folders; the public headers (at
+(two types of one name are undefined behaviour that no linker reports); the sizes of folders and classes; the public headers (at
 most 12, each compiles alone), rosters without duplicates, and that no header is included by a relative path.
 Exit status 1, one line a fault, where something is off.
 """
@@ -48,7 +48,7 @@ ALLOWED = {
                   "run_detectors"],
     "facts": ["core", "record", "knowledge"],
     "diagnosis": ["core", "record", "knowledge", "task", "detectors", "detection", "facts", "plan"],
-    "guard": ["core", "record", "scan", "detectors"],
+    "guard": ["core"],
     "compare": ["core", "record"],
     "report": ["core", "record", "knowledge", "detectors", "diagnosis", "plan", "compare"],
     "preflight": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "program", "sources",
@@ -73,7 +73,9 @@ WITHOUT_FRAMEWORKS = ["facts", "diagnosis", "report", "preflight", "api"]
 # Tables of no framework, whose slugs are words of their own.
 NOT_FRAMEWORKS = {"common", "environment"}
 PUBLIC_HEADERS_MOST = 12
-LINES_MOST = 8000  # of a folder of src/: what one person can hold in mind
+# What one person can hold in mind: lines of a folder of src/, and data members of a class.
+LINES_MOST = 8000
+MEMBERS_MOST = 25
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 INCLUDE_TORCH = re.compile(r'^\s*#\s*include\s+[<"](torch|ATen|c10)/', re.MULTILINE)
 
@@ -193,13 +195,23 @@ def check_namespaces(root: pathlib.Path) -> list[str]:
 
 
 def check_sizes(root: pathlib.Path) -> list[str]:
-    """No folder of src/ above LINES_MOST lines."""
+    """No folder of src/ above LINES_MOST lines, no `class` above MEMBERS_MOST data members.
+
+    A `struct` is a record of values that belong to one thing (the settings of a model) and holds no state: not bounded.
+    """
     faults = []
     for folder in sorted(each for each in (root / "src").iterdir() if each.is_dir()):
         files = [path for path in folder.rglob("*") if path.suffix in {".h", ".cpp", ".def"}]
         lines = sum(path.read_bytes().count(b"\n") for path in files)
         if lines > LINES_MOST:
             faults.append(f"src/{folder.name}: {lines} lines, at most {LINES_MOST}: split it by what its parts are for")
+    for path in sorted(each for top in ("include", "src", "train") for each in (root / top).rglob("*")):
+        if path.suffix not in {".h", ".cpp"}:
+            continue
+        for each in cpp_declarations.classes(path.read_text(errors="replace")):
+            if each.is_class and each.members > MEMBERS_MOST:
+                faults.append(f"{path.relative_to(root)}:{each.line}: {each.name} has {each.members} members, "
+                              f"at most {MEMBERS_MOST}")
     return faults
 
 

@@ -125,3 +125,101 @@ def read(text: str) -> tuple[list[NamespaceBlock], list[TypeDefinition]]:
     reader = _Reader(text)
     reader.walk()
     return reader.blocks, reader.types
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassSize:
+    """A class or struct, and how many data members it has of its own (static ones and constants aside)."""
+
+    name: str
+    line: int
+    members: int
+    is_class: bool  # declared `class`: it holds a state; a `struct` is a record of values
+
+
+def _is_member(statement: list[str]) -> bool:
+    """Whether a statement of a class's body declares data; functions, types and constants are none."""
+    words = _without_template(statement)
+    if not words or words[0] in {"using", "friend", "static", "typedef", "enum", "class", "struct", "union", "public", "template"}:
+        return False
+    depth = 0
+    for word in words:
+        if depth == 0 and word in {"=", "{"}:
+            break
+        depth += {"<": 1, ">": -1}.get(word, 0)
+        if word == "(" and depth == 0:
+            return False
+    return len(words) >= 2
+
+
+def _declared(statement: list[str]) -> int:
+    """Members that one statement declares: `double a, b = 0;` two."""
+    depth, count = 0, 1
+    for word in statement:
+        depth += {"<": 1, "(": 1, "{": 1, "[": 1, ">": -1, ")": -1, "}": -1, "]": -1}.get(word, 0)
+        count += word == "," and depth == 0
+    return count
+
+
+class _ClassCounter:
+    """Walks a file's tokens; each open class gathers the statements of its own body."""
+
+    def __init__(self, text: str):
+        self.text = text
+        self.found: list[ClassSize] = []
+
+    def walk(self) -> None:
+        open_classes: list[dict | None] = []  # one an open brace; None: not a class's body
+        statement: list[str] = []
+        inner = 0  # depth of braces within a member's statement: initialisers and function bodies
+        tokens = _tokens(self.text)
+        for at, (word, place) in enumerate(tokens):
+            here = open_classes[-1] if open_classes else None
+            if inner > 0:
+                inner += {"{": 1, "}": -1}.get(word, 0)
+                statement.append(word)
+                following = tokens[at + 1][0] if at + 1 < len(tokens) else ""
+                if inner == 0 and not _is_member(statement) and following not in {";", ",", "{", ")"}:
+                    statement = []  # a function's body ends its statement without a semicolon
+                continue
+            if word == "{":
+                name = _type_name(statement) or _nested_name(statement)
+                if name is not None and _without_template(statement)[0] != "enum":
+                    line = self.text.count("\n", 0, place) + 1
+                    open_classes.append({"name": name, "line": line, "members": 0,
+                                         "is_class": _without_template(statement)[0] == "class"})
+                    statement = []
+                elif here is not None:
+                    inner = 1
+                    statement.append(word)
+                else:
+                    open_classes.append(None)
+                    statement = []
+            elif word == "}":
+                closed = open_classes.pop() if open_classes else None
+                if closed is not None:
+                    self.found.append(ClassSize(**closed))
+                statement = []
+            elif word == ";":
+                if here is not None and _is_member(statement):
+                    here["members"] += _declared(statement)
+                statement = []
+            elif word == ":" and statement in (["public"], ["private"], ["protected"]):
+                statement = []
+            else:
+                statement.append(word)
+
+
+def _nested_name(statement: list[str]) -> str | None:
+    """The class that a statement with bases opens (`class A final : public B<C>`); None where it opens none."""
+    words = _without_template(statement)
+    if len(words) < 2 or words[0] not in {"class", "struct", "union"} or not words[1].isidentifier():
+        return None
+    return words[1] if "(" not in words else None
+
+
+def classes(text: str) -> list[ClassSize]:
+    """Classes and structs of a file, nested ones too, with the number of data members of each."""
+    counter = _ClassCounter(text)
+    counter.walk()
+    return counter.found

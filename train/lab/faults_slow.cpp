@@ -14,6 +14,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/median.h"
 #include "train/lab/fault_parts.h"
 
 namespace aplomb::train::lab {
@@ -76,10 +77,7 @@ void keep_costs(LabRun& lab, const std::function<void(text::TokenBatch&)>& load)
 }
 
 double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return values.empty() ? 0 : core::upper_median(std::move(values));
 }
 
 std::vector<double> values_of(const Trace& trace, std::string_view name) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/median.h"
+
 namespace aplomb::train::lab {
 namespace {
 
@@ -18,9 +20,7 @@ double median_from(const Points& points, std::size_t first, std::size_t count) {
     const double value = points[i].second;
     values.push_back(std::isfinite(value) ? value : std::numeric_limits<double>::infinity());
   }
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
+  return core::upper_median(std::move(values));
 }
 
 double median_of_last(const Points& points, std::size_t count) {

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/median.h"
+
 namespace aplomb::train::lab {
 namespace {
 
-double median(std::vector<double> of) {
-  if (of.empty()) return 0;
-  const auto middle = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
-  std::nth_element(of.begin(), middle, of.end());
-  return *middle;
-}
+double median(std::vector<double> of) { return of.empty() ? 0 : core::upper_median(std::move(of)); }
 
 /// Median of the last rewards less that of the first.
 double gain(const Trace& trace) {

@@ -53,10 +53,10 @@ TrainerPlan plan_of(Session& session, const std::function<bool()>& wants_stop) {
                                         session.steps.total, options.optim.min_lr_ratio)};
   plan.peak_lr = options.peak_learning_rate();
   plan.accumulation = session.accumulation;
-  plan.logging_steps = options.output.logging_steps;
-  plan.save_steps = options.output.save_step;
-  plan.eval_steps = options.output.eval_step;
-  plan.patience = options.output.early_stop_patience;
+  plan.cadence.logging_steps = options.output.logging_steps;
+  plan.cadence.save_steps = options.output.save_step;
+  plan.cadence.eval_steps = options.output.eval_step;
+  plan.cadence.patience = options.output.early_stop_patience;
   plan.best_at_end = options.output.load_best_model_at_end;
   plan.snapshot_steps = options.guard.guard_snapshot_steps;
   if (options.precision.attn_implementation == "auto")

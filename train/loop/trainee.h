@@ -29,7 +29,7 @@ class Trainee {
   /// bit.
   virtual core::Result<void> save(const std::string& folder) = 0;
   virtual core::Result<void> load(const std::string& folder) = 0;
-  /// Rungs of attention that this device can climb, safest first, e.g. {eager, sdpa}; and the one
+  /// Kinds of attention that this device has, safest first, e.g. {eager, sdpa}; and the one
   /// in force from now on.
   virtual std::vector<std::string> attentions() const { return {}; }
   virtual void set_attention(const std::string&) {}

@@ -13,7 +13,7 @@
 namespace aplomb::train::loop {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = MetricsWindow::Clock;
 
 std::int64_t tokens_of(const text::TokenBatch& batch) {
   return std::count_if(batch.segments.begin(), batch.segments.end(),
@@ -72,7 +72,7 @@ Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
       buckets_(group_, tensors_of(parts_.trainee.trainable())),
       guard_(plan_.guard),
       scan_(plan_.threads),
-      judge_({plan_.schedule.total_steps(), plan_.logging_steps, plan_.guard.max_norm,
+      judge_({plan_.schedule.total_steps(), plan_.cadence.logging_steps, plan_.guard.max_norm,
               plan_.vocab_size}),
       ladder_(plan_.rung_steps > 0 ? parts_.trainee.attentions() : std::vector<std::string>(),
               plan_.rung_steps),
@@ -96,7 +96,7 @@ core::Result<Outcome> Trainer::run() {
   }
   parts_.trainee.set_training(true);
   if (!ladder_.empty()) parts_.trainee.set_attention(ladder_.rung());
-  window_begin_ = Clock::now();
+  window_.start(Clock::now());
   Ending ending = Ending::complete;
   while (step_ < plan_.schedule.total_steps()) {
     if (stops()) {
@@ -108,14 +108,14 @@ core::Result<Outcome> Trainer::run() {
     const Pass pass = accumulate();
     const std::int64_t before = step_;
     const bool taken = apply(pass);
-    climb(taken, pass, std::chrono::duration<double>(Clock::now() - began).count());
+    advance_attention(taken, pass, std::chrono::duration<double>(Clock::now() - began).count());
     if (!halt_reason_.empty()) {
       ending = Ending::halted;
       break;
     }
     if (step_ <= before) continue;  // rolled back
     log(pass);
-    auto goes_on = keep_house();
+    auto goes_on = evaluate_and_save_if_due();
     if (!goes_on) return tl::unexpected(goes_on.error());
     if (!*goes_on) {
       ending = Ending::early_stop;
@@ -123,7 +123,8 @@ core::Result<Outcome> Trainer::run() {
     }
   }
   clear_gradients();
-  if (ending != Ending::halted && ending != Ending::interrupted && evaluated_at_ != step_)
+  if (ending != Ending::halted && ending != Ending::interrupted &&
+      evaluations_.last_step() != step_)
     evaluate();
   if (ending != Ending::halted && saved_at_ != step_) {
     if (auto saved = save(); !saved) return tl::unexpected(saved.error());
@@ -138,9 +139,9 @@ Outcome Trainer::conclude(Ending ending) {
   outcome.reason = halt_reason_;
   outcome.steps = step_;
   outcome.last_loss = last_loss_;
-  outcome.first_eval_loss = first_eval_loss_;
-  outcome.last_eval_loss = last_eval_loss_;
-  outcome.best_step = best_step_;
+  outcome.first_eval_loss = evaluations_.first();
+  outcome.last_eval_loss = evaluations_.last();
+  outcome.best_step = evaluations_.best_step();
   outcome.healthy = judge_.healthy() && ending != Ending::halted;
   outcome.guard = guard_.counts();
   return outcome;
@@ -261,14 +262,14 @@ void Trainer::roll_back(const GuardVerdict& verdict) {
     if (each > step_ && group_.is_first()) parts_.store.remove(each);
   }
   saved_at_ = std::min(saved_at_, step_);
-  if (best_step_ > step_) best_step_ = -1;
+  evaluations_.roll_back(step_);
 }
 
 void Trainer::clear_gradients() {
   for (const NamedTensor& each : parts_.trainee.trainable()) each.tensor.mutable_grad().reset();
 }
 
-void Trainer::climb(bool good, const Pass& pass, double seconds) {
+void Trainer::advance_attention(bool good, const Pass& pass, double seconds) {
   const AttentionLadder::Move move = ladder_.note(good, pass.tokens, seconds);
   if (!move.said.empty()) parts_.journal.say(move.said);
   if (!move.to.empty()) parts_.trainee.set_attention(move.to);
@@ -286,9 +287,7 @@ void Trainer::maybe_snapshot() {
 
 void Trainer::log(const Pass& pass) {
   last_loss_ = pass.loss;
-  window_loss_ += pass.loss;
-  window_tokens_ += pass.tokens;
-  ++window_steps_;
+  window_.add(pass.loss, pass.tokens);
   Record record;
   record.step = step_;
   if (!calibrating_ || !plan_.calibrates_in_silence) record.grad_norm = grad_norm_;
@@ -298,24 +297,21 @@ void Trainer::log(const Pass& pass) {
       static_cast<double>(at.epoch) +
       static_cast<double>(at.index) / static_cast<double>(parts_.data.batches_per_epoch());
   const auto now = Clock::now();
-  const double seconds = std::chrono::duration<double>(now - window_begin_).count();
-  record.tokens_per_s = static_cast<double>(window_tokens_) / std::max(seconds, 1e-9);
-  record.step_time_s = seconds / static_cast<double>(window_steps_);
+  record.tokens_per_s = window_.tokens_per_s(now);
+  record.step_time_s = window_.step_time_s(now);
   record.host_memory_bytes = static_cast<double>(resident_bytes());
   if (const auto held = plan_.device_memory ? plan_.device_memory() : std::nullopt)
     record.memory_bytes = static_cast<double>(*held);
   if (plan_.flops_per_token > 0 && plan_.peak_flops > 0)
     record.mfu = *record.tokens_per_s * plan_.flops_per_token / plan_.peak_flops;
   if (plan_.guard.keeps_loss_scale) record.loss_scale = loss_scale_;
-  record.loss = window_loss_ / static_cast<double>(window_steps_);
+  record.loss = window_.mean_loss();
   parts_.journal.progress(record);
-  if (step_ % plan_.logging_steps != 0 && step_ != plan_.schedule.total_steps()) return;
+  if (!plan_.cadence.records_at(step_) && step_ != plan_.schedule.total_steps()) return;
   parts_.journal.record(record);
   if (plan_.seen) plan_.seen(record);
   tell(judge_.observe(record));
-  window_loss_ = 0;
-  window_tokens_ = window_steps_ = 0;
-  window_begin_ = now;
+  window_.clear(now);
 }
 
 void Trainer::tell(const std::vector<Said>& said) {
@@ -346,35 +342,26 @@ std::optional<double> Trainer::evaluate() {
   }
   group_.sum(totals);
   parts_.trainee.set_training(true);
-  evaluated_at_ = step_;
   const double loss = totals[0] / std::max(totals[1], 1.0);
-  if (!first_eval_loss_) first_eval_loss_ = loss;
-  last_eval_loss_ = loss;
-  ++evals_since_best_;
-  if (std::isfinite(loss) && (best_step_ < 0 || loss < best_eval_loss_)) {
-    best_eval_loss_ = loss;
-    best_step_ = step_;
-    evals_since_best_ = 0;
-  }
+  evaluations_.note(step_, loss);
   Record record;
   record.step = step_;
   record.eval_loss = loss;
   parts_.journal.record(record);
   if (plan_.seen) plan_.seen(record);
   tell(judge_.observe(record));
-  window_begin_ += Clock::now() - began;  // evaluation is no training time
+  window_.leave_out(Clock::now() - began);
   return loss;
 }
 
-core::Result<bool> Trainer::keep_house() {
-  const bool evaluates =
-      parts_.eval != nullptr && plan_.eval_steps > 0 && step_ % plan_.eval_steps == 0;
+core::Result<bool> Trainer::evaluate_and_save_if_due() {
+  const bool evaluates = parts_.eval != nullptr && plan_.cadence.evaluates_at(step_);
   if (evaluates) evaluate();
-  const bool is_best = evaluates && plan_.best_at_end && best_step_ == step_;
-  if ((plan_.save_steps > 0 && step_ % plan_.save_steps == 0) || is_best) {
+  const bool is_best = evaluates && plan_.best_at_end && evaluations_.best_step() == step_;
+  if (plan_.cadence.saves_at(step_) || is_best) {
     if (auto saved = save(); !saved) return tl::unexpected(saved.error());
   }
-  return plan_.patience <= 0 || evals_since_best_ < plan_.patience;
+  return !plan_.cadence.stops_after(evaluations_.since_best());
 }
 
 }  // namespace aplomb::train::loop

@@ -13,7 +13,6 @@
 
 #include <aplomb/guard.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,10 +22,13 @@
 #include "train/dist/gradient_buckets.h"
 #include "train/dist/group.h"
 #include "train/loop/attention_ladder.h"
+#include "train/loop/best_evaluation.h"
+#include "train/loop/cadence.h"
 #include "train/loop/checkpoint_store.h"
 #include "train/loop/gradients.h"
 #include "train/loop/journal.h"
 #include "train/loop/live_judge.h"
+#include "train/loop/metrics_window.h"
 #include "train/loop/schedule.h"
 #include "train/loop/snapshots.h"
 #include "train/loop/trainee.h"
@@ -50,10 +52,7 @@ struct TrainerPlan {
   Schedule schedule;
   double peak_lr = 0;
   std::int64_t accumulation = 1;
-  std::int64_t logging_steps = 1;
-  std::int64_t save_steps = 0;  ///< 0: only where run() ends
-  std::int64_t eval_steps = 0;  ///< likewise
-  std::int64_t patience = 0;    ///< evaluations without a better loss; 0: no early stop
+  Cadence cadence = {};
   bool best_at_end = false;
   std::int64_t snapshot_steps = 0;  ///< 0: none
   std::int64_t rung_steps = 0;      ///< of the attention ladder; 0: the attention stays
@@ -129,13 +128,13 @@ class Trainer {
   void log(const Pass& pass);
   std::optional<double> evaluate();
   /// After a step: evaluation, checkpoint. False: the run ends here.
-  core::Result<bool> keep_house();
+  core::Result<bool> evaluate_and_save_if_due();
   core::Result<void> save();
   Outcome conclude(Ending ending);
   void tell(const std::vector<Said>& said);
   void tell(const GuardVerdict& verdict);
   void maybe_snapshot();
-  void climb(bool good, const Pass& pass, double seconds);
+  void advance_attention(bool good, const Pass& pass, double seconds);
   TrainingState state_now() const;
 
   TrainerParts parts_;
@@ -159,17 +158,9 @@ class Trainer {
   double grad_norm_ = 0;
   double lr_ = 0;
   std::string halt_reason_;  ///< empty: not halted
-  std::int64_t best_step_ = -1;
-  double best_eval_loss_ = 0;
-  std::int64_t evals_since_best_ = 0;
-  std::optional<double> first_eval_loss_, last_eval_loss_;
   std::int64_t saved_at_ = -1;
-  std::int64_t evaluated_at_ = -1;
-  // Since the last record:
-  double window_loss_ = 0;
-  std::int64_t window_steps_ = 0;
-  std::int64_t window_tokens_ = 0;
-  std::chrono::steady_clock::time_point window_begin_;
+  BestEvaluation evaluations_;
+  MetricsWindow window_;  ///< since the last record
   double last_loss_ = 0;
 };
 

@@ -18,11 +18,11 @@ TrainingState Trainer::state_now() const {
   state.world = group_.size();
   state.loss_scale = loss_scale_;
   state.skipped_steps = skipped_;
-  state.best_step = best_step_;
-  state.best_eval_loss = best_eval_loss_;
-  state.evals_since_best = evals_since_best_;
-  state.window_loss = window_loss_;
-  state.window_steps = window_steps_;
+  state.best_step = evaluations_.best_step();
+  state.best_eval_loss = evaluations_.best_loss();
+  state.evals_since_best = evaluations_.since_best();
+  state.window_loss = window_.loss_sum();
+  state.window_steps = window_.steps();
   const AttentionLadder::State ladder = ladder_.state();
   state.attention = ladder.rung;
   state.attention_steps = ladder.steps_on_it;
@@ -38,8 +38,8 @@ core::Result<void> Trainer::save() {
     return {};
   }
   const TrainingState state = state_now();
-  const auto saved =
-      parts_.store.save(step_, best_step_, [&](const std::string& folder) -> core::Result<void> {
+  const auto saved = parts_.store.save(
+      step_, evaluations_.best_step(), [&](const std::string& folder) -> core::Result<void> {
         if (auto done = parts_.trainee.save(folder); !done) return done;
         const std::string at = folder + "/";
         if (auto done = save_optimizer(at + k_optimizer_file, parts_.optimizer, parts_.trainee,
@@ -91,19 +91,13 @@ core::Result<void> Trainer::resume(const std::string& folder) {
   for (const Record& each : parts_.journal.earlier()) judge_.observe(each);  // was told then
   for (const Record& each : parts_.journal.earlier()) {
     if (each.loss) last_loss_ = *each.loss;
-    if (!each.eval_loss) continue;
-    if (!first_eval_loss_) first_eval_loss_ = each.eval_loss;
-    last_eval_loss_ = each.eval_loss;
-    evaluated_at_ = each.step;
+    if (each.eval_loss) evaluations_.note_earlier(each.step, *each.eval_loss);
   }
   step_ = saved_at_ = state->step;
   loss_scale_ = state->loss_scale;
   skipped_ = state->skipped_steps;
-  best_step_ = state->best_step;
-  best_eval_loss_ = state->best_eval_loss;
-  evals_since_best_ = state->evals_since_best;
-  window_loss_ = state->window_loss;
-  window_steps_ = state->window_steps;
+  evaluations_.restore(state->best_step, state->best_eval_loss, state->evals_since_best);
+  window_.restore(state->window_loss, state->window_steps);
   return set_random_states(state->rng);
 }
 

@@ -173,10 +173,10 @@ class ToyRun {
     TrainerPlan plan{.schedule = Schedule(Schedule::Shape::cosine, 4, settings.steps)};
     plan.peak_lr = settings.lr;
     plan.accumulation = settings.accumulation;
-    plan.logging_steps = settings.logging_steps;
-    plan.save_steps = settings.save_steps;
-    plan.eval_steps = settings.eval_steps;
-    plan.patience = settings.patience;
+    plan.cadence.logging_steps = settings.logging_steps;
+    plan.cadence.save_steps = settings.save_steps;
+    plan.cadence.eval_steps = settings.eval_steps;
+    plan.cadence.patience = settings.patience;
     plan.best_at_end = settings.best_at_end;
     plan.snapshot_steps = settings.snapshot_steps;
     plan.guard.max_norm = 1;
