@@ -4,11 +4,6 @@
 
 #include <algorithm>
 
-#include "config_text/command_line.h"
-#include "config_text/config_support.h"
-#include "config_text/nested_text.h"
-#include "config_text/toml_text.h"
-#include "config_text/yaml_text.h"
 #include "core/text.h"
 #include "fix/text_edit.h"
 #include "knowledge/setting.h"
@@ -22,37 +17,6 @@ using knowledge::SettingKey;
 using knowledge::SettingValue;
 using knowledge::WrittenKey;
 
-std::string_view name_of(ConfigSyntax syntax) {
-  switch (syntax) {
-    case ConfigSyntax::yaml:
-      return "yaml";
-    case ConfigSyntax::json:
-      return "json";
-    case ConfigSyntax::toml:
-      return "toml";
-    case ConfigSyntax::command:
-      return "flags";
-    case ConfigSyntax::python:
-      return "python";
-  }
-  return "yaml";
-}
-
-std::vector<config_text::ConfigEntry> entries_of(std::string_view text, ConfigSyntax syntax) {
-  switch (syntax) {
-    case ConfigSyntax::yaml:
-      return config_text::parse_yaml(text).entries;
-    case ConfigSyntax::toml:
-      return config_text::parse_toml(text).entries;
-    case ConfigSyntax::command:
-      return config_text::parse_command(text);
-    case ConfigSyntax::json:
-    case ConfigSyntax::python:
-      return config_text::parse_nested(text);
-  }
-  return {};
-}
-
 /// One key that stands in the file and decides a setting.
 struct Standing {
   const config_text::ConfigEntry* entry = nullptr;
@@ -62,14 +26,9 @@ struct Standing {
 
 class Fixer {
  public:
-  Fixer(std::string_view text, ConfigSyntax syntax, const Framework& framework,
-        const knowledge::Versions& versions)
-      : text_(text),
-        syntax_(syntax),
-        framework_(framework),
-        versions_(versions),
-        entries_(entries_of(text, syntax)) {
-    fixed_.syntax = syntax;
+  Fixer(const ConfigFile& file, const Framework& framework, const knowledge::Versions& versions)
+      : file_(file), framework_(framework), versions_(versions) {
+    fixed_.syntax = file.syntax;
     fixed_.framework = framework.slug;
   }
 
@@ -83,11 +42,10 @@ class Fixer {
       }
       silence_rival(setting.first);
     }
-    fixed_.text = apply_edits(text_, std::move(edits_));
+    fixed_.text = apply_edits(file_.text, std::move(edits_));
     return std::move(fixed_);
   }
 
-  bool empty() const { return entries_.empty(); }
   bool any_done() const { return done_; }
 
  private:
@@ -137,7 +95,7 @@ class Fixer {
 
   std::vector<Standing> standing(std::string_view setting) const {
     std::vector<Standing> found;
-    for (const config_text::ConfigEntry& entry : entries_) {
+    for (const config_text::ConfigEntry& entry : file_.entries) {
       const std::string folded = knowledge::fold_key(entry.path);
       const Framework& own = table_of(entry);
       for (const Framework* table : {&own, knowledge::find_framework(own.extends)}) {
@@ -182,17 +140,17 @@ class Fixer {
     const knowledge::SettingSpec* spec = knowledge::find_setting_spec(setting.first);
     const bool list = spec != nullptr && spec->type == knowledge::SettingType::texts;
     const std::string spelled =
-        knowledge::spell({&framework_, one.key, value, list}, name_of(syntax_));
+        knowledge::spell({&framework_, one.key, value, list}, name_of(file_.syntax));
     const auto* truth = std::get_if<bool>(&value);
     if (same_value(entry, value)) return done_ = true;
     if (entry.size > 0 && !wrong_operand(entry, truth)) {
       edits_.push_back({entry.offset, entry.size, spelled});
     } else if (entry.is_flag && truth != nullptr && !*truth && framework_.bare_switches) {
-      const std::size_t flag = text_.rfind("--", entry.offset);
+      const std::size_t flag = file_.text.rfind("--", entry.offset);
       if (flag == std::string_view::npos) return false;
       edits_.push_back({flag, end_of_flag(flag) - flag, ""});
     } else if (entry.is_flag && !(truth != nullptr && *truth)) {
-      edits_.push_back({end_of_flag(text_.rfind("--", entry.offset)), 0, " " + spelled});
+      edits_.push_back({end_of_flag(file_.text.rfind("--", entry.offset)), 0, " " + spelled});
     } else if (!entry.is_flag) {
       return false;
     }
@@ -207,8 +165,8 @@ class Fixer {
   }
 
   std::size_t end_of_flag(std::size_t flag) const {
-    const std::size_t end = text_.find_first_of(" \t\n\\=", flag);
-    return end == std::string_view::npos ? text_.size() : end;
+    const std::size_t end = file_.text.find_first_of(" \t\n\\=", flag);
+    return end == std::string_view::npos ? file_.text.size() : end;
   }
 
   static bool same_value(const config_text::ConfigEntry& entry, const core::Value& value) {
@@ -236,7 +194,7 @@ class Fixer {
       if (!edit) continue;
       edits_.push_back(*edit);
       fixed_.changes.push_back(
-          {setting.first, key.key->key, {}, knowledge::spell(key, name_of(syntax_)), 0});
+          {setting.first, key.key->key, {}, knowledge::spell(key, name_of(file_.syntax)), 0});
       added = true;
     }
     done_ = done_ || added;
@@ -246,7 +204,7 @@ class Fixer {
   /// A file is flat: keys of a call have no place in it but those of configuration classes, whose
   /// parsers take them from files as well.
   bool belongs_here(const WrittenKey& key) const {
-    if (syntax_ == ConfigSyntax::python) return key.framework->syntax == "python";
+    if (file_.syntax == ConfigSyntax::python) return key.framework->syntax == "python";
     const std::size_t dot = key.key->key.rfind('.');
     if (key.key->in_block && !block_stands(std::string_view(key.key->key).substr(0, dot)))
       return false;
@@ -255,7 +213,7 @@ class Fixer {
   }
 
   bool block_stands(std::string_view block) const {
-    return std::any_of(entries_.begin(), entries_.end(),
+    return std::any_of(file_.entries.begin(), file_.entries.end(),
                        [&](const config_text::ConfigEntry& entry) {
                          return entry.path.size() > block.size() && entry.path.starts_with(block) &&
                                 entry.path[block.size()] == '.';
@@ -263,40 +221,38 @@ class Fixer {
   }
 
   bool stands(std::string_view key) const {
-    return std::any_of(entries_.begin(), entries_.end(),
+    return std::any_of(file_.entries.begin(), file_.entries.end(),
                        [&](const config_text::ConfigEntry& entry) {
                          return knowledge::fold_key(entry.path) == knowledge::fold_key(key);
                        });
   }
 
   std::optional<TextEdit> insertion(const WrittenKey& key) const {
-    const std::string value = knowledge::spell(key, name_of(syntax_));
+    const std::string value = knowledge::spell(key, name_of(file_.syntax));
     const std::string& path = key.key->key;
-    switch (syntax_) {
+    switch (file_.syntax) {
       case ConfigSyntax::yaml:
-        return insert_yaml(text_, entries_, path, value);
+        return insert_yaml(file_.text, file_.entries, path, value);
       case ConfigSyntax::json:
-        return insert_json(text_, entries_, path, value);
+        return insert_json(file_.text, file_.entries, path, value);
       case ConfigSyntax::toml:
-        return insert_toml(text_, entries_, path, value);
+        return insert_toml(file_.text, file_.entries, path, value);
       case ConfigSyntax::command: {
         const std::string flag = knowledge::spell_flag(key);
-        return flag.empty() ? std::nullopt : insert_flag(text_, entries_, flag);
+        return flag.empty() ? std::nullopt : insert_flag(file_.text, file_.entries, flag);
       }
       case ConfigSyntax::python: {
         const std::string& call = key.key->call.empty() ? key.framework->call : key.key->call;
-        return insert_keyword(text_, entries_, {call, key.framework->calls},
+        return insert_keyword(file_.text, file_.entries, {call, key.framework->calls},
                               knowledge::spell_keyword(key));
       }
     }
     return std::nullopt;
   }
 
-  std::string_view text_;
-  ConfigSyntax syntax_;
+  const ConfigFile& file_;
   const Framework& framework_;
   const knowledge::Versions& versions_;
-  std::vector<config_text::ConfigEntry> entries_;
   std::vector<TextEdit> edits_;
   FixedConfig fixed_;
   bool done_ = false;
@@ -315,73 +271,42 @@ std::string FixChange::text() const {
   return fmt::format("{}: {} -> {} (line {})", key, core::shorten(before, 40), after, line);
 }
 
-ConfigSyntax syntax_of(std::string_view text, std::string_view path) {
-  const auto named = [&](std::initializer_list<std::string_view> ends) {
-    return std::any_of(ends.begin(), ends.end(),
-                       [&](std::string_view end) { return path.ends_with(end); });
-  };
-  if (named({".yaml", ".yml"})) return ConfigSyntax::yaml;
-  if (named({".json", ".jsonc"})) return ConfigSyntax::json;
-  if (named({".toml"})) return ConfigSyntax::toml;
-  if (named({".sh", ".bash", ".slurm", ".sbatch"})) return ConfigSyntax::command;
-  if (named({".py"})) return ConfigSyntax::python;
-  if (core::trim(text).starts_with("{")) return ConfigSyntax::json;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (config_text::looks_like_command(text.substr(at, end - at))) return ConfigSyntax::command;
-    at = end + 1;
-  }
-  const config_text::YamlText yaml = config_text::parse_yaml(text);
-  if (yaml.error.empty() && !yaml.entries.empty()) return ConfigSyntax::yaml;
-  return config_text::parse_toml(text).error.empty() ? ConfigSyntax::toml : ConfigSyntax::python;
-}
-
-std::string framework_of_config(std::string_view text, std::string_view path) {
-  const ConfigSyntax syntax = syntax_of(text, path);
-  const std::vector<config_text::ConfigEntry> entries = entries_of(text, syntax);
-  const std::string_view by_keys = syntax == ConfigSyntax::python
-                                       ? config_text::framework_of_script(entries, path, text)
-                                       : config_text::framework_of(entries, path, name_of(syntax));
-  return std::string(by_keys.empty() ? knowledge::detect_framework(text) : by_keys);
-}
-
-core::Result<FixedConfig> fix_config(std::string_view original, std::string_view framework,
+core::Result<FixedConfig> fix_config(const ConfigFile& file, std::string_view framework,
                                      const std::vector<SettingValue>& settings,
-                                     std::string_view path, const knowledge::Versions& versions) {
-  const ConfigSyntax syntax = syntax_of(original, path);
-  const std::string told = framework.empty() ? framework_of_config(original, path) : std::string();
-  if (framework.empty()) framework = told;
-  const Framework* table = knowledge::find_framework(framework);
+                                     const knowledge::Versions& versions) {
+  const std::string_view named = file.path.empty() ? std::string_view("the text") : file.path;
+  const Framework* table =
+      knowledge::find_framework(framework.empty() ? std::string_view(file.framework) : framework);
   if (table == nullptr) {
     return core::fail(core::ErrorCode::bad_format,
                       fmt::format("[fix] no framework's keys in {}; likely it is no training "
                                   "configuration; name the file that the "
                                   "run was started with",
-                                  path.empty() ? "the text" : path));
+                                  named));
   }
-  Fixer fixer(original, syntax, *table, versions);
-  if (fixer.empty()) {
+  if (file.entries.empty()) {
     return core::fail(
         core::ErrorCode::bad_format,
-        fmt::format("[fix] no settings could be read from {} as {}; mend its syntax first",
-                    path.empty() ? "the text" : path, name_of(syntax)));
+        fmt::format("[fix] no settings could be read from {} as {}; mend its syntax first", named,
+                    name_of(file.syntax)));
   }
+  Fixer fixer(file, *table, versions);
   FixedConfig fixed = fixer.fix(settings);
   if (!fixer.any_done()) {
     return core::fail(
         core::ErrorCode::unsupported,
         fmt::format(
             "[fix] {} has no place for {} in {}; change them where the run's code sets them",
-            table->name, names_of(settings), name_of(syntax)));
+            table->name, names_of(settings), name_of(file.syntax)));
   }
   return fixed;
 }
 
-core::Result<std::string> apply_fix(std::string_view original, std::string_view framework,
-                                    const std::vector<SettingValue>& settings) {
-  return fix_config(original, framework, settings).map([](FixedConfig&& fixed) {
-    return std::move(fixed.text);
-  });
+core::Result<FixedConfig> fix_config(std::string_view original, std::string_view framework,
+                                     const std::vector<SettingValue>& settings,
+                                     std::string_view path, const knowledge::Versions& versions) {
+  return fix_config(read_config_file(std::string(original), std::string(path)), framework, settings,
+                    versions);
 }
 
 }  // namespace aplomb::fix

@@ -16,11 +16,10 @@
 #include <vector>
 
 #include "core/result.h"
+#include "fix/config_file.h"
 #include "knowledge/render.h"
 
 namespace aplomb::fix {
-
-enum class ConfigSyntax { yaml, json, toml, command, python };
 
 /// One key that was changed where it stands, or added.
 struct FixChange {
@@ -43,23 +42,17 @@ struct FixedConfig {
       left_out;  ///< canonical names; said to the user, for the fix is not whole without them
 };
 
-/// By the name of the file where it says so, else by the text.
-ConfigSyntax syntax_of(std::string_view text, std::string_view path);
-
-/// Slug of the framework that the text configures, by its keys, else by words that tell it; empty
-/// where nothing does.
-std::string framework_of_config(std::string_view text, std::string_view path);
-
 /// `framework`: slug whose keys the file holds; empty: told from its keys. Errors: bad_format (no
 /// configuration in any known syntax), unsupported (none of the settings can be written into this
 /// file; the text names them). Setting what is set already is no change and no error.
+core::Result<FixedConfig> fix_config(const ConfigFile& file, std::string_view framework,
+                                     const std::vector<knowledge::SettingValue>& settings,
+                                     const knowledge::Versions& versions = {});
+
+/// The same of a text that is read for this alone.
 core::Result<FixedConfig> fix_config(std::string_view original, std::string_view framework,
                                      const std::vector<knowledge::SettingValue>& settings,
                                      std::string_view path = {},
                                      const knowledge::Versions& versions = {});
-
-/// The corrected text alone.
-core::Result<std::string> apply_fix(std::string_view original, std::string_view framework,
-                                    const std::vector<knowledge::SettingValue>& settings);
 
 }  // namespace aplomb::fix

@@ -11,7 +11,6 @@
 #include <set>
 
 #include "config_text/config_support.h"
-#include "config_text/nested_text.h"
 #include "knowledge/framework.h"
 #include "report/view.h"
 
@@ -26,8 +25,7 @@ constexpr std::uintmax_t k_most_bytes = 4U << 20U;  // a configuration is writte
 constexpr std::size_t k_keys_of_a_dump = 60;
 
 struct Candidate {
-  std::string path;
-  std::string text;
+  ConfigFile file;
   std::string framework;  ///< whose keys it holds: as it tells, else the run's
   bool by_program = false;
 };
@@ -46,7 +44,8 @@ bool describes_a_model(std::string_view name) {
 
 /// Whether a program wrote the file down: every default in it, or a place where trackers keep such
 /// files.
-bool written_by_program(const std::string& path, const std::string& text) {
+bool written_by_program(const ConfigFile& file) {
+  const std::string& path = file.path;
   const std::string_view name = config_text::file_name(path);
   const auto in = [&path](std::string_view folder) {
     return path.find(folder) != std::string::npos;
@@ -55,13 +54,12 @@ bool written_by_program(const std::string& path, const std::string& text) {
       in("wandb/offline-run-") || in("wandb/latest-run") || in("mlruns/") || in("checkpoint-"))
     return true;
   if (!name.ends_with(".json")) return false;
-  const auto entries = config_text::parse_nested(text);
-  const auto top =
-      std::count_if(entries.begin(), entries.end(), [](const config_text::ConfigEntry& entry) {
-        return entry.path.find('.') == std::string::npos;
-      });
+  const auto top = std::count_if(file.entries.begin(), file.entries.end(),
+                                 [](const config_text::ConfigEntry& entry) {
+                                   return entry.path.find('.') == std::string::npos;
+                                 });
   return static_cast<std::size_t>(top) >= k_keys_of_a_dump &&
-         config_text::framework_of(entries, path, "json") != "deepspeed";
+         config_text::framework_of(file.entries, path, "json") != "deepspeed";
 }
 
 std::optional<std::string> small_text(const std::string& path) {
@@ -92,15 +90,15 @@ std::vector<Candidate> candidates(const Report& report) {
     if (of_another_run(report, input.path)) continue;
     auto text = small_text(input.path);
     if (!text) continue;
-    const bool by_program = written_by_program(input.path, *text);
-    std::string framework = framework_of_config(*text, input.path);
+    ConfigFile file = read_config_file(*std::move(text), input.path);
+    const bool by_program = written_by_program(file);
+    std::string framework = file.framework;
     // Notes and lists of packages are text as well; without keys that tell, only a command line is
     // a configuration.
-    if (framework.empty() && input.kind == "settings-text" &&
-        syntax_of(*text, input.path) != ConfigSyntax::command)
+    if (framework.empty() && input.kind == "settings-text" && file.syntax != ConfigSyntax::command)
       continue;
     if (framework.empty()) framework = report::summary_text(report, "framework");
-    found.push_back({input.path, *std::move(text), std::move(framework), by_program});
+    found.push_back({std::move(file), std::move(framework), by_program});
   }
   std::stable_partition(found.begin(), found.end(),
                         [](const Candidate& one) { return !one.by_program; });
@@ -115,9 +113,9 @@ bool leaves_open(const FixChange& change) {
   return one_of(change.before, {"auto", "null", "None", "none", "~", ""});
 }
 
-Fit fit_of(const Candidate& file, const knowledge::SettingValue& setting,
+Fit fit_of(const Candidate& candidate, const knowledge::SettingValue& setting,
            const knowledge::Versions& versions) {
-  const auto fixed = fix_config(file.text, file.framework, {setting}, file.path, versions);
+  const auto fixed = fix_config(candidate.file, candidate.framework, {setting}, versions);
   if (!fixed || !fixed->left_out.empty()) return Fit::none;
   const knowledge::Framework* table = knowledge::find_framework(fixed->framework);
   // DeepSpeed's and accelerate's files stand beside a trainer's.
@@ -163,10 +161,10 @@ RunFix fix_files(const std::vector<Candidate>& files, const Settings& settings,
   RunFix fix;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (shares.of_file[i].empty()) continue;
-    auto fixed =
-        fix_config(files[i].text, files[i].framework, shares.of_file[i], files[i].path, versions);
+    auto fixed = fix_config(files[i].file, files[i].framework, shares.of_file[i], versions);
     if (!fixed || fixed->changes.empty()) continue;
-    fix.files.push_back({files[i].path, files[i].text, *std::move(fixed), files[i].by_program});
+    const ConfigFile& file = files[i].file;
+    fix.files.push_back({file.path, file.text, *std::move(fixed), files[i].by_program});
   }
   for (const auto& [name, value] : shares.left_out) fix.left_out.push_back(name);
   if (!fix.files.empty())
@@ -195,7 +193,7 @@ std::string by_hand(const ReportRemedy& remedy) {
 
 std::string listed(const std::vector<Candidate>& files) {
   std::string names;
-  for (const Candidate& file : files) names += (names.empty() ? "" : ", ") + file.path;
+  for (const Candidate& one : files) names += (names.empty() ? "" : ", ") + one.file.path;
   return names;
 }
 
