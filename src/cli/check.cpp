@@ -1,5 +1,6 @@
 #include <aplomb/check.h>
 
+#include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/exit_of.h"
 #include "cli/local_gpu.h"
@@ -45,9 +46,7 @@ class CheckCommand : public Command {
     verb_.option("--html", options_.html, "write the report as one self-contained page")
         .value_name("FILE");
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
-    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
-        .one_of({"auto", "always", "never"})
-        .shows_default();
+    add_colour_option(verb_, options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb check axolotl.yaml --gpu T4\n"

@@ -1,4 +1,5 @@
 #include "compare/compare.h"
+#include "cli/colour_option.h"
 
 #include "cli/command.h"
 #include "cli/output.h"
@@ -45,9 +46,7 @@ class CompareCommand : public Command {
     verb_.option("--html", options_.html, "write one self-contained page with charts")
         .value_name("FILE");
     verb_.flag("--verbose,-v", options_.verbose, "show every metric and setting");
-    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
-        .one_of({"auto", "always", "never"})
-        .shows_default();
+    add_colour_option(verb_, options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb compare runs/baseline runs/new\n"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/views.h"
@@ -39,9 +40,7 @@ class DemoCommand : public Command {
     verb_.option("--out", out_, "where the logs and configurations of both runs go")
         .value_name("FOLDER")
         .shows_default();
-    verb_.option("--color,--colour", colour_, "colours on the terminal")
-        .one_of({"auto", "always", "never"})
-        .shows_default();
+    add_colour_option(verb_, colour_);
     verb_.footer(
         "It really trains: a network of two layers, 600 steps of SGD in float32, first with a "
         "learning rate that it\n"

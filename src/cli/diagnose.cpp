@@ -1,5 +1,6 @@
 #include <aplomb/diagnose.h>
 
+#include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/exit_of.h"
 #include "cli/names_here.h"
@@ -48,9 +49,7 @@ class DiagnoseCommand : public Command {
         "--redact", options_.redact,
         "replace user, host and home names, addresses, accounts and keys in all that is said");
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
-    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
-        .one_of({"auto", "always", "never"})
-        .shows_default();
+    add_colour_option(verb_, options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb diagnose out/checkpoint-500/trainer_state.json\n"

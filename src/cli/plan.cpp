@@ -1,4 +1,5 @@
 #include "plan/plan.h"
+#include "cli/colour_option.h"
 
 #include <fmt/format.h>
 
@@ -75,9 +76,7 @@ class PlanCommand : public Command {
     verb_.flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
     verb_.option("--html", options_.html, "write the plan as one self-contained page")
         .value_name("FILE");
-    verb_.option("--color,--colour", options_.colour, "colours on the terminal")
-        .one_of({"auto", "always", "never"})
-        .shows_default();
+    add_colour_option(verb_, options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb plan Llama-3.1-8B/config.json --gpu H100 --method lora --batch 4\n"

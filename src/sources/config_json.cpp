@@ -1,3 +1,11 @@
+/// Reader of configuration in JSON: DeepSpeed, PEFT adapters, Hugging Face models and tokenizers,
+/// W&B metadata, any other.
+///
+///     {"zero_optimization": {"stage": 3}, "bf16": {"enabled": "auto"}}
+///
+/// Oddities: comments and trailing commas; templates with bare words for values; `auto` for a
+/// value; megabytes of added tokens; a file cut in the middle.
+
 #include <fmt/format.h>
 
 #include "config_text/config_support.h"

@@ -1,3 +1,12 @@
+/// Reader of configuration in TOML: torchtitan, kohya sd-scripts, any other.
+///
+///     [optimizer]
+///     name = "AdamW"
+///     lr = 3e-4
+///
+/// Oddities: dotted and quoted keys; tables of arrays; after a mistake nothing is read, and that
+/// is said.
+
 #include <fmt/format.h>
 
 #include "config_text/config_support.h"

@@ -1,3 +1,14 @@
+/// Reader of configuration in YAML: axolotl, LLaMA-Factory, accelerate, torchtune, verl and hydra,
+/// llm-foundry, W&B, any other.
+///
+///     base_model: meta-llama/Llama-3.2-1B
+///     learning_rate: 2e-5
+///     bf16: auto
+///
+/// Oddities: `${...}` references; W&B's `{value: ...}` wrappers; several documents; `auto` for a
+/// value; tabs and other mistakes, before which all is kept, and behind which it is read line by
+/// line.
+
 #include <fmt/format.h>
 
 #include "config_text/config_support.h"

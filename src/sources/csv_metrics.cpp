@@ -1,3 +1,14 @@
+/// Reader of metrics as CSV or TSV: Lightning's metrics.csv, Keras' CSVLogger, YOLO's results.csv.
+///
+///     epoch,step,train_loss_step,val_loss
+///     0,49,7.6285,
+///     0,99,,6.9012
+///
+/// Oddities: empty cells, for a row of training has no val_loss; padded headers and cells; no
+/// header at all, or the header again where a second run was appended; quoted cells that hold the
+/// delimiter; cells like `tensor(2.31, device='cuda:0')`; semicolons with decimal commas; rows
+/// shorter than the header; `\r\n`; merge-conflict markers of git; a last row cut in the middle.
+
 #include <fmt/format.h>
 
 #include <algorithm>

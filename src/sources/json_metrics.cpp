@@ -1,3 +1,13 @@
+/// Reader of metrics as JSON: a record a line (trainer_log.jsonl, metrics.jsonl, scalars.json), a
+/// list of records, or columns.
+///
+///     {"current_steps": 5, "total_steps": 183, "loss": 2.108, "learning_rate": 2.99e-05}
+///     {"lm loss": {"values": {"1": 10.8, "2": 10.7}}}
+///
+/// Oddities: NaN and Infinity as bare words; numbers in quotes; records of evaluation between
+/// those of training; values under their steps, as in the second line; lines that are no JSON
+/// between the others; a last line cut in the middle.
+
 #include <fmt/format.h>
 
 #include <algorithm>

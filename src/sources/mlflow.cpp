@@ -1,3 +1,12 @@
+/// Reader of MLflow's files of one run (mlruns/EXPERIMENT/RUN/): metrics/NAME with a sample a
+/// line, params/NAME and tags/NAME with a value each.
+///
+///     1628697792090 332.6841735839844 0        # milliseconds since 1970, value, step
+///
+/// Oddities: the first versions wrote no step, and the line's number stands for it; nan and inf;
+/// names with slashes, which are folders; samples not in the order of their steps; params that
+/// hold a model's generation defaults beside the training's; a last line cut in the middle.
+
 #include <fmt/format.h>
 
 #include <algorithm>

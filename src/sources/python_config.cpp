@@ -1,3 +1,11 @@
+/// Reader of Python that configures or trains: nanoGPT's `name = value` files, OpenMMLab's dicts,
+/// training scripts. Nothing of it is executed.
+///
+///     optimizer = dict(type='SGD', lr=0.02)
+///     args = TrainingArguments(bf16=True, learning_rate=2e-5)
+///
+/// Oddities: keyword lists over many lines; type annotations; values that are expressions.
+
 #include <fmt/format.h>
 
 #include "config_text/config_support.h"

@@ -1,3 +1,13 @@
+/// Reader of what people write down of a run: args.txt, env.txt, notes, shell scripts,
+/// requirements, pasted fragments.
+///
+///     torchrun --nproc-per-node=8 train.py --learning_rate 1e-4
+///     - batch-size = 4
+///     8xH100 80GB
+///
+/// Oddities: several syntaxes in one file, as above; prose; fragments that begin in the middle;
+/// pasted metrics among the settings.
+
 #include <fmt/format.h>
 
 #include <algorithm>

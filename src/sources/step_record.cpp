@@ -1,3 +1,12 @@
+/// Reader of aplomb's own record of steps and verdicts (aplomb/recorder.h; the layout stands in
+/// recorder/record_file.h), as the run left it.
+///
+///     89 "APLREC" 0a | version | ... | names and reasons | slots of 128 bytes, one a step
+///
+/// Oddities: the process was killed in the middle of a record; the ring has gone round, so that
+/// the oldest steps are gone; a slot is damaged; a resumed run wrote into the same file; the file
+/// was cut.
+
 #include "recorder/record_file.h"
 
 #include <fmt/format.h>

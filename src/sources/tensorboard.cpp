@@ -1,3 +1,14 @@
+/// Reader of TensorBoard event files (events.out.tfevents.1718968142.host.4242.0): frames of a
+/// message each.
+///
+///     length (8) | crc32c (4) | Event{wall_time: 1718968142.5, step: 10, summary{value{tag:
+///     "train/loss", simple_value: 2.31}}} | crc32c (4)
+///
+/// Oddities: the last frame is cut where the writer was killed; damaged frames lie between whole
+/// ones; a length goes beyond the file; images, histograms and graphs lie between the scalars;
+/// TensorFlow 2 writes a scalar as a tensor of one number; Keras puts evaluation into a folder of
+/// its own under the tags of training; add_scalars makes a folder a curve.
+
 #include <fmt/format.h>
 
 #include <cstring>

@@ -1,3 +1,12 @@
+/// Reader of what a program printed: the log that any training leaves.
+///
+///     {'loss': 2.3145, 'grad_norm': 8.1, 'learning_rate': 1e-05, 'epoch': 0.02}
+///     step 250: train loss 2.4318, val loss 2.4412
+///
+/// Oddities: progress bars that write over their own line; several ranks whose lines run together;
+/// tables, tracebacks and questions of people between the metrics; a torn last line. log_text/
+/// does the reading; this file says how sure it is that the bytes are text.
+
 #include <fmt/format.h>
 
 #include "log_text/lines.h"

@@ -1,3 +1,13 @@
+/// Reader of trainer_state.json, which Hugging Face's Trainer leaves in every checkpoint.
+///
+///     {"global_step": 500, "max_steps": 1000, "log_history": [
+///       {"epoch": 0.1, "grad_norm": NaN, "learning_rate": 2e-05, "loss": 2.31, "step": 10},
+///       {"epoch": 1.0, "train_loss": 1.92, "train_runtime": 5321.7, "step": 500}]}
+///
+/// Oddities: NaN, Infinity and -Infinity as bare words; records of callbacks between Trainer's
+/// own; a closing record whose train_loss is the mean of the run, and no sample; a file cut while
+/// it was written.
+
 #include <fmt/format.h>
 
 #include <optional>

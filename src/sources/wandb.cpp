@@ -1,3 +1,13 @@
+/// Reader of W&B run files (run-*.wandb), as a run leaves them, uploaded or not: the log format of
+/// LevelDB, whose records are protocol-buffer messages.
+///
+///     ":W&B" e1 be 00 | crc32 (4) | length (2) | 01 | Record{history{item{key: "train/loss",
+///     value_json: "2.31"} item{key: "_step", value_json: "9"}}} | crc32 ...
+///
+/// Oddities: a record goes on over several blocks of 32 KiB, and the last one is cut where the
+/// process was killed; a damaged block lies between whole ones; NaN and Infinity stand in quotes;
+/// tables, images and histograms lie between the numbers; a run that ended early has no history.
+
 #include <fmt/format.h>
 #include <zlib.h>
 

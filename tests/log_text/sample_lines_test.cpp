@@ -4,22 +4,15 @@
 
 #include <vector>
 
+#include "log_text/line_feed.h"
+
 namespace aplomb::log_text {
 namespace {
 
 std::vector<std::string> kinds(const std::vector<std::string>& lines) {
-  record::Run run;
-  record::RunBuilder build(run);
-  const record::SourceId source = build.open("train.log", "text-log", 0);
-  SampleLines samples;
-  std::uint64_t number = 0;
-  for (const std::string& line : lines) {
-    ++number;
-    samples.line(line, number, number * 80);
-  }
-  samples.finish(build, source);
   std::vector<std::string> found;
-  for (const record::Event& event : run.events) found.push_back(event.kind);
+  for (const record::Event& event : test::events_of_lines<SampleLines>(lines))
+    found.push_back(event.kind);
   return found;
 }
 

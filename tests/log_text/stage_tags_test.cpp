@@ -2,21 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "log_text/line_feed.h"
+
 namespace aplomb::log_text {
 namespace {
 
 std::vector<record::Event> events_of(const std::vector<std::string>& lines) {
-  record::Run run;
-  record::RunBuilder build(run);
-  const record::SourceId source = build.open("train.log", "text-log", 0);
-  StageTags tags;
-  std::uint64_t number = 0;
-  for (const std::string& line : lines) {
-    ++number;
-    tags.line(line, number, number * 100);
-  }
-  tags.finish(build, source);
-  return run.events;
+  return test::events_of_lines<StageTags>(lines);
 }
 
 TEST(StageTags, ATagThatTakesAnothersPlaceForGood) {
