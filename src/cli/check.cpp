@@ -16,6 +16,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   bool json = false;
+  bool agent = false;
   std::string html;
   std::string sarif;
   std::string fix;
@@ -41,6 +42,9 @@ class CheckCommand : public Command {
                 "files)")
         .value_name("OUT");
     verb_.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    verb_.flag("--agent", options_.agent,
+               "print the report for an assistant: fewer members of the same JSON, at most 12,000 "
+               "bytes, and what to ask next");
     verb_.option("--sarif", options_.sarif, "write the findings for code review (SARIF 2.1.0)")
         .value_name("FILE");
     verb_.option("--html", options_.html, "write the report as one self-contained page")
@@ -79,7 +83,10 @@ class CheckCommand : public Command {
     how.verbose = options_.verbose;
     const bool written = save_view(report, how, "html", options_.html) &&
                          save_view(report, how, "sarif", options_.sarif) &&
-                         print_view(report, how, options_.json ? "json" : "findings") &&
+                         print_view(report, how,
+                                    options_.agent  ? "agent"
+                                    : options_.json ? "json"
+                                                    : "findings") &&
                          save_fix(fixable(report), options_.fix);
     return written ? exit_of(report) : k_exit_usage;
   }

@@ -17,6 +17,7 @@ namespace {
 struct Options {
   std::vector<std::string> paths;
   bool json = false;
+  bool agent = false;
   std::string html;
   std::string fix;
   std::size_t most = 3;
@@ -35,6 +36,9 @@ class DiagnoseCommand : public Command {
                 "files or folders that the run left; - reads standard input")
         .required();
     verb_.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
+    verb_.flag("--agent", options_.agent,
+               "print the report for an assistant: fewer members of the same JSON, at most 12,000 "
+               "bytes, and what to ask next");
     verb_.option("--html", options_.html, "write the report as one self-contained page")
         .value_name("FILE");
     verb_
@@ -104,7 +108,10 @@ class DiagnoseCommand : public Command {
     how.verbose = options_.verbose;
     const Report shown = options_.redact ? redacted(report) : report;
     const bool written = save_view(shown, how, "html", options_.html) &&
-                         print_view(shown, how, options_.json ? "json" : "terminal") &&
+                         print_view(shown, how,
+                                    options_.agent  ? "agent"
+                                    : options_.json ? "json"
+                                                    : "terminal") &&
                          save_fix(report, options_.fix);
     return written ? exit_of(report) : k_exit_usage;
   }
