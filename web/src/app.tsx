@@ -5,6 +5,7 @@ import { Charts } from "./parts/charts";
 import { Compare, use_parting } from "./parts/compare";
 import { Facts } from "./parts/facts";
 import { Log } from "./parts/log";
+import { Part } from "./parts/pieces";
 import { Ranks } from "./parts/ranks";
 import { Runs } from "./parts/runs";
 import { Help, LinkBar, Top } from "./parts/top";
@@ -51,13 +52,27 @@ const Main = () => {
       )}
       {drawn ? (
         <>
-          <Hero run={drawn.detail} />
-          <Facts run={drawn.detail} />
-          <Charts drawn={drawn} part_at={parted?.step ?? null} key={drawn.detail.id} />
-          <Compare parted={parted} />
-          <Ranks ranks={drawn.detail.ranks} />
-          <Log lines={drawn.detail.log} key={`log ${drawn.detail.id}`} />
-          <Causes run={drawn.detail} />
+          <Part name="The verdict" of={drawn.detail}>
+            <Hero run={drawn.detail} />
+          </Part>
+          <Part name="Where the run is" of={drawn.detail}>
+            <Facts run={drawn.detail} />
+          </Part>
+          <Part name="The charts" of={drawn}>
+            <Charts drawn={drawn} part_at={parted?.step ?? null} key={drawn.detail.id} />
+          </Part>
+          <Part name="The comparison" of={compared}>
+            <Compare parted={parted} />
+          </Part>
+          <Part name="The ranks" of={drawn.detail}>
+            <Ranks ranks={drawn.detail.ranks} />
+          </Part>
+          <Part name="The log" of={drawn.detail.log}>
+            <Log lines={drawn.detail.log} key={`log ${drawn.detail.id}`} />
+          </Part>
+          <Part name="The causes" of={drawn.detail.report}>
+            <Causes run={drawn.detail} />
+          </Part>
         </>
       ) : (
         <Waiting nothing={link.kind === "live" && runs.length === 0} />

@@ -153,6 +153,45 @@ export interface RunDetail extends RunSummary {
   log: LogLine[];
 }
 
+const list = <T>(value: T[] | null | undefined): T[] => (Array.isArray(value) ? value : []);
+
+const objects = <T>(value: T[] | null | undefined): T[] =>
+  list(value).filter((each) => each !== null && typeof each === "object");
+
+/** A detail as the page may rely on it: what is missing or of a wrong shape is empty. */
+export const whole_detail = <T extends RunDetail>(detail: T): T => ({
+  ...detail,
+  report: detail.report && typeof detail.report === "object" ? whole_report(detail.report) : null,
+  series: objects(detail.series).filter((each) => typeof each?.name === "string"),
+  marks: objects(detail.marks),
+  ranks: objects(detail.ranks),
+  memory: detail.memory ?? null,
+  log: objects(detail.log).filter((each) => typeof each?.text === "string"),
+});
+
+const whole_report = (report: Report): Report => ({
+  ...report,
+  verdict: report.verdict ?? "",
+  symptoms: objects(report.symptoms).map((each) => ({ ...each, evidence: objects(each.evidence) })),
+  causes: objects(report.causes).map((each) => ({
+    ...each,
+    evidence: objects(each.evidence),
+    weights: objects(each.weights),
+    references: list(each.references),
+    remedies: objects(each.remedies).map((remedy) => ({
+      ...remedy,
+      rendered: remedy.rendered ?? {},
+    })),
+  })),
+  ruled_out: objects(report.ruled_out),
+  experiments: objects(report.experiments).map((each) => ({
+    ...each,
+    separates: list(each.separates),
+  })),
+  summary: report.summary ?? {},
+  settings: report.settings ?? {},
+});
+
 /** The run of a report page: its series stand in it, for there is nobody to ask. */
 export interface StillRun extends RunDetail {
   series: (SeriesInfo & WireCurve)[];

@@ -9,6 +9,7 @@ import {
   type SeriesInfo,
   type WireCurve,
   type WireNumber,
+  whole_detail,
 } from "./contract";
 import { Curve } from "./curve";
 import { panels_of } from "./panels";
@@ -185,8 +186,12 @@ export class Live {
     for (const each of waiting) each();
   }
 
+  private async detail_of(id: string): Promise<RunDetail> {
+    return whole_detail(await this.get<RunDetail>(`api/runs/${encodeURIComponent(id)}`));
+  }
+
   private async load(id: string, points: number): Promise<Drawn> {
-    const detail = await this.get<RunDetail>(`api/runs/${encodeURIComponent(id)}`);
+    const detail = await this.detail_of(id);
     const drawn: Drawn = { detail, curves: new Map(), fine: new Map() };
     await Promise.all(
       panels_of(detail)
@@ -405,7 +410,7 @@ export class Live {
     try {
       do {
         this.detail_again = false;
-        const detail = await this.get<RunDetail>(`api/runs/${encodeURIComponent(data.run)}`);
+        const detail = await this.detail_of(data.run);
         const now = this.store.state.drawn;
         if (now?.detail.id !== data.run) return;
         const log = with_lines(now.detail.log, detail.log);

@@ -1,4 +1,4 @@
-import { k_schema, type StillRun } from "./contract";
+import { k_schema, type StillRun, whole_detail } from "./contract";
 import { Curve } from "./curve";
 import type { Store } from "./store";
 
@@ -7,7 +7,7 @@ export const still_run = (): StillRun | null => {
   const held = document.getElementById("aplomb-data");
   if (!held?.textContent) return null;
   try {
-    return JSON.parse(held.textContent) as StillRun;
+    return whole_detail(JSON.parse(held.textContent) as StillRun);
   } catch {
     return null;
   }

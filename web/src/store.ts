@@ -59,6 +59,7 @@ export class Store {
   };
   private readonly listeners = new Set<() => void>();
   private queued = false;
+  private flushed_ms = 0;
   private waiting: ReturnType<typeof setTimeout> | undefined;
 
   get state(): State {
@@ -73,11 +74,14 @@ export class Store {
       this.queued = false;
       clearTimeout(this.waiting);
       this.waiting = undefined;
+      this.flushed_ms = performance.now();
       for (const each of this.listeners) each();
     };
     if (this.queued || (soon && this.waiting)) return;
     if (soon) {
-      this.waiting = setTimeout(flush, k_gather_ms);
+      // The first after a pause is shown at once.
+      const since = performance.now() - this.flushed_ms;
+      this.waiting = setTimeout(flush, Math.max(0, k_gather_ms - since));
       return;
     }
     this.queued = true;

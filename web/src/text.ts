@@ -9,7 +9,7 @@ const k_hidden =
  * so too; a report that somebody else made may not have been through it.
  */
 export const visible = (text: string): string =>
-  text.replace(
+  String(text ?? "").replace(
     k_hidden,
     (found) => `<U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`,
   );

@@ -87,5 +87,33 @@ console.log(
 console.log(
   `finer buckets, with the stand-in's work: median ${Math.round(median(refined) ?? 0)} ms`,
 );
+// From an event that is sent to its value on the page, ten a second.
+const { page } = await open_page(browser);
+await page.goto(server.url);
+await page.getByText("live", { exact: true }).waitFor();
+await page.evaluate(() => {
+  const seen = /** @type {Record<string, number>} */ ({});
+  Object.assign(window, { seen });
+  const look = () => {
+    const label = document.querySelector('[data-chart="loss"] .area')?.getAttribute("aria-label");
+    const step = /at step (\d[\d,]*\d)/.exec(label ?? "")?.[1]?.replaceAll(",", "");
+    if (step && !seen[step]) seen[step] = Date.now();
+    requestAnimationFrame(look);
+  };
+  look();
+});
+/** @type {Map<string, number>} */
+const sent = new Map();
+for (let step = 250_001; step <= 250_050; ++step) {
+  sent.set(String(step), Date.now());
+  server.step(run, step, { loss: ["loss", 2] });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+}
+await new Promise((resolve) => setTimeout(resolve, 500));
+const seen = await page.evaluate(() => /** @type {any} */ (window).seen);
+const late = [...sent].flatMap(([step, at]) => (seen[step] ? [seen[step] - at] : []));
+console.log(
+  `from an event to its point: median ${median(late)} ms, worst ${Math.max(...late)} ms, of ${late.length}`,
+);
 await browser.close();
 await server.kill();

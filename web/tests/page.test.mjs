@@ -340,6 +340,78 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
     );
   });
 
+  test("the program is started again and remembers nothing of before: all is fetched anew", async () => {
+    const run = sound_run("llama-1b", 150);
+    await watched(
+      async ({ server, page }) => {
+        await page.getByText("live", { exact: true }).waitFor();
+        server.step(run, 151, sound_step(151, noise_of(1)));
+        await page.locator(".fact.steps", { hasText: "151" }).waitFor();
+        await server.kill(true);
+        await page.getByText("No connection to aplomb").waitFor();
+        const noise = noise_of(2);
+        for (let step = 152; step <= 190; ++step) {
+          for (const [name, [role, value]] of Object.entries(sound_step(step, noise)))
+            run.put(name, role, step, value);
+        }
+        server.next_id += 1000;
+        await server.start();
+        await page.locator(".fact.steps", { hasText: "190" }).waitFor();
+        const chart = page.getByRole("slider", { name: /^Loss over steps/ });
+        await until(
+          async () => (await chart.getAttribute("aria-valuemax")) === "190",
+          "the chart reaches step 190",
+        );
+        await page.getByText("live", { exact: true }).waitFor();
+      },
+      { runs: [run] },
+    );
+  });
+
+  test("answers with parts missing or of a wrong shape leave the rest of the page standing", async () => {
+    const odd = sound_run("odd", 60);
+    odd.report = /** @type {any} */ ({
+      causes: [{ title: 7, probability: "x" }],
+      symptoms: [null, {}],
+      ruled_out: 3,
+    });
+    odd.summary.standing = "failed";
+    odd.summary.headline = "something is wrong";
+    odd.marks = /** @type {any} */ ([{}, { kind: "symptom" }, { kind: 5, label: 5 }]);
+    odd.ranks = /** @type {any} */ ([{}, {}, null]);
+    odd.memory = /** @type {any} */ ("much");
+    await watched(
+      async ({ server, page }) => {
+        await page.locator('[data-chart="loss"] canvas').waitFor();
+        await page.locator(".fact.steps", { hasText: "60" }).waitFor();
+        await page.locator(".log li").first().waitFor();
+        // And it comes back as soon as what comes is whole.
+        server.judge(odd, nan_report(50), { headline: "loss is NaN" }, nan_marks(50));
+        odd.ranks = [];
+        await page.getByRole("heading", { level: 1, name: /Half precision/ }).waitFor();
+      },
+      { runs: [odd] },
+    );
+  });
+
+  test("a run of 300 series draws them as they are asked for", async () => {
+    const run = sound_run("many", 20);
+    for (let name = 0; name < 300; ++name)
+      for (let step = 1; step <= 20; ++step) run.put(`layers.${name}/norm`, "other", step, step);
+    await watched(
+      async ({ page }) => {
+        await page.getByText("More series (300)").click();
+        await until(async () => (await page.locator(".chart").count()) === 5 + 12, "twelve more");
+        await page.getByRole("button", { name: "Show 12 more" }).click();
+        await until(
+          async () => (await page.locator(".chart").count()) === 5 + 24,
+          "and twelve more",
+        );
+      },
+      { runs: [run] },
+    );
+  });
+
   test("a server with another token is told as such", async () => {
     await watched(
       async ({ server, page }) => {

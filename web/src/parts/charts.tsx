@@ -73,21 +73,31 @@ interface Shared {
   ticks: number;
 }
 
+/** Charts that are drawn at a time: a run may log hundreds of series. */
+const k_more_at_once = 12;
+
 const More = ({ panels, shared }: { panels: Panel[]; shared: Shared }) => {
   const { live } = use_page();
   const [open, set_open] = useState(false);
+  const [count, set_count] = useState(k_more_at_once);
+  const shown = panels.slice(0, count);
   useEffect(() => {
     if (!open || !live) return;
-    for (const panel of panels) for (const series of panel.series) void live.want(series.name);
-  }, [open, live, panels]);
+    for (const panel of shown) for (const series of panel.series) void live.want(series.name);
+  }, [open, live, panels, count]);
   return (
     <Fold title={`More series (${panels.length})`} on_open={() => set_open(true)}>
       {open && (
         <div class="charts">
-          {panels.map((panel) => (
+          {shown.map((panel) => (
             <Figure key={panel.id} panel={panel} {...shared} />
           ))}
         </div>
+      )}
+      {panels.length > count && (
+        <button type="button" class="after" onClick={() => set_count(count + k_more_at_once)}>
+          Show {Math.min(k_more_at_once, panels.length - count)} more
+        </button>
       )}
     </Fold>
   );

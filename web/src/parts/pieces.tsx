@@ -1,9 +1,35 @@
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Evidence } from "../contract";
 import { shown_line, visible } from "../text";
 
 /** Small parts that several others use. */
+
+/** Holds a part of the page: one that cannot be drawn says so, and the others stand. `of` is what it draws. */
+export class Part extends Component<
+  { name: string; of: unknown; children: ComponentChildren },
+  { failed: string | null; of: unknown }
+> {
+  override state: { failed: string | null; of: unknown } = { failed: null, of: undefined };
+
+  static override getDerivedStateFromError(error: unknown) {
+    return { failed: error instanceof Error ? error.message : String(error) };
+  }
+
+  /** What is new is tried anew. */
+  static override getDerivedStateFromProps(props: { of: unknown }, state: { of: unknown }) {
+    return props.of === state.of ? null : { failed: null, of: props.of };
+  }
+
+  override render() {
+    if (this.state.failed === null) return this.props.children;
+    return (
+      <p class="bar warn">
+        {this.props.name} cannot be drawn: {visible(this.state.failed)}
+      </p>
+    );
+  }
+}
 
 /** A text of the program in which `...` marks code. */
 export const Prose = ({ text }: { text: string }) => {

@@ -93,14 +93,17 @@ export const LinkBar = () => {
   }
   if (link.kind !== "lost") return null;
   return (
-    <div class="bar warn" role="alert">
-      <b>No connection to aplomb</b>{" "}
-      <span aria-live="off">for {show_duration(now - store.state.skew_s - link.since)}: </span>
-      {visible(link.what)}.{" "}
-      {drawn
-        ? "What is shown is the last that came; the training itself does not need this page. "
-        : ""}
-      Trying again.
+    <div class="bar warn">
+      <span role="alert">
+        <b>No connection to aplomb</b>: {visible(link.what)}.{" "}
+        {drawn
+          ? "What is shown is the last that came; the training itself does not need this page. "
+          : ""}
+      </span>
+      {/* Outside of the alert: nobody wants to hear each second. */}
+      <span class="soft">
+        Trying again since {show_duration(now - store.state.skew_s - link.since)}.
+      </span>
     </div>
   );
 };
