@@ -140,7 +140,7 @@ class ClassSize:
 def _is_member(statement: list[str]) -> bool:
     """Whether a statement of a class's body declares data; functions, types and constants are none."""
     words = _without_template(statement)
-    if not words or words[0] in {"using", "friend", "static", "typedef", "enum", "class", "struct", "union", "public", "template"}:
+    if not words or words[0] in {"using", "friend", "static", "typedef", "enum", "class", "struct", "union", "template"}:
         return False
     depth = 0
     for word in words:
@@ -166,48 +166,55 @@ class _ClassCounter:
 
     def __init__(self, text: str):
         self.text = text
+        self.tokens = _tokens(text)
         self.found: list[ClassSize] = []
+        self.open: list[dict | None] = []  # one an open brace; None: not a class's body
+        self.statement: list[str] = []
+        self.inner = 0  # depth of braces within a member's statement: initialisers and function bodies
 
     def walk(self) -> None:
-        open_classes: list[dict | None] = []  # one an open brace; None: not a class's body
-        statement: list[str] = []
-        inner = 0  # depth of braces within a member's statement: initialisers and function bodies
-        tokens = _tokens(self.text)
-        for at, (word, place) in enumerate(tokens):
-            here = open_classes[-1] if open_classes else None
-            if inner > 0:
-                inner += {"{": 1, "}": -1}.get(word, 0)
-                statement.append(word)
-                following = tokens[at + 1][0] if at + 1 < len(tokens) else ""
-                if inner == 0 and not _is_member(statement) and following not in {";", ",", "{", ")"}:
-                    statement = []  # a function's body ends its statement without a semicolon
-                continue
-            if word == "{":
-                name = _type_name(statement) or _nested_name(statement)
-                if name is not None and _without_template(statement)[0] != "enum":
-                    line = self.text.count("\n", 0, place) + 1
-                    open_classes.append({"name": name, "line": line, "members": 0,
-                                         "is_class": _without_template(statement)[0] == "class"})
-                    statement = []
-                elif here is not None:
-                    inner = 1
-                    statement.append(word)
-                else:
-                    open_classes.append(None)
-                    statement = []
-            elif word == "}":
-                closed = open_classes.pop() if open_classes else None
-                if closed is not None:
-                    self.found.append(ClassSize(**closed))
-                statement = []
-            elif word == ";":
-                if here is not None and _is_member(statement):
-                    here["members"] += _declared(statement)
-                statement = []
-            elif word == ":" and statement in (["public"], ["private"], ["protected"]):
-                statement = []
+        for at, (word, place) in enumerate(self.tokens):
+            if self.inner > 0:
+                self._within_braces(at, word)
+            elif word == "{":
+                self._open_brace(place)
+            elif word in {"}", ";"}:
+                self._end(word)
+            elif word == ":" and self.statement in (["public"], ["private"], ["protected"]):
+                self.statement = []
             else:
-                statement.append(word)
+                self.statement.append(word)
+
+    def _within_braces(self, at: int, word: str) -> None:
+        self.inner += {"{": 1, "}": -1}.get(word, 0)
+        self.statement.append(word)
+        following = self.tokens[at + 1][0] if at + 1 < len(self.tokens) else ""
+        if self.inner == 0 and not _is_member(self.statement) and following not in {";", ",", "{", ")"}:
+            self.statement = []  # a function's body ends its statement without a semicolon
+
+    def _open_brace(self, place: int) -> None:
+        name = _type_name(self.statement) or _nested_name(self.statement)
+        word = (_without_template(self.statement) or [""])[0]
+        if name is not None and word != "enum":
+            line = self.text.count("\n", 0, place) + 1
+            self.open.append({"name": name, "line": line, "members": 0, "is_class": word == "class"})
+            self.statement = []
+        elif self.open and self.open[-1] is not None:
+            self.inner = 1
+            self.statement.append("{")
+        else:
+            self.open.append(None)
+            self.statement = []
+
+    def _end(self, word: str) -> None:
+        here = self.open[-1] if self.open else None
+        if word == ";" and here is not None and _is_member(self.statement):
+            here["members"] += _declared(self.statement)
+        if word == "}" and self.open:
+            closed = self.open.pop()
+            if closed is not None:
+                self.found.append(ClassSize(**closed))
+        self.statement = []
 
 
 def _nested_name(statement: list[str]) -> str | None:

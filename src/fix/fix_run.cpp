@@ -58,8 +58,10 @@ bool written_by_program(const ConfigFile& file) {
                                  [](const config_text::ConfigEntry& entry) {
                                    return entry.path.find('.') == std::string::npos;
                                  });
+  const knowledge::Framework* table =
+      knowledge::find_framework(config_text::framework_of(file.entries, path, "json"));
   return static_cast<std::size_t>(top) >= k_keys_of_a_dump &&
-         config_text::framework_of(file.entries, path, "json") != "deepspeed";
+         (table == nullptr || table->repeats.empty());
 }
 
 std::optional<std::string> small_text(const std::string& path) {
@@ -118,8 +120,8 @@ Fit fit_of(const Candidate& candidate, const knowledge::SettingValue& setting,
   const auto fixed = fix_config(candidate.file, candidate.framework, {setting}, versions);
   if (!fixed || !fixed->left_out.empty()) return Fit::none;
   const knowledge::Framework* table = knowledge::find_framework(fixed->framework);
-  // DeepSpeed's and accelerate's files stand beside a trainer's.
-  const bool part = table != nullptr && (table->part || table->slug == "deepspeed");
+  // A launcher's file, or one that repeats what a trainer is told, stands beside the trainer's own.
+  const bool part = table != nullptr && (table->part || !table->repeats.empty());
   const auto in_place = std::find_if(fixed->changes.begin(), fixed->changes.end(),
                                      [](const FixChange& change) { return !change.added(); });
   if (fixed->changes.empty()) return Fit::states;
