@@ -200,6 +200,7 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
           0,
           "a run that stands has no time left",
         );
+        assert.equal(await page.getByText("Rate", { exact: true }).count(), 0, "and no rate");
       },
       { runs: [run] },
     );

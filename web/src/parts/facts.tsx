@@ -21,7 +21,9 @@ export const Facts = ({ run }: { run: RunDetail }) => {
           )}
         </Fact>
       )}
-      {run.rate !== null && run.rate > 0 && <Fact name="Rate">{show_rate(run.rate)}</Fact>}
+      {run.rate !== null && run.rate > 0 && run.state !== "silent" && (
+        <Fact name="Rate">{show_rate(run.rate)}</Fact>
+      )}
       {run.eta_s !== null && run.state === "running" && (
         <Fact name="Left">
           {show_duration(run.eta_s)} <small>until {show_clock(now + run.eta_s, now)}</small>

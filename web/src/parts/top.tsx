@@ -110,6 +110,7 @@ export const LinkBar = () => {
 
 const Stop = ({ id, name }: { id: string; name: string }) => {
   const { live } = use_page();
+  const { link } = use_state();
   const dialog = useRef<HTMLDialogElement>(null);
   const [told, tell] = useState("");
   const [asked, ask] = useState(false);
@@ -133,6 +134,7 @@ const Stop = ({ id, name }: { id: string; name: string }) => {
       <button
         type="button"
         class="stop"
+        disabled={link.kind !== "live"}
         onClick={() => {
           tell("");
           ask(false);
