@@ -262,10 +262,12 @@ class Site:
 
         whole = help_of()
         names = re.findall(r"^  ([a-z]+) {2,}\S", whole.split("Subcommands:")[1].split("\n\n")[0], re.M)
+        # Their words are those of another program.
+        elsewhere = {"train": ("Train", "train.md"), "lab": ("The laboratory", "lab.md"), "mcp": ("For assistants", "agents.md")}
         text = f"# Command line\n\n```text\n{whole}\n```\n"
         for name in names:
-            if name in ("train", "mcp"):  # other programs' words
-                text += f"\n## aplomb {name}\n\nSee [{'For assistants' if name == 'mcp' else 'Train'}](../pages/{'agents' if name == 'mcp' else 'train'}.md).\n"
+            if name in elsewhere:
+                text += f"\n## aplomb {name}\n\nSee [{elsewhere[name][0]}](../pages/{elsewhere[name][1]}).\n"
                 continue
             text += f"\n## aplomb {name}\n\n```text\n{help_of(name)}\n```\n"
         write("reference/cli.md", text)

@@ -26,6 +26,7 @@ NOT_RUN = {
     ("docs/guard.md", "plugins:"): "axolotl's YAML: python/tests/test_axolotl.py",
     ("docs/guard.md", "python -m aplomb experiments"): "Python: python/tests/test_experiments.py",
     ("docs/guard.md", "aplomb run"): "runs trainings: tests/cli/run_test.cpp",
+    ("docs/install.md", "tar -xzf"): "packages that packaging/build.sh makes: packaging/check.sh installs each",
     ("docs/lab.md", "aplomb lab"): "needs the trainer: train/tests",
     ("docs/lab.md", "Fault lr_x200"): "C++ of train/lab",
     ("docs/plan.md", "aplomb plan config.json [trainer's"): "the shape of the command: the next test runs one of it",
