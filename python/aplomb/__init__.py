@@ -22,17 +22,17 @@ from aplomb.guard import Guard, Halt
 from aplomb.report import Cause, Report, Symptom, diagnose
 
 if TYPE_CHECKING:
-    from aplomb import axolotl, experiments, lightning, transformers
+    from aplomb import axolotl, experiments, lightning, trackers, transformers
     from aplomb.autopsies import Finding, autopsy
     from aplomb.softmax import z_loss
 
 __all__ = [
     "Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "axolotl", "diagnose", "experiments", "lightning",
-    "transformers", "z_loss",
+    "trackers", "transformers", "z_loss",
 ]
 
 # Modules that need what the user may not have (torch, a trainer): imported when they are first named.
-_LATER = ("axolotl", "experiments", "lightning", "transformers")
+_LATER = ("axolotl", "experiments", "lightning", "trackers", "transformers")
 _NEED_TORCH = {"Finding": "aplomb.autopsies", "autopsy": "aplomb.autopsies", "z_loss": "aplomb.softmax"}
 
 
@@ -48,3 +48,10 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext aplomb`: the magic %aplomb (aplomb.magics)."""
+    from aplomb.magics import load
+
+    load(shell)

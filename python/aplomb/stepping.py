@@ -3,9 +3,7 @@ rates, momentum that is reset, counts for W&B."""
 
 from __future__ import annotations
 
-import contextlib
 import math
-import sys
 from typing import Any
 
 from aplomb.gradients import Group
@@ -54,15 +52,10 @@ def whole(groups: list[Group], norm_before: float | None) -> tuple[float, list[G
 
 
 def tell_loggers(counts: dict[str, int], step: int, writer: Any) -> None:
-    """Counts beside the next numbers of a W&B run of this process, where one is open, and to the loop's SummaryWriter."""
-    numbers = {f"guard/{name}": number for name, number in counts.items() if name != "steps"}
-    run = getattr(sys.modules.get("wandb"), "run", None)
-    with contextlib.suppress(Exception):
-        if run is not None:
-            run.log(numbers, commit=False)
-    with contextlib.suppress(Exception):
-        for name, number in numbers.items() if writer is not None else ():
-            writer.add_scalar(name, number, step)
+    """Counts beside the next numbers of what is open in this process (aplomb.trackers), and to the loop's SummaryWriter."""
+    from aplomb.trackers import tell_numbers
+
+    tell_numbers({f"guard/{name}": number for name, number in counts.items() if name != "steps"}, step, writer)
 
 
 class LoweredRates:

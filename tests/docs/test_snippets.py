@@ -30,6 +30,8 @@ NOT_RUN = {
     ("docs/lab.md", "aplomb lab"): "needs the trainer: train/tests",
     ("docs/lab.md", "Fault lr_x200"): "C++ of train/lab",
     ("docs/plan.md", "aplomb plan config.json [trainer's"): "the shape of the command: the next test runs one of it",
+    ("docs/trackers.md", "- uses: aplomb"): "a workflow: python/tests/test_trackers.py runs the action's step",
+    ("docs/trackers.md", "repos:"): "pre-commit's configuration: python/tests/test_trackers.py runs the hook's entry",
     ("docs/train.md", "pip install torch"): "needs the trainer: train/tests",
     ("docs/train.md", "aplomb train"): "needs the trainer: train/tests",
     ("docs/train.md", "torchrun"): "needs the trainer: train/tests",
