@@ -69,8 +69,9 @@ std::string unknown_word(const CLI::App& app, const std::vector<std::string>& wo
     const std::string name = word.substr(0, word.find('='));
     if (!name.starts_with("--") || std::find(options.begin(), options.end(), name) != options.end())
       continue;
-    return core::sanitize(name) + " is no option of " + called + ".\n" +
-           did_you_mean(meant_by(name, options)) + more;
+    std::string told = core::sanitize(name);
+    told.append(" is no option of ").append(called).append(".\n");
+    return told.append(did_you_mean(meant_by(name, options))).append(more);
   }
   return "";
 }

@@ -42,6 +42,7 @@ class McpCommand : public Command {
     std::vector<std::string> words = {python_beside(), "-m", "aplomb", "mcp"};
     for (const std::string& each : verb_.rest()) words.push_back(each);
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     ::execvp(pointers[0], pointers.data());
