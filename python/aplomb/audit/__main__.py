@@ -7,48 +7,121 @@ Exit status: 0 nothing found, 1 something was found, 2 no file could be read.
 
 from __future__ import annotations
 
+import ast
 import io
 import json
+import os
 import sys
 import time
 import tokenize
 import warnings
 from typing import Any
 
-from .program import Program
+from .findings import Finding
+from .project import Unit, plain_name, units_of
 from .rules import audit_program
 
 MOST_BYTES = 4 << 20  # a program is written by people
 MOST_SECONDS = 100.0  # of all programs together
 
 
-def audit_file(path: str, deadline: float) -> tuple[list[dict[str, Any]], str]:
-    """The findings and, where something of the program was not judged, why."""
-    if time.monotonic() > deadline:
-        return [], f"there was no time left for {path}"
-    try:
-        with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            return [], f"{path} has more than {MOST_BYTES} bytes"
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)  # obeys the coding line
+def read_source(path: str) -> tuple[bytes, str]:
+    """The bytes and the text. Raises OSError, SyntaxError, ValueError, LookupError."""
+    with open(path, "rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES} bytes")
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)  # obeys the coding line
+    return data, data.decode(encoding)
+
+
+class Audit:
+    """The findings of several files, each judged with the program that it belongs to."""
+
+    def __init__(self, deadline: float):
+        self.deadline = deadline
+        self.bytes: dict[str, bytes] = {}
+        self.begins: dict[str, list[int]] = {}
+        self.found: dict[tuple[str, int, str], dict[str, Any]] = {}
+        self.errors: list[dict[str, str]] = []
+        self.folders: tuple[str, ...] = ()  # of the files that are named
+
+    def run(self, paths: list[str]) -> None:
+        sources: dict[str, str] = {}
+        names: dict[str, str] = {}
+        for path in paths:
+            plain = os.path.normpath(path)
+            try:
+                self.bytes[plain], text = read_source(path)
+                if "import" not in text:
+                    ast.parse(text)
+            except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
+                self.trouble(path, f"{path} cannot be parsed: {error}")
+                continue
+            if plain not in sources:
+                names[plain] = path
+                sources[plain] = text
+        self.folders = tuple({os.path.join(os.path.dirname(path), "") for path in sources})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in strings
-            program = Program(data.decode(encoding), path)
-            found = audit_program(program, deadline)
-    except (OSError, SyntaxError, ValueError, LookupError, RecursionError, MemoryError) as error:
-        return [], f"{path} cannot be parsed: {error}"
-    begins = line_begins(data)
-    entries = []
-    for finding in found:
-        lines = [finding.line, *(each for each in finding.also if each != finding.line)]
-        places = [[line, begins[line - 1] if 0 < line <= len(begins) else 0] for line in lines]
-        entry = {"path": path, "places": places}
-        entries.append(
-            {**entry, **{name: getattr(finding, name) for name in ("rule", "text", "corrected", "values", "sure")}}
-        )
-    trouble = "; ".join(program.troubles)
-    return entries, f"{path}: {trouble}" if trouble else ""
+            for unit in units_of(sources, self.beside):
+                self.judge(unit, names)
+
+    def beside(self, path: str) -> str:
+        """The text of a module that was not named, in the folder of a file that was, or below; empty where there is none.
+        A link may lead elsewhere, and is left out."""
+        if not path.startswith(self.folders) or not os.path.isfile(path) or os.path.realpath(path) != os.path.abspath(path):
+            return ""
+        try:
+            self.bytes[path], text = read_source(path)
+        except (OSError, SyntaxError, ValueError, LookupError):
+            return ""
+        return text
+
+    def judge(self, unit: Unit, names: dict[str, str]) -> None:
+        shown = names.get(unit.path, unit.path)
+        if time.monotonic() > self.deadline:
+            self.trouble(shown, f"there was no time left for {shown}")
+            return
+        try:
+            program = unit.program()
+            found = audit_program(program, self.deadline)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.trouble(shown, f"{shown} cannot be parsed: {error}")
+            return
+        for finding in found:
+            self.enter(finding, unit, names)
+        if program.troubles:
+            self.trouble(shown, f"{shown}: {'; '.join(program.troubles)}")
+
+    def enter(self, finding: Finding, unit: Unit, names: dict[str, str]) -> None:
+        path, line = unit.place(finding.line)
+        others = [unit.place(each) for each in finding.also]
+        lines = dict.fromkeys([line, *(at for other, at in others if other == path)])
+        begins = self.begins.setdefault(path, []) or line_begins(self.bytes[path])
+        self.begins[path] = begins
+        entry = {
+            "path": names.get(path, path),
+            "places": [[each, begins[each - 1] if 0 < each <= len(begins) else 0] for each in lines],
+            "rule": finding.rule,
+            "text": finding.text,
+            "corrected": plain_name(finding.corrected),
+            "values": {name: plain_name(value) for name, value in finding.values.items()},
+            "sure": finding.sure,
+        }
+        self.found.setdefault((path, line, finding.rule), entry)
+
+    def trouble(self, path: str, text: str) -> None:
+        self.errors.append({"path": path, "text": text})
+
+
+def audit_files(paths: list[str], deadline: float) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Findings, file by file in the order given and line by line, and what was not judged."""
+    audit = Audit(deadline)
+    audit.run(paths)
+    order = {os.path.normpath(path): at for at, path in enumerate(paths)}
+    keys = sorted(audit.found, key=lambda key: (order.get(key[0], len(order)), key))
+    return [audit.found[key] for key in keys], audit.errors
 
 
 def line_begins(data: bytes) -> list[int]:
@@ -62,16 +135,10 @@ def main(request: list[str] | dict[str, Any]) -> int:
     paths = request["paths"] if isinstance(request, dict) else request
     seconds = request.get("seconds", MOST_SECONDS) if isinstance(request, dict) else MOST_SECONDS
     deadline = time.monotonic() + seconds
-    findings: list[dict[str, Any]] = []
-    errors: list[dict[str, str]] = []
-    for path in paths:
-        found, error = audit_file(path, deadline)
-        findings += found
-        if error:
-            errors.append({"path": path, "text": error})
+    findings, errors = audit_files(paths, deadline)
     json.dump({"findings": findings, "errors": errors}, sys.stdout)
     sys.stdout.write("\n")
-    if len(errors) == len(paths) and not findings:
+    if len(errors) >= len(paths) and not findings:
         return 2
     return 1 if findings else 0
 

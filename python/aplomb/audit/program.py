@@ -1,12 +1,15 @@
 """Program: a parsed source with what the rules ask of it: names by their full path, what encloses what, which names
 hold models, optimizers, losses and outputs of a model.
 
-Everything is decided inside one file. What a file does not show is taken to be right.
+Everything is decided inside one tree: that of a file, or of a script and the modules of its folder that it imports
+(project.py). What a program does not show is taken to be right.
 """
 
 from __future__ import annotations
 
 import ast
+import math
+import os
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Union
@@ -24,21 +27,61 @@ Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 Loop = (ast.For, ast.While, ast.AsyncFor)
 LoopNode = Union[ast.For, ast.While, ast.AsyncFor]  # noqa: UP007  (Python 3.9 runs this)
 
+MOST_SPREADS = 64  # calls whose `**settings` are looked at
+MOST_SETTINGS = 200  # of one such call
+MOST_TEXT = 10_000  # characters of one of them
+
 MODEL_NAMES = ("model", "net", "network", "policy", "generator", "discriminator", "transformer", "unet")
 
 
 class Program:
-    def __init__(self, source: str, path: str = "<source>"):
+    def __init__(
+        self,
+        source: str,
+        path: str = "<source>",
+        linked: ast.Module | None = None,
+        folders: list[str] | None = None,
+    ):
+        """`linked`: the tree of several files (project.py), whose lines the source has one behind the other."""
         self.path = path
         self.troubles: list[str] = []  # what could not be judged
-        self.lines = source.splitlines()
-        self.nodes = Tree(source, path)
+        self.lines = source.splitlines() if linked is None else source.split("\n")
+        self.folders = list(dict.fromkeys(folders or [os.path.dirname(path)]))  # of its files: where its configuration lies
+        self._take(Tree(source, path, linked))
+        if self._write_out_settings():
+            for name in ("names", "values", "makers", "objects"):
+                self.__dict__.pop(name, None)
+            self._take(Tree(source, path, self.tree))
+
+    def _take(self, nodes: Tree) -> None:
+        self.nodes = nodes
         self.tree = self.nodes.root
         self.aliases = self._aliases()
         self.calls = self.nodes.of_kind(ast.Call)
         self._calls_by_name = self._called()
         self.names_called = self._calls_by_name.keys()
         self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = self.nodes.of_kind(*Function)
+
+    def _write_out_settings(self) -> bool:
+        """`TrainingArguments(**cfg["training"])`: what the configuration gives stands as keywords in the call. Whether any
+        call was changed."""
+        spread = [call for call in self.calls if any(each.arg is None for each in call.keywords)]
+        changed = False
+        for call in spread[:MOST_SPREADS]:
+            given = {each.arg for each in call.keywords if each.arg}
+            for keyword in [each for each in call.keywords if each.arg is None]:
+                held = self.values.of(keyword.value) if not isinstance(keyword.value, ast.Dict) else None
+                if not isinstance(held, dict) or len(held) > MOST_SETTINGS:
+                    continue
+                written = {name: written_out(value, keyword.value) for name, value in held.items() if isinstance(name, str)}
+                new = [ast.keyword(arg=name, value=node) for name, node in written.items() if node and name not in given]
+                for each in new:
+                    ast.copy_location(each, keyword.value)
+                call.keywords += new
+                if None not in written.values() and len(written) == len(held):
+                    call.keywords.remove(keyword)
+                changed = changed or bool(new)
+        return changed
 
     @cached_property
     def names(self) -> Names:
@@ -245,6 +288,29 @@ class Program:
             losses = [name for name in names if "loss" in name.lower()] or names[-1:]
             found.append((call, losses[-1] if losses else ""))
         return found
+
+
+def written_out(value: object, at: ast.expr) -> ast.expr | None:
+    """A constant as it would stand in the program; None where it cannot."""
+    plain = (int, float, str, bool, type(None))
+    if isinstance(value, dict):
+        fine = all(isinstance(key, str) and isinstance(each, plain) for key, each in value.items())
+    elif isinstance(value, list):
+        fine = all(isinstance(each, plain) for each in value)
+    else:
+        fine = isinstance(value, plain)
+    text = repr(value)
+    if not fine or type(value).__name__ == "Symbol" or len(text) > MOST_TEXT or not is_finite(value):
+        return None
+    node = ast.parse(text, mode="eval").body
+    for each in ast.walk(node):
+        ast.copy_location(each, at)
+    return node
+
+
+def is_finite(value: object) -> bool:
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    return not any(isinstance(each, float) and not math.isfinite(each) for each in held)
 
 
 def last(dotted: str) -> str:

@@ -50,9 +50,9 @@ def no_collection() -> Iterator[None]:
 class Tree:
     """One pass over the nodes, then look-ups. `root` stands first and encloses all others."""
 
-    def __init__(self, source: str, path: str):
+    def __init__(self, source: str, path: str, linked: ast.Module | None = None):
         with no_collection():
-            self.root = ast.parse(source, filename=path)
+            self.root = linked if linked is not None else ast.parse(source, filename=path)
             self.nodes: list[ast.AST] = []
             self.parents: dict[ast.AST, ast.AST] = {}
             self._place: dict[ast.AST, int] = {}

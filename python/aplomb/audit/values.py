@@ -413,17 +413,61 @@ class Values:
         if isinstance(source, ast.Name):
             source = self.names.origin(source).node  # type: ignore[assignment]
         path = source
-        if isinstance(source, ast.Call) and name_called(source) in ("open", "read_text", "read") and source.args:
+        if isinstance(source, ast.Call) and name_called(source) in ("read_text", "read", "open") and not source.args:
+            path = source.func.value if isinstance(source.func, ast.Attribute) else None
+        elif isinstance(source, ast.Call) and name_called(source) in ("open", "read_text", "read") and source.args:
             path = source.args[0]
         elif isinstance(source, ast.Name) and (binding := self.names.given(source)) is not None:
             opened = binding.value
-            path = opened.args[0] if isinstance(opened, ast.Call) and opened.args else None
-        name = self.of(path, bound, depth)
-        if not isinstance(name, str) or os.path.isabs(name) or ".." in name:
+            if isinstance(opened, ast.Call) and isinstance(opened.func, ast.Attribute) and not opened.args:
+                path = opened.func.value
+            else:
+                path = opened.args[0] if isinstance(opened, ast.Call) and opened.args else None
+        name = self._path(path, bound, depth)
+        if not name and self.program.name_of(call.func).startswith("yaml."):
+            name = only_configuration(self.program.folders)
+        if not name or os.path.isabs(name) or ".." in name:
             return UNKNOWN
         if name not in self._files:
-            self._files[name] = read_configuration(os.path.join(os.path.dirname(self.program.path), name))
+            places = [os.path.join(folder, name) for folder in self.program.folders]
+            self._files[name] = read_configuration(next((each for each in places if os.path.isfile(each)), ""))
         return self._files[name]
+
+    def _path(self, node: Optional[ast.AST], bound: dict[str, Any], depth: int) -> str:  # noqa: UP045
+        """The text of a path; of `Path(__file__).parent / "config.yaml"` what stands behind the program's folder."""
+        if node is None or depth > DEEP:
+            return ""
+        value = self.of(node, bound, depth)
+        if isinstance(value, str):
+            return value
+        node = self.names.origin(node).node
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            left, right = self._path(node.left, bound, depth + 1), self._path(node.right, bound, depth + 1)
+            return os.path.join(left, right) if right and (left or is_own_folder(node.left)) else ""
+        if isinstance(node, ast.Call):
+            name = name_called(node)
+            if name in ("Path", "PurePath", "str", "abspath", "expanduser", "fspath") and len(node.args) == 1:
+                return self._path(node.args[0], bound, depth + 1)
+            if name == "join" and len(node.args) > 1:
+                parts = [self._path(each, bound, depth + 1) for each in node.args]
+                if all(parts[1:]) and (parts[0] or is_own_folder(node.args[0])):
+                    return os.path.join(*parts)
+        return ""
+
+
+def is_own_folder(node: ast.AST) -> bool:
+    """`Path(__file__).parent`, `HERE` by its name."""
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return "__file__" in names or bool(names & {"HERE", "here", "ROOT", "BASE_DIR", "THIS_DIR"})
+
+
+def only_configuration(folders: list[str]) -> str:
+    """The YAML file beside the program, where it is the only one: most likely what `open(sys.argv[1])` reads."""
+    try:
+        found = [each for each in os.listdir(folders[0] or ".") if each.endswith((".yaml", ".yml"))]
+    except (OSError, IndexError):
+        return ""
+    return found[0] if len(found) == 1 else ""
 
 
 def argument_names(call: ast.Call) -> list[str]:
@@ -446,25 +490,57 @@ def read_configuration(path: str) -> Any:
 
 
 def parse_plain_yaml(text: str) -> Any:
-    """Keys with scalars, nested by indentation: what configurations mostly are. Anything else is left out."""
+    """Keys with scalars, nested by indentation, and lists of scalars: what configurations mostly are. Anything else is left
+    out."""
     root: dict[str, Any] = {}
-    stack: list[tuple[int, dict[str, Any]]] = [(-1, root)]
+    stack: list[tuple[int, dict[str, Any], str]] = [(-1, root, "")]  # indentation, what is filled, its own key
     for line in text.splitlines():
         body = line.split(" #", 1)[0].rstrip()
         stripped = body.lstrip()
-        if not stripped or stripped.startswith(("#", "-")) or ":" not in stripped:
+        if not stripped or stripped.startswith("#"):
             continue
         indent = len(body) - len(stripped)
+        if stripped.startswith("- "):
+            _take_item(stack, indent, stripped[2:].strip())
+            continue
+        if ":" not in stripped:
+            continue
         while stack[-1][0] >= indent:
             stack.pop()
         key, value = (part.strip() for part in stripped.split(":", 1))
         if value:
-            stack[-1][1][key] = plain_scalar(value)
+            stack[-1][1][key] = plain_value(value)
         else:
             inner: dict[str, Any] = {}
             stack[-1][1][key] = inner
-            stack.append((indent, inner))
+            stack.append((indent, inner, key))
     return root
+
+
+def _take_item(stack: list[tuple[int, dict[str, Any], str]], indent: int, value: str) -> None:
+    """`- value` of the list whose key was the last one."""
+    while stack[-1][0] > indent:
+        stack.pop()
+    if len(stack) < 2:
+        return
+    _, inner, key = stack[-1]
+    holder = stack[-2][1]
+    if inner or (":" in value and value[:1] not in "\"'"):  # entries of their own keys
+        return
+    if not isinstance(holder.get(key), list):
+        holder[key] = []
+    holder[key].append(plain_scalar(value))
+
+
+def plain_value(value: str) -> Any:
+    """A scalar, or a list or a dictionary of scalars on one line."""
+    if value[:1] == "[" and value[-1:] == "]":
+        inner = value[1:-1].strip()
+        return [plain_scalar(each.strip()) for each in inner.split(",")] if inner and not set(inner) & set("[{") else []
+    if value[:1] == "{" and value[-1:] == "}" and not set(value[1:-1]) & set("[{"):
+        pairs = [each.split(":", 1) for each in value[1:-1].split(",") if ":" in each]
+        return {key.strip(): plain_scalar(held.strip()) for key, held in pairs}
+    return plain_scalar(value)
 
 
 def plain_scalar(value: str) -> Any:
