@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "knowledge/document.h"
-#include "log_text/tables/text_table.h"
+#include "tool_tables/text_table.h"
 
 namespace aplomb::log_text {
 namespace {
@@ -73,8 +73,8 @@ SignatureTable::SignatureTable() {
 }
 
 void SignatureTable::add_tables() {
-  for (std::size_t i = 0; i < table_kinds().size(); ++i) {
-    const TableSpec& spec = table_kinds()[i].spec();
+  for (std::size_t i = 0; i < tool_tables::table_kinds().size(); ++i) {
+    const tool_tables::TableSpec& spec = tool_tables::table_kinds()[i].spec();
     auto signature = std::make_unique<Signature>();
     signature->kind = spec.slug;
     signature->title = spec.summary;

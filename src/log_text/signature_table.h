@@ -16,7 +16,7 @@
 ///       role: root                     # root (default) | cascade (follows from another failure)
 ///                                      # | symptom (what a user or a profile says) | frame (a
 ///                                      # stack frame: tells where the next error happened) |
-///                                      # table (the head of a table of tables/roster.def)
+///                                      # table (the head of a table of src/tool_tables)
 ///       in_logs: true                  # of a symptom: trainers and tools print it; without it a
 ///                                      # symptom is what people write, and counts in short texts
 ///       place: in_backward             # of a frame: the name that the error then catches as true

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/text.h"
-#include "log_text/quantity.h"
+#include "tool_tables/quantity.h"
 
 namespace aplomb::log_text {
 namespace {
@@ -32,7 +32,8 @@ bool catch_groups(const RE2& expression, std::string_view text,
   if (!expression.Match(piece, 0, piece.size(), RE2::UNANCHORED, groups, count + 1)) return false;
   for (const auto& [name, index] : expression.NamedCapturingGroups()) {
     if (index > count || groups[index].data() == nullptr || groups[index].empty()) continue;
-    caught.try_emplace(name, caught_value(name, {groups[index].data(), groups[index].size()}));
+    caught.try_emplace(
+        name, tool_tables::caught_value(name, {groups[index].data(), groups[index].size()}));
   }
   return true;
 }

@@ -7,7 +7,7 @@
 ///   - stack frames seen before an error tell it where it happened (`in_backward`, `in_eval`,
 ///   `at_save`);
 ///   - equal messages are counted (`times`), the first and the last are kept;
-///   - tables that tools print (tables/roster.def) become Facts.
+///   - tables that tools print (src/tool_tables) become Facts.
 ///
 ///     SignatureMatcher matcher;
 ///     while (...) matcher.line(line, number, offset, rank, build, source);
@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "log_text/signature_table.h"
-#include "log_text/tables/text_table.h"
 #include "record/run_builder.h"
+#include "tool_tables/text_table.h"
 
 namespace aplomb::log_text {
 
@@ -83,7 +83,7 @@ class SignatureMatcher {
   std::unordered_map<std::string, std::size_t> by_key_;
   std::unordered_map<std::string, std::size_t> per_kind_;
   std::uint64_t lines_ = 0;
-  TextTables tables_;
+  tool_tables::TextTables tables_;
 };
 
 }  // namespace aplomb::log_text

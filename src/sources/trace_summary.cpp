@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/text.h"
-#include "log_text/work_kind.h"
+#include "tool_tables/work_kind.h"
 
 namespace aplomb::sources {
 void TraceSummary::add(const TraceEvent& event) {
@@ -32,10 +32,10 @@ void TraceSummary::add(const TraceEvent& event) {
 void TraceSummary::add_kernel(const TraceEvent& event) {
   ++kernel_count_;
   kernel_us_ += event.duration_us;
-  const log_text::Work work = log_text::device_work(event.name);
-  if (work == log_text::Work::fp32_matmul) fp32_matmul_us_ += event.duration_us;
+  const tool_tables::Work work = tool_tables::device_work(event.name);
+  if (work == tool_tables::Work::fp32_matmul) fp32_matmul_us_ += event.duration_us;
   if (kernels_.size() + nccl_.size() >= k_most_kernels) return;
-  (work == log_text::Work::collective ? nccl_ : kernels_)
+  (work == tool_tables::Work::collective ? nccl_ : kernels_)
       .push_back({event.begin_us, event.begin_us + event.duration_us});
 }
 
@@ -47,17 +47,17 @@ void TraceSummary::add_host(const TraceEvent& event) {
         {static_cast<std::int64_t>(number.value), event.begin_us, event.duration_us, event.offset});
     return;
   }
-  switch (log_text::host_work(event.name)) {
-    case log_text::Work::loader:
+  switch (tool_tables::host_work(event.name)) {
+    case tool_tables::Work::loader:
       loader_us_ += event.duration_us;
       break;
-    case log_text::Work::optimizer:
+    case tool_tables::Work::optimizer:
       optimizer_us_ += event.duration_us;
       break;
-    case log_text::Work::sync:
+    case tool_tables::Work::sync:
       sync_us_ += event.duration_us;
       break;
-    case log_text::Work::launch:
+    case tool_tables::Work::launch:
       launch_us_ += event.duration_us;
       break;
     default:
