@@ -141,6 +141,11 @@ struct Stripped {
 
 Stripped strip(Words words) {
   Stripped out;
+  // `held-out loss`
+  if (words.size() > 2 && words[0] == "held" && words[1] == "out") {
+    out.eval = true;
+    words.erase(words.begin(), words.begin() + 2);
+  }
   while (words.size() > 1) {
     const std::string& head = words.front();
     if (is_eval_word(head)) {

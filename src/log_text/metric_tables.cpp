@@ -70,9 +70,17 @@ bool groups_columns(std::string_view line) {
 bool may_count(std::string_view line) {
   static constexpr std::array<std::string_view, 11> k_pieces = {
       "poch", "tep", "ter", "POCH", "TEP", "TER", "pdate", "upd", "rames", "pisode", "it "};
-  return std::any_of(k_pieces.begin(), k_pieces.end(), [line](std::string_view piece) {
-    return line.find(piece) != std::string_view::npos;
-  });
+  // ` ep | val_loss | val_acc`: short names count where they come first.
+  static constexpr std::array<std::string_view, 5> k_first = {"ep", "it", "i", "e", "n"};
+  const std::size_t begin = line.find_first_not_of(" \t#|*");
+  const std::size_t end = line.find_first_of(" \t|,", begin);
+  const std::string_view first =
+      begin == std::string_view::npos ? std::string_view() : line.substr(begin, end - begin);
+  const bool named = end != std::string_view::npos &&
+                     std::find(k_first.begin(), k_first.end(), first) != k_first.end();
+  return named || std::any_of(k_pieces.begin(), k_pieces.end(), [line](std::string_view piece) {
+           return line.find(piece) != std::string_view::npos;
+         });
 }
 
 /// What a head line is written with around its names.

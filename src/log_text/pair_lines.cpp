@@ -23,6 +23,7 @@ LineResult PairLines::line(const LogLine& line) {
     shapes_.learn(line.text, pairs, finder_.tokens(), record_);
     return put(line.where);
   }
+  if (prints_settings(line.text, pairs)) return k_words;
   // What stands there may be a sentence that names a step.
   if (place_only(pairs, line.where)) return k_words;
   return learn(line, pairs);

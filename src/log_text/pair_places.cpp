@@ -51,6 +51,15 @@ bool PairFinder::try_position(std::size_t at, Pair& pair) {
     put(pair, place);
     return true;
   }
+  // `125 it | noise mse 0.42`
+  static constexpr std::array<std::string_view, 7> k_units = {"it",   "its",   "iter",   "iters",
+                                                              "step", "steps", "updates"};
+  const bool counted = at == 0 && pair.integer && is_word(1) && tokens_[1].gap <= 1 &&
+                       one_of(Folded(text(1)).view(), k_units);
+  if (counted && (is_mark(2, '|') || is_mark(2, ':') || is_mark(2, ','))) {
+    put(pair, place);
+    return true;
+  }
   // `210/400 loss 2.036 val 1.753`
   if (at == 0 && pair.integer && !std::isnan(pair.total)) {
     std::size_t next = 1;

@@ -38,6 +38,19 @@ void add_to(Place& place, const Pair& pair, const KeyTable& keys) {
 
 }  // namespace
 
+bool prints_settings(std::string_view text, const std::vector<Pair>& pairs) {
+  int settings = 0;
+  for (const Pair& pair : pairs) {
+    const std::string_view name = text.substr(pair.key_begin, pair.key_end - pair.key_begin);
+    if (core::iequals(name, "seed")) return true;
+    settings += std::any_of(k_of_settings.begin(), k_of_settings.end(),
+                            [&](std::string_view word) { return core::iequals(name, word); })
+                    ? 1
+                    : 0;
+  }
+  return settings >= k_settings_line;
+}
+
 bool states_record(std::string_view text, const std::vector<Pair>& pairs, const KeyTable& keys,
                    std::uint64_t number, std::uint64_t last_record) {
   bool counts = false;
@@ -45,15 +58,7 @@ bool states_record(std::string_view text, const std::vector<Pair>& pairs, const 
   bool known = false;
   bool fraction = false;
   int weight = 0;
-  bool seed = false;
-  int settings = 0;
   for (const Pair& pair : pairs) {
-    const std::string_view name = text.substr(pair.key_begin, pair.key_end - pair.key_begin);
-    settings += std::any_of(k_of_settings.begin(), k_of_settings.end(),
-                            [&](std::string_view word) { return core::iequals(name, word); })
-                    ? 1
-                    : 0;
-    seed = seed || (pair.key != KeyTable::k_none && core::iequals(keys[pair.key].raw, "seed"));
     if (pair.meaning == Meaning::metric) {
       weight += keys[pair.key].weight;
       known = true;
@@ -66,7 +71,7 @@ bool states_record(std::string_view text, const std::vector<Pair>& pairs, const 
     epoch = epoch || pair.meaning == Meaning::epoch;
   }
   // `{'lr': 0.02, 'iters': 36, 'clip': 0.2, 'seed': 0}`: no step has a seed.
-  if ((seed || settings >= k_settings_line) && weight < 2) return false;
+  if (weight < 2 && prints_settings(text, pairs)) return false;
   if (weight >= 2 || (counts && (known || fraction)) || (epoch && weight > 0)) return true;
   // ` >>> lr: 0.01` below the head of its record.
   const bool below = last_record != 0 && number - last_record <= k_record_reach;

@@ -15,6 +15,9 @@ namespace aplomb::log_text {
 bool states_record(std::string_view text, const std::vector<Pair>& pairs, const KeyTable& keys,
                    std::uint64_t number, std::uint64_t last_record);
 
+/// Whether the line prints a configuration: it has a seed, or several names that only settings have.
+bool prints_settings(std::string_view text, const std::vector<Pair>& pairs);
+
 /// Where the pairs say that the run stands.
 Place place_of_pairs(const std::vector<Pair>& pairs, const KeyTable& keys);
 

@@ -96,16 +96,27 @@ void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_
 }
 
 /// `0/6 finished before the 120 token limit`, `ended with eos: 0/20`.
-void SampleLines::note_finished(std::string_view text) {
+void SampleLines::note_finished(std::string_view line) {
   static constexpr std::array<std::string_view, 8> k_ended = {
       "finished", "ended",       "stopped", "terminated",
       "with eos", "reached eos", "hit eos", "emitted eos"};
+  if (line.find('/') == std::string_view::npos || line.size() > 200) return;
+  const auto says_ended = [](std::string_view text) {
+    return std::any_of(k_ended.begin(), k_ended.end(),
+                       [&](std::string_view word) { return core::icontains(text, word); });
+  };
+  // `37/40 right, 0/40 finished`: each count belongs to its own clause.
+  std::string_view text = line;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find_first_of(",;|", at), line.size());
+    const std::string_view clause = line.substr(at, end - at);
+    if (says_ended(clause) && clause.find('/') != std::string_view::npos) text = clause;
+    at = end + 1;
+  }
   const std::size_t slash = text.find('/');
-  if (slash == std::string_view::npos || slash == 0 || text.size() > 200) return;
-  const bool ended = std::any_of(k_ended.begin(), k_ended.end(), [&](std::string_view word) {
-    return core::icontains(text, word);
-  });
-  if (!ended || core::icontains(text, "epoch") || core::icontains(text, "step")) return;
+  if (slash == std::string_view::npos || slash == 0 || !says_ended(text) ||
+      core::icontains(text, "epoch") || core::icontains(text, "step"))
+    return;
   for (std::size_t at = slash; at != std::string_view::npos; at = text.find('/', at + 1)) {
     if (at == 0 || !is_digit(text[at - 1])) continue;
     const auto part = number_before(text, at);

@@ -29,14 +29,17 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
     build.source(source).framework = std::string(knowledge::detect_framework(head));
 }
 
-/// A line of a drawn table, `│ mse/holdout │ 0.34 │`, with plain bars in the places of the drawn ones.
+/// A line of a drawn table, `│ mse/holdout │ 0.34 │` or its head with heavy bars, with plain bars in
+/// the places of the drawn ones.
 std::string_view LogScanner::barred(std::string_view text) {
-  constexpr std::string_view k_drawn = "\u2502";
-  if (!core::trim(text).starts_with(k_drawn)) return text;
-  barred_.assign(text);
-  for (std::size_t at = 0; (at = barred_.find(k_drawn, at)) != std::string::npos;)
-    barred_.replace(at, k_drawn.size(), "|  ");
-  return barred_;
+  for (const std::string_view drawn : {std::string_view("\u2502"), std::string_view("\u2503")}) {
+    if (!core::trim(text).starts_with(drawn)) continue;
+    barred_.assign(text);
+    for (std::size_t at = 0; (at = barred_.find(drawn, at)) != std::string::npos;)
+      barred_.replace(at, drawn.size(), "|  ");
+    return barred_;
+  }
+  return text;
 }
 
 void LogScanner::line(const Line& line) {

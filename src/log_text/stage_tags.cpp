@@ -21,9 +21,46 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == ' ';
 }
 
+/// `{"phase": "lora", "it": 10, ...}`: the stage of a record of its own keys.
+std::string_view phase_of(std::string_view text) {
+  constexpr std::size_t k_near = 40;
+  for (const std::string_view key :
+       {R"("phase": ")", R"("stage": ")", "'phase': '", "'stage': '"}) {
+    const std::size_t at = text.substr(0, k_near).find(key);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = text.substr(at + key.size());
+    return rest.substr(0, rest.find(key.back()));
+  }
+  return {};
+}
+
+/// `pretrain it=30 loss=2.3`: a word in front of the step.
+std::string_view word_before_step(std::string_view text) {
+  const std::size_t end = text.find(' ');
+  if (end == std::string_view::npos || end < 3 || end > k_longest) return {};
+  std::string_view rest = core::trim(text.substr(end));
+  const std::size_t name = std::min(rest.find_first_of(" =:#0123456789"), rest.size());
+  static constexpr std::array<std::string_view, 8> k_steps = {
+      "it", "iter", "iteration", "step", "epoch", "ep", "update", "batch"};
+  if (std::find(k_steps.begin(), k_steps.end(), core::lower(rest.substr(0, name))) == k_steps.end())
+    return {};
+  rest.remove_prefix(name);
+  const std::size_t digit = rest.find_first_not_of(" =:#");
+  const bool number = digit != std::string_view::npos && rest[digit] >= '0' && rest[digit] <= '9';
+  return number ? text.substr(0, end) : std::string_view();
+}
+
 /// The tag; empty where the line begins with none, or with a number, a date, a rank.
 std::string tag_of(std::string_view text) {
   text = core::trim(text);
+  std::string_view plain_tag = phase_of(text);
+  if (plain_tag.empty()) plain_tag = word_before_step(text);
+  if (!plain_tag.empty() && plain_tag.size() <= k_longest &&
+      std::all_of(plain_tag.begin(), plain_tag.end(), is_letter)) {
+    std::string name = core::lower(plain_tag);
+    const bool none = std::find(k_no_stage.begin(), k_no_stage.end(), name) != k_no_stage.end();
+    return none ? std::string() : name;
+  }
   const bool bracket = !text.empty() && text[0] == '[';
   const std::size_t end = text.find(bracket ? ']' : '|');
   if (end == std::string_view::npos || end < 2 || end > k_longest) return {};

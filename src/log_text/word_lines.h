@@ -5,6 +5,7 @@
 #include "log_text/line_record.h"
 #include "log_text/lines.h"
 #include "log_text/sample_lines.h"
+#include "log_text/score_lines.h"
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
 #include "prose/claims.h"
@@ -33,6 +34,7 @@ class WordLines {
     if (is_drawn(line.text)) return;
     settings_.line(line.text, line.where.number, line.where.offset, build_, source_);
     claims_.line(line.text, line.where.number, line.where.offset);
+    scores_.line(line.text, line.where.number, line.where.offset);
   }
   /// Frames and rows that a program draws (`│ 0 │ net │ 41.9 K │`) are no sentences.
   static bool is_drawn(std::string_view text) {
@@ -45,6 +47,7 @@ class WordLines {
     claims_.finish(build_, source_);
     words_.finish(build_, source_);
     samples_.finish(build_, source_);
+    scores_.finish(build_, source_);
   }
 
  private:
@@ -55,6 +58,7 @@ class WordLines {
   prose::ClaimReader claims_{prose::ClaimReader::Text::log};
   prose::TextFeatures words_;
   SampleLines samples_;
+  ScoreLines scores_;
 };
 
 }  // namespace aplomb::log_text

@@ -61,6 +61,10 @@ class EvalOverfitDetector final : public detectors::Detector {
       epoch_ = std::max(epoch_, epoch->value);
     if (const detectors::Reading* loss = finite_of(frame, record::Role::loss)) {
       train_.add(frame.step, loss->value);
+      if (waits_) {
+        waiting_.train = std::min(waiting_.train, loss->value);
+        settle_below();
+      }
       recent_.push(loss->value);
       last_train_ = sample_of(frame, *loss);
       if (train_.count() == 1) first_train_ = last_train_;
@@ -76,7 +80,11 @@ class EvalOverfitDetector final : public detectors::Detector {
     } else {
       after_best_.push(sample.value);
     }
-    if (!recent_.empty()) below_.add(sample.value < k_better * recent_.median());
+    if (!recent_.empty()) {
+      settle_below();
+      waiting_ = {sample.value, std::min(recent_.median(), last_train_.value)};
+      waits_ = true;
+    }
     last_eval_ = sample;
     eval_.add(frame.step, sample.value);
   }
@@ -96,11 +104,20 @@ class EvalOverfitDetector final : public detectors::Detector {
       const double last = after_best_.size() >= 3 ? after_best_.median() : last_eval_.value;
       report_rise(std::min(last, last_eval_.value) / best_.value - 1, k_rise, context, out);
     }
+    settle_below();
     report_below(out);
     report_perfect(context, out);
   }
 
  private:
+  /// A training loss is a mean over what came before it: while it falls, the next one is nearer to
+  /// where the evaluation stood.
+  void settle_below() {
+    if (!waits_) return;
+    below_.add(waiting_.eval < k_better * waiting_.train);
+    waits_ = false;
+  }
+
   void report_rise(double rise, double least, const detectors::RunContext& context,
                    std::vector<detectors::Symptom>& out) const {
     if (!(best_.value > 0) || rise < least || last_eval_.value - best_.value < 0.02) return;
@@ -202,6 +219,12 @@ class EvalOverfitDetector final : public detectors::Detector {
   core::SortedWindow<8> recent_;      // training losses
   core::SortedWindow<3> after_best_;  // evaluations since the best
   detectors::Tally below_;
+  struct Waiting {
+    double eval = 0;
+    double train = 0;  ///< the lower one of those before and behind
+  };
+  Waiting waiting_;
+  bool waits_ = false;  ///< for the next training loss
   double epoch_ = 0;
   double best_train_ = 0;
   detectors::Sample best_;

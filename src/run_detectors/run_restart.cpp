@@ -19,6 +19,7 @@ constexpr double k_small_jump = 1.03;
 constexpr double k_small_sigma = 3;
 constexpr double k_lr_jump = 1.5;
 constexpr std::size_t k_after = 5;     // samples of the new segment that are compared
+constexpr int k_lr_watched = 8;        // records in which a warm-up that began anew comes up
 constexpr double k_epoch_back = 0.05;  // epochs: beyond what rounding and repeated records make
 
 const detectors::DetectorSpec& run_restart_spec() {
@@ -41,6 +42,82 @@ const detectors::DetectorSpec& run_restart_spec() {
        "saving_and_loading_a_general_checkpoint.html"}};
   return spec;
 }
+
+/// The course of a learning rate up to a restart, and the records behind it in which a warm-up that
+/// began anew comes up.
+class LrCourse {
+ public:
+  void note(const detectors::Sample& sample) {
+    if (sample.value > last_.value && !rising_) ++rises_;
+    if (sample.value != last_.value) rising_ = sample.value > last_.value;
+    peak_ = std::max(peak_, sample.value);
+    last_ = sample;
+    known_ = true;
+  }
+  void restart() {
+    before_ = last_;
+    // A schedule that only falls since its peak: if it rises after a restart, it began anew.
+    watched_ = rises_ <= 1 && last_.value < 0.95 * peak_ ? k_lr_watched : 0;
+  }
+  bool take() {
+    const bool watched = watched_ > 0;
+    if (watched) --watched_;
+    return watched;
+  }
+  void stop() { watched_ = 0; }
+  bool known() const { return known_; }
+  const detectors::Sample& last() const { return last_; }
+  const detectors::Sample& before() const { return before_; }
+
+ private:
+  int watched_ = 0;  ///< records since a restart that are yet to be compared
+  int rises_ = 0;    ///< times that it began to rise
+  bool rising_ = false;
+  bool known_ = false;
+  double peak_ = 0;
+  detectors::Sample last_;
+  detectors::Sample before_;
+};
+
+/// The level of the loss at one end of a restart, and its noise.
+class LossLevel {
+ public:
+  void push(double value) {
+    if (!lately_.empty()) changes_.push(std::fabs(value - last_));
+    recent_.push(value);
+    lately_.push(value);
+    last_ = value;
+  }
+  void clear() {
+    recent_.clear();
+    lately_.clear();
+    changes_.clear();
+  }
+  std::size_t size() const { return recent_.size(); }
+  double most() const { return recent_.most(); }
+  double median() const { return recent_.median(); }
+
+  /// Where the loss is: of one that falls, what it fell to.
+  double level() const {
+    return lately_.empty() ? recent_.median() : std::min(recent_.median(), lately_.median());
+  }
+
+  /// Of one sample. Changes of neighbours have a median of 0.95 sigma in white noise, and hold
+  /// little of a fall, which the spread of many samples is made of.
+  double noise() const {
+    constexpr std::size_t k_least = 4;
+    const double spread = changes_.size() >= k_least
+                              ? std::min(recent_.spread(), 1.05 * changes_.median())
+                              : recent_.spread();
+    return std::max(spread, 1e-4 * std::fabs(recent_.median()));
+  }
+
+ private:
+  double last_ = 0;
+  core::SortedWindow<16> recent_;
+  core::SortedWindow<16> changes_;
+  core::SortedWindow<4> lately_;
+};
 
 class RunRestartDetector final : public detectors::Detector {
  public:
@@ -111,7 +188,7 @@ class RunRestartDetector final : public detectors::Detector {
     before_ = recent_;
     start_level_ = first_.median();
     comparing_ = recent_.size() >= 4;
-    comparing_lr_ = lr_known_;
+    comparing_lr_ = lr_.known();
     comparing_epoch_ = epoch_known_;
     after_.clear();
     recent_.clear();
@@ -161,31 +238,29 @@ class RunRestartDetector final : public detectors::Detector {
     last_ = sample;
   }
 
-  double noise() const { return std::max(before_.spread(), 1e-4 * std::fabs(before_.median())); }
-
   /// Each loss since the restart stands out of those before it: the first one may say so.
   bool jumps_clearly(const detectors::RunContext& context) const {
-    const double before = before_.median();
+    const double before = before_.level();
     const double least = after_.least();
     return !context.reinforcement && before > 0 && least > before_.most() &&
-           least >= k_loss_jump * before && least - before >= k_sigma * noise();
+           least >= k_loss_jump * before && least - before >= k_sigma * before_.noise();
   }
 
   void compare(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) {
     comparing_ = false;
-    const double before = before_.median();
+    const double before = before_.level();
     const double after = after_.median();
     goes_on_ = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
     if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
-        after - before < k_small_sigma * noise())
+        after - before < k_small_sigma * before_.noise())
       return;
-    const bool clear = after >= k_loss_jump * before && after - before >= k_sigma * noise();
+    const bool clear = after >= k_loss_jump * before && after - before >= k_sigma * before_.noise();
     report_jump(clear, context, out);
   }
 
   void report_jump(bool clear, const detectors::RunContext& context,
                    std::vector<detectors::Symptom>& out) const {
-    const double before = before_.median();
+    const double before = before_.level();
     const double after = after_.median();
     // Back at the level of the very first losses: not a bad resume but a new start.
     const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
@@ -234,12 +309,14 @@ class RunRestartDetector final : public detectors::Detector {
     if (comparing_lr_ && sample.value <= 0) return;
     const bool compare_now = comparing_lr_;
     comparing_lr_ = false;
-    const detectors::Sample previous = last_lr_;
-    last_lr_ = sample;
-    lr_known_ = true;
-    if (!compare_now || previous.value <= 0 || sample.value <= 0) return;
+    const detectors::Sample previous = compare_now ? lr_.last() : lr_.before();
+    if (compare_now) lr_.restart();
+    lr_.note(sample);
+    const bool watched = !compare_now && lr_.take();
+    if (!(compare_now || watched) || previous.value <= 0 || sample.value <= 0) return;
     const double ratio = sample.value / previous.value;
-    if (ratio < k_lr_jump && ratio > 1 / k_lr_jump) return;
+    if (ratio < k_lr_jump && (watched || ratio > 1 / k_lr_jump)) return;
+    lr_.stop();
     lr_anew_ = true;
     if (to_start_) return;
     detectors::Symptom symptom = about("resume.lr_jump", core::Severity::warning, previous, sample);
@@ -271,7 +348,6 @@ class RunRestartDetector final : public detectors::Detector {
   bool comparing_ = false;
   bool comparing_lr_ = false;
   bool comparing_epoch_ = false;
-  bool lr_known_ = false;
   bool epoch_known_ = false;
   bool goes_on_ = false;  ///< the loss, where it was
   bool lr_anew_ = false;  ///< the learning rate is another
@@ -282,12 +358,12 @@ class RunRestartDetector final : public detectors::Detector {
   std::int64_t first_step_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t repeated_ = 0;
   double start_level_ = 0;
+  LrCourse lr_;
   core::SortedWindow<3> first_;
-  core::SortedWindow<16> recent_;
-  core::SortedWindow<16> before_;
+  LossLevel recent_;
+  LossLevel before_;
   core::SortedWindow<8> after_;
   detectors::Sample last_;
-  detectors::Sample last_lr_;
   detectors::Sample last_epoch_;
   detectors::Sample after_first_;
   detectors::Sample back_from_;

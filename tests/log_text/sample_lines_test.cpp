@@ -59,5 +59,12 @@ TEST(SampleLines, LengthsThatDifferAreNotTheLimit) {
             Kinds{});
 }
 
+TEST(SampleLines, EachCountBelongsToItsOwnClause) {
+  const auto events = test::events_of_lines<SampleLines>(
+      {"answers that are right 37/40, finished before the limit 0/40, mean new tokens 60.0"});
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, "samples-never-end");
+}
+
 }  // namespace
 }  // namespace aplomb::log_text

@@ -36,5 +36,19 @@ TEST(StageTags, TagsThatComeBackAndLevelsAreNone) {
   EXPECT_TRUE(events_of({"[a] 1", "[a] 2", "[b] 3"}).empty());
 }
 
+TEST(StageTags, AWordBeforeTheStepAndAPhaseOfARecord) {
+  EXPECT_EQ(events_of({"pretrain it=0 loss=3.9", "pretrain it=30 loss=2.3", "adapt it=0 loss=2.2",
+                       "adapt it=30 loss=2.2"})
+                .size(),
+            1U);
+  EXPECT_EQ(events_of({R"({"phase": "base", "it": 1})", R"({"phase": "base", "it": 2})",
+                       R"({"phase": "lora", "it": 1})", R"({"phase": "lora", "it": 2})"})
+                .size(),
+            1U);
+  EXPECT_TRUE(events_of({"train step 1 loss 2", "train step 2 loss 2", "eval step 2 loss 3",
+                         "eval step 4 loss 3"})
+                  .empty());
+}
+
 }  // namespace
 }  // namespace aplomb::log_text

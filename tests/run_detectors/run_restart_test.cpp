@@ -139,5 +139,35 @@ TEST(Restart, AWarmUpThatBeginsAnewAtZeroIsAJumpOfTheRate) {
   EXPECT_NEAR(number(find(run.detect(), "resume.lr_jump"), "ratio"), 0.1, 1e-9);
 }
 
+TEST(Restart, AWarmUpThatBeginsAnewIsToldThoughItsFirstRateIsLow) {
+  std::vector<double> before, after;
+  for (int i = 0; i < 60; ++i) before.push_back(i < 5 ? 6e-4 * (i + 1) : 3e-3 - 3.3e-5 * (i - 5));
+  for (int i = 0; i < 30; ++i) after.push_back(i < 5 ? 6e-4 * (i + 2) : 3e-3);
+  RunOf run;
+  run.loss(part(60, 2.0, 31)).with("lr", record::Role::lr, before);
+  run.loss(part(30, 1.95, 32), 1, 55).with("lr", record::Role::lr, after, 1, 55);
+  EXPECT_TRUE(has(run.detect(), "resume.lr_jump"));
+}
+
+TEST(Restart, AWarmUpThatGoesOnIsNoJump) {
+  std::vector<double> lr;
+  for (int i = 0; i < 40; ++i) lr.push_back(1e-4 * (i + 1));
+  RunOf run;
+  run.loss(part(20, 2.0, 33))
+      .with("lr", record::Role::lr, std::vector<double>(lr.begin(), lr.begin() + 20));
+  run.loss(part(20, 1.98, 34), 1, 18)
+      .with("lr", record::Role::lr, std::vector<double>(lr.begin() + 18, lr.begin() + 38), 1, 18);
+  EXPECT_FALSE(has(run.detect(), "resume.lr_jump"));
+}
+
+TEST(Restart, ALossThatWasFallingFastIsComparedWithWhereItStood) {
+  RunOf run;
+  std::vector<double> falling, back;
+  for (int i = 0; i < 18; ++i) falling.push_back(2.4 - 0.07 * i);
+  for (int i = 0; i < 10; ++i) back.push_back(2.2 - 0.03 * i);
+  run.loss(falling).loss(back, 1, 14);
+  EXPECT_TRUE(has(run.detect(), "resume.loss_jump") || has(run.detect(), "resume.no_continuity"));
+}
+
 }  // namespace
 }  // namespace aplomb::testing

@@ -1,0 +1,290 @@
+#include "log_text/score_lines.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "core/text.h"
+#include "log_text/number.h"
+
+namespace aplomb::log_text {
+namespace {
+
+constexpr std::size_t k_longest_line = 400;
+constexpr std::size_t k_reach = 48;       // bytes from a name to its number
+constexpr std::size_t k_most_parts = 4;   // `ppl major 4.0 minor 8.6`
+constexpr std::size_t k_most_words = 4;   // of a name
+constexpr double k_none = 0.02;           // of 1: one sample of fifty
+constexpr double k_lost = 0.1;            // of 1, between the first and the last
+constexpr double k_lost_ratio = 0.15;     // of the first value, where there is no scale
+constexpr double k_unmoved = 0.05;        // of the first value
+constexpr double k_unmoved_error = 0.12;  // an error that falls by less
+constexpr double k_good = 0.85;           // of 1: what is nearly all right need not move
+
+struct Name {
+  std::string_view word;
+  bool more_is_better;
+};
+
+/// Names of what is measured of a model's answers. Losses and rewards have series of their own.
+constexpr std::array<Name, 47> k_names = {
+    {{"exact match", true},  {"exact_match", true},   {"exact", true},
+     {"em", true},           {"accuracy", true},      {"acc", true},
+     {"f1", true},           {"macro f1", true},      {"bleu", true},
+     {"chrf", true},         {"rouge", true},         {"rouge-l", true},
+     {"rougel", true},       {"win rate", true},      {"win_rate", true},
+     {"success rate", true}, {"success", true},       {"solved", true},
+     {"pass@1", true},       {"pass rate", true},     {"mean score", true},
+     {"avg score", true},    {"judge score", true},   {"judge", true},
+     {"score", true},        {"recall", true},        {"precision", true},
+     {"auc", true},          {"auroc", true},         {"iou", true},
+     {"miou", true},         {"correct", true},       {"right", true},
+     {"recall@1", true},     {"r@1", true},           {"mrr", true},
+     {"wer", false},         {"cer", false},          {"fid", false},
+     {"mmd", false},         {"swd", false},          {"ppl", false},
+     {"perplexity", false},  {"error rate", false},   {"mae", false},
+     {"rmse", false},        {"edit distance", false}}};
+
+/// The number behind these is no score: `step 20`, `over 50 prompts`.
+constexpr std::array<std::string_view, 20> k_counted = {
+    "step", "epoch", "iter", "it",  "iteration", "over", "of",   "first", "last",  "top",
+    "n",    "after", "on",   "for", "seed",      "in",   "than", "best",  "round", "update"};
+
+/// Words of a name that say when it was measured, not what.
+constexpr std::array<std::string_view, 34> k_when = {
+    "before",   "after",       "initial",  "final",      "finally", "start",      "end",
+    "training", "pretraining", "adapting", "finetuning", "tuning",  "adaptation", "done",
+    "step",     "epoch",       "iter",     "round",      "at",      "now",        "is",
+    "was",      "the",         "a",        "of",         "on",      "untrained",  "trained",
+    "still",    "today",       "info",     "result",     "results", "ep"};
+
+constexpr std::array<std::string_view, 7> k_at_end = {"after",   "final",   "done",    "end of",
+                                                      "trained", "results", "finished"};
+
+bool is_name_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '@';
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+
+/// The place of `word` as a word of its own from `from` on.
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from) {
+  for (std::size_t at = text.find(word, from); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_name_char(text[at - 1]);
+    const std::size_t end = at + word.size();
+    if (begins && (end >= text.size() || !is_name_char(text[end]))) return at;
+  }
+  return std::string_view::npos;
+}
+
+std::string_view word_before(std::string_view text, std::size_t end) {
+  while (end > 0 && !is_letter(text[end - 1])) {
+    if (text[end - 1] != ' ' && text[end - 1] != '=' && text[end - 1] != ':') return {};
+    --end;
+  }
+  std::size_t at = end;
+  while (at > 0 && is_letter(text[at - 1])) --at;
+  return text.substr(at, end - at);
+}
+
+struct Value {
+  double value = 0;
+  bool share = false;   ///< of 1
+  std::size_t end = 0;  ///< behind it
+};
+
+/// The number at `at`, with the total or the per cent behind it.
+std::optional<Value> value_at(std::string_view text, std::size_t at) {
+  const Scanned found = scan_number(text.substr(at));
+  if (found.size == 0 || !std::isfinite(found.value)) return std::nullopt;
+  Value value{found.value, false, at + found.size};
+  std::size_t next = value.end;
+  if (next < text.size() && is_name_char(text[next])) return std::nullopt;  // `4th`, `9f`
+  if (next < text.size() && text[next] == '%') {
+    value.share = true;
+    value.value /= 100;
+    value.end = next + 1;
+    return value;
+  }
+  if (next < text.size() && text[next] == '/') {
+    const Scanned total = scan_number(text.substr(next + 1));
+    if (total.size > 0 && total.value >= found.value && total.value > 0) {
+      value.share = true;
+      value.value /= total.value;
+      value.end = next + 1 + total.size;
+    }
+  }
+  return value;
+}
+
+/// The score behind its name, within reach; numbers that count something are passed over.
+std::optional<Value> value_behind(std::string_view text, std::size_t from) {
+  const std::size_t reach = std::min(text.size(), from + k_reach);
+  for (std::size_t at = from; at < reach; ++at) {
+    const bool sign = text[at] == '-' && at + 1 < text.size() && is_digit(text[at + 1]);
+    if (!is_digit(text[at]) && !sign) {
+      if (text[at] == '[' || text[at] == '{' || text[at] == '(') return std::nullopt;
+      continue;
+    }
+    const std::string_view before = word_before(text, at);
+    const bool counts = std::find(k_counted.begin(), k_counted.end(), before) != k_counted.end() ||
+                        (at > 0 && is_name_char(text[at - 1]));
+    if (!counts) return value_at(text, at);
+    while (at + 1 < reach && (is_name_char(text[at + 1]) || text[at + 1] == '.')) ++at;
+  }
+  return std::nullopt;
+}
+
+/// `12/200 right`: the share before its name.
+std::optional<Value> share_before(std::string_view text, std::size_t name) {
+  std::size_t end = name;
+  while (end > 0 && text[end - 1] == ' ') --end;
+  std::size_t at = end;
+  bool slash = false;
+  while (at > 0 && (is_digit(text[at - 1]) || text[at - 1] == '/')) {
+    slash = slash || text[at - 1] == '/';
+    --at;
+  }
+  if (!slash || at == end || !is_digit(text[at])) return std::nullopt;
+  return value_at(text, at);
+}
+
+/// The words around the value that name it, without those that say when: at most the last few.
+std::string name_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size();) {
+    while (at < text.size() && !is_letter(text[at])) ++at;
+    std::size_t end = at;
+    while (end < text.size() && is_name_char(text[end])) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    const bool after = !words.empty() && (words.back() == "after" || words.back() == "before");
+    const bool says_when = std::find(k_when.begin(), k_when.end(), word) != k_when.end();
+    if (!word.empty() && after) {
+      words.pop_back();
+    } else if (word == "after" || word == "before" || (!word.empty() && !says_when)) {
+      words.push_back(word);
+    }
+    at = std::max(end, at + 1);
+  }
+  if (!words.empty() && (words.back() == "after" || words.back() == "before")) words.pop_back();
+  std::string name;
+  const std::size_t first = words.size() > k_most_words ? words.size() - k_most_words : 0;
+  for (std::size_t i = first; i < words.size(); ++i) {
+    if (!name.empty()) name += ' ';
+    name += words[i];
+  }
+  return name;
+}
+
+bool says_end(std::string_view text) {
+  return std::any_of(k_at_end.begin(), k_at_end.end(), [&](std::string_view word) {
+    return find_word(text, word, 0) != std::string_view::npos;
+  });
+}
+
+}  // namespace
+
+void ScoreLines::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
+  if (line.empty() || line.size() > 4096 || line.find_first_of("0123456789") == line.npos) return;
+  const std::string text = core::lower(line.substr(0, k_longest_line));
+  const Name* named = nullptr;
+  std::size_t at = std::string::npos;
+  for (const Name& each : k_names) {
+    const std::size_t place = find_word(text, each.word, 0);
+    const bool sooner = place < at || (place == at && named != nullptr && place != text.npos &&
+                                       each.word.size() > named->word.size());
+    if (place == std::string::npos || !sooner) continue;
+    named = &each;
+    at = place;
+  }
+  if (named == nullptr) return;
+  std::size_t end = at + named->word.size();
+  std::optional<Value> value = share_before(text, at);
+  if (value) {
+    value->end = end;
+  } else {
+    value = value_behind(text, end);
+  }
+  if (!value) return;
+  const Place place{number, offset, std::string(core::trim(line).substr(0, 160))};
+  const bool ends = says_end(text);
+  const bool share =
+      named->more_is_better && (value->share || (value->value >= 0 && value->value <= 1));
+  const std::string_view head = std::string_view(text).substr(0, std::max(end, value->end));
+  note(name_of(head), named->more_is_better, share, value->value, ends, place);
+  // `ppl major 4.050 minor 8.647`: the same measure of something else.
+  for (std::size_t part = 0; part < k_most_parts; ++part) {
+    std::size_t from = value->end;
+    while (from < text.size() && (text[from] == ' ' || text[from] == ',')) ++from;
+    std::size_t to = from;
+    while (to < text.size() && is_letter(text[to])) ++to;
+    if (to == from || to >= text.size() || to - from > 12) return;
+    std::size_t digit = to;
+    while (digit < text.size() && (text[digit] == ' ' || text[digit] == '=' || text[digit] == ':'))
+      ++digit;
+    const std::string_view word = std::string_view(text).substr(from, to - from);
+    if (digit == to || digit >= text.size() || !is_digit(text[digit]) ||
+        std::find(k_counted.begin(), k_counted.end(), word) != k_counted.end())
+      return;
+    value = value_at(text, digit);
+    if (!value) return;
+    note(std::string(named->word) + " " + std::string(word), named->more_is_better,
+         named->more_is_better && value->value <= 1, value->value, ends, place);
+  }
+}
+
+void ScoreLines::note(std::string name, bool more_is_better, bool share, double value, bool ends,
+                      const Place& place) {
+  const auto known = std::find_if(scores_.begin(), scores_.end(),
+                                  [&](const Score& score) { return score.name == name; });
+  if (known == scores_.end()) {
+    if (scores_.size() >= k_most_scores) return;
+    scores_.push_back(
+        {std::move(name), more_is_better, share, ends, value, value, value, 1, place});
+    return;
+  }
+  known->share = known->share && share;
+  known->ends = ends;
+  known->last = value;
+  known->best = more_is_better ? std::max(known->best, value) : std::min(known->best, value);
+  known->place = place;
+  ++known->count;
+}
+
+/// The kind of event that the course of the score makes; null where it makes none.
+const char* ScoreLines::judged(const Score& score) {
+  const bool up = score.more_is_better;
+  if (up && score.share && score.best <= k_none && (score.count >= 2 || score.ends))
+    return "score-none";
+  if (score.count < 2) return nullptr;
+  const double lost = up ? score.first - score.last : score.last - score.first;
+  const double needed = up && score.share ? k_lost : k_lost_ratio * std::fabs(score.first);
+  if (lost > 0 && lost >= needed) return "score-worse";
+  if (up && score.share && score.first >= k_good) return nullptr;
+  const double gained = up ? score.best - score.first : score.first - score.best;
+  const double little = (up ? k_unmoved : k_unmoved_error) * std::fabs(score.first);
+  return score.ends && gained <= little && score.first != 0 ? "score-unmoved" : nullptr;
+}
+
+void ScoreLines::finish(record::RunBuilder& build, record::SourceId source) const {
+  for (const Score& score : scores_) {
+    const char* kind = judged(score);
+    if (kind == nullptr) continue;
+    record::Event event;
+    event.kind = kind;
+    event.severity = core::Severity::note;
+    event.text = score.place.text;
+    event.caught["name_text"] = score.name;
+    event.caught["first"] = score.first;
+    event.caught["last"] = score.last;
+    event.caught["count"] = static_cast<double>(score.count);
+    event.origin = {source, score.place.number, score.place.offset};
+    build.event(std::move(event));
+  }
+}
+
+}  // namespace aplomb::log_text
