@@ -592,6 +592,45 @@ RIGHT = {
         ),
     ],
     "code.nothing-trains": [
+        """
+        import torch
+        from torch import nn
+        gen, critic = nn.Linear(8, 2), nn.Linear(2, 1)
+        opt_g = torch.optim.Adam(gen.parameters())
+        opt_d = torch.optim.Adam(critic.parameters())
+        for it in range(1000):
+            critic.requires_grad_(True)
+            loss = critic(gen(torch.randn(4, 8)).detach()).mean() - critic(torch.randn(4, 2)).mean()
+            opt_d.zero_grad()
+            loss.backward()
+            opt_d.step()
+            critic.requires_grad_(False)
+            loss = -critic(gen(torch.randn(4, 8))).mean()
+            opt_g.zero_grad()
+            loss.backward()
+            opt_g.step()
+        """,
+        """
+        import torch
+        from torch import nn
+        class Low(nn.Module):
+            def __init__(self, base):
+                super().__init__()
+                self.base, self.a = base, nn.Parameter(torch.randn(4, base.in_features))
+                self.b = nn.Parameter(torch.zeros(base.out_features, 4))
+            def forward(self, x):
+                return self.base(x) + x @ self.a.T @ self.b.T
+        model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+        model.requires_grad_(False)
+        for name, child in list(model.named_children()):
+            if isinstance(child, nn.Linear):
+                setattr(model, name, Low(child))
+        opt = torch.optim.Adam(p for p in model.parameters() if p.requires_grad)
+        for x, y in loader:
+            opt.zero_grad()
+            nn.functional.cross_entropy(model(x), y).backward()
+            opt.step()
+        """,
         fit(
             "model = torchvision.models.resnet18()",
             "for p in model.parameters():",

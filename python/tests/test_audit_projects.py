@@ -138,7 +138,8 @@ def test_a_parameter_of_the_name_of_an_import_is_the_parameter(tmp_path):
 
 def test_a_finding_in_a_module_names_the_module_and_its_line(tmp_path):
     paths = lay(tmp_path, split=SPLIT, train=script(
-        "a = windows(np.load('x.npy'), 48)\ntrain, val = halves(a)\nnet = nn.Linear(4, 3)", "from split import windows, halves"
+        "a = windows(np.load('x.npy'), 48)\ntrain, val = halves(a)\nnet = nn.Linear(4, 3)",
+        "from split import windows, halves",
     ))
     entries, _ = audit_files(paths, time.monotonic() + 60)
     leak = [each for each in entries if each["rule"] == "code.windows-split-at-random"]

@@ -262,9 +262,23 @@ def nothing_trains(program: Program) -> Iterator[Finding]:
         identity = program.objects.identity(holder)
         if not trained or not identity & trained or isinstance(holder, ast.Attribute):
             continue  # the rest of the model may train
-        if any(place < later and program.objects.identity(other) & identity for other, later in revivals(program)):
+        again = [later for other, later in revivals(program) if program.objects.identity(other) & identity]
+        if any(place < later for later in again) or (again and is_repeated(program, holder)):
             continue
+        if any(place < program.nodes.place(call) for call in program.calls_to("setattr")):
+            continue  # modules of the model are put in the place of others
         yield Finding(line, "", {"model": source_of(holder)})
+
+
+def is_repeated(program: Program, node: ast.AST) -> bool:
+    """It stands in a loop, other than one over the weights: what comes before it comes behind it as well."""
+    above = program.nodes.parents.get(node)
+    while above is not None and not isinstance(above, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        over_weights = isinstance(above, ast.For) and name_called(above.iter) in ("parameters", "named_parameters")
+        if isinstance(above, (ast.For, ast.While)) and not over_weights:
+            return True
+        above = program.nodes.parents.get(above)
+    return False
 
 
 def freezes(program: Program) -> Iterator[tuple[int, ast.expr, int]]:
