@@ -180,6 +180,45 @@ std::string name_of(std::string_view text) {
   return name;
 }
 
+struct Found {
+  const Name* name = nullptr;
+  std::size_t at = 0;
+};
+
+/// The name that stands first in the line, of several there the longest.
+Found first_name(std::string_view text) {
+  Found found;
+  for (const Name& each : k_names) {
+    const std::size_t place = find_word(text, each.word, 0);
+    if (place == std::string_view::npos) continue;
+    const bool sooner = found.name == nullptr || place < found.at ||
+                        (place == found.at && each.word.size() > found.name->word.size());
+    if (sooner) found = {&each, place};
+  }
+  return found;
+}
+
+struct Part {
+  std::string_view word;
+  Value value;
+};
+
+/// `minor 8.647` behind the first value: the same measure of something else.
+std::optional<Part> part_behind(std::string_view text, std::size_t from) {
+  constexpr std::size_t k_longest_word = 12;
+  while (from < text.size() && (text[from] == ' ' || text[from] == ',')) ++from;
+  std::size_t to = from;
+  while (to < text.size() && is_letter(text[to])) ++to;
+  if (to == from || to - from > k_longest_word) return std::nullopt;
+  const std::size_t digit = text.find_first_not_of(" =:", to);
+  const std::string_view word = text.substr(from, to - from);
+  const bool number = digit != std::string_view::npos && digit > to && is_digit(text[digit]);
+  if (!number || std::find(k_counted.begin(), k_counted.end(), word) != k_counted.end())
+    return std::nullopt;
+  const std::optional<Value> value = value_at(text, digit);
+  return value ? std::optional<Part>({word, *value}) : std::nullopt;
+}
+
 bool says_end(std::string_view text) {
   return std::any_of(k_at_end.begin(), k_at_end.end(), [&](std::string_view word) {
     return find_word(text, word, 0) != std::string_view::npos;
@@ -191,16 +230,9 @@ bool says_end(std::string_view text) {
 void ScoreLines::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
   if (line.empty() || line.size() > 4096 || line.find_first_of("0123456789") == line.npos) return;
   const std::string text = core::lower(line.substr(0, k_longest_line));
-  const Name* named = nullptr;
-  std::size_t at = std::string::npos;
-  for (const Name& each : k_names) {
-    const std::size_t place = find_word(text, each.word, 0);
-    const bool sooner = place < at || (place == at && named != nullptr && place != text.npos &&
-                                       each.word.size() > named->word.size());
-    if (place == std::string::npos || !sooner) continue;
-    named = &each;
-    at = place;
-  }
+  const Found found = first_name(text);
+  const Name* named = found.name;
+  const std::size_t at = found.at;
   if (named == nullptr) return;
   std::size_t end = at + named->word.size();
   std::optional<Value> value = share_before(text, at);
@@ -216,23 +248,11 @@ void ScoreLines::line(std::string_view line, std::uint64_t number, std::uint64_t
       named->more_is_better && (value->share || (value->value >= 0 && value->value <= 1));
   const std::string_view head = std::string_view(text).substr(0, std::max(end, value->end));
   note(name_of(head), named->more_is_better, share, value->value, ends, place);
-  // `ppl major 4.050 minor 8.647`: the same measure of something else.
-  for (std::size_t part = 0; part < k_most_parts; ++part) {
-    std::size_t from = value->end;
-    while (from < text.size() && (text[from] == ' ' || text[from] == ',')) ++from;
-    std::size_t to = from;
-    while (to < text.size() && is_letter(text[to])) ++to;
-    if (to == from || to >= text.size() || to - from > 12) return;
-    std::size_t digit = to;
-    while (digit < text.size() && (text[digit] == ' ' || text[digit] == '=' || text[digit] == ':'))
-      ++digit;
-    const std::string_view word = std::string_view(text).substr(from, to - from);
-    if (digit == to || digit >= text.size() || !is_digit(text[digit]) ||
-        std::find(k_counted.begin(), k_counted.end(), word) != k_counted.end())
-      return;
-    value = value_at(text, digit);
-    if (!value) return;
-    note(std::string(named->word) + " " + std::string(word), named->more_is_better,
+  for (std::size_t i = 0; i < k_most_parts; ++i) {
+    const std::optional<Part> part = part_behind(text, value->end);
+    if (!part) return;
+    value = part->value;
+    note(std::string(named->word) + " " + std::string(part->word), named->more_is_better,
          named->more_is_better && value->value <= 1, value->value, ends, place);
   }
 }
