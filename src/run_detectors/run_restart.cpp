@@ -57,6 +57,7 @@ class LrCourse {
   void restart() {
     before_ = last_;
     // A schedule that only falls since its peak: if it rises after a restart, it began anew.
+    // (Judgement, not measured: 5 % below the peak is past it, and warm-ups take a few records.)
     watched_ = rises_ <= 1 && last_.value < 0.95 * peak_ ? k_lr_watched : 0;
   }
   bool take() {
