@@ -30,6 +30,12 @@ add_library(zstd::zstd UNKNOWN IMPORTED)
 set_target_properties(zstd::zstd PROPERTIES IMPORTED_LOCATION "${ZSTD_LIBRARY}"
                       INTERFACE_INCLUDE_DIRECTORIES "${ZSTD_INCLUDE_DIR}")
 
+find_path(SECCOMP_INCLUDE_DIR seccomp.h REQUIRED)
+find_library(SECCOMP_LIBRARY seccomp REQUIRED)
+add_library(seccomp::seccomp UNKNOWN IMPORTED)
+set_target_properties(seccomp::seccomp PROPERTIES IMPORTED_LOCATION "${SECCOMP_LIBRARY}"
+                      INTERFACE_INCLUDE_DIRECTORIES "${SECCOMP_INCLUDE_DIR}")
+
 find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)
 add_library(re2::re2 UNKNOWN IMPORTED)

@@ -8,6 +8,7 @@
 
 #include "api/flow.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/names_here.h"
 #include "cli/output.h"
 #include "cli/views.h"
@@ -58,6 +59,7 @@ class BundleCommand : public Command {
     verb_.option("--first-steps", options_.first_steps, "training records kept from the start")
         .within(0, 10000)
         .shows_default();
+    confinement_.declare(verb_);
     verb_.footer(
         "It holds the report, the head and the end of each log, the first steps, the lines around\n"
         "everything that was found, small configuration files, settings and versions. User and\n"
@@ -78,12 +80,14 @@ class BundleCommand : public Command {
       complain(allowed.error().text);
       return k_exit_usage;
     }
+    const report::RedactNames names = names_here();
+    confinement_.enter({options_.out});
     DiagnoseOptions reading;
     reading.leaves_out = report::is_secret_file;
     const std::vector<report::DiagnosedRun> runs = api::diagnose_runs(options_.paths, reading);
     api::BundleOptions how;
     how.first_steps = options_.first_steps;
-    how.names = names_here();
+    how.names = names;
     const api::Bundle bundle = api::make_bundle(runs, api::report_of(runs, {}), how);
     if (!write_out(fmt::format("{}:\n{}", options_.out, table_of(bundle)))) return k_exit_usage;
     if (options_.dry_run) return k_exit_healthy;
@@ -112,6 +116,7 @@ class BundleCommand : public Command {
   }
 
   Options options_;
+  Confinement confinement_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "cli/colour_option.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/exit_of.h"
 #include "cli/local_gpu.h"
 #include "cli/output.h"
@@ -49,6 +50,7 @@ class CheckCommand : public Command {
         .value_name("FILE");
     verb_.option("--html", options_.html, "write the report as one self-contained page")
         .value_name("FILE");
+    confinement_.declare(verb_);
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     add_colour_option(verb_, options_.colour);
     verb_.footer(
@@ -71,6 +73,7 @@ class CheckCommand : public Command {
     CheckOptions how;
     how.gpu = options_.gpu;
     how.local_gpu = options_.gpu.empty() ? local_gpu() : std::string();
+    confinement_.enter({options_.html, options_.sarif, options_.fix});
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
     const Report report = check(options_.paths, how);
     progress.clear();
@@ -92,6 +95,7 @@ class CheckCommand : public Command {
   }
 
   Options options_;
+  Confinement confinement_;
 };
 
 }  // namespace

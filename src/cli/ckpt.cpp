@@ -14,6 +14,7 @@
 #include "cli/ckpt_json.h"
 #include "cli/ckpt_tables.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/mpi_ranks.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -96,6 +97,8 @@ class CkptCommand : public Command {
     if (!options_.html.empty()) {
       if (const auto allowed = may_write(options_.html); !allowed) return refuse(allowed.error());
     }
+    // Processes of MPI speak with each other as long as they run.
+    if (!ranks_) confinement_.enter({options_.html});
     auto checkpoint = api::open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.
@@ -129,6 +132,7 @@ class CkptCommand : public Command {
     made.option("--threads", options_.threads, "how many read; 0: one a processor")
         .within(0, 256)
         .shows_default();
+    confinement_.declare(made);
     made.option("--most", options_.most, "how many tensors to list").shows_default();
     return made;
   }
@@ -293,6 +297,7 @@ class CkptCommand : public Command {
   arguments::Verb optimizer_;
   arguments::Verb resume_;
   Options options_;
+  Confinement confinement_;
   std::unique_ptr<MpiRanks> ranks_;
 };
 

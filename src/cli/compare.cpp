@@ -2,6 +2,7 @@
 #include "cli/colour_option.h"
 
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/views.h"
@@ -45,6 +46,7 @@ class CompareCommand : public Command {
     verb_.flag("--json", options_.json, "print as JSON (schema aplomb.compare/1)");
     verb_.option("--html", options_.html, "write one self-contained page with charts")
         .value_name("FILE");
+    confinement_.declare(verb_);
     verb_.flag("--verbose,-v", options_.verbose, "show every metric and setting");
     add_colour_option(verb_, options_.colour);
     verb_.footer(
@@ -61,7 +63,8 @@ class CompareCommand : public Command {
   int run() override {
     std::vector<std::string> notes;
     compare::Seeds seeds;
-    if (!sides()) return k_exit_usage;
+    if (!sides() || !all_exist(options_.a) || !all_exist(options_.b)) return k_exit_usage;
+    confinement_.enter({options_.html});
     for (const std::string& path : options_.a) {
       if (!read(path, seeds.a, notes)) return k_exit_usage;
     }
@@ -98,7 +101,6 @@ class CompareCommand : public Command {
 
   static bool read(const std::string& path, std::vector<record::Run>& runs,
                    std::vector<std::string>& notes) {
-    if (!all_exist({path})) return false;
     Progress progress(is_terminal_error());
     discovery::CollectOptions how;
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
@@ -130,6 +132,7 @@ class CompareCommand : public Command {
   }
 
   Options options_;
+  Confinement confinement_;
 };
 
 }  // namespace

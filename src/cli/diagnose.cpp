@@ -2,6 +2,7 @@
 
 #include "cli/colour_option.h"
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/exit_of.h"
 #include "cli/names_here.h"
 #include "cli/output.h"
@@ -52,6 +53,7 @@ class DiagnoseCommand : public Command {
     verb_.flag(
         "--redact", options_.redact,
         "replace user, host and home names, addresses, accounts and keys in all that is said");
+    confinement_.declare(verb_);
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     add_colour_option(verb_, options_.colour);
     verb_.footer(
@@ -81,6 +83,8 @@ class DiagnoseCommand : public Command {
       }
     }
     how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
+    if (options_.redact) names_ = names_here();
+    confinement_.enter({options_.html, options_.fix}, standard_input.paths());
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
     Report report = diagnose(paths, how);
     progress.clear();
@@ -117,8 +121,8 @@ class DiagnoseCommand : public Command {
   }
 
   /// What was replaced is told beside, for the eyes of whoever has the originals.
-  static Report redacted(const Report& report) {
-    report::Redactor redact(names_here());
+  Report redacted(const Report& report) const {
+    report::Redactor redact(names_);
     Report out = report::redact_report(report, redact);
     const std::vector<report::Replaced> replaced = redact.replaced();
     std::string told = replaced.empty() ? "nothing had to be redacted" : "redacted:";
@@ -129,6 +133,8 @@ class DiagnoseCommand : public Command {
   }
 
   Options options_;
+  Confinement confinement_;
+  report::RedactNames names_;
 };
 
 }  // namespace

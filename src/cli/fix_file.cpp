@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/output.h"
+#include "core/new_file.h"
 #include "fix/fix_run.h"
 #include "fix/line_diff.h"
 
@@ -44,10 +45,10 @@ core::Result<std::string> write_fix(const Report& report, const std::string& out
   }
   for (std::size_t i = 0; i < places->size(); ++i) {
     const std::filesystem::path folder = std::filesystem::path((*places)[i]).parent_path();
-    std::error_code why;
-    if (!folder.empty()) std::filesystem::create_directories(folder, why);
-    if (why)
-      return core::fail(core::ErrorCode::not_writable, folder.string() + ": " + why.message());
+    if (!folder.empty()) {
+      if (const auto made = core::make_folder(folder.string()); !made)
+        return tl::unexpected(made.error());
+    }
     if (const auto done = write_file((*places)[i], fix->files[i].fixed.text); !done)
       return tl::unexpected(done.error());
   }

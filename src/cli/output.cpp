@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "core/new_file.h"
 #include "core/text.h"
@@ -47,6 +49,22 @@ bool is_below(const std::string& folder, const struct stat& file) {
     }
   }
   return false;
+}
+
+/// A file that a new one may take the place of; what stands below /dev or /proc is another name of
+/// something else (/dev/stdout).
+bool is_plain(const std::string& path) {
+  std::error_code no_throw;
+  const std::string whole = std::filesystem::absolute(path, no_throw).lexically_normal().string();
+  if (whole.starts_with("/dev/") || whole.starts_with("/proc/")) return false;
+  return !std::filesystem::exists(path, no_throw) ||
+         std::filesystem::is_regular_file(path, no_throw);
+}
+
+/// What open_beforehand() has opened.
+std::map<std::string, int>& opened() {
+  static std::map<std::string, int> all;
+  return all;
 }
 
 bool write_all(std::FILE* file, std::string_view text) {
@@ -96,13 +114,19 @@ core::Result<void> may_write(const std::string& path) {
   return {};
 }
 
+bool open_beforehand(const std::string& path) {
+  if (is_plain(path)) return false;
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file >= 0) opened()[path] = file;
+  return true;
+}
+
 core::Result<void> write_file(const std::string& path, std::string_view text) {
   if (auto allowed = may_write(path); !allowed) return allowed;
-  std::error_code no_throw;
-  const bool plain =
-      !std::filesystem::exists(path, no_throw) || std::filesystem::is_regular_file(path, no_throw);
-  if (!plain) {  // a device or a pipe (/dev/stdout) is written to as it is
-    std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (!is_plain(path)) {  // a device or a pipe (/dev/stdout) is written to as it is
+    const auto before = opened().find(path);
+    std::FILE* file = before != opened().end() ? ::fdopen(::dup(before->second), "ab")
+                                               : std::fopen(path.c_str(), "ab");
     const bool written = file != nullptr && write_all(file, text);
     const std::string why = written ? std::string() : reason();
     if (file == nullptr || std::fclose(file) != 0 || !written) {

@@ -25,6 +25,10 @@ void never_write(const std::vector<std::string>& paths);
 /// Whether a file may be written there; why not, for people.
 core::Result<void> may_write(const std::string& path);
 
+/// Opens what is no plain file (a pipe, a terminal, /dev/stdout) for write_file(), while this process
+/// still may. False where it is a plain file, or none yet.
+bool open_beforehand(const std::string& path);
+
 /// Writes a whole file, if it may be written, through a temporary one beside it: a reader never sees half of it, and what
 /// stood there before stays where writing fails.
 core::Result<void> write_file(const std::string& path, std::string_view text);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/confine.h"
 #include "cli/output.h"
 #include "cli/views.h"
 #include "core/text.h"
@@ -76,6 +77,7 @@ class PlanCommand : public Command {
     verb_.flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
     verb_.option("--html", options_.html, "write the plan as one self-contained page")
         .value_name("FILE");
+    confinement_.declare(verb_);
     add_colour_option(verb_, options_.colour);
     verb_.footer(
         "Examples:\n"
@@ -91,6 +93,8 @@ class PlanCommand : public Command {
   int run() override {
     std::vector<record::Setting> settings;
     std::string framework;
+    if (!all_exist(options_.paths)) return k_exit_usage;
+    confinement_.enter({options_.html});
     if (!read(settings, framework) || !take_flags(settings)) return k_exit_usage;
     const plan::Known known(std::move(settings));
     const plan::PlanRequest request{options_.gpu, options_.price};
@@ -109,7 +113,6 @@ class PlanCommand : public Command {
   /// The settings of every path, in the order given: later files have the last word.
   bool read(std::vector<record::Setting>& settings, std::string& framework) const {
     for (const std::string& path : options_.paths) {
-      if (!all_exist({path})) return false;
       for (record::Run& run : discovery::collect({path}, {})) {
         const std::string own = run.framework();
         if (!own.empty()) framework = own;
@@ -175,6 +178,7 @@ class PlanCommand : public Command {
   }
 
   Options options_;
+  Confinement confinement_;
   std::string given_[std::size(k_flags)];
 };
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/new_file.h"
 #include "core/text.h"
 
 namespace aplomb::cli {
@@ -34,7 +35,7 @@ void rename_inside(std::string& text, const std::string& path) {
 }  // namespace
 
 StandardInput::~StandardInput() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!path_.empty()) core::remove_file(path_);
 }
 
 core::Result<std::string> StandardInput::keep() {

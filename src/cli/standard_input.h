@@ -4,6 +4,7 @@
 #include <aplomb/report.h>
 
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 
@@ -23,6 +24,11 @@ class StandardInput {
 
   /// Reads to the end of standard input and gives the file's path; the same one when asked again.
   core::Result<std::string> keep();
+
+  /// The temporary file, if there is one.
+  std::vector<std::string> paths() const {
+    return path_.empty() ? std::vector<std::string>() : std::vector<std::string>{path_};
+  }
 
   /// Calls the temporary file `standard input` wherever the report names it.
   void rename_in(Report& report) const;

@@ -67,6 +67,11 @@ void tell_how_to_get_it() {
 
 }  // namespace
 
+std::string trainer_path() {
+  const auto found = find_trainer();
+  return found ? found->string() : std::string();
+}
+
 int become_trainer(std::vector<std::string> words) {
   const auto trainer = find_trainer();
   if (!trainer) {

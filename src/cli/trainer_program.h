@@ -11,4 +11,7 @@ namespace aplomb::cli {
 /// status, with the reason (and how to get the trainer) said.
 int become_trainer(std::vector<std::string> words);
 
+/// Where the trainer stands; empty where it is not here.
+std::string trainer_path();
+
 }  // namespace aplomb::cli

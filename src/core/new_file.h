@@ -9,6 +9,9 @@
 ///     auto done = file->commit();
 ///
 /// Without commit() the temporary file is removed. Errors: not_writable, with the system's reason.
+///
+/// A process that may write nothing itself (sandbox/sandbox.h) has a FileMaker: then the temporary
+/// file is opened, named and removed by another process, and only its descriptor is here.
 
 #include <memory>
 #include <string>
@@ -16,6 +19,30 @@
 #include "core/result.h"
 
 namespace aplomb::core {
+
+/// Who opens and names files in place of this process.
+class FileMaker {
+ public:
+  struct Made {
+    int descriptor = -1;  ///< the caller's to close
+    int id = -1;
+  };
+  virtual ~FileMaker() = default;
+  virtual Result<Made> make(const std::string& target) = 0;
+  virtual Result<void> commit(int id) = 0;
+  virtual void drop(int id) = 0;
+  virtual Result<void> make_folder(const std::string& path) = 0;
+  virtual void remove(const std::string& path) = 0;
+};
+
+/// From here on files are made through `maker` (null: by this process). It must outlive its use.
+void make_files_through(FileMaker* maker);
+
+/// Makes a folder and those above it where they are not there. Errors: not_writable.
+Result<void> make_folder(const std::string& path);
+
+/// Removes a file that this process made, if it is there.
+void remove_file(const std::string& path);
 
 class NewFile {
  public:
@@ -29,12 +56,13 @@ class NewFile {
   Result<void> commit();
 
  private:
-  NewFile(std::string asked, std::string target, std::string temporary, int descriptor);
+  NewFile(std::string asked, std::string target, std::string temporary, int descriptor, int id);
 
   std::string asked_;
   std::string target_;
-  std::string temporary_;  ///< empty: committed
+  std::string temporary_;  ///< empty: committed, or the maker's
   int descriptor_;
+  int id_;  ///< of the maker; -1: none, or committed
 };
 
 }  // namespace aplomb::core

@@ -1,8 +1,6 @@
 #include "preflight/python_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,18 +17,13 @@
 #include <string_view>
 #include <utility>
 
-extern char** environ;  // NOLINT(readability-redundant-declaration): not every libc declares it
-
 namespace aplomb::preflight {
 namespace {
 
-struct SpawnActions {
-  posix_spawn_file_actions_t actions{};
-  SpawnActions() { ::posix_spawn_file_actions_init(&actions); }
-  ~SpawnActions() { ::posix_spawn_file_actions_destroy(&actions); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-};
+/// A tree of a million nodes takes 300 MB; a program of that size is no program. Columns are read by
+/// libraries that reserve far more than they use.
+constexpr std::uint64_t k_most_memory_bytes = std::uint64_t{4} << 30U;
+constexpr std::uint32_t k_most_cpu_s = 120;
 
 void close_once(int& descriptor) {
   if (descriptor >= 0) ::close(descriptor);
@@ -75,36 +67,35 @@ std::string find_python(const std::string& name, Packages packages) {
   return place->second;
 }
 
+sandbox::Command python_command(const std::string& python, const std::string& program,
+                                Packages packages) {
+  sandbox::Command command;
+  const std::string path = find_python(python, packages);
+  if (path.empty()) return command;
+  command.words = {path, packages == Packages::none ? "-ISB" : "-IB", "-c", program};
+  if (packages == Packages::none) {
+    command.most_memory_bytes = k_most_memory_bytes;
+    command.most_cpu_s = k_most_cpu_s;
+  }
+  return command;
+}
+
 PythonProcess::~PythonProcess() { (void)end_missing(true); }
 
 core::Result<void> PythonProcess::start(const std::string& python, const std::string& program,
                                         Packages packages) {
-  const std::string path = find_python(python, packages);
-  if (path.empty())
+  const sandbox::Command command = python_command(python, program, packages);
+  if (command.words.empty())
     return core::fail(core::ErrorCode::not_found, "[python] there is no " + python + " on PATH");
   std::array<int, 2> ends{-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return core::fail(core::ErrorCode::internal,
                       std::string("[python] no socket: ") + std::strerror(errno));
   socket_ = ends[0];
-  SpawnActions spawn;
-  ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&spawn.actions, ends[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&spawn.actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string name = path;
-  std::string isolated = packages == Packages::none ? "-IS" : "-I";
-  std::string command = "-c";
-  std::string text = program;
-  std::array<char*, 5> arguments = {name.data(), isolated.data(), command.data(), text.data(),
-                                    nullptr};
-  pid_t child = -1;
-  const int failed =
-      ::posix_spawn(&child, path.c_str(), &spawn.actions, nullptr, arguments.data(), environ);
+  const core::Result<sandbox::Started> started = sandbox::start_program(command, ends[1]);
   close_once(ends[1]);
-  if (failed != 0)
-    return core::fail(core::ErrorCode::not_found,
-                      "[python] cannot start " + python + ": " + std::strerror(failed));
-  child_ = child;
+  if (!started) return core::fail(started.error().code, "[python] " + started.error().text);
+  child_ = *started;
   return {};
 }
 
@@ -137,12 +128,9 @@ std::size_t PythonProcess::receive(char* into, std::size_t most, std::chrono::mi
 
 bool PythonProcess::end_missing(bool kill) {
   close_once(socket_);
-  if (child_ < 0) return false;
-  if (kill) ::kill(child_, SIGKILL);
-  int status = 0;
-  while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
-  }
-  child_ = -1;
+  if (child_.id < 0) return false;
+  const int status = sandbox::end_program(child_, kill);
+  child_ = {};
   return WIFEXITED(status) && WEXITSTATUS(status) == 127;
 }
 

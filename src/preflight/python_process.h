@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/result.h"
+#include "sandbox/program.h"
 
 namespace aplomb::preflight {
 
@@ -13,8 +14,10 @@ enum class Packages {
   installed,  ///< those of the interpreter (`-I`)
 };
 
-/// `python -I -c program`, with a socket on its standard input and output. In isolated mode neither
-/// the environment nor the folder it runs in decides what is imported. Ended with the object.
+/// `python -I -B -c program`, with a socket on its standard input and output. In isolated mode
+/// neither the environment nor the folder it runs in decides what is imported. It is confined
+/// (sandbox/program.h): it reads files, and can neither write, connect nor start anything. Ended with
+/// the object.
 ///
 ///     PythonProcess process;
 ///     if (auto started = process.start(python, program, Packages::none); !started) ...
@@ -38,14 +41,18 @@ class PythonProcess {
   std::size_t receive(char* into, std::size_t most, std::chrono::milliseconds limit);
   bool timed_out() const { return timed_out_; }
   /// Waits for its end (killed first where `kill`). Whether there was no such interpreter after
-  /// all, which some systems only tell here.
+  /// all, which a shim only tells here.
   bool end_missing(bool kill);
 
  private:
   int socket_ = -1;
-  int child_ = -1;
+  sandbox::Started child_;
   bool timed_out_ = false;
 };
+
+/// How it is started. Empty words where there is no such interpreter.
+sandbox::Command python_command(const std::string& python, const std::string& program,
+                                Packages packages);
 
 /// The interpreter that a name stands for: the first file of that name in the absolute folders of
 /// PATH that may be executed, found once. For Packages::none a binary comes before a script, which
