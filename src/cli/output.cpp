@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -59,6 +60,22 @@ bool is_plain(const std::string& path) {
   if (whole.starts_with("/dev/") || whole.starts_with("/proc/")) return false;
   return !std::filesystem::exists(path, no_throw) ||
          std::filesystem::is_regular_file(path, no_throw);
+}
+
+/// A name of a descriptor is that descriptor: a second one of the same file would have a place of its
+/// own in it, and write over what standard output said.
+int open_special(const std::string& path) {
+  std::string_view name = path;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (name.starts_with(folder)) name.remove_prefix(folder.size());
+  }
+  int number = name == "/dev/stdout" ? STDOUT_FILENO : name == "/dev/stderr" ? STDERR_FILENO : -1;
+  if (number < 0 && name.size() < path.size()) {
+    const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (fault != std::errc() || end != name.data() + name.size()) number = -1;
+  }
+  return number >= 0 ? ::fcntl(number, F_DUPFD_CLOEXEC, 3)
+                     : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
 /// What open_beforehand() has opened.
@@ -116,8 +133,7 @@ core::Result<void> may_write(const std::string& path) {
 
 bool open_beforehand(const std::string& path) {
   if (is_plain(path)) return false;
-  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file >= 0) opened()[path] = file;
+  if (const int file = open_special(path); file >= 0) opened()[path] = file;
   return true;
 }
 
@@ -125,8 +141,8 @@ core::Result<void> write_file(const std::string& path, std::string_view text) {
   if (auto allowed = may_write(path); !allowed) return allowed;
   if (!is_plain(path)) {  // a device or a pipe (/dev/stdout) is written to as it is
     const auto before = opened().find(path);
-    std::FILE* file = before != opened().end() ? ::fdopen(::dup(before->second), "ab")
-                                               : std::fopen(path.c_str(), "ab");
+    const int handle = before != opened().end() ? ::dup(before->second) : open_special(path);
+    std::FILE* file = handle < 0 ? nullptr : ::fdopen(handle, "ab");
     const bool written = file != nullptr && write_all(file, text);
     const std::string why = written ? std::string() : reason();
     if (file == nullptr || std::fclose(file) != 0 || !written) {

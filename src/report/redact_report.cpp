@@ -7,7 +7,21 @@ class ReportRedactor {
  public:
   explicit ReportRedactor(Redactor& redact) : redact_(redact) {}
 
-  void text(std::string& each) { each = redact_(each); }
+  /// Of a text that was shortened the last word goes too: half of a key is no longer known by its
+  /// look.
+  void text(std::string& each) {
+    constexpr std::string_view k_cut = "...";
+    std::string whole = each;
+    if (whole.size() > k_least_cut && whole.ends_with(k_cut)) {
+      whole.resize(whole.size() - k_cut.size());
+      const std::size_t word = whole.find_last_of(" \t\n");
+      whole = redact_(word == std::string::npos ? std::string() : whole.substr(0, word + 1)) +
+              std::string(k_cut);
+      each = whole;
+      return;
+    }
+    each = redact_(each);
+  }
   void texts(std::vector<std::string>& list) {
     for (std::string& each : list) text(each);
   }
@@ -59,6 +73,8 @@ class ReportRedactor {
   }
 
  private:
+  /// Nothing is shortened to fewer bytes than this that may hold a key (evidence.h: 200).
+  static constexpr std::size_t k_least_cut = 56;
   Redactor& redact_;
 };
 
