@@ -24,6 +24,7 @@ constexpr std::size_t k_head_lines = 60;
 constexpr std::size_t k_tail_lines = 80;
 constexpr std::size_t k_first_steps_lines = 400;
 constexpr std::size_t k_line_bytes = 2000;
+constexpr std::size_t k_read_bytes = 4 * k_line_bytes;  // of a longer line: what is redacted of it
 
 struct Range {
   std::uint64_t first = 0;
@@ -68,14 +69,14 @@ std::vector<Range> wanted_lines(const report::DiagnosedRun& each, record::Source
 /// lines were left out.
 class Excerpt {
  public:
-  Excerpt(std::vector<Range> ranges, std::size_t most_bytes)
-      : ranges_(std::move(ranges)), most_bytes_(most_bytes) {}
+  Excerpt(std::vector<Range> ranges, std::size_t most_bytes, report::Redactor& redact)
+      : ranges_(std::move(ranges)), most_bytes_(most_bytes), redact_(redact) {}
 
   void line(std::string_view text) {
     ++number_;
     while (next_ < ranges_.size() && number_ > ranges_[next_].last) ++next_;
     const bool inside = next_ < ranges_.size() && number_ >= ranges_[next_].first;
-    std::string cut = core::shorten(text.substr(0, k_line_bytes), k_line_bytes);
+    std::string cut = text.size() <= k_line_bytes ? std::string(text) : beginning(text);
     if (inside && kept_.size() < most_bytes_) {
       keep(number_, cut);
       return;
@@ -93,6 +94,14 @@ class Excerpt {
   std::string what() const { return fmt::format("{} of {} lines", kept_lines_, number_); }
 
  private:
+  /// Redacted before it is cut: half of a key is not known by its look. The last word that was read
+  /// is itself half a one.
+  std::string beginning(std::string_view text) {
+    const std::size_t word = text.substr(0, k_read_bytes).find_last_of(" \t,;\"'");
+    return core::shorten(redact_(text.substr(0, word == std::string_view::npos ? 0 : word)) + "...",
+                         k_line_bytes);
+  }
+
   void keep(std::uint64_t number, std::string_view text) {
     if (number != last_kept_ + 1)
       kept_ += fmt::format("[... {} lines left out ...]\n", number - last_kept_ - 1);
@@ -104,6 +113,7 @@ class Excerpt {
 
   std::vector<Range> ranges_;
   std::size_t most_bytes_;
+  report::Redactor& redact_;
   std::size_t next_ = 0;
   std::uint64_t number_ = 0;
   std::uint64_t last_kept_ = 0;
@@ -113,13 +123,13 @@ class Excerpt {
 };
 
 void read_lines(input::ByteStream& bytes, Excerpt& excerpt) {
-  std::string carried;  // a line that goes on in the next part, cut at k_line_bytes
+  std::string carried;  // a line that goes on in the next part, cut at k_read_bytes
   for (std::string_view part; !(part = bytes.next()).empty();) {
     while (!part.empty()) {
       const std::size_t end = part.find('\n');
       const std::string_view piece = part.substr(0, end);
-      if (carried.size() < k_line_bytes)
-        carried.append(piece.substr(0, k_line_bytes - carried.size()));
+      if (carried.size() < k_read_bytes)
+        carried.append(piece.substr(0, k_read_bytes - carried.size()));
       if (end == std::string_view::npos) break;
       excerpt.line(carried);
       carried.clear();
@@ -153,7 +163,7 @@ BundleEntry entry_of(const report::DiagnosedRun& each, record::SourceId id,
     entry.what = "whole";
   } else {
     if (source.kind != "text-log") return entry;
-    Excerpt excerpt(wanted_lines(each, id, options), options.most_bytes);
+    Excerpt excerpt(wanted_lines(each, id, options), options.most_bytes, redact);
     read_lines(**opened, excerpt);
     entry.bytes = redact(core::sanitize_lines(excerpt.finish()));
     entry.what = excerpt.what();

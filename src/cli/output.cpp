@@ -52,12 +52,13 @@ bool is_below(const std::string& folder, const struct stat& file) {
   return false;
 }
 
-/// A file that a new one may take the place of; what stands below /dev or /proc is another name of
-/// something else (/dev/stdout).
+/// A file that a new one may take the place of; what stands below /dev (but for the folder of shared
+/// memory) or /proc is another name of something else (/dev/stdout).
 bool is_plain(const std::string& path) {
   std::error_code no_throw;
   const std::string whole = std::filesystem::absolute(path, no_throw).lexically_normal().string();
-  if (whole.starts_with("/dev/") || whole.starts_with("/proc/")) return false;
+  const bool is_device = whole.starts_with("/dev/") && !whole.starts_with("/dev/shm/");
+  if (is_device || whole.starts_with("/proc/")) return false;
   return !std::filesystem::exists(path, no_throw) ||
          std::filesystem::is_regular_file(path, no_throw);
 }

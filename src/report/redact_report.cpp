@@ -1,5 +1,9 @@
 #include "report/redact_report.h"
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 namespace aplomb::report {
 namespace {
 
@@ -7,20 +11,25 @@ class ReportRedactor {
  public:
   explicit ReportRedactor(Redactor& redact) : redact_(redact) {}
 
-  /// Of a text that was shortened the last word goes too: half of a key is no longer known by its
-  /// look.
+  /// Of a text that was shortened the cut word goes too, at its end and within it: half of a key or
+  /// of an address is no longer known by its look. Within, what looks like a word of
+  /// a language stays.
   void text(std::string& each) {
     constexpr std::string_view k_cut = "...";
-    std::string whole = each;
-    if (whole.size() > k_least_cut && whole.ends_with(k_cut)) {
-      whole.resize(whole.size() - k_cut.size());
-      const std::size_t word = whole.find_last_of(" \t\n");
-      whole = redact_(word == std::string::npos ? std::string() : whole.substr(0, word + 1)) +
-              std::string(k_cut);
-      each = whole;
-      return;
+    std::string whole;
+    std::size_t from = 0;
+    for (std::size_t at = 0; (at = each.find(k_cut, from)) != std::string::npos;) {
+      std::size_t word = at;
+      while (word > from &&
+             std::string_view(" \t\n`").find(each[word - 1]) == std::string_view::npos)
+        --word;
+      const bool is_end = at + k_cut.size() == each.size() && each.size() > k_least_cut;
+      whole.append(each, from,
+                   (is_end || may_be_cut(each.substr(word, at - word)) ? word : at) - from);
+      whole += k_cut;
+      from = at + k_cut.size();
     }
-    each = redact_(each);
+    each = redact_(whole.append(each, from, std::string::npos));
   }
   void texts(std::vector<std::string>& list) {
     for (std::string& each : list) text(each);
@@ -73,6 +82,16 @@ class ReportRedactor {
   }
 
  private:
+  /// No word of a language: of digits, of capitals within, or longer than words are.
+  static bool may_be_cut(std::string_view word) {
+    if (word.size() < 4) return false;
+    return word.size() > k_longest_word ||
+           !std::isalpha(static_cast<unsigned char>(word.front())) ||
+           !std::all_of(word.begin() + 1, word.end(),
+                        [](unsigned char each) { return std::islower(each) != 0; });
+  }
+
+  static constexpr std::size_t k_longest_word = 20;
   /// Nothing is shortened to fewer bytes than this that may hold a key (evidence.h: 200).
   static constexpr std::size_t k_least_cut = 56;
   Redactor& redact_;

@@ -162,22 +162,31 @@ class Service {
     }
   }
 
-  /// Whether it is an output that was announced, stands below one, or is the folder of one.
+  /// Whether it is an output that was announced, stands below one, or is the folder of one. What was
+  /// announced may begin with `..`; behind it none is followed.
   bool may_write(const std::string& path) const {
-    const fs::path asked = fs::path(path).lexically_normal();
-    for (const auto& part : asked) {
-      if (part == "..") return exactly(path);
-    }
-    return exactly(path) || std::any_of(may_.outputs.begin(), may_.outputs.end(), [&](auto& each) {
-             const std::string folder = fs::path(each).lexically_normal().string();
-             const std::string whole = asked.string();
-             const bool below = whole.size() > folder.size() && whole.starts_with(folder) &&
-                                (folder.ends_with('/') || whole[folder.size()] == '/');
-             return below || fs::path(folder).parent_path() == asked;
-           });
+    const std::vector<std::string> asked = parts_of(path);
+    return std::any_of(may_.outputs.begin(), may_.outputs.end(), [&](const std::string& each) {
+      if (each == path) return true;
+      const std::vector<std::string> named = parts_of(each);
+      if (named.empty()) return false;
+      const auto same = [&](std::size_t size) {
+        return std::equal(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(size),
+                          asked.begin());
+      };
+      if (asked.size() + 1 == named.size()) return named.back() != ".." && same(asked.size());
+      return asked.size() >= named.size() && same(named.size()) &&
+             std::find(asked.begin() + static_cast<std::ptrdiff_t>(named.size()), asked.end(),
+                       "..") == asked.end();
+    });
   }
-  bool exactly(const std::string& path) const {
-    return std::find(may_.outputs.begin(), may_.outputs.end(), path) != may_.outputs.end();
+
+  static std::vector<std::string> parts_of(const std::string& path) {
+    std::vector<std::string> parts;
+    for (const fs::path& part : fs::path(path)) {
+      if (!part.empty() && part != ".") parts.push_back(part.string());
+    }
+    return parts;
   }
 
   int socket_;

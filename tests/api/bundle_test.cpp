@@ -59,6 +59,30 @@ TEST_F(BundleTest, KeepsHeadTailAndTheLinesAroundTheEvidenceAndRedactsThem) {
   EXPECT_EQ(bundle.redacted.at("user"), 1U);
 }
 
+TEST_F(BundleTest, ALineThatIsCutIsRedactedBefore) {
+  const std::string secret =
+      "hf_U8JZpDE0iGXlD6gNCFba"
+      "EPFjbD0kH8Oool";
+  const std::string opening = "{\"api_key\": \"" + secret + "\", \"note\": \"";
+  for (std::size_t before = 1900; before < 2010; ++before) {
+    report::DiagnosedRun each = long_log();
+    const fs::path log = folder_ / "train.log";
+    std::ofstream out(log, std::ios::app);
+    out << std::string(before, 'x') << ' ' << secret << " step 5001\n";
+    // Where all before it goes as well, the end of what was read moves to the front.
+    for (int i = 0; i < 140; ++i) out << opening;
+    out << '\n';
+    out.close();
+    each.run.sources[0].bytes = fs::file_size(log);
+    BundleOptions options;
+    options.whole_file_bytes = 1000;
+    const Bundle bundle = make_bundle({each}, {}, options);
+    const BundleEntry* entry = find(bundle, "train.log");
+    ASSERT_NE(entry, nullptr);
+    EXPECT_EQ(entry->bytes.find(secret.substr(0, 6)), std::string::npos) << before;
+  }
+}
+
 TEST_F(BundleTest, TwoFilesOfOneNameBothStay) {
   report::DiagnosedRun each = long_log();
   fs::create_directories(folder_ / "b");

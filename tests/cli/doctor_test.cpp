@@ -75,6 +75,10 @@ TEST(DoctorCommand, WhatWasNamedIsWrittenFromWithinTheSandbox) {
                     (folder / "new/fixed/"));
   EXPECT_THAT(content(folder / "r.html"), HasSubstr("<html"));
   EXPECT_TRUE(std::filesystem::exists(folder / "new/fixed"));
+  (void)run_program("mkdir " + (folder / "at") + "; cd " + (folder / "at") + "; % diagnose " + run +
+                    " --html ../above.html --fix ../fixed/");
+  EXPECT_THAT(content(folder / "above.html"), HasSubstr("<html"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "fixed"));
   EXPECT_THAT(run_program("cat " + run + "/*.log | % diagnose - --html /dev/stdout").out,
               HasSubstr("<html"));
 }

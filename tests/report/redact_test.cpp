@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "redact_planted.h"
+#include "report/redact_report.h"
 
 namespace aplomb::report {
 namespace {
@@ -52,6 +53,50 @@ TEST(Redact, NoPlantedIdentityStays) {
     const std::string left = redact(text);
     EXPECT_EQ(left.find(name), std::string::npos) << text << "\n-> " << left;
   }
+}
+
+/// What stays of a secret in a text of which only its first bytes are left: no more than this says
+/// nothing.
+constexpr std::size_t k_harmless = 5;
+
+std::string redacted_evidence(const std::string& text) {
+  Redactor redact({});
+  Report report;
+  report.symptoms.emplace_back().evidence.emplace_back().text = text;
+  return redact_report(report, redact).symptoms[0].evidence[0].text;
+}
+
+TEST(Redact, OfATextThatWasCutBeforeItWasRedactedNothingStays) {
+  const std::string lead = "an ordinary line of a log that is long enough to be cut short: ";
+  std::size_t tried = 0;
+  for (const auto& [text, secret] : test::k_secrets) {
+    const std::size_t at = text.find(secret);
+    const std::size_t head = secret.starts_with("-----BEGIN") ? 40 : 0;  // of every key file
+    for (std::size_t left = head + k_harmless + 1; left < secret.size(); ++left) {
+      const std::string part(text.substr(0, at + left));
+      // Within words of ours a word of letters alone stays.
+      for (const std::string& cut : {lead + part + "...", "`" + part + "...` is said twice"}) {
+        const std::string stays = redacted_evidence(cut);
+        ++tried;
+        if (cut.ends_with("...") || left >= 12) {
+          EXPECT_EQ(stays.find(secret.substr(0, left)), std::string::npos) << cut << "\n" << stays;
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried, 4000U);
+  for (const auto& [text, name] : test::k_identities) {
+    for (std::size_t left = k_harmless + 1; left < name.size(); ++left) {
+      const std::string cut = lead + std::string(text.substr(0, text.find(name) + left)) + "...";
+      EXPECT_EQ(redacted_evidence(cut).find(name.substr(0, left)), std::string::npos) << cut;
+    }
+  }
+}
+
+TEST(Redact, WordsBeforeDotsThatPeopleWriteStay) {
+  EXPECT_EQ(redacted_evidence("Loading checkpoint shards... done"),
+            "Loading checkpoint shards... done");
+  EXPECT_EQ(redacted_evidence("Loading..."), "Loading...");
 }
 
 TEST(Redact, WhoWasNamedOnceGoesEverywhereAndTheListSaysWhatStandsForWhom) {

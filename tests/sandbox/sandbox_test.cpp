@@ -3,8 +3,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -145,6 +150,16 @@ TEST(Sandbox, WritesWhatWasAnnouncedAndNothingElse) {
           [&] { return core::make_folder(folder / "fixed") ? write(folder / "fixed/a.yaml") : 2; }),
       7);
   EXPECT_EQ(content(folder / "fixed/a.yaml"), "after");
+  // A name as people give it: through the folder above, with a stroke at its end.
+  const Announced above{{folder / "fixed/../second/"}, {}, {}};
+  EXPECT_EQ(inside(above,
+                   [&] {
+                     return core::make_folder(folder / "fixed/../second")
+                                ? write(folder / "fixed/../second/a.yaml")
+                                : 2;
+                   }),
+            7);
+  EXPECT_EQ(inside(above, [&] { return write(folder / "fixed/../second/../other"); }), 1);
   EXPECT_FALSE(std::filesystem::exists(folder / "other"));
 }
 
@@ -198,6 +213,67 @@ TEST(Sandbox, StartsTheProgramThatWasAnnouncedAndItIsConfinedToo) {
                    }),
             7);
   EXPECT_FALSE(std::filesystem::exists(folder / "made"));
+}
+
+/// From here on the kernel answers ENOSYS to one call, as one that does not have it; or to
+/// prctl(first) alone.
+bool forget(unsigned call, std::uint32_t first = 0) {
+  std::array<sock_filter, 6> program{{
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, first, 0, static_cast<std::uint8_t>(first == 0 ? 0 : 1)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  }};
+  const sock_fprog filter{program.size(), program.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(Sandbox, OneOfTheTwoMeansIsEnoughAndWithoutBothItSaysSo) {
+  SKIP_WITHOUT_SANDBOX();
+  // A process that meets an older kernel: without Landlock, without filters, without either.
+  const auto on_kernel = [](bool landlock, bool filters, const std::function<int()>& work) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (!landlock && !forget(SYS_landlock_create_ruleset)) ::_exit(3);
+      if (!filters && !forget(SYS_prctl, PR_SET_SECCOMP)) ::_exit(4);
+      ::_exit(work());
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 252;
+  };
+  EXPECT_EQ(on_kernel(false, true,
+                      [] {
+                        const Probe found = probe();
+                        const std::string why = found.in_force.why_no_files;
+                        if (why.find("Landlock") == std::string::npos) return 1;
+                        return found.in_force.calls && !found.in_force.files &&
+                                       !found.can_execute && !found.can_write && !found.can_connect
+                                   ? 7
+                                   : 2;
+                      }),
+            7);
+  EXPECT_EQ(on_kernel(true, false,
+                      [] {
+                        const Probe found = probe();
+                        return found.in_force.files && !found.in_force.calls &&
+                                       !found.can_execute && !found.can_write
+                                   ? 7
+                                   : 2;
+                      }),
+            7);
+  const Folder folder;
+  EXPECT_EQ(on_kernel(false, false,
+                      [&] {
+                        if (probe().in_force.any()) return 1;
+                        if (Sandbox::enter({}) != nullptr) return 2;
+                        put(folder / "made", "still");
+                        return content(folder / "made") == "still" ? 7 : 5;
+                      }),
+            7);
 }
 
 TEST(Sandbox, TheProbeSaysWhatIsInForce) {
