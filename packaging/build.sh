@@ -10,6 +10,7 @@ common=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DAPLOMB_TESTS=OFF -DAPLOMB_CUDA=OFF
         -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$PWD=.")
 if command -v ccache >/dev/null; then common+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
 packaging/static_libraries.sh build/static
+web/check.sh build  # the page of `aplomb live`; left out, with a line that says so, where Node is absent
 # Static: tarball, image and wheel. The extension asks for glibc alone, at the version of the machine that builds it.
 cmake -S . -B build/package "${common[@]}" -DAPLOMB_STATIC="$PWD/build/static" -DAPLOMB_PYTHON=ON -DPython_EXECUTABLE="$python" \
   -DCMAKE_MODULE_LINKER_FLAGS="-static-libstdc++ -static-libgcc"

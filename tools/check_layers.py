@@ -60,6 +60,9 @@ ALLOWED = {
     "arguments": ["core"],
     "demo": ["core"],
     "api": None,  # joins the flow for the CLI and Python
+    "live": ["core", "record", "input", "sources", "discovery", "task", "detectors", "detection", "diagnosis", "report", "api",
+             "watch"],
+    "serve": ["core", "live"],
     "cli": None,
 }
 # The trainer's parts likewise: what each may include of the others, of src/, and whether of torch.

@@ -1,5 +1,7 @@
 #include "api/code_evidence.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 
@@ -71,12 +73,31 @@ void add_findings(record::Run& run, record::SourceId source, const CodeAudit& au
   }
 }
 
+CodeAudit audit_of(const std::vector<std::string>& paths, const std::string& python,
+                   AuditMemory* memory) {
+  if (memory == nullptr) return preflight::audit_programs(paths, {python, k_limit});
+  std::string key;
+  for (const std::string& path : paths) {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) != 0) about = {};
+    key += path + '\n' + std::to_string(about.st_size) + ' ' +
+           std::to_string(about.st_mtim.tv_sec) + ' ' + std::to_string(about.st_mtim.tv_nsec) +
+           '\n';
+  }
+  const auto known = memory->find(key);
+  if (known != memory->end()) return known->second;
+  constexpr std::size_t k_most_remembered = 64;
+  if (memory->size() >= k_most_remembered) memory->clear();
+  return (*memory)[key] = preflight::audit_programs(paths, {python, k_limit});
+}
+
 }  // namespace
 
-void add_code_evidence(std::vector<record::Run>& runs, const std::string& python) {
+void add_code_evidence(std::vector<record::Run>& runs, const std::string& python,
+                       AuditMemory* memory) {
   const std::vector<std::string> paths = programs_of(runs);
   if (paths.empty() || python.empty()) return;
-  const CodeAudit audit = preflight::audit_programs(paths, {python, k_limit});
+  const CodeAudit audit = audit_of(paths, python, memory);
   const auto was_judged = [&](const std::string& path) {
     return std::find(paths.begin(), paths.end(), path) != paths.end() &&
            std::none_of(audit.troubles.begin(), audit.troubles.end(),

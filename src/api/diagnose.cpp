@@ -17,14 +17,21 @@ namespace api {
 
 std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& paths,
                                                 const DiagnoseOptions& options) {
+  return judge_runs(discovery::collect(paths, {.progress = options.progress,
+                                               .leaves_out = options.leaves_out,
+                                               .follow_links = options.follow_links}),
+                    paths, options);
+}
+
+std::vector<report::DiagnosedRun> judge_runs(std::vector<record::Run> runs,
+                                             const std::vector<std::string>& paths,
+                                             const DiagnoseOptions& options, const Judging& how) {
   std::vector<report::DiagnosedRun> diagnosed;
-  std::vector<record::Run> runs = discovery::collect(paths, {.progress = options.progress,
-                                                             .leaves_out = options.leaves_out,
-                                                             .follow_links = options.follow_links});
-  add_code_evidence(runs, options.python);
+  add_code_evidence(runs, options.python, how.audits);
   for (record::Run& run : runs) {
-    std::vector<detectors::Symptom> symptoms = detection::detect(run);
-    add_checkpoint_evidence(run, symptoms, paths);
+    std::vector<detectors::Symptom> symptoms =
+        how.so_far ? detection::detect_so_far(run) : detection::detect(run);
+    if (how.opens_checkpoints) add_checkpoint_evidence(run, symptoms, paths);
     diagnosis::Diagnosis diagnosis = diagnosis::diagnose_run(run, symptoms);
     diagnosed.push_back({std::move(run), std::move(symptoms), std::move(diagnosis)});
   }

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 
@@ -15,6 +17,7 @@
 #include "core/text.h"
 #include "report/renderer.h"
 #include "watch/attach.h"
+#include "watch/run_note.h"
 #include "watch/wrapped.h"
 
 namespace aplomb::cli {
@@ -124,12 +127,18 @@ class RunCommand : public Command {
     verb_.option("--grace", grace_, "seconds between SIGTERM and SIGKILL")
         .within(0, 100000)
         .shows_default();
+    verb_.flag("--live", live_, "show the run on a page in the browser while it trains");
+    verb_.option("--port", port_, "the page's port on 127.0.0.1 (0: one that is free)")
+        .within(0, 65535)
+        .shows_default();
+    verb_.flag("--allow-stop", allow_stop_, "the run may be stopped from the page");
     verb_.flag("--quiet,-q", quiet_,
                "say nothing on the terminal; log and report are written all the same");
     verb_.footer(
         "Examples:\n"
         "  aplomb run -- python train.py --lr 2e-5\n"
         "  aplomb run --guard -- python train.py\n"
+        "  aplomb run --live --allow-stop -- python train.py\n"
         "  aplomb run --stop-on failed --stop-on hang -- torchrun --nproc-per-node 8 train.py\n"
         "\n"
         "The program's output passes through unchanged, its exit status is that of this command, "
@@ -159,7 +168,18 @@ class RunCommand : public Command {
       if (!attached) tell(attached.error().text);
       older_ = watch::attached_records(*folder);
     }
+    watch::RunNote note = watch::new_note();
+    if (folder) {
+      if (const auto done = watch::write_note(*folder, note); !done) tell(done.error().text);
+      if (live_) start_page(*folder);
+    }
     const core::Result<watch::Ended> ended = watch::run_wrapped(options_);
+    if (folder) {
+      note.ended = static_cast<double>(std::time(nullptr));
+      note.status = ended ? ended->status : k_exit_no_program << 8;
+      note.stopped = ended && ended->stopped;
+      if (const auto done = watch::write_note(*folder, note); !done) tell(done.error().text);
+    }
     if (!ended) {
       complain(core::sanitize(ended.error().text));
       if (ended.error().code == core::ErrorCode::not_found) return k_exit_no_program;
@@ -173,6 +193,24 @@ class RunCommand : public Command {
  private:
   void tell(std::string_view line) const {
     if (!quiet_) complain(core::sanitize(line));
+  }
+
+  /// A process of its own, in a session of its own: the training waits for no viewer, and the page
+  /// outlives it until everybody has seen its end.
+  void start_page(const std::string& folder) const {
+    std::vector<std::string> words = {"aplomb",   "live",   folder,
+                                      "--of-run", "--port", std::to_string(port_)};
+    if (allow_stop_) words.emplace_back("--allow-stop");
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::setsid();
+      ::execv("/proc/self/exe", pointers.data());
+      ::_exit(k_exit_no_program);
+    }
+    if (pid < 0) tell("no process for the page: " + std::string(std::strerror(errno)));
   }
 
   void report(const std::string& folder, const watch::Ended& ended) const {
@@ -229,6 +267,9 @@ class RunCommand : public Command {
   bool guard_ = false;
   int hang_after_ = 300;
   int grace_ = 30;
+  bool live_ = false;
+  bool allow_stop_ = false;
+  int port_ = 0;
   bool quiet_ = false;
 };
 

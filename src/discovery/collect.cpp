@@ -25,13 +25,6 @@
 namespace aplomb::discovery {
 namespace {
 
-struct Input {
-  FoundFile file;
-  Place place;
-  std::string trouble;  ///< why it cannot be read; empty where nothing is known against it
-  bool named = false;   ///< by the user, not found by searching
-};
-
 /// Bytes read over bytes known of, told to the caller a part at a time.
 struct Progress {
   const CollectOptions& options;
@@ -74,25 +67,12 @@ class HeadStream final : public input::ByteStream {
   bool fresh_ = true;
 };
 
-const sources::Reader* surest(const sources::Sniff& artifact) {
-  const sources::Reader* best = nullptr;
-  double most = 0;
-  for (const auto& reader : sources::readers()) {
-    const double sure = reader->sniff(artifact);
-    if (sure > most) {
-      most = sure;
-      best = reader.get();
-    }
-  }
-  return best;
-}
-
 void note(record::RunBuilder& build, record::SourceId source, std::string kind,
           core::Severity severity, std::string text) {
   build.defect({source, 0, std::move(kind), severity, std::move(text)});
 }
 
-void read_file(const Input& input, record::RunBuilder& build, const Progress& progress) {
+void read_file(const Artifact& input, record::RunBuilder& build, const Progress& progress) {
   const FoundFile& file = input.file;
   const record::SourceId source = build.open(file.path, "unknown", file.bytes);
   if (!input.trouble.empty())
@@ -115,7 +95,7 @@ void read_file(const Input& input, record::RunBuilder& build, const Progress& pr
   if (const FileKind kind = kind_of(artifact); kind != FileKind::evidence)
     return note(build, source, "no-evidence", core::Severity::note,
                 std::string(why_left_out(kind)));
-  const sources::Reader* reader = surest(artifact);
+  const sources::Reader* reader = surest_reader(artifact);
   if (reader == nullptr) {
     if (input.named) {
       note(build, source, "unknown-format", core::Severity::warning,
@@ -130,19 +110,19 @@ void read_file(const Input& input, record::RunBuilder& build, const Progress& pr
   reader->read(stream, build, source);
 }
 
-Input input_of(const FoundFile& file, std::string_view root, bool named) {
+Artifact input_of(const FoundFile& file, std::string_view root, bool named) {
   return {file, place_of(file.path, root), {}, named};
 }
 
 /// The files that the user's paths stand for.
-std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOptions& options) {
-  std::vector<Input> inputs;
+std::vector<Artifact> expand(const std::vector<std::string>& paths, const CollectOptions& options) {
+  std::vector<Artifact> inputs;
   for (const std::string& given : paths) {
     std::string path = given;
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     struct stat about{};
     if (::stat(path.c_str(), &about) != 0) {
-      Input missing = input_of({path, 0, FileUse::read}, {}, true);
+      Artifact missing = input_of({path, 0, FileUse::read}, {}, true);
       missing.trouble = fmt::format("[file] cannot open {}: {}", path, std::strerror(errno));
       inputs.push_back(std::move(missing));
       continue;
@@ -156,12 +136,12 @@ std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOp
     const Search search = search_folder(path, options.most_files, options.follow_links);
     for (const FoundFile& file : search.files) inputs.push_back(input_of(file, path, false));
     for (const Search::Trouble& trouble : search.troubles) {
-      Input closed = input_of({trouble.path, 0, FileUse::read}, path, false);
+      Artifact closed = input_of({trouble.path, 0, FileUse::read}, path, false);
       closed.trouble = trouble.text;
       inputs.push_back(std::move(closed));
     }
     if (search.links_out > 0) {
-      Input link = input_of({search.first_link, 0, FileUse::read}, path, false);
+      Artifact link = input_of({search.first_link, 0, FileUse::read}, path, false);
       link.trouble = fmt::format(
           "[search] {} links that lead out of {} were not followed, the first: {}; name what they "
           "lead to, or say --follow",
@@ -169,7 +149,7 @@ std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOp
       inputs.push_back(std::move(link));
     }
     if (search.left_out > 0 || search.files.empty()) {
-      Input said = input_of({path, 0, FileUse::read}, path, false);
+      Artifact said = input_of({path, 0, FileUse::read}, path, false);
       said.place.run_folder = path;
       said.trouble =
           search.files.empty()
@@ -180,7 +160,7 @@ std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOp
       inputs.push_back(std::move(said));
     }
   }
-  for (Input& input : inputs) {
+  for (Artifact& input : inputs) {
     const std::string& file = input.file.path;
     if (options.leaves_out && options.leaves_out(file.substr(file.find_last_of('/') + 1))) {
       input.file.use = FileUse::leave;
@@ -192,7 +172,7 @@ std::vector<Input> expand(const std::vector<std::string>& paths, const CollectOp
 
 /// Of the trainer states of one run only the newest checkpoint's and the output folder's own are
 /// read: each holds the history from the start.
-void drop_older_states(std::vector<Input>& inputs, const std::vector<RunFiles>& runs) {
+void drop_older_states(std::vector<Artifact>& inputs, const std::vector<RunFiles>& runs) {
   for (const RunFiles& run : runs) {
     std::map<std::int64_t, std::size_t> states;
     for (const std::size_t i : run.files) {
@@ -209,37 +189,77 @@ void drop_older_states(std::vector<Input>& inputs, const std::vector<RunFiles>& 
 
 }  // namespace
 
-std::vector<record::Run> collect(const std::vector<std::string>& paths,
-                                 const CollectOptions& options) {
-  std::vector<Input> inputs = expand(paths, options);
+const sources::Reader* surest_reader(const sources::Sniff& artifact) {
+  const sources::Reader* best = nullptr;
+  double most = 0;
+  for (const auto& reader : sources::readers()) {
+    const double sure = reader->sniff(artifact);
+    if (sure > most) {
+      most = sure;
+      best = reader.get();
+    }
+  }
+  return best;
+}
+
+std::vector<RunArtifacts> find_artifacts(const std::vector<std::string>& paths,
+                                         const CollectOptions& options) {
+  std::vector<Artifact> inputs = expand(paths, options);
   std::vector<std::string> names;
   std::vector<Place> places;
-  for (const Input& input : inputs) {
+  for (const Artifact& input : inputs) {
     names.push_back(input.file.path);
     places.push_back(input.place);
   }
   const std::vector<RunFiles> grouped = group_into_runs(names, places);
   drop_older_states(inputs, grouped);
-  Progress progress{options};
-  for (const Input& input : inputs) {
-    if (input.file.use == FileUse::read) progress.all_bytes += input.file.bytes;
-  }
-  std::vector<Fragment> fragments;
+  std::vector<RunArtifacts> runs;
   for (const RunFiles& files : grouped) {
-    for (const std::size_t i : files.files) {
-      Fragment fragment;
-      fragment.folder = files.name;
-      fragment.run.name = files.name;
-      record::RunBuilder build(fragment.run);
-      read_file(inputs[i], build, progress);
-      fragments.push_back(std::move(fragment));
-      if (inputs[i].file.use == FileUse::read) progress.before += inputs[i].file.bytes;
-      progress.tell(0);
-    }
+    runs.push_back({files.name, {}});
+    for (const std::size_t i : files.files) runs.back().files.push_back(std::move(inputs[i]));
   }
+  return runs;
+}
+
+Fragment read_artifact(const Artifact& artifact, const std::string& folder) {
+  const CollectOptions silent;
+  Fragment fragment;
+  fragment.folder = folder;
+  fragment.run.name = folder;
+  record::RunBuilder build(fragment.run);
+  read_file(artifact, build, Progress{silent});
+  return fragment;
+}
+
+std::vector<record::Run> runs_of(std::vector<Fragment> fragments) {
   std::vector<record::Run> runs = assemble(std::move(fragments));
   for (record::Run& run : runs) config_text::add_derived_settings(run);
   return runs;
+}
+
+std::vector<record::Run> collect(const std::vector<std::string>& paths,
+                                 const CollectOptions& options) {
+  const std::vector<RunArtifacts> found = find_artifacts(paths, options);
+  Progress progress{options};
+  for (const RunArtifacts& run : found) {
+    for (const Artifact& each : run.files) {
+      if (each.file.use == FileUse::read) progress.all_bytes += each.file.bytes;
+    }
+  }
+  std::vector<Fragment> fragments;
+  for (const RunArtifacts& run : found) {
+    for (const Artifact& each : run.files) {
+      Fragment fragment;
+      fragment.folder = run.name;
+      fragment.run.name = run.name;
+      record::RunBuilder build(fragment.run);
+      read_file(each, build, progress);
+      fragments.push_back(std::move(fragment));
+      if (each.file.use == FileUse::read) progress.before += each.file.bytes;
+      progress.tell(0);
+    }
+  }
+  return runs_of(std::move(fragments));
 }
 
 }  // namespace aplomb::discovery

@@ -9,7 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "discovery/assemble.h"
+#include "discovery/file_search.h"
+#include "discovery/run_layout.h"
 #include "record/run.h"
+#include "sources/reader.h"
 
 namespace aplomb::discovery {
 
@@ -24,5 +28,31 @@ struct CollectOptions {
 /// Defect.
 std::vector<record::Run> collect(const std::vector<std::string>& paths,
                                  const CollectOptions& options);
+
+/// The steps of collect(), for those who read files as they grow (src/live).
+
+/// One file that may hold parts of a run.
+struct Artifact {
+  FoundFile file;
+  Place place;
+  std::string trouble;  ///< why it cannot be read; empty where nothing is known against it
+  bool named = false;   ///< by the user, not found by searching
+};
+
+/// The files of one run folder.
+struct RunArtifacts {
+  std::string name;
+  std::vector<Artifact> files;
+};
+std::vector<RunArtifacts> find_artifacts(const std::vector<std::string>& paths,
+                                         const CollectOptions& options);
+
+/// Reads one of them whole, by the surest reader.
+Fragment read_artifact(const Artifact& artifact, const std::string& folder);
+/// Null where none wants it.
+const sources::Reader* surest_reader(const sources::Sniff& artifact);
+
+/// assemble(), and what follows from the settings of each run.
+std::vector<record::Run> runs_of(std::vector<Fragment> fragments);
 
 }  // namespace aplomb::discovery

@@ -295,7 +295,8 @@ class JsonMetricsReader final : public Reader {
   class Replay final : public input::ByteStream {
    public:
     explicit Replay(input::ByteStream& inner) : inner_(inner) {
-      while (head_.size() < Sniff::k_head_bytes) {
+      // No more than it takes to tell: of a file that still grows the rest may be a long time coming.
+      while (head_.size() < Sniff::k_head_bytes && !lines_of_records()) {
         const std::string_view part = inner_.next();
         if (part.empty()) break;
         head_ += part;

@@ -18,6 +18,7 @@
 #include "watch/child.h"
 #include "watch/live_run.h"
 #include "watch/process_tree.h"
+#include "watch/run_note.h"
 
 namespace aplomb::watch {
 namespace {
@@ -144,6 +145,9 @@ class Wrapped {
         reap();
       } else if (number == SIGWINCH) {
         pass_on_window_size(child_);
+      } else if (number == SIGTERM && signal.ssi_code == SI_QUEUE &&
+                 signal.ssi_int == k_stop_word) {
+        stop("as its page asks");
       } else if (signal.ssi_code != SI_KERNEL && !ended_) {
         ::kill(child_.pid, number);  // the terminal's own reach the whole group without us
       }
@@ -163,7 +167,8 @@ class Wrapped {
   void judge() {
     for (const detectors::Symptom& each : live_.fresh()) {
       options_.tell(fmt::format("{}: {}", name(each.severity), each.summary));
-      if (options_.stop_on && each.severity >= *options_.stop_on) stop("at this");
+      if (options_.stop_on && each.severity >= *options_.stop_on)
+        stop("at this, as --stop-on asks");
     }
   }
 
@@ -189,15 +194,14 @@ class Wrapped {
     std::ofstream(capture_path_) << "the run hangs: " << capture_said_ << "\n\n" << capture_.get();
     options_.tell(fmt::format("it seems to hang: {}; what every thread waits for is in {}",
                               capture_said_, capture_path_));
-    if (options_.stop_on_hang) stop("as it hangs");
+    if (options_.stop_on_hang) stop("as it hangs and --stop-on asks");
   }
 
   void stop(const char* why) {
     if (ended_ || kill_at_) return;
     result_.stopped = true;
-    options_.tell(
-        fmt::format("the program is stopped {}, as --stop-on asks (SIGTERM, in {} s SIGKILL)", why,
-                    options_.grace.count()));
+    options_.tell(fmt::format("the program is stopped {} (SIGTERM, in {} s SIGKILL)", why,
+                              options_.grace.count()));
     end_tree(SIGTERM);
     kill_at_ = Clock::now() + options_.grace;
   }
