@@ -8,6 +8,7 @@
 #include "log_text/score_lines.h"
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
+#include "log_text/split_scores.h"
 #include "prose/claims.h"
 #include "prose/text_features.h"
 #include "record/run_builder.h"
@@ -22,6 +23,7 @@ class WordLines {
   void heard(const Line& line) {
     words_.line(line.text, line.number, line.offset);
     samples_.line(line.text, line.number, line.offset);
+    split_scores_.line(line.text, line.number, line.offset);
   }
   /// A line whose shape is not that of metrics seen before: what people write of a run often holds
   /// numbers too.
@@ -48,6 +50,7 @@ class WordLines {
     words_.finish(build_, source_);
     samples_.finish(build_, source_);
     scores_.finish(build_, source_);
+    split_scores_.finish(build_, source_);
   }
 
  private:
@@ -59,6 +62,7 @@ class WordLines {
   prose::TextFeatures words_;
   SampleLines samples_;
   ScoreLines scores_;
+  SplitScores split_scores_;
 };
 
 }  // namespace aplomb::log_text
