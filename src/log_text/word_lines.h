@@ -2,6 +2,7 @@
 /// WordLines: what the lines of a log say in words. Error messages are looked for in every line;
 /// settings and what somebody claims of the run, in those that hold no metrics.
 
+#include "log_text/length_counts.h"
 #include "log_text/line_record.h"
 #include "log_text/lines.h"
 #include "log_text/sample_lines.h"
@@ -24,6 +25,7 @@ class WordLines {
     words_.line(line.text, line.number, line.offset);
     samples_.line(line.text, line.number, line.offset);
     split_scores_.line(line.text, line.number, line.offset);
+    lengths_.line(line.text, line.number, line.offset);
   }
   /// A line whose shape is not that of metrics seen before: what people write of a run often holds
   /// numbers too.
@@ -51,6 +53,7 @@ class WordLines {
     samples_.finish(build_, source_);
     scores_.finish(build_, source_);
     split_scores_.finish(build_, source_);
+    lengths_.finish(build_, source_);
   }
 
  private:
@@ -63,6 +66,7 @@ class WordLines {
   SampleLines samples_;
   ScoreLines scores_;
   SplitScores split_scores_;
+  LengthCounts lengths_;
 };
 
 }  // namespace aplomb::log_text
