@@ -228,6 +228,14 @@ bool Machine::call(unsigned char code) {
     case 0x93: {
       const NodeId name = pop();
       const NodeId module = pop();
+      if (!fault_.empty()) return true;
+      const auto may_be_name = [](const PickleNode& each) {
+        return each.kind == PickleKind::text || each.kind == PickleKind::object;
+      };
+      if (!may_be_name(node(name)) && !may_be_name(node(module))) {
+        broken("a name that is no text");
+        return true;
+      }
       const bool plain =
           node(name).kind == PickleKind::text && node(module).kind == PickleKind::text;
       push_global(plain ? node(module).text : "builtins",

@@ -139,12 +139,13 @@ std::optional<std::uint64_t> Machine::bytes_of_array(const PickleNode& wrapper) 
 /// only what is dangerous counts: the numbers of an array may look like anything.
 void Machine::read_on_where_plain_pickle_would(std::uint64_t skipped) {
   constexpr std::uint64_t k_most_copied_nodes = 50'000'000;
-  if (is_second_reading_ || !fault_.empty() || !may_call(bytes_.substr(at_, skipped))) return;
+  if (reread_nodes_ == k_is_second || !fault_.empty() || !may_call(bytes_.substr(at_, skipped)))
+    return;
   reread_nodes_ += document_.nodes.size();
   if (reread_nodes_ > k_most_copied_nodes)
     return broken("arrays without end whose bytes may be read as pickles");
   Machine other(*this);
-  other.is_second_reading_ = true;
+  other.reread_nodes_ = k_is_second;
   other.document_.findings = tensors::Findings();
   other.document_.findings.of(path_);
   const PickleDocument read = other.run();

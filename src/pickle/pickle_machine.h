@@ -99,6 +99,7 @@ class Machine {
   std::optional<std::uint64_t> bytes_of_array(const PickleNode& wrapper) const;
   bool has_objects(const PickleNode& dtype, int depth) const;
   void read_on_where_plain_pickle_would(std::uint64_t skipped);
+  static constexpr std::uint64_t k_is_second = ~std::uint64_t{0};
   /// Whether the call of getattr gives a class or a member; nothing where it is not a usual one.
   std::optional<bool> usual_getattr(NodeId callable, NodeId arguments) const;
   void judge_getattr();
@@ -130,8 +131,7 @@ class Machine {
   std::size_t usual_getattrs_ = 0;                     ///< calls of them that torch itself writes
   std::unordered_set<NodeId> made_classes_;            ///< what usual getattrs gave
   std::size_t suspicious_ = 0;
-  bool is_second_reading_ = false;
-  std::uint64_t reread_nodes_ = 0;
+  std::uint64_t reread_nodes_ = 0;  ///< that second readings copied; k_is_second: this is one
   std::unordered_map<std::string, NodeId> global_ids_;
   std::unordered_map<std::string, std::size_t> storage_ids_;
 };

@@ -325,6 +325,16 @@ TEST(PickleAudit, WhatCheckpointsHoldIsNothing) {
             "");
 }
 
+/// Numbers of a tensor may be opcodes for a while.
+TEST(PickleAudit, RawNumbersAreNoPickles) {
+  for (const std::string& numbers :
+       {"\x82\x46\x93\xbc"s, "K\1K\2\x93(tR."s, "\x88\x89\x93\x88"s, "NN\x93)R."s, "]]\x93)R."s,
+        "G\1\2\3\4\5\6\7\x08R"s, "U\2abR"s, "(K\1K\2tR."s, "\x95\0\0\0\0\0\0\0\0\x93"s}) {
+    EXPECT_EQ(worst(test::zip({{"a/data.pkl", k_good}, {"a/data/0", numbers}}), "a.pt"), "")
+        << ::testing::PrintToString(numbers);
+  }
+}
+
 TEST(PickleAudit, OtherFormatsAreNoPicklesAndPolyglotsAre) {
   EXPECT_EQ(worst("{\"a\": 1}", "a.json"), "");
   EXPECT_EQ(worst("step 1 loss 2\n", "train.log"), "");
