@@ -213,17 +213,21 @@ struct Binding {
   std::string name;
 };
 
+/// How far the samples of a series were told.
+struct Told {
+  std::uint64_t pending = 0;  ///< samples that are being judged
+  std::uint64_t copied = 0;   ///< that have been judged
+  std::uint64_t emitted = 0;  ///< that the viewers were told of
+  std::optional<Binding> bound;
+};
+
 /// A file and how far its samples and lines were told.
 struct Followed {
   std::unique_ptr<Tail> tail;
   Clock::time_point next_look{};
   Clock::time_point last_change{};
-  std::uint64_t generation = 0;
-  std::vector<std::uint64_t> copied;   ///< samples of each series that have been judged
-  std::vector<std::uint64_t> pending;  ///< that are being judged
-  std::vector<std::uint64_t> emitted;  ///< that the viewers were told of
-  std::vector<std::optional<Binding>> bound;
-  std::uint64_t pending_generation = 0;
+  /// By key_of(): what was told stays told when the file is read anew from its beginning.
+  std::map<std::string, Told> series;
   std::uint64_t last_line = 0;
   std::string run;  ///< id; empty before it was judged
 };
@@ -502,27 +506,17 @@ class Follower::Work {
   void tell_points(Followed& file) {
     std::map<std::string, Json> by_run;
     const double now = seconds(Wall::now());
-    file.tail->with_run([&](const record::Run& run, std::uint64_t generation) {
-      if (generation != file.generation) {
-        file.generation = generation;
-        file.emitted.clear();
-        file.copied.clear();
-        file.bound.clear();
-      }
-      file.emitted.resize(run.series.size());
-      file.copied.resize(run.series.size());
-      file.bound.resize(run.series.size());
+    file.tail->with_run([&](const record::Run& run, std::uint64_t /*generation*/) {
       const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < run.series.size(); ++i) {
-        const record::Series& series = run.series[i];
-        const auto& bound = file.bound[i];
-        if (!bound || series.count <= file.emitted[i]) continue;
-        const std::vector<Later> points = samples(series, file.emitted[i], series.count);
-        file.emitted[i] = series.count;
-        const auto known = known_.find(bound->run);
+      for (const record::Series& series : run.series) {
+        Told& told = file.series[key_of(run.sources[0].path, series)];
+        if (!told.bound || series.count <= told.emitted) continue;
+        const std::vector<Later> points = samples(series, told.emitted, series.count);
+        told.emitted = series.count;
+        const auto known = known_.find(told.bound->run);
         if (known == known_.end() || points.empty()) continue;
-        take_points(known->second, bound->name, points, now);
-        by_run[bound->run][bound->name] = points_json(thinned(points));
+        take_points(known->second, told.bound->name, points, now);
+        by_run[told.bound->run][told.bound->name] = points_json(thinned(points));
       }
     });
     for (auto& [run, series] : by_run)
@@ -580,14 +574,10 @@ class Follower::Work {
     std::vector<discovery::Fragment> fragments;
     std::map<std::string, Wall::time_point> modified;
     for (auto& each : followed_) {
-      discovery::Fragment fragment = each->tail->copy(&each->pending_generation);
-      if (fragment.run.sources.empty()) {
-        each->pending.clear();
-        continue;
-      }
-      each->pending.assign(fragment.run.series.size(), 0);
-      for (std::size_t i = 0; i < fragment.run.series.size(); ++i)
-        each->pending[i] = fragment.run.series[i].count;
+      discovery::Fragment fragment = each->tail->copy();
+      if (fragment.run.sources.empty()) continue;
+      for (const record::Series& series : fragment.run.series)
+        each->series[key_of(fragment.run.sources[0].path, series)].pending = series.count;
       modified[fragment.run.sources[0].path] = each->tail->modified();
       fragments.push_back(std::move(fragment));
     }
@@ -640,17 +630,40 @@ class Follower::Work {
     judged_once_ = true;
     next_judging_ =
         Clock::now() + std::max<Clock::duration>(k_between_judgings, k_rest * outcome.cost);
-    std::map<std::string, Binding> bindings;
-    std::map<std::string, std::string> run_of_path;
-    std::vector<std::string> told;
+    const Homes homes = homes_of(outcome);
+    std::map<std::string, Since> late;
+    for (auto& each : followed_) bind(*each, homes, late);
     {
+      // At once: who asks meanwhile finds every point, of the old verdict or of the new one.
       const std::lock_guard lock(mutex_);
       drop_gone(outcome);
       for (std::size_t i = 0; i < outcome.runs.size(); ++i)
-        take_judged(outcome.runs[i], std::move(outcome.notes[i]), bindings, run_of_path);
+        take_judged(outcome.runs[i], std::move(outcome.notes[i]), late[outcome.runs[i]->id]);
     }
-    for (auto& each : followed_) bind(*each, bindings, run_of_path);
+    for (auto& each : followed_) tell_lines(*each);
     tell_verdicts(outcome);
+  }
+
+  /// Where the files of the runs belong, and each of their series.
+  struct Homes {
+    std::map<std::string, Binding> series;   ///< by key_of()
+    std::map<std::string, std::string> run;  ///< by path
+  };
+  using Since = std::map<std::string, std::vector<Later>>;
+
+  static Homes homes_of(const Outcome& outcome) {
+    Homes homes;
+    for (const auto& judged : outcome.runs) {
+      const record::Run& run = *judged->run;
+      for (const record::Source& each : run.sources) homes.run.emplace(each.path, judged->id);
+      for (std::size_t i = 0; i < run.series.size(); ++i) {
+        const record::Series& series = run.series[i];
+        if (series.empty()) continue;
+        const std::string& path = run.sources[series.source_at(series.size() - 1)].path;
+        homes.series.emplace(key_of(path, series), Binding{judged->id, judged->names[i]});
+      }
+    }
+    return homes;
   }
 
   void drop_gone(const Outcome& outcome) {
@@ -667,62 +680,51 @@ class Follower::Work {
   }
 
   void take_judged(const std::shared_ptr<const Judged>& judged, std::optional<Noted> noted,
-                   std::map<std::string, Binding>& bindings,
-                   std::map<std::string, std::string>& run_of_path) {
+                   Since& late) {
     Known& known = known_[judged->id];
     known.noted = std::move(noted);
-    known.since.clear();
+    known.since = std::move(late);
     if (known.judged != judged) {
       known.judged = judged;
       ++known.revision;
     }
     const record::Run& run = *judged->run;
-    for (const record::Source& each : run.sources) run_of_path.emplace(each.path, judged->id);
     const record::Series* lead = lead_of(run);
     known.lead.clear();
-    for (std::size_t i = 0; i < run.series.size(); ++i) {
-      const record::Series& series = run.series[i];
-      if (series.empty()) continue;
-      const std::string& path = run.sources[series.source_at(series.size() - 1)].path;
-      bindings.emplace(key_of(path, series), Binding{judged->id, judged->names[i]});
-      if (&series != lead) continue;
-      known.lead = judged->names[i];
-      known.step = series.step[series.size() - 1];
-    }
+    if (lead == nullptr || lead->empty()) return;
+    known.lead = judged->names[static_cast<std::size_t>(lead - run.series.data())];
+    known.step = lead->step[lead->size() - 1];
+    const auto since = known.since.find(known.lead);
+    if (since != known.since.end() && !since->second.empty())
+      known.step = since->second.back().step;
   }
 
-  /// Where a file's samples go from now on; those that came while it was judged are kept behind.
-  void bind(Followed& file, const std::map<std::string, Binding>& bindings,
-            const std::map<std::string, std::string>& run_of_path) {
-    file.tail->with_run([&](const record::Run& run, std::uint64_t generation) {
+  /// Where a file's samples go from now on; those that were told while the others were judged are
+  /// kept behind them.
+  static void bind(Followed& file, const Homes& homes, std::map<std::string, Since>& late) {
+    file.tail->with_run([&](const record::Run& run, std::uint64_t /*generation*/) {
       if (run.sources.empty()) return;
       const std::string& path = run.sources[0].path;
-      const auto home = run_of_path.find(path);
-      file.run = home == run_of_path.end() ? std::string() : home->second;
-      if (generation != file.pending_generation || generation != file.generation) return;
-      file.emitted.resize(run.series.size());
-      file.copied.resize(run.series.size());
-      file.bound.resize(run.series.size());
-      const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < run.series.size(); ++i) {
-        const record::Series& series = run.series[i];
-        const bool was_bound = file.bound[i].has_value();
-        file.copied[i] = i < file.pending.size() ? file.pending[i] : 0;
-        const auto found = bindings.find(key_of(path, series));
-        file.bound[i] =
-            found == bindings.end() ? std::nullopt : std::optional<Binding>(found->second);
-        if (!file.bound[i]) continue;
-        if (!was_bound) file.emitted[i] = file.copied[i];
-        const auto known = known_.find(file.bound[i]->run);
-        if (known == known_.end() || file.emitted[i] <= file.copied[i]) continue;
-        const std::vector<Later> late = samples(series, file.copied[i], file.emitted[i]);
-        std::vector<Later>& since = known->second.since[file.bound[i]->name];
-        since.insert(since.end(), late.begin(), late.end());
-        if (file.bound[i]->name == known->second.lead && !late.empty())
-          known->second.step = late.back().step;
+      const auto home = homes.run.find(path);
+      file.run = home == homes.run.end() ? std::string() : home->second;
+      for (auto& [key, told] : file.series) {
+        const auto found = homes.series.find(key);
+        const bool was_bound = told.bound.has_value();
+        told.copied = told.pending;
+        told.bound =
+            found == homes.series.end() ? std::nullopt : std::optional<Binding>(found->second);
+        if (told.bound && !was_bound) told.emitted = told.copied;
+      }
+      for (const record::Series& series : run.series) {
+        const auto told = file.series.find(key_of(path, series));
+        if (told == file.series.end() || !told->second.bound) continue;
+        if (told->second.emitted <= told->second.copied) continue;
+        const std::vector<Later> points =
+            samples(series, told->second.copied, told->second.emitted);
+        std::vector<Later>& since = late[told->second.bound->run][told->second.bound->name];
+        since.insert(since.end(), points.begin(), points.end());
       }
     });
-    tell_lines(file);
   }
 
   void tell_verdicts(const Outcome& outcome) {

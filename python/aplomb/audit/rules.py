@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 
 from . import (
-    alias_rules,
-    average_rules,
     contrast_rules,
     control_rules,
     data_rules,
-    generative_rules,
     label_rules,
-    layout_rules,
     logit_rules,
     loop_rules,
     loss_rules,
@@ -20,7 +16,6 @@ from . import (
     module_rules,
     numeric_rules,
     optimizer_rules,
-    policy_rules,
     precision_rules,
     preference_rules,
     rank_rules,
@@ -28,15 +23,12 @@ from . import (
     resume_rules,
     reward_rules,
     schedule_rules,
-    selection_rules,
     shape_rules,
     sign_rules,
     split_rules,
     step_rules,
-    stream_rules,
     token_rules,
     trainer_rules,
-    tuning_rules,
 )
 from .findings import RULES, Finding
 from .program import Program
@@ -50,10 +42,7 @@ MODULES = (
     label_rules,
     token_rules,
     shape_rules,
-    layout_rules,
     contrast_rules,
-    generative_rules,
-    policy_rules,
     numeric_rules,
     precision_rules,
     module_rules,
@@ -69,11 +58,6 @@ MODULES = (
     rank_rules,
     restore_rules,
     resume_rules,
-    alias_rules,
-    average_rules,
-    selection_rules,
-    stream_rules,
-    tuning_rules,
 )
 
 

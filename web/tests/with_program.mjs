@@ -1,0 +1,153 @@
+// The program itself and this page, over real logs that grow: web/check.sh program. APLOMB names the program; without it
+// build/dev/aplomb is taken, and without that these are skipped.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { has_browser, open_browser, open_page, picture, until } from "./browser.mjs";
+
+const program = process.env.APLOMB ?? new URL("../../build/dev/aplomb", import.meta.url).pathname;
+const why_not = !existsSync(program)
+  ? "no program: set APLOMB"
+  : !has_browser
+    ? "no chromium"
+    : false;
+const k_patience_ms = 20000;
+
+/** A step as the Hugging Face Trainer prints it. @param {number} step @param {string | number} loss @param {string | number} norm */
+const line = (step, loss, norm, rate = 2e-5) =>
+  `{'loss': ${loss}, 'grad_norm': ${norm}, 'learning_rate': ${rate}, 'step': ${step}}\n`;
+/** @param {number} step */
+const sound = (step) =>
+  line(
+    step,
+    (0.4 + 2.2 * Math.exp(-step / 60) + 0.02 * Math.sin(step * 12.9898)).toFixed(4),
+    (1 + 0.1 * Math.sin(step * 78.233)).toFixed(4),
+  );
+
+/** The program in the background, and the address that it prints. @param {string[]} words @param {string} folder */
+const start = async (words, folder) => {
+  const child = spawn(program, words, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (/** @type {Buffer} */ part) => {
+      said += part;
+    });
+  const ended = new Promise((resolve) => child.on("exit", (code) => resolve(code)));
+  await until(() => /http:\S+token=\w+\n/.test(said), `an address in ${said}`, k_patience_ms);
+  return { child, ended, url: /http:\S+/.exec(said)?.[0] ?? "", said: () => said };
+};
+
+const free_port = async () => {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(null)));
+  const port = /** @type {import("node:net").AddressInfo} */ (server.address()).port;
+  await new Promise((resolve) => server.close(() => resolve(null)));
+  return port;
+};
+
+describe("the program and its page", { skip: why_not }, () => {
+  /** @type {import("playwright-core").Browser} */
+  let browser;
+  /** @type {string} */
+  let folder;
+  before(async () => {
+    browser = await open_browser();
+    folder = mkdtempSync(join(tmpdir(), "aplomb-live-"));
+  });
+  after(async () => {
+    await browser?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** @param {import("playwright-core").Page} page @param {RegExp} words */
+  const shows = (page, words) =>
+    until(
+      async () => words.test(await page.locator("body").innerText()),
+      `${words} on the page`,
+      k_patience_ms,
+    );
+
+  test("a log that goes wrong while it is watched: the cause appears, and the lines that show it", async () => {
+    const log = join(folder, "train.log");
+    for (let step = 1; step <= 120; ++step) appendFileSync(log, sound(step));
+    const live = await start(["live", folder], folder);
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(live.url);
+      assert.doesNotMatch(page.url(), /token/);
+      await shows(page, /learns/);
+      for (let step = 121; step <= 160; ++step) appendFileSync(log, sound(step));
+      await shows(page, /\b160\b/);
+      for (let step = 161; step <= 175; ++step) appendFileSync(log, line(step, "nan", "nan"));
+      await shows(page, /nan at step 161/);
+      await shows(page, /'loss': nan.*'step': 161/);
+      await picture(page, "program-nan");
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      live.child.kill("SIGTERM");
+      assert.equal(await live.ended, 0);
+    }
+  });
+
+  test("the program is killed and started again: said, and taken up when its new address was opened", async () => {
+    const log = join(folder, "again.log");
+    for (let step = 1; step <= 60; ++step) appendFileSync(log, sound(step));
+    const port = String(await free_port());
+    let live = await start(["live", log, "--port", port], folder);
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(live.url);
+      await shows(page, /learns/);
+      live.child.kill("SIGKILL");
+      await live.ended;
+      await shows(page, /connection/i);
+      for (let step = 61; step <= 90; ++step) appendFileSync(log, sound(step));
+      live = await start(["live", log, "--port", port], folder);
+      await shows(page, /token/);
+      const second = await context.newPage();
+      await second.goto(live.url);
+      await shows(second, /\b90\b/);
+      await page.bringToFront();
+      await shows(page, /\b90\b/);
+      for (let step = 91; step <= 95; ++step) appendFileSync(log, sound(step));
+      await shows(page, /\b95\b/);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      live.child.kill("SIGTERM");
+      await live.ended;
+    }
+  });
+
+  test("a training that was started with its page is stopped from it, and reported", async () => {
+    const script =
+      "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); echo \"{'loss': 1.$((i*7919%97+100)), 'learning_rate': 2e-5, 'step': $i}\"; sleep 0.05; done";
+    const run = await start(
+      ["run", "--live", "--allow-stop", "--out", "stopped", "--", "sh", "-c", script],
+      folder,
+    );
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(run.url);
+      await page.getByRole("button", { name: "Stop" }).first().click();
+      await page.getByRole("button", { name: "Stop the run" }).click();
+      await until(
+        () => run.child.exitCode !== null || run.child.signalCode !== null,
+        "its end",
+        k_patience_ms,
+      );
+      await shows(page, /Stopped/);
+      assert.match(run.said(), /stopped as its page asks/);
+      assert.match(readFileSync(join(folder, "stopped/report.json"), "utf8"), /aplomb\.report\/1/);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      run.child.kill("SIGTERM");
+    }
+  });
+});
