@@ -13,10 +13,16 @@ void RiseWatch::add(std::int64_t step, double sample) {
   if (up_) {
     peak_ = std::max(peak_, sample);
     calm_ = sample < k_stay_ratio * base_ ? calm_ + 1 : 0;
-    if (calm_ >= k_calm) up_ = false;
+    ++ups_;
+    // Gradient norms are small at the very first steps: what comes then and stays is no rise.
+    const bool settled = early_ && ups_ >= k_settled && peak_ < k_jump_ratio * first_up_;
+    if (calm_ >= k_calm || settled) up_ = false;
   } else if (beyond_noise && level > 0 && sample > k_jump_ratio * level) {
     up_ = true;
     calm_ = 0;
+    ups_ = 1;
+    early_ = head_.size() < k_level;
+    first_up_ = sample;
     base_ = level;
     peak_ = sample;
     since_ = step;
@@ -44,6 +50,7 @@ Rise RiseWatch::slow_rise() const {
   if (!(low > 0) || last.least() < 1.25 * low || best + 3 >= blocks.end()) return {};
   const double before = best == blocks.begin() ? (best + 1)->level() : (best - 1)->level();
   if (before > last.least()) return {};
+  if (best == blocks.begin() && before > k_jump_ratio * low) return {};  // the first step alone
   if (last.median() < slow_ratio_ * low) return {};
   return {true, last.median() / low, best->last_step, true};
 }

@@ -38,13 +38,18 @@ class RiseWatch {
       2.0;  // spikes are told as 2x to 10x (axolotl's training stability guide, loss spikes)
   static constexpr double k_stay_ratio = 1.5;  // still up while above this
   static constexpr int k_calm = 3;             // samples back below before a rise is over
+  static constexpr std::size_t k_level = 3;    // samples that make a level
+  static constexpr int k_settled = 4;          // samples near the first of a rise: it is the level
 
   core::RobustTrend trend_;
   core::SortedWindow<16> head_;  // judges before the trend can
   core::BlockSummary blocks_;
   bool up_ = false;
+  bool early_ = false;  ///< the rise set in before there was a level to rise from
+  int ups_ = 0;         ///< samples of the rise
   int calm_ = 0;
   double base_ = 0;
+  double first_up_ = 0;
   double peak_ = 0;
   std::int64_t since_ = 0;
 };

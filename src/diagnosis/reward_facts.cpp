@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
 
 #include "core/text.h"
 #include "diagnosis/derivers.h"
@@ -65,6 +67,38 @@ void derive_scores(FactView& view) {
   }
 }
 
+bool is_part_of_reward(const record::Series& series) {
+  if (series.role == record::Role::reward_component) return true;
+  if (series.role != record::Role::other) return false;
+  static constexpr std::string_view k_parts[] = {"correct", "accura", "answer", "exact",
+                                                 "match",   "format", "solve",  "success"};
+  const std::string name = core::lower(series.name);
+  const bool named = name.find('/') != name.npos || name.find("reward") != name.npos;
+  return named && name.find("std") == name.npos &&
+         std::any_of(std::begin(k_parts), std::end(k_parts),
+                     [&](std::string_view part) { return name.find(part) != name.npos; });
+}
+
+/// A reward of several functions, one of which never gave anything, while another does: what it looks
+/// for is not there as it looks for it, or no sample comes near.
+void derive_unpaid(FactView& view) {
+  constexpr std::uint64_t k_least = 10;  // records
+  if (view.text("run.kind") != "rl") return;
+  const record::Series* unpaid = nullptr;
+  bool paid = false;
+  for (const record::Series& series : view.all_series()) {
+    if (series.count < k_least || series.nonfinite_count > 0) continue;
+    paid = paid || (series.role == record::Role::reward && series.max > 0);
+    if (is_part_of_reward(series) && series.max == 0 && series.min == 0 && unpaid == nullptr)
+      unpaid = &series;
+  }
+  if (!paid || unpaid == nullptr) return;
+  view.set_at("reward.part_unpaid", true,
+              unpaid->name + " is 0 in all " + std::to_string(unpaid->count) + " records",
+              {unpaid->origin(0), unpaid->origin(unpaid->size() - 1)});
+  view.set("reward.part_unpaid.name_text", unpaid->name, "");
+}
+
 }  // namespace
 
 std::vector<facts::Deriver> reward_facts() {
@@ -80,7 +114,11 @@ std::vector<facts::Deriver> reward_facts() {
           {.name = "reward functions",
            .reads = {"series:*"},
            .gives = {"reward.scores_vary"},
-           .derive = derive_scores}};
+           .derive = derive_scores},
+          {.name = "parts of the reward",
+           .reads = {"series:*", "run.kind"},
+           .gives = {"reward.part_unpaid", "reward.part_unpaid.name_text"},
+           .derive = derive_unpaid}};
 }
 
 }  // namespace aplomb::diagnosis

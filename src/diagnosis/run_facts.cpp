@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -124,6 +125,23 @@ void derive_mistakes(FactView& view) {
              {"model.dropout"});
 }
 
+/// An average with decay d holds d^n of the weights that it began with after n steps. Averages that are
+/// warmed up hold less; where the decay is logged as it is, none is.
+void derive_averaged(FactView& view) {
+  constexpr double k_much = 0.1;
+  const auto decay = view.number("optim.ema_decay");
+  const auto steps = view.number("run.last_step");
+  if (!decay || !steps || !(*decay > 0.5) || *decay >= 1) return;
+  const double share = std::pow(*decay, *steps);
+  view.set(
+      "ema.start_share", share,
+      "decay " + core::show_number(*decay, 6) + " over " + core::show_number(*steps, 7) + " steps",
+      {"optim.ema_decay", "run.last_step"});
+  view.set("ema.lags", share >= k_much,
+           core::show_number(100 * share, 2) + " % of the averaged weights are those of the start",
+           {"optim.ema_decay", "run.last_step"});
+}
+
 }  // namespace
 
 std::vector<facts::Deriver> run_facts() {
@@ -143,6 +161,10 @@ std::vector<facts::Deriver> run_facts() {
            .reads = {"series:*", "epoch.max", "config.epochs", "train.epochs"},
            .gives = {"run.points", "run.last_step", "run.steps_per_epoch", "run.epochs"},
            .derive = derive_length},
+          {.name = "averaged weights",
+           .reads = {"optim.ema_decay", "run.last_step"},
+           .gives = {"ema.start_share", "ema.lags"},
+           .derive = derive_averaged},
           {.name = "boxes",
            .reads = {"error.box-list.x1", "error.box-list.y1", "error.box-list.x2",
                      "error.box-list.y2"},

@@ -99,7 +99,10 @@ core::Severity worst_of(const record::Run& run, const std::vector<detectors::Sym
 namespace {
 
 /// Facts that are trouble by themselves where no symptom is more than a note.
-constexpr std::array<std::string_view, 15> k_what_matters = {"loss.relapse",
+constexpr std::array<std::string_view, 18> k_what_matters = {"loss.relapse",
+                                                             "eval.below_guess",
+                                                             "ema.lags",
+                                                             "reward.part_unpaid",
                                                              "eval.exactly_constant",
                                                              "eval.gap_wide",
                                                              "eval.guesses",

@@ -153,6 +153,41 @@ void compare_with_a_guess(record::Role loss_role, record::Role accuracy_role,
               ends_of(view, *accuracy));
 }
 
+/// Who answers blindly among n classes is right once in n times. A score far below that, while the training
+/// loss falls below ln(n), is made: what was learnt is held against other numbers of the same classes.
+void look_below_a_guess(FactView& view) {
+  const record::Series* accuracy = view.series(record::Role::eval_accuracy);
+  const auto first = view.number("loss.first");
+  const auto last = view.number("loss.last");
+  constexpr std::uint64_t k_least = 2;
+  constexpr double k_learnt = 0.7;  // of ln(n): the training loss knows more than the frequencies
+  constexpr double k_below = 0.6;   // of 1 / n
+  constexpr double k_near = 0.06;   // of ln(n): where untrained networks begin
+  constexpr double k_most_classes = 64;
+  if (accuracy == nullptr || accuracy->count < k_least || !first || !last) return;
+  auto classes = view.number("task.classes");
+  if (!classes) {
+    const double near = std::round(std::exp(*first));
+    const bool whole = near >= 3 && near <= k_most_classes &&
+                       std::fabs(*first - std::log(near)) <= k_near * std::log(near);
+    if (whole) classes = near;
+  }
+  if (!classes || *classes < 3 || *last > k_learnt * std::log(*classes)) return;
+  const double unit = accuracy->max > 1 && accuracy->max <= 100 ? 100 : 1;
+  const double best = accuracy->max / unit;
+  const double now = accuracy->value[accuracy->size() - 1] / unit;
+  const double guess = 1 / *classes;
+  view.set_at(
+      "eval.below_guess", best < guess && now < k_below * guess,
+      fmt::format(
+          "{} {} at best and {} at last among {} classes, where a blind guess is right in {}, "
+          "while the training loss falls from {} to {}",
+          accuracy->name, core::show_number(best, 3), core::show_number(now, 3),
+          core::show_number(*classes), core::show_number(guess, 3), core::show_number(*first),
+          core::show_number(*last)),
+      ends_of(view, *accuracy));
+}
+
 /// The loss of a policy says nothing of how it does.
 void derive_what_tells(FactView& view) {
   const bool policy = view.text("run.kind") == "rl" && view.series(record::Role::reward) != nullptr;
@@ -197,6 +232,10 @@ std::vector<facts::Deriver> trend_facts() {
                  .reads = {"series:eval_loss"},
                  .gives = {"eval.exactly_constant"},
                  .derive = look_for_movement});
+  all.push_back({.name = "held-out accuracy against a blind guess",
+                 .reads = {"series:eval_accuracy", "task.classes", "loss.first", "loss.last"},
+                 .gives = {"eval.below_guess"},
+                 .derive = look_below_a_guess});
   all.push_back(guess_deriver(record::Role::loss, record::Role::accuracy, "train.guesses"));
   all.push_back(
       guess_deriver(record::Role::eval_loss, record::Role::eval_accuracy, "eval.guesses"));

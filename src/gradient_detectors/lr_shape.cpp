@@ -263,6 +263,28 @@ class LrShapeDetector final : public detectors::Detector {
     out.push_back(std::move(symptom));
   }
 
+  /// Two restarts or more at equal distances, or at distances that grow by one factor (SGDR,
+  /// arXiv:1608.03983): made so.
+  static bool is_regular(const std::vector<std::size_t>& back) {
+    if (back.size() < 2) return false;
+    std::size_t from = 0;
+    std::optional<double> factor;
+    double last = 0;
+    for (const std::size_t at : back) {
+      const auto length = static_cast<double>(at - from);
+      if (last > 0) {
+        const double grown = length / last;
+        // A record more or less, as the restarts fall between two records.
+        const double slack = 1.5 / last;
+        if (factor ? std::fabs(grown - *factor) > slack : grown < 1 - slack) return false;
+        factor = factor.value_or(grown);
+      }
+      last = length;
+      from = at;
+    }
+    return true;
+  }
+
   void report_restarts(std::size_t peak, const detectors::RunContext& context,
                        std::vector<detectors::Symptom>& out) const {
     std::vector<std::size_t> back;
@@ -282,6 +304,7 @@ class LrShapeDetector final : public detectors::Detector {
     detectors::Symptom symptom = about("lr.restarts", core::Severity::note, back.front());
     symptom.measures["count"] = static_cast<double>(back.size());
     symptom.measures["first_step"] = static_cast<double>(rates_[back.front()].step);
+    symptom.measures["regular"] = is_regular(back);
     symptom.summary = fmt::format("learning rate comes back to its peak {} times, first at {}",
                                   back.size(), at_step(context, rates_[back.front()].step));
     out.push_back(std::move(symptom));

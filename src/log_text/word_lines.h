@@ -2,12 +2,14 @@
 /// WordLines: what the lines of a log say in words. Error messages are looked for in every line;
 /// settings and what somebody claims of the run, in those that hold no metrics.
 
+#include "log_text/length_counts.h"
 #include "log_text/line_record.h"
 #include "log_text/lines.h"
 #include "log_text/sample_lines.h"
 #include "log_text/score_lines.h"
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
+#include "log_text/split_scores.h"
 #include "prose/claims.h"
 #include "prose/text_features.h"
 #include "record/run_builder.h"
@@ -22,6 +24,8 @@ class WordLines {
   void heard(const Line& line) {
     words_.line(line.text, line.number, line.offset);
     samples_.line(line.text, line.number, line.offset);
+    split_scores_.line(line.text, line.number, line.offset);
+    lengths_.line(line.text, line.number, line.offset);
   }
   /// A line whose shape is not that of metrics seen before: what people write of a run often holds
   /// numbers too.
@@ -48,6 +52,8 @@ class WordLines {
     words_.finish(build_, source_);
     samples_.finish(build_, source_);
     scores_.finish(build_, source_);
+    split_scores_.finish(build_, source_);
+    lengths_.finish(build_, source_);
   }
 
  private:
@@ -59,6 +65,8 @@ class WordLines {
   prose::TextFeatures words_;
   SampleLines samples_;
   ScoreLines scores_;
+  SplitScores split_scores_;
+  LengthCounts lengths_;
 };
 
 }  // namespace aplomb::log_text

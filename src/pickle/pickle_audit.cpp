@@ -62,10 +62,12 @@ bool begins_like_pickle(std::string_view bytes) {
                  .find(bytes[2]) != std::string_view::npos;
 }
 
-/// Opcodes with which pickles without a PROTO begin: protocols 0 and 1.
+/// Opcodes with which a pickle without a PROTO may begin: whatever needs nothing before it.
 bool may_begin_pickle(std::string_view bytes) {
   return !bytes.empty() &&
-         std::string_view("(c]}ilt)dNISVFJKMLGpqX\x8c").find(bytes[0]) != std::string_view::npos;
+         std::string_view(
+             "(c]}ilt)dNISVFJKMLGpqXTUBCP\x82\x83\x84\x88\x89\x8a\x8b\x8c\x8d\x8e\x8f\x95\x96\x97")
+                 .find(bytes[0]) != std::string_view::npos;
 }
 
 /// Formats whose first byte or two no unpickler takes, so that they are no pickles too.
@@ -109,6 +111,28 @@ bool is_deflated(std::string_view bytes) {
   if (bytes.starts_with("\x1f\x8b")) return true;
   return bytes.size() > 2 && bytes[0] == '\x78' &&
          (bytes[1] == '\x01' || bytes[1] == '\x5e' || bytes[1] == '\x9c' || bytes[1] == '\xda');
+}
+
+/// The name of a call in the source of TorchScript that writes or opens a file, or calls another
+/// machine; empty where there is none. Without strings, comments and blanks, which may stand anywhere.
+std::string_view call_of_script(std::string_view source) {
+  std::string code;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    const char each = source[i];
+    if (each == '#') {
+      i = std::min(source.find('\n', i), source.size());
+    } else if (each == '"' || each == '\'') {
+      for (++i; i < source.size() && source[i] != each && source[i] != '\n'; ++i)
+        i += source[i] == '\\' ? 1 : 0;
+    } else if (std::string_view(" \t\r\n\\").find(each) == std::string_view::npos) {
+      code += each;
+    }
+  }
+  for (const std::string_view call : {"torch.save(", "aten.save(", "torch.from_file(",
+                                      "aten.from_file(", "prim.rpc_", "torch.rpc_", "rpc.rpc_"}) {
+    if (code.find(call) != std::string::npos) return call.substr(0, call.find_first_of("(_"));
+  }
+  return {};
 }
 
 bool is_tar(std::string_view bytes) {
@@ -318,8 +342,16 @@ class Audit {
     const std::uint64_t begin = (wide ? 12U : 10U) + length;
     if (begin > bytes.size()) return inconclusive(where, 0, "its header is cut");
     const std::string_view header = bytes.substr(0, begin);
-    if (header.find("O'") == std::string_view::npos) return;
-    streams(bytes.substr(begin), where, true, depth);
+    // What numpy writes; other spellings of the same it reads as well.
+    const bool is_usual = header.find_first_of("\"\\#") == std::string_view::npos;
+    if (header.find("O'") != std::string_view::npos ||
+        header.find("O8'") != std::string_view::npos) {
+      streams(bytes.substr(begin), where, true, depth);
+    } else if (!is_usual || header.find('O') != std::string_view::npos ||
+               header.find("object") != std::string_view::npos) {
+      if (!is_usual) suspicious(0, shown(where) + "has a header as numpy writes none");
+      streams(bytes.substr(begin), where, begins_like_pickle(bytes.substr(begin)), depth);
+    }
   }
 
   void tar(std::string_view bytes, const std::string& where, int depth) {
@@ -428,18 +460,31 @@ class Audit {
   void member(std::string_view bytes, const ZipEntry& entry, const std::string& where, int depth) {
     const bool expected = ends_like_pickle(entry.name);
     const std::string name = inside(where, entry.name);
-    if (entry.stored)
-      return blob(bytes.substr(entry.offset, entry.size), name, expected, depth + 1);
+    if (entry.stored) return content(bytes.substr(entry.offset, entry.size), name, expected, depth);
     if (inflated_ >= k_most_inflated) {
       if (expected) inconclusive(name, entry.offset, "too much is compressed");
       return;
     }
-    const auto content = inflate_entry(as_bytes(bytes), entry, k_most_inflated - inflated_);
-    if (content) {
-      inflated_ += content->size();
-      return blob(*content, name, expected, depth + 1);
+    const auto unpacked = inflate_entry(as_bytes(bytes), entry, k_most_inflated - inflated_);
+    if (unpacked) {
+      inflated_ += unpacked->size();
+      return content(*unpacked, name, expected, depth);
     }
-    if (expected) inconclusive(name, entry.offset, content.error().text);
+    if (expected) inconclusive(name, entry.offset, unpacked.error().text);
+  }
+
+  void content(std::string_view bytes, const std::string& name, bool expected, int depth) {
+    // torch.load takes an archive of TorchScript as well, and runs the __setstate__ of its code/.
+    if (name.ends_with(".py") && name.find("code/") != std::string::npos) {
+      if (const std::string_view call = call_of_script(bytes); !call.empty()) {
+        out_.add("pickle.dangerous", core::Severity::failed, 0,
+                 fmt::format("[pickle] {}is TorchScript that calls {}, which writes or opens files "
+                             "or calls other machines: loading or running it does so",
+                             shown(name), call));
+      }
+      return;
+    }
+    blob(bytes, name, expected, depth + 1);
   }
 
   /// Members that the directory does not list: readers that walk the file from its start see them.

@@ -55,113 +55,6 @@ void Machine::accuse(NodeId global, std::uint64_t at) {
                   shown(global)));
 }
 
-/// `getattr(torch...ShardedTensor, "ProcessGroupState")`: how protocol 2 names the class inside the
-/// class, in every checkpoint of FSDP 1 that holds ShardedTensors; `getattr(IntervalStrategy,
-/// "STEPS")`: how Python 3.11 pickled members of enumerations; `getattr(module, "load_hook")`: a
-/// bound method that a module keeps. Calling the last is another matter: judge_call.
-std::optional<bool> Machine::usual_getattr(NodeId callable, NodeId arguments) const {
-  const PickleNode& tuple = document_.at(arguments);
-  if (getattr_.count(callable) == 0 || tuple.items.size() != 2) return std::nullopt;
-  const PickleNode& attribute = document_.at(tuple.items[1]);
-  if (attribute.kind != PickleKind::text) return std::nullopt;
-  const auto is_made = [&](NodeId id) {
-    const auto of = globals_.find(id);
-    return of != globals_.end() && of->second.trust == Trust::made;
-  };
-  if (is_made(tuple.items[0])) {
-    return is_class_name(attribute.text) ? std::optional(true) : std::nullopt;
-  }
-  const PickleNode& of = document_.at(tuple.items[0]);
-  const bool bound = of.kind == PickleKind::object && !of.items.empty() && is_made(of.items[0]) &&
-                     attribute.text.find('.') == std::string_view::npos &&
-                     meaning_of("__main__", attribute.text).trust != Trust::dangerous;
-  return bound ? std::optional(false) : std::nullopt;
-}
-
-/// Accuses getattr where anything but the usual calls holds it.
-void Machine::judge_getattr() {
-  if (getattr_.empty()) return;
-  std::size_t held = getattr_.count(document_.root);
-  for (const PickleNode& each : document_.nodes) {
-    for (const NodeId item : each.items) held += getattr_.count(item);
-  }
-  const bool called = usual_getattrs_ > 0 && fault_.empty();
-  if (called && held == usual_getattrs_) return;
-  for (const auto& [id, at] : getattr_) accuse(id, at);
-}
-
-bool Machine::is_plain_scalar(NodeId id) const {
-  const PickleKind kind = document_.at(id).kind;
-  return kind == PickleKind::none || kind == PickleKind::boolean || kind == PickleKind::integer ||
-         kind == PickleKind::real || kind == PickleKind::text;
-}
-
-/// What an unpickler would do with this call, from the lists and from what the callable makes of
-/// its arguments. `made`: without a constructor (NEWOBJ).
-void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth) {
-  constexpr int k_most_depth = 32;
-  if (!fault_.empty()) return;
-  if (depth > k_most_depth) return say(Trust::dangerous, opcode_at_, "calls within calls");
-  const auto known = globals_.find(callable);
-  if (known == globals_.end()) {
-    if (made_classes_.count(callable) > 0) return;
-    return say(Trust::suspicious, opcode_at_, "it calls what another call gave back");
-  }
-  const std::vector<NodeId> given = arguments_of(arguments);
-  const auto global_at = [&](std::size_t i) {
-    return i < given.size() && globals_.count(given[i]) > 0;
-  };
-  const Trust trust = known->second.trust;
-  if (trust == Trust::value) {
-    return say(Trust::suspicious, opcode_at_,
-               fmt::format("it calls {}, which a checkpoint only names", shown(callable)));
-  }
-  if (trust == Trust::made) {
-    const bool member = given.empty() || (given.size() == 1 && is_plain_scalar(given[0]));
-    if (made || (member && node(arguments).kind == PickleKind::tuple)) return;
-    return say(Trust::suspicious, opcode_at_,
-               fmt::format("it runs the constructor of {}", shown(callable)));
-  }
-  switch (known->second.kind) {
-    case GlobalKind::partial:
-      if (!global_at(0)) say(Trust::suspicious, opcode_at_, "a functools.partial of no name");
-      break;
-    case GlobalKind::type:
-      if (given.size() != 1 || !is_plain_scalar(given[0])) {
-        say(Trust::suspicious, opcode_at_, "it calls builtins.type to make or get a class");
-      }
-      break;
-    case GlobalKind::reconstructor:
-      if (!global_at(0) || !global_at(1) || !node(given[1]).text.ends_with("object")) {
-        const bool plain = global_at(0) && global_at(1) &&
-                           (node(given[1]).text.starts_with("builtins.") ||
-                            node(given[1]).text.starts_with("__builtin__."));
-        if (!plain)
-          say(Trust::suspicious, opcode_at_, "it rebuilds an object on a class of its own");
-      }
-      break;
-    case GlobalKind::getitem:
-      if (!global_at(0) || !node(given[0]).text.starts_with("typing.")) {
-        say(Trust::dangerous, opcode_at_,
-            "it calls operator.getitem, with which pickles take functions out of dictionaries");
-      }
-      break;
-    case GlobalKind::rebuild_from_type:
-      if (given.size() > 2) judge_call(given[0], given[2], false, depth + 1);
-      break;
-    case GlobalKind::load_from_bytes:
-      if (!given.empty() && node(given[0]).kind == PickleKind::bytes) {
-        document_.inside.push_back(node(given[0]).text);
-      } else {
-        say(Trust::dangerous, opcode_at_,
-            "it hands torch.storage._load_from_bytes something else than bytes");
-      }
-      break;
-    default:
-      break;
-  }
-}
-
 GlobalKind Machine::kind_of(NodeId callable) const {
   const auto found = globals_.find(callable);
   return found == globals_.end() ? GlobalKind::opaque : found->second.kind;
@@ -190,15 +83,31 @@ std::optional<NodeId> Machine::rebuilt_from_type(const std::vector<NodeId>& argu
   return known_call(kind, arguments[0], arguments_of(arguments[2]));
 }
 
-/// OrderedDict([[k, v], ...]) of protocols 0 and 1.
-bool Machine::take_pairs(const PickleNode* list, std::vector<NodeId>& items) {
-  if (list == nullptr || list->kind != PickleKind::list) return true;
-  if (!charge(list->items.size())) return false;
-  for (const NodeId pair : list->items) {
-    const PickleNode& both = node(pair);
-    if (both.items.size() == 2) items.insert(items.end(), both.items.begin(), both.items.end());
+/// OrderedDict([[k, v], ...]) of protocols 0 and 1, dict({...}), defaultdict(list, {...}). False
+/// where what is given is something else.
+bool Machine::take_pairs(const PickleNode* given, std::vector<NodeId>& items) {
+  if (given == nullptr) return true;
+  const std::vector<NodeId>& from = given->items;
+  switch (given->kind) {
+    case PickleKind::none:
+    case PickleKind::global:  // the factory of a defaultdict
+      return true;
+    case PickleKind::dict:
+      if (!charge(from.size())) return false;
+      items.insert(items.end(), from.begin(), from.end());
+      return true;
+    case PickleKind::list:
+    case PickleKind::tuple:
+    case PickleKind::set:
+      if (!charge(from.size())) return false;
+      for (const NodeId pair : from) {
+        const PickleNode& both = node(pair);
+        if (both.items.size() == 2) items.insert(items.end(), both.items.begin(), both.items.end());
+      }
+      return true;
+    default:
+      return false;
   }
-  return true;
 }
 
 std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
@@ -211,7 +120,10 @@ std::optional<NodeId> Machine::known_call(GlobalKind kind, NodeId callable,
     case GlobalKind::mapping:
       made.kind = PickleKind::dict;
       made.text = node(callable).text;
-      if (!take_pairs(first(), made.items)) return std::nullopt;
+      if (!take_pairs(first(), made.items) ||
+          (arguments.size() > 1 && !take_pairs(&node(arguments[1]), made.items))) {
+        return std::nullopt;
+      }
       break;
     case GlobalKind::sequence:
     case GlobalKind::collection:
@@ -266,75 +178,6 @@ void Machine::push_call(NodeId callable, NodeId arguments, bool without_construc
   push_id(made ? *made : make_object(callable, arguments));
 }
 
-/// Keys that change what the unpickler calls next, and classes whose own attributes are set.
-void Machine::judge_state(NodeId target, NodeId state) {
-  if (globals_.count(target) > 0) {
-    return say(Trust::dangerous, opcode_at_,
-               fmt::format("it sets attributes of {} itself", shown(target)));
-  }
-  const auto has_trap = [&](const PickleNode& dict) {
-    if (dict.kind != PickleKind::dict) return false;
-    for (std::size_t i = 0; i + 1 < dict.items.size(); i += 2) {
-      const PickleNode& key = document_.at(dict.items[i]);
-      if (key.kind != PickleKind::text) continue;
-      for (const char* trap : {"__setstate__", "__class__", "__getattr__", "__getattribute__",
-                               "__reduce__", "__reduce_ex__", "__call__", "append", "extend"}) {
-        if (key.text == trap) return true;
-      }
-    }
-    return false;
-  };
-  const PickleNode& from = node(state);
-  bool trapped = has_trap(from);
-  if (from.kind == PickleKind::tuple && from.items.size() == 2) {
-    trapped = trapped || has_trap(node(from.items[0])) || has_trap(node(from.items[1]));
-  }
-  if (trapped) {
-    say(Trust::suspicious, opcode_at_,
-        "it gives an object a method that the unpickler would call next");
-  }
-}
-
-/// joblib writes an array's bytes into the stream, behind the wrapper that describes it:
-/// {subclass, shape, order, dtype, allow_mmap[, numpy_array_alignment_bytes]}.
-void Machine::skip_array(NodeId wrapper) {
-  const PickleNode& object = node(wrapper);
-  const PickleNode* dtype = document_.find(object, "dtype");
-  const PickleNode* shape = document_.find(object, "shape");
-  std::vector<std::int64_t> sizes;
-  if (dtype == nullptr || shape == nullptr || !integers(*shape, sizes)) {
-    return broken("an array whose size is not told");
-  }
-  std::string_view word;
-  if (dtype->kind == PickleKind::object && dtype->items.size() > 1) {
-    const PickleNode& arguments = node(dtype->items[1]);
-    if (!arguments.items.empty()) word = node(arguments.items[0]).text;
-  }
-  if (word.starts_with("O")) {  // of Python objects: a pickle of its own
-    constexpr int k_most_depth = 16;
-    if (depth_ >= k_most_depth) return broken("arrays of objects inside each other");
-    PickleDocument array = Machine(bytes_.substr(at_), path_, origin_ + at_, depth_ + 1).run();
-    document_.findings.join(array.findings);
-    at_ += array.end;
-    if (array.fault) broken("an array of objects: " + array.fault->text);
-    return;
-  }
-  const std::size_t digits = word.find_first_of("0123456789");
-  std::uint64_t width = 0;
-  if (digits != std::string_view::npos) {
-    std::from_chars(word.data() + digits, word.data() + word.size(), width);
-  }
-  if (word.starts_with("U")) width *= 4;
-  const auto count = tensors::count_of(sizes);
-  std::uint64_t size = 0;
-  if (width == 0 || !count || __builtin_mul_overflow(*count, width, &size)) {
-    return broken("an array whose size is not told");
-  }
-  const PickleNode* alignment = document_.find(object, "numpy_array_alignment_bytes");
-  if (alignment != nullptr && alignment->kind == PickleKind::integer) take(little(1));
-  take(size);
-}
-
 void Machine::build() {
   const NodeId state = pop();
   const NodeId target = top();
@@ -385,6 +228,14 @@ bool Machine::call(unsigned char code) {
     case 0x93: {
       const NodeId name = pop();
       const NodeId module = pop();
+      if (!fault_.empty()) return true;
+      const auto may_be_name = [](const PickleNode& each) {
+        return each.kind == PickleKind::text || each.kind == PickleKind::object;
+      };
+      if (!may_be_name(node(name)) && !may_be_name(node(module))) {
+        broken("a name that is no text");
+        return true;
+      }
       const bool plain =
           node(name).kind == PickleKind::text && node(module).kind == PickleKind::text;
       push_global(plain ? node(module).text : "builtins",

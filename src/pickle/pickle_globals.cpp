@@ -196,7 +196,7 @@ GlobalKind torch_kind(std::string_view module, std::string_view name) {
     }
     if (name == "_rebuild_wrapper_subclass") return GlobalKind::rebuild_wrapper;
   }
-  if (module == "torch._tensor" && name == "_rebuild_from_type_v2") {
+  if (module == "torch._tensor" && name.starts_with("_rebuild_from_type")) {
     return GlobalKind::rebuild_from_type;
   }
   if (module == "torch.storage" && name == "_load_from_bytes") return GlobalKind::load_from_bytes;
@@ -209,6 +209,7 @@ GlobalKind numpy_kind(std::string_view module, std::string_view name) {
   if (name == "_reconstruct") return GlobalKind::numpy_array;
   if (name == "scalar" && module.ends_with("multiarray")) return GlobalKind::numpy_scalar;
   if (name == "_frombuffer") return GlobalKind::numpy_buffer;
+  if (module == "numpy.random._pickle") return GlobalKind::generator;
   return GlobalKind::opaque;
 }
 
@@ -221,6 +222,17 @@ GlobalKind python_kind(std::string_view full) {
       {"builtins.dict", GlobalKind::mapping},
       {"builtins.getattr", GlobalKind::getattr},
       {"builtins.type", GlobalKind::type},
+      {"builtins.iter", GlobalKind::iterator},
+      {"builtins.range", GlobalKind::lazy},
+      {"builtins.xrange", GlobalKind::lazy},
+      {"itertools.count", GlobalKind::lazy},
+      {"itertools.repeat", GlobalKind::lazy},
+      {"itertools.chain", GlobalKind::lazy},
+      {"itertools.cycle", GlobalKind::lazy},
+      {"builtins.str", GlobalKind::text_maker},
+      {"builtins.unicode", GlobalKind::text_maker},
+      {"builtins.bytes", GlobalKind::bytes_maker},
+      {"builtins.bytearray", GlobalKind::bytes_maker},
       {"collections.OrderedDict", GlobalKind::mapping},
       {"collections.defaultdict", GlobalKind::mapping},
       {"collections.Counter", GlobalKind::mapping},

@@ -35,6 +35,11 @@ enum class GlobalKind : std::uint8_t {
   new_object,       ///< copyreg.__newobj__: class, ...
   load_from_bytes,  ///< torch.storage._load_from_bytes: a torch file inside the pickle
   array_in_stream,  ///< joblib's NumpyArrayWrapper: the array's bytes follow its BUILD
+  generator,        ///< numpy.random._pickle.__generator_ctor and its like: they call an argument
+  iterator,         ///< builtins.iter: with two arguments it calls the first
+  lazy,             ///< builtins.range, itertools.*: as long as they are told to be
+  text_maker,       ///< builtins.str
+  bytes_maker,      ///< builtins.bytes, bytearray
 };
 
 /// What loading a global amounts to.

@@ -84,8 +84,22 @@ class Machine {
   void accuse(NodeId global, std::uint64_t at);
   bool is_plain_scalar(NodeId id) const;
   void judge_call(NodeId callable, NodeId arguments, bool made, int depth);
+  void judge_arguments(NodeId callable, const std::vector<NodeId>& given);
+  void judge_iteration(NodeId callable, const std::vector<NodeId>& given);
   void judge_state(NodeId target, NodeId state);
+  void judge_items(NodeId target);
+  /// Whether it gives an object methods that the unpickler calls next: at once, or some time.
+  enum class Trap : std::uint8_t { none, later, next };
+  Trap trap_in(const PickleNode& attributes) const;
+  /// What is there to be called, though no class: a function that a checkpoint only names, a bound
+  /// method, a partial.
+  bool is_function(NodeId id) const;
+  bool is_bound(NodeId id) const;
   void skip_array(NodeId wrapper);
+  std::optional<std::uint64_t> bytes_of_array(const PickleNode& wrapper) const;
+  bool has_objects(const PickleNode& dtype, int depth) const;
+  void read_on_where_plain_pickle_would(std::uint64_t skipped);
+  static constexpr std::uint64_t k_is_second = ~std::uint64_t{0};
   /// Whether the call of getattr gives a class or a member; nothing where it is not a usual one.
   std::optional<bool> usual_getattr(NodeId callable, NodeId arguments) const;
   void judge_getattr();
@@ -117,6 +131,7 @@ class Machine {
   std::size_t usual_getattrs_ = 0;                     ///< calls of them that torch itself writes
   std::unordered_set<NodeId> made_classes_;            ///< what usual getattrs gave
   std::size_t suspicious_ = 0;
+  std::uint64_t reread_nodes_ = 0;  ///< that second readings copied; k_is_second: this is one
   std::unordered_map<std::string, NodeId> global_ids_;
   std::unordered_map<std::string, std::size_t> storage_ids_;
 };

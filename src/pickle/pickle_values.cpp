@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 
@@ -50,7 +51,7 @@ std::string unescape_unicode(std::string_view raw) {
   return out;
 }
 
-/// Python's escapes of protocol 0: `\n`, `\x41`, `\\`.
+/// Python's escapes of protocol 0: `\n`, `\x41`, `\101`, `\\`.
 std::string unescape(std::string_view raw) {
   std::string out;
   out.reserve(raw.size());
@@ -60,6 +61,15 @@ std::string unescape(std::string_view raw) {
       continue;
     }
     const char kind = raw[++i];
+    if (kind >= '0' && kind <= '7') {
+      std::size_t end = i;
+      std::uint32_t code = 0;
+      while (end < std::min(i + 3, raw.size()) && raw[end] >= '0' && raw[end] <= '7')
+        code = code * 8 + static_cast<std::uint32_t>(raw[end++] - '0');
+      append_utf8(out, code & 0xFFU);
+      i = end - 1;
+      continue;
+    }
     const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
     if (digits > 0 && i + digits < raw.size()) {
       std::uint32_t code = 0;
@@ -70,7 +80,9 @@ std::string unescape(std::string_view raw) {
         continue;
       }
     }
-    out += kind == 'n' ? '\n' : kind == 't' ? '\t' : kind == 'r' ? '\r' : kind;
+    constexpr std::string_view k_short = "ntrabfv";
+    const std::size_t which = k_short.find(kind);
+    out += which == std::string_view::npos ? kind : "\n\t\r\a\b\f\v"[which];
   }
   return out;
 }
@@ -268,6 +280,7 @@ bool Machine::container(unsigned char code) {
 }
 
 void Machine::extend(NodeId target, const std::vector<NodeId>& items) {
+  judge_items(target);
   PickleNode& to = node(target);
   const bool takes = to.kind == PickleKind::list || to.kind == PickleKind::dict ||
                      to.kind == PickleKind::set || to.kind == PickleKind::object;

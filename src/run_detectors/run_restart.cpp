@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "core/robust_window.h"
 #include "detectors/support.h"
@@ -18,9 +20,23 @@ constexpr double k_sigma = 5;
 constexpr double k_small_jump = 1.03;
 constexpr double k_small_sigma = 3;
 constexpr double k_lr_jump = 1.5;
-constexpr std::size_t k_after = 5;     // samples of the new segment that are compared
+constexpr std::size_t k_after = 5;    // samples of the new segment that are compared
+constexpr std::int64_t k_redone = 3;  // records: fewer are done again after every stop
+/// Of what is saved: with two saves at equal distances, less than half of it lies behind the last one.
+constexpr double k_most_between_saves = 0.5;
 constexpr int k_lr_watched = 8;        // records in which a warm-up that began anew comes up
 constexpr double k_epoch_back = 0.05;  // epochs: beyond what rounding and repeated records make
+
+/// Whether newer saves than that at `loaded` must be there: the distance between saves divides it, and
+/// is longer than what is done again. A run that saved once is believed where that was at a round number.
+bool saves_were_skipped(std::int64_t loaded, std::int64_t redone) {
+  if (loaded <= 0 || redone <= 0) return false;
+  for (std::int64_t saves = 2; saves <= loaded / redone; ++saves)
+    if (loaded % saves == 0 && loaded / saves > redone) return false;
+  std::int64_t head = loaded;
+  while (head % 10 == 0) head /= 10;
+  return head != 1 && head != 2 && head != 3 && head != 5 && head != 25;
+}
 
 const detectors::DetectorSpec& run_restart_spec() {
   static const detectors::DetectorSpec spec{
@@ -120,6 +136,28 @@ class LossLevel {
   core::SortedWindow<4> lately_;
 };
 
+/// The learning rates that were logged, in order. One that comes once more in the midst of its course was
+/// gone back to, with the schedule as it was there: a schedule that is built anew begins at its start.
+class RatesSeen {
+ public:
+  void note(double lr) {
+    if (seen_.size() < k_most) seen_.push_back(lr);
+  }
+  std::size_t size() const { return seen_.size(); }
+  /// How many came before the last one that was equal; 0: none was, or one of the first.
+  std::size_t before_equal(double lr) const {
+    for (std::size_t i = seen_.size(); i-- > k_start;)
+      if (std::fabs(seen_[i] - lr) <= k_digits * lr) return i;
+    return 0;
+  }
+
+ private:
+  static constexpr std::size_t k_most = 16384;
+  static constexpr std::size_t k_start = 3;
+  static constexpr double k_digits = 1e-3;  // trainers print four
+  std::vector<double> seen_;
+};
+
 class RunRestartDetector final : public detectors::Detector {
  public:
   const detectors::DetectorSpec& spec() const override { return run_restart_spec(); }
@@ -132,7 +170,8 @@ class RunRestartDetector final : public detectors::Detector {
       ++restarts_;
       begin_segment(frame);
       repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
-      to_start_ = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
+      furthest_before_ = furthest_;
+      restart_.to_start = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
     } else if (started_ && is_said(frame.step, context)) {
       begin_segment(frame);
     }
@@ -173,13 +212,22 @@ class RunRestartDetector final : public detectors::Detector {
     out.push_back(std::move(symptom));
     if (repeated_ <= 0) return;
     // What was learnt is there, and still step and schedule begin anew.
-    const bool count_lost = to_start_ && goes_on_ && lr_anew_;
+    const bool count_lost = restart_.to_start && restart_.goes_on && restart_.lr_anew;
+    // The number of steps done where they are counted from 1; where they are counted from 0, of the
+    // next one.
+    const std::int64_t loaded = back_to_.step - (first_step_ == 0 ? 0 : interval_);
+    const std::int64_t redone = furthest_before_ - loaded;
+    const bool skips_saves = interval_ > 0 && redone >= k_redone * interval_ &&
+                             !restart_.to_start && saves_were_skipped(loaded, redone);
+    const bool wrong = count_lost || skips_saves;
     detectors::Symptom back =
-        about("resume.step_back", count_lost ? core::Severity::warning : core::Severity::note,
+        about("resume.step_back", wrong ? core::Severity::warning : core::Severity::note,
               back_from_, back_to_);
     back.measures["count_lost"] = count_lost;
     back.measures["steps"] = static_cast<double>(repeated_);
-    back.measures["to_start"] = to_start_;
+    back.measures["to_start"] = restart_.to_start;
+    back.measures["loaded"] = static_cast<double>(loaded);
+    back.measures["skips_saves"] = skips_saves;
     back.summary = fmt::format("goes back from {} to {} {}", at_step(context, back_from_.step),
                                context.step_word(), back_to_.step);
     out.push_back(std::move(back));
@@ -196,7 +244,7 @@ class RunRestartDetector final : public detectors::Detector {
     back_from_ = last_;
     back_to_ = {0, frame.step,
                 frame.readings.empty() ? record::Origin{} : frame.readings.front().origin};
-    to_start_ = goes_on_ = lr_anew_ = false;
+    restart_ = {};
   }
 
   /// The program announces another stage between the last frame and this one: its steps begin anew,
@@ -236,6 +284,8 @@ class RunRestartDetector final : public detectors::Detector {
       if (after_.size() == k_after) compare(context, out);
     }
     recent_.push(sample.value);
+    const std::int64_t ahead = sample.step - last_.step;
+    if (recent_.size() > 1 && ahead > 0 && (interval_ == 0 || ahead < interval_)) interval_ = ahead;
     last_ = sample;
   }
 
@@ -251,7 +301,7 @@ class RunRestartDetector final : public detectors::Detector {
     comparing_ = false;
     const double before = before_.level();
     const double after = after_.median();
-    goes_on_ = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
+    restart_.goes_on = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
     if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
         after - before < k_small_sigma * before_.noise())
       return;
@@ -267,7 +317,7 @@ class RunRestartDetector final : public detectors::Detector {
     const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
     const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";
     const core::Severity severity =
-        !clear || (anew && to_start_) ? core::Severity::note : core::Severity::warning;
+        !clear || (anew && restart_.to_start) ? core::Severity::note : core::Severity::warning;
     detectors::Symptom symptom = about(id, severity, back_from_, after_first_);
     symptom.measures["before"] = before;
     symptom.measures["after"] = after;
@@ -279,6 +329,24 @@ class RunRestartDetector final : public detectors::Detector {
                     core::show_number(after), at_step(context, after_first_.step));
     if (anew) symptom.summary += ": as at the very start";
     out.push_back(std::move(symptom));
+  }
+
+  /// The learning rate is one that was logged `before` records from the start: the run went back to there.
+  void report_again(std::size_t before, const detectors::Sample& from, const detectors::Sample& to,
+                    const detectors::RunContext& context, std::vector<detectors::Symptom>& out) {
+    const auto loaded = static_cast<double>(before);
+    const double redone = static_cast<double>(rates_.size()) - loaded;
+    const bool skips_saves = redone > k_most_between_saves * loaded;
+    detectors::Symptom back = about(
+        "resume.step_back", skips_saves ? core::Severity::warning : core::Severity::note, from, to);
+    back.series = "lr";
+    back.measures["count_lost"] = false;
+    back.measures["loaded"] = loaded;
+    back.measures["skips_saves"] = skips_saves;
+    back.summary =
+        fmt::format("goes back by {} of {} records ({}): learning rate {} once more", redone,
+                    rates_.size(), at_step(context, to.step), core::show_number(to.value, 3));
+    out.push_back(std::move(back));
   }
 
   /// After a resume that the log tells, steps go on and the epoch goes back: the data began again.
@@ -313,13 +381,19 @@ class RunRestartDetector final : public detectors::Detector {
     const detectors::Sample previous = compare_now ? lr_.last() : lr_.before();
     if (compare_now) lr_.restart();
     lr_.note(sample);
+    const std::size_t again = compare_now ? rates_.before_equal(sample.value) : 0;
+    if (!compare_now || again == 0) rates_.note(sample.value);
     const bool watched = !compare_now && lr_.take();
     if (!(compare_now || watched) || previous.value <= 0 || sample.value <= 0) return;
     const double ratio = sample.value / previous.value;
     if (ratio < k_lr_jump && (watched || ratio > 1 / k_lr_jump)) return;
     lr_.stop();
-    lr_anew_ = true;
-    if (to_start_) return;
+    if (again > 0) {
+      if (repeated_ <= 0) report_again(again, previous, sample, context, out);
+      return;
+    }
+    restart_.lr_anew = true;
+    if (restart_.to_start) return;
     detectors::Symptom symptom = about("resume.lr_jump", core::Severity::warning, previous, sample);
     symptom.series = "lr";
     symptom.measures["before"] = previous.value;
@@ -345,21 +419,29 @@ class RunRestartDetector final : public detectors::Detector {
     return symptom;
   }
 
+  /// What is seen of the last restart.
+  struct Restart {
+    bool goes_on = false;   ///< the loss, where it was
+    bool lr_anew = false;   ///< the learning rate is another
+    bool to_start = false;  ///< the steps
+  };
+
   bool started_ = false;
   bool comparing_ = false;
   bool comparing_lr_ = false;
   bool comparing_epoch_ = false;
   bool epoch_known_ = false;
-  bool goes_on_ = false;  ///< the loss, where it was
-  bool lr_anew_ = false;  ///< the learning rate is another
-  bool to_start_ = false;
+  Restart restart_;
   std::uint16_t segment_ = 0;
   std::uint64_t restarts_ = 0;
   std::int64_t furthest_ = std::numeric_limits<std::int64_t>::min();
   std::int64_t first_step_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t repeated_ = 0;
+  std::int64_t furthest_before_ = 0;  ///< the restart
+  std::int64_t interval_ = 0;         ///< shortest between two losses; 0: not seen
   double start_level_ = 0;
   LrCourse lr_;
+  RatesSeen rates_;
   core::SortedWindow<3> first_;
   LossLevel recent_;
   LossLevel before_;

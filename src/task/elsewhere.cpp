@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/text.h"
+#include "core/value.h"
 #include "task/metric_words.h"
 
 namespace aplomb::task {
@@ -47,6 +47,23 @@ double loss_between(const Elsewhere& pair) {
   return lost >= k_share_lost ? 10 + lost : 0;
 }
 
+/// What a line behind the last held-out scores says of other data (src/log_text/split_scores.h).
+std::optional<Elsewhere> told_elsewhere(const record::Run& run) {
+  for (const record::Event& event : run.events) {
+    if (event.kind != "score-elsewhere") continue;
+    const auto number = [&](const char* key) {
+      const auto found = event.caught.find(key);
+      const double* value = found == event.caught.end() ? nullptr : core::as_number(found->second);
+      return value == nullptr ? 0.0 : *value;
+    };
+    const auto name = event.caught.find("name_text");
+    const std::string* text = name == event.caught.end() ? nullptr : core::as_text(name->second);
+    return Elsewhere{text == nullptr ? "score" : *text, number("held_out"), number("elsewhere"),
+                     number("is_loss") > 0, event.origin};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Elsewhere> score_elsewhere(const record::Run& run) {
@@ -68,7 +85,7 @@ std::optional<Elsewhere> score_elsewhere(const record::Run& run) {
       if (loss_between(pair) > (worst ? loss_between(*worst) : 0)) worst = pair;
     }
   }
-  return worst;
+  return worst ? worst : told_elsewhere(run);
 }
 
 }  // namespace aplomb::task

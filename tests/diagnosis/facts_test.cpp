@@ -47,6 +47,11 @@ class FactsOfARun : public testing::Test {
     return held == nullptr ? k_nan : *held;
   }
 
+  bool truth(const FactTable& table, const char* name) {
+    const record::Fact* fact = table.find(name);
+    return fact != nullptr && core::is_true(fact->value);
+  }
+
   std::string text(const FactTable& table, const char* name) {
     const record::Fact* fact = table.find(name);
     return fact == nullptr ? "unknown" : core::show(fact->value);
@@ -286,6 +291,53 @@ TEST_F(FactsOfARun, ThePathOfTheLearningRateIsItsSumOverTheSteps) {
   series("loss", record::Role::loss, {3, 3, 3, 3, 3});
   series("lr", record::Role::lr, {0, 1e-3, 2e-3, 1e-3, k_nan});
   EXPECT_NEAR(number(facts(), "lr.path"), 4e-3, 1e-12);
+}
+
+TEST_F(FactsOfARun, AHeldOutAccuracyFarBelowABlindGuessIsMade) {
+  series("loss", record::Role::loss, {2.08, 1.9, 1.2, 0.9, 0.6, 0.3, 0.2});
+  series("eval_accuracy", record::Role::eval_accuracy, {0.09, 0.02, 0.0025});
+  EXPECT_TRUE(truth(facts(), "eval.below_guess")) << "eight classes, by the first loss";
+}
+
+TEST_F(FactsOfARun, AnAccuracyAboveAGuessOrBesideNothingLearntIsNot) {
+  series("loss", record::Role::loss, {2.08, 1.9, 1.2, 0.9, 0.6, 0.3, 0.2});
+  series("eval_accuracy", record::Role::eval_accuracy, {0.09, 0.2, 0.31});
+  EXPECT_FALSE(truth(facts(), "eval.below_guess"));
+}
+
+TEST_F(FactsOfARun, NothingIsBelowAGuessWhereTheLossStays) {
+  series("loss", record::Role::loss, {2.08, 2.07, 2.08, 2.07, 2.08, 2.07, 2.08});
+  series("eval_accuracy", record::Role::eval_accuracy, {0.09, 0.02, 0.0025});
+  EXPECT_EQ(facts().find("eval.below_guess"), nullptr);
+}
+
+TEST_F(FactsOfARun, AnAverageThatLooksBackFurtherThanTheRunLags) {
+  series("loss", record::Role::loss, std::vector<double>(2501, 0.4));
+  setting("optim.ema_decay", 0.9999);
+  const FactTable table = facts();
+  EXPECT_TRUE(truth(table, "ema.lags"));
+  EXPECT_NEAR(number(table, "ema.start_share"), std::exp(-0.25), 1e-3);
+}
+
+TEST_F(FactsOfARun, AShortAverageDoesNotLag) {
+  series("loss", record::Role::loss, std::vector<double>(2501, 0.4));
+  setting("optim.ema_decay", 0.99);
+  EXPECT_FALSE(truth(facts(), "ema.lags"));
+}
+
+TEST_F(FactsOfARun, APartOfTheRewardThatNeverGaveAnythingIsTold) {
+  setting("train.method", std::string("grpo"));
+  series("reward", record::Role::reward, std::vector<double>(12, 0.1));
+  series("rewards/format", record::Role::reward_component, std::vector<double>(12, 0.1));
+  series("correctness/mean", record::Role::other, std::vector<double>(12, 0.0));
+  EXPECT_TRUE(truth(facts(), "reward.part_unpaid"));
+}
+
+TEST_F(FactsOfARun, AScoreOfZeroIsNoPartOfTheReward) {
+  setting("train.method", std::string("grpo"));
+  series("reward", record::Role::reward, std::vector<double>(12, 0.1));
+  series("exact", record::Role::other, std::vector<double>(12, 0.0));
+  EXPECT_EQ(facts().find("reward.part_unpaid"), nullptr);
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ TEST(LrShape, WarmRestartsAreCounted) {
                           return 0.1 * 0.5 * (1 + std::cos(std::numbers::pi * phase));
                         }).detect();
   EXPECT_EQ(number(find(symptoms, "lr.restarts"), "count"), 3) << told(symptoms);
+  EXPECT_TRUE(core::is_true(find(symptoms, "lr.restarts")->measures.at("regular")));
   EXPECT_FALSE(
       has(rates(60, [](double t) { return 1e-3 * warmed(t, 200, 1); }).detect(), "lr.restarts"));
 }

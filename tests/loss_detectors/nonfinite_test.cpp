@@ -28,6 +28,16 @@ TEST(Nonfinite, TellsTheFirstNaNWithTheValueBeforeIt) {
   EXPECT_EQ(word(find(symptoms, "nonfinite.onset"), "onset"), "early");
 }
 
+TEST(Nonfinite, ASmallFirstGradientIsNoRiseBeforeALaterNaN) {
+  std::vector<double> loss = {4.84, 4.53, 3.78, 3.44, 3.14, 2.96, 2.96, 2.96, k_nan, k_nan};
+  std::vector<double> norm = {0.109, 2.08, 1.66, 1.93, 1.74, 3.21, 2.43, 3.14, k_nan, k_nan};
+  const auto symptoms = RunOf().loss(loss).grad_norm(norm).detect();
+  EXPECT_FALSE(flag(find(symptoms, "nonfinite.onset"), "grad_rise_before")) << told(symptoms);
+  norm = {1.9, 2.08, 1.66, 1.93, 1.74, 3.21, 12.4, 63.1, k_nan, k_nan};
+  EXPECT_TRUE(flag(find(RunOf().loss(loss).grad_norm(norm).detect(), "nonfinite.onset"),
+                   "grad_rise_before"));
+}
+
 TEST(Nonfinite, AFirstSampleThatIsNaNIsImmediate) {
   const auto symptoms = RunOf().loss({k_nan, k_nan}).grad_norm({k_nan, k_nan}).detect();
   EXPECT_TRUE(flag(find(symptoms, "loss.nonfinite"), "first_sample"));

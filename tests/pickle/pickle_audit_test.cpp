@@ -98,6 +98,148 @@ TEST(PickleAudit, WhatRunsCodeIsDangerousHoweverItIsCalled) {
   }
 }
 
+/// A bound method of an object that a checkpoint may hold: what an attacker has where no dangerous
+/// name is needed (TrainerState.save_to_json writes where it is told to).
+std::string bound() {
+  return call(global("builtins.getattr"), global("transformers.trainer_callback.TrainerState") +
+                                              ")\x81}b" + text("save_to_json"));
+}
+
+TEST(PickleAudit, AFunctionHandedToWhatCallsItIsDangerousWithoutADangerousName) {
+  const std::string place = text("/tmp/x");
+  const std::string made = call(global("argparse.Namespace"), "");
+  const std::string trap = text("__setstate__") + bound();
+  const std::string later = "b" + place + "b";
+  const std::vector<std::pair<const char*, std::string>> ways = {
+      {"called", call(bound(), place)},
+      {"generator", call(global("numpy.random._pickle.__generator_ctor"), place + bound())},
+      {"bit generator", call(global("numpy.random._pickle.__bit_generator_ctor"),
+                             global("torch.distributions.kl._Match"))},
+      {"rebuild", call(global("torch._tensor._rebuild_from_type"),
+                       bound() + global("torch.Tensor") + "(" + place + "t}")},
+      {"iterator", call(global("builtins.list"),
+                        call(global("builtins.iter"),
+                             call(global("functools.partial"), bound() + place) + "N"))},
+      {"setstate", made + "}" + trap + "s" + later},
+      {"setstate computed",
+       made + "}" + call(global("builtins.str"), text("__setstate__")) + bound() + "s" + later},
+      {"setstate in pairs",
+       made + call(global("collections.OrderedDict"), "]("s + trap + "ta") + later},
+      {"setstate in a tuple", made + call(global("builtins.dict"), "((" + trap + "tt") + later},
+      {"setstate copied", made + call(global("builtins.dict"), "}" + trap + "s") + later},
+      {"setstate with a factory",
+       made + call(global("collections.defaultdict"), "N}" + trap + "s") + later},
+      {"setstate in a class of dictionaries",
+       made + global("transformers.modeling_outputs.BaseModelOutput") + ")\x81" + trap + "s" +
+           later},
+      {"setstate in slots", made + "(N}" + trap + "st" + later},
+      {"setstate in a class of tuples", made + global("torch.nn.modules.module._IncompatibleKeys") +
+                                            "(N}" + trap + "st\x81" + later}};
+  for (const auto& [name, body] : ways) {
+    EXPECT_EQ(worst(pickled(body), "a.pkl"), "pickle.dangerous") << name;
+  }
+}
+
+TEST(PickleAudit, WhatWritesThroughAListedLibraryIsDangerous) {
+  for (const char* name : {"pyarrow.lib.OSFile", "pyarrow.lib.create_memory_map",
+                           "pyarrow.lib.output_stream", "pyarrow.lib.memory_map"}) {
+    EXPECT_EQ(worst(pickled(call(global(name), text("/tmp/x"))), "a.pkl"), "pickle.dangerous")
+        << name;
+  }
+  for (const char* name :
+       {"torch.nn.modules.module._global_forward_hooks", "transformers.activations.ACT2FN"}) {
+    EXPECT_EQ(
+        worst(pickled(global(name) + "K\0"s + global("torch.nn.functional.relu") + "s"), "a.pkl"),
+        "pickle.dangerous")
+        << name;
+  }
+  EXPECT_EQ(worst(pickled(call(global("torch.distributed.checkpoint.filesystem.FileSystemWriter"),
+                               text("/tmp/x"))),
+                  "a.pkl"),
+            "pickle.suspicious");
+  for (const std::string& body :
+       {call(global("builtins.list"), call(global("builtins.range"), "J\0\0\0\x40"s)),
+        call(global("builtins.bytearray"), "J\0\0\0\x40"s),
+        global("torch._tensor._rebuild_from_type_v2") +
+            global("torch.nn.modules.module._IncompatibleKeys") + "(K\1K\2t\x81R"}) {
+    EXPECT_EQ(worst(pickled(body), "a.pkl"), "pickle.suspicious") << body;
+  }
+}
+
+TEST(PickleAudit, APickleMayBeginWithAnyOpcode) {
+  const std::string evil = k_evil.substr(2);
+  for (const std::string& first :
+       {"\x88"s + "0", "\x89"s + "0", "U\1a0"s, "T\1\0\0\0a0"s, "C\1a0"s, "B\1\0\0\0a0"s,
+        "\x8a\1\1"s + "0", "\x8f"s + "0", "\x8d\1\0\0\0\0\0\0\0a0"s, "\x95\1\0\0\0\0\0\0\0"s}) {
+    EXPECT_EQ(worst(first + evil, "pytorch_model.bin"), "pickle.dangerous")
+        << ::testing::PrintToString(first);
+    EXPECT_EQ(worst(k_good + first + evil, "a.pkl"), "pickle.dangerous");
+    EXPECT_EQ(worst(test::zip({{"a/weights", first + evil}}), "a.pt"), "pickle.dangerous");
+  }
+  // Names in the escapes of protocol 0.
+  EXPECT_EQ(worst("S'p\\157six'\nS's\\171stem'\n\x93(S'true'\ntR.", "a.pkl"), "pickle.dangerous");
+}
+
+std::string npy(const std::string& header, const std::string& body) {
+  return "\x93NUMPY\1\0"s + little(header.size(), 2) + header + body;
+}
+
+TEST(PickleAudit, AnArrayOfObjectsIsOneHoweverItsHeaderSaysIt) {
+  for (const char* type : {"'|O'", "'O8'", "'|O8'", "'object'", "\"|O\"", "'|\\x4f'", "'|' 'O'",
+                           "[('a', '<f4'), ('b', \"O\")]"}) {
+    const std::string header =
+        "{'descr': " + std::string(type) + ", 'fortran_order': False, 'shape': (1,), }\n";
+    EXPECT_EQ(worst(npy(header, k_evil), "a.npy"), "pickle.dangerous") << type;
+    EXPECT_EQ(worst(test::zip({{"w.npy", npy(header, k_evil)}}), "a.npz"), "pickle.dangerous");
+  }
+  EXPECT_EQ(worst(npy("{'descr': [('Odd', '<f4'), ('object', '<f4')], 'fortran_order': False, "
+                      "'shape': (1,), }\n",
+                      std::string(8, '\x41')),
+                  "a.npy"),
+            "");
+}
+
+/// As joblib writes an array of `count` bytes of a type.
+std::string joblib_array(const std::string& type, std::size_t count) {
+  return global("joblib.numpy_pickle.NumpyArrayWrapper") + ")\x81}(" + text("shape") + "K" +
+         static_cast<char>(count) + "\x85" + text("dtype") + type + "ub";
+}
+std::string dtype(const std::string& word, const std::string& state) {
+  return call(global("numpy.dtype"), text(word) + "K\0K\1"s) + state + "b";
+}
+
+TEST(PickleAudit, TheBytesOfJoblibsArraysAreReadAsPickleLoadReadsThem) {
+  const std::string bytes = dtype("u1", "(K\3t");
+  const std::string evil = k_evil.substr(2, k_evil.size() - 3) + "0";
+  EXPECT_EQ(worst(pickled(joblib_array(bytes, evil.size()) + evil), "a.pkl"), "pickle.dangerous");
+  // What was pushed before the array is there as well.
+  const std::string rest = "0\x93(" + text("true") + "tR0N";
+  EXPECT_EQ(worst(pickled(text("os") + text("system") + joblib_array(bytes, rest.size()) + rest),
+                  "a.joblib"),
+            "pickle.dangerous");
+  const std::string numbers(100, '\x41');
+  EXPECT_EQ(worst(pickled(joblib_array(bytes, numbers.size()) + numbers), "a.joblib"), "");
+  // A record with a field of objects is a pickle, as an array of objects is.
+  const std::string record =
+      dtype("V8", "(K\3}" + text("a") + "(" + dtype("O8", "(K\3t") + "K\0tst"s);
+  EXPECT_EQ(worst(pickled(joblib_array(record, 1) + k_evil + "."), "a.joblib"), "pickle.dangerous");
+}
+
+TEST(PickleAudit, TorchScriptThatWritesIsDangerous) {
+  const auto archive = [](const std::string& source) {
+    return test::zip({{"a/data.pkl", k_good}, {"a/code/__torch__/m.py", source}});
+  };
+  for (const char* source : {"def __setstate__(self, s):\n    torch.save(s, \"/tmp/x\")\n",
+                             "  x = f(\"#\", torch . save(s, \"/tmp/x\"))\n",
+                             "  x = (torch. # a comment\n    from_file(\"/tmp/x\", True, 5))\n",
+                             "  ops.aten.save(s, \"/tmp/x\")\n"}) {
+    EXPECT_EQ(worst(archive(source), "a.pt"), "pickle.dangerous") << source;
+  }
+  EXPECT_EQ(
+      worst(archive("  # torch.save(x)\n  print(\"torch.save(x)\")\n  self.save(x)\n"), "a.pt"),
+      "");
+}
+
 TEST(PickleAudit, EveryPickleOfAStreamIsRead) {
   EXPECT_EQ(worst(k_good + k_evil, "a.pkl"), "pickle.dangerous");
   std::string many;
@@ -181,6 +323,16 @@ TEST(PickleAudit, WhatCheckpointsHoldIsNothing) {
   }
   EXPECT_EQ(worst(test::zip({{"a/data.pkl", tensor}, {"a/data/0", std::string(8, '\0')}}), "a.pt"),
             "");
+}
+
+/// Numbers of a tensor may be opcodes for a while.
+TEST(PickleAudit, RawNumbersAreNoPickles) {
+  for (const std::string& numbers :
+       {"\x82\x46\x93\xbc"s, "K\1K\2\x93(tR."s, "\x88\x89\x93\x88"s, "NN\x93)R."s, "]]\x93)R."s,
+        "G\1\2\3\4\5\6\7\x08R"s, "U\2abR"s, "(K\1K\2tR."s, "\x95\0\0\0\0\0\0\0\0\x93"s}) {
+    EXPECT_EQ(worst(test::zip({{"a/data.pkl", k_good}, {"a/data/0", numbers}}), "a.pt"), "")
+        << ::testing::PrintToString(numbers);
+  }
 }
 
 TEST(PickleAudit, OtherFormatsAreNoPicklesAndPolyglotsAre) {

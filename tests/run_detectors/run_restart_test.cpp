@@ -169,5 +169,43 @@ TEST(Restart, ALossThatWasFallingFastIsComparedWithWhereItStood) {
   EXPECT_TRUE(has(run.detect(), "resume.loss_jump") || has(run.detect(), "resume.no_continuity"));
 }
 
+bool skips_saves(std::int64_t every, std::size_t until, std::int64_t loaded) {
+  RunOf run;
+  run.loss(part(until, 2.0, 21), every, every).loss(part(30, 1.9, 22), every, loaded + every);
+  const auto symptoms = run.detect();
+  const detectors::Symptom* back = find(symptoms, "resume.step_back");
+  return back != nullptr && core::is_true(back->measures.at("skips_saves"));
+}
+
+TEST(Restart, MoreDoneAgainThanLiesBetweenTwoSavesIsAnOlderCheckpoint) {
+  EXPECT_TRUE(skips_saves(50, 25, 800)) << "saved at 400 and 800, so at 1200, and stopped at 1250";
+  EXPECT_TRUE(skips_saves(1, 13, 9));
+}
+
+TEST(Restart, WhatLiesBetweenTwoSavesIsDoneAgainAfterEveryStop) {
+  EXPECT_FALSE(skips_saves(10, 37, 300));
+  EXPECT_FALSE(skips_saves(10, 98, 750));
+  EXPECT_FALSE(skips_saves(10, 18, 100)) << "the only save so far";
+}
+
 }  // namespace
+TEST(Restart, ARateFromTheMidstOfItsCourseIsNoLostSchedule) {
+  RunOf run;
+  std::vector<double> lr;
+  for (int i = 0; i < 60; ++i) {
+    const int at = i < 40 ? i : i - 20;  // 40 records, then again from the 20th on
+    lr.push_back(1e-3 * (1 - at / 45.0));
+  }
+  run.loss(part(60, 2.0, 31)).with("lr", record::Role::lr, lr);
+  record::Event event;
+  event.kind = "resuming";
+  event.origin = {0, 40, 40 * 80};
+  run.run().events.push_back(event);
+  const auto symptoms = run.detect();
+  EXPECT_FALSE(has(symptoms, "resume.lr_jump")) << told(symptoms);
+  const detectors::Symptom* back = find(symptoms, "resume.step_back");
+  ASSERT_NE(back, nullptr) << told(symptoms);
+  EXPECT_TRUE(core::is_true(back->measures.at("skips_saves"))) << "40 records, saved at 20";
+}
+
 }  // namespace aplomb::testing

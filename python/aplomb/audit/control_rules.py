@@ -132,7 +132,15 @@ def bootstrapped(program: Program, node: ast.BinOp) -> ast.BinOp | None:
         statement = program.statement_of(node)
         targets = {source_of(each) for each in statement.targets} if isinstance(statement, ast.Assign) else set()
         summed = any(source_of(each) in targets or "lam" in source_of(each).lower() for each in rest)
-        if not summed and not any(GOES_ON.search(name) or ENDS.search(name) for each in rest for name in names_of(each)):
+        cut = any(
+            isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub) and source_of(each.left) in ("1", "1.0")
+            for each in rest
+        )
+        if (
+            not summed
+            and not cut
+            and not any(GOES_ON.search(name) or ENDS.search(name) for each in rest for name in names_of(each))
+        ):
             return side
     return None
 

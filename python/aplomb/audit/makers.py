@@ -110,6 +110,8 @@ class Makers:
     def _call_of(self, node: ast.AST) -> ast.Call | None:
         origin = self.maker(node)
         if origin.path:
+            if isinstance(origin.node, (ast.GeneratorExp, ast.ListComp)) and len(origin.path) == 1:
+                return self.call_of(origin.node.elt)  # `q, k, v = (nn.Linear(d, d) for _ in range(3))`
             prepared = self.prepared(origin)
             return self.call_of(prepared) if prepared is not None else None
         return origin.node if isinstance(origin.node, ast.Call) else None

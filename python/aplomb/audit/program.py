@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Union
 
+from .algebra import Algebra
 from .losses import Losses
 from .makers import Makers
 from .names import Names
@@ -112,6 +113,11 @@ class Program:
     def shapes(self) -> Shapes:
         """How many dimensions values have."""
         return Shapes(self, self.names)
+
+    @cached_property
+    def algebra(self) -> Algebra:
+        """What expressions compute, whichever way they are spelled."""
+        return Algebra(self)
 
     @cached_property
     def timelines(self) -> list[Timeline]:
@@ -345,6 +351,12 @@ def is_constant(node: ast.AST | None, value: object) -> bool:
 
 def names_in(node: ast.AST) -> set[str]:
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def words_in(node: ast.AST) -> set[str]:
+    """Names and attributes, in lower case."""
+    found = {each.id.lower() for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return found | {each.attr.lower() for each in ast.walk(node) if isinstance(each, ast.Attribute)}
 
 
 def source_of(node: ast.AST) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 
 from . import (
+    alias_rules,
+    average_rules,
     contrast_rules,
     control_rules,
     data_rules,
+    generative_rules,
     label_rules,
+    layout_rules,
     logit_rules,
     loop_rules,
     loss_rules,
@@ -16,6 +20,7 @@ from . import (
     module_rules,
     numeric_rules,
     optimizer_rules,
+    policy_rules,
     precision_rules,
     preference_rules,
     rank_rules,
@@ -23,12 +28,15 @@ from . import (
     resume_rules,
     reward_rules,
     schedule_rules,
+    selection_rules,
     shape_rules,
     sign_rules,
     split_rules,
     step_rules,
+    stream_rules,
     token_rules,
     trainer_rules,
+    tuning_rules,
 )
 from .findings import RULES, Finding
 from .program import Program
@@ -42,7 +50,10 @@ MODULES = (
     label_rules,
     token_rules,
     shape_rules,
+    layout_rules,
     contrast_rules,
+    generative_rules,
+    policy_rules,
     numeric_rules,
     precision_rules,
     module_rules,
@@ -58,6 +69,11 @@ MODULES = (
     rank_rules,
     restore_rules,
     resume_rules,
+    alias_rules,
+    average_rules,
+    selection_rules,
+    stream_rules,
+    tuning_rules,
 )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .algebra import Form
 from .findings import Finding, rule
+from .gradients import Loss, directions, losses_of
 from .losses import Term
 from .names import name_called
 from .numeric_rules import seen_through
@@ -171,6 +173,36 @@ def entropy_sign(program: Program) -> Iterator[Finding]:
                 (each for each in term.lines[1:] if "ntropy" in program.line_text(each)), getattr(term.node, "lineno", 0)
             )
             yield Finding(line, "", {"entropy": source_of(term.node)}, sure=made)
+    yield from entropies_pulled_down(program)
+
+
+def entropies_pulled_down(program: Program) -> Iterator[Finding]:
+    """The same through means over masks, functions and lists: what the loss rises with."""
+    for loss in losses_of(program):
+        found = list(directions(loss.form, is_entropy))
+        others = any(form.op in ("exp", "mul") and form.mentions(*LOG_PROBABILITIES, "ratio") for form in loss.form.below())
+        if not found or not others or any(sign < 0 for sign, _ in found) or loss.form.op not in ("add", "sub"):
+            continue
+        form = found[0][1]
+        line = loss_line(program, loss)
+        yield Finding(line, "", {"entropy": source_of(form.node)[:40]}, also=sorted({loss.line, form.line} - {line, 0}))
+
+
+def loss_line(program: Program, loss: Loss) -> int:
+    """Where the sum is written: its own line, else that of the backward pass."""
+    return loss.form.line or loss.line
+
+
+def is_entropy(form: Form) -> bool:
+    if form.op in ("number", "text") or (form.op == "call" and "cross" in form.name):
+        return False
+    named = any(word in ("ent", "entropy", "entropies", "ents") or word.endswith("_entropy") for word in form.words)
+    called = form.op == "call" and form.name.rsplit(".", 1)[-1] == "entropy"
+    return called or (
+        named
+        and form.op in ("name", "list", "key", "index")
+        and not any("cross" in word or "target" in word for word in form.words)
+    )
 
 
 def holds_entropies(program: Program, node: ast.AST) -> bool:
