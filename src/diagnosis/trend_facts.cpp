@@ -165,6 +165,8 @@ void look_below_a_guess(FactView& view) {
   constexpr double k_near = 0.06;   // of ln(n): where untrained networks begin
   constexpr double k_most_classes = 64;
   if (accuracy == nullptr || accuracy->count < k_least || !first || !last) return;
+  // Whole sequences that match are no answers among n.
+  if (!core::icontains(accuracy->raw_name, "acc")) return;
   auto classes = view.number("task.classes");
   if (!classes) {
     const double near = std::round(std::exp(*first));

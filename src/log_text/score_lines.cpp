@@ -112,12 +112,15 @@ std::optional<Value> value_at(std::string_view text, std::size_t at) {
     value.end = next + 1;
     return value;
   }
+  if (text.substr(next).starts_with(" /")) ++next;  // `0 / 16`
   if (next < text.size() && text[next] == '/') {
-    const Scanned total = scan_number(text.substr(next + 1));
+    std::size_t at_total = next + 1;
+    if (at_total < text.size() && text[at_total] == ' ') ++at_total;
+    const Scanned total = scan_number(text.substr(at_total));
     if (total.size > 0 && total.value >= found.value && total.value > 0) {
       value.share = true;
       value.value /= total.value;
-      value.end = next + 1 + total.size;
+      value.end = at_total + total.size;
     }
   }
   return value;

@@ -50,11 +50,41 @@ std::string_view word_before_step(std::string_view text) {
   return number ? text.substr(0, end) : std::string_view();
 }
 
+/// `sft   60  loss 1.0045`: a word in front of the bare number of the step, and more behind it.
+std::string_view word_before_number(std::string_view text) {
+  static constexpr std::array<std::string_view, 22> k_counted = {
+      "epoch", "ep",   "iter",    "it",   "iteration", "update", "batch",  "loss",
+      "round", "fold", "episode", "seed", "layer",     "class",  "sample", "worker",
+      "gpu",   "node", "acc",     "best", "lr",        "after"};
+  const std::size_t end = text.find(' ');
+  if (end == std::string_view::npos || end < 3 || end > k_longest / 2) return {};
+  const std::string_view word = text.substr(0, end);
+  if (std::find(k_counted.begin(), k_counted.end(), core::lower(word)) != k_counted.end())
+    return {};
+  const std::string_view rest = core::trim(text.substr(end));
+  const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  const std::string_view behind = core::trim(rest.substr(digits));
+  const bool goes_on = digits > 0 && digits < rest.size() && rest[digits] == ' ' &&
+                       !behind.empty() && is_letter(behind[0]);
+  return goes_on ? word : std::string_view();
+}
+
+/// Behind `[INFO] ` and the like.
+std::string_view behind_level(std::string_view text) {
+  if (text.empty() || text[0] != '[') return text;
+  const std::size_t end = text.find(']');
+  if (end == std::string_view::npos || end > k_longest) return text;
+  const std::string name = core::lower(core::trim(text.substr(1, end - 1)));
+  const bool level = std::find(k_no_stage.begin(), k_no_stage.end(), name) != k_no_stage.end();
+  return level ? core::trim(text.substr(end + 1)) : text;
+}
+
 /// The tag; empty where the line begins with none, or with a number, a date, a rank.
 std::string tag_of(std::string_view text) {
-  text = core::trim(text);
+  text = behind_level(core::trim(text));
   std::string_view plain_tag = phase_of(text);
   if (plain_tag.empty()) plain_tag = word_before_step(text);
+  if (plain_tag.empty()) plain_tag = word_before_number(text);
   if (!plain_tag.empty() && plain_tag.size() <= k_longest &&
       std::all_of(plain_tag.begin(), plain_tag.end(), is_letter)) {
     std::string name = core::lower(plain_tag);

@@ -10,6 +10,7 @@
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
 #include "log_text/split_scores.h"
+#include "log_text/token_labels.h"
 #include "prose/claims.h"
 #include "prose/text_features.h"
 #include "record/run_builder.h"
@@ -26,6 +27,7 @@ class WordLines {
     samples_.line(line.text, line.number, line.offset);
     split_scores_.line(line.text, line.number, line.offset);
     lengths_.line(line.text, line.number, line.offset);
+    token_labels_.line(line.text, line.number, line.offset);
   }
   /// A line whose shape is not that of metrics seen before: what people write of a run often holds
   /// numbers too.
@@ -54,6 +56,7 @@ class WordLines {
     scores_.finish(build_, source_);
     split_scores_.finish(build_, source_);
     lengths_.finish(build_, source_);
+    token_labels_.finish(build_, source_);
   }
 
  private:
@@ -67,6 +70,7 @@ class WordLines {
   ScoreLines scores_;
   SplitScores split_scores_;
   LengthCounts lengths_;
+  TokenLabels token_labels_;
 };
 
 }  // namespace aplomb::log_text

@@ -83,6 +83,14 @@ bool is_plain(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
+/// `return20`, `reward100`: the window of an average is no part of the name.
+void drop_window(std::string& word) {
+  constexpr std::size_t k_letters = 3;
+  std::size_t end = word.size();
+  while (end > 0 && word[end - 1] >= '0' && word[end - 1] <= '9') --end;
+  if (word.size() - end >= 2 && end >= k_letters) word.resize(end);
+}
+
 }  // namespace
 
 std::string_view name(Part part) { return k_parts[static_cast<std::size_t>(part)]; }
@@ -122,6 +130,7 @@ MetricWords metric_words(std::string_view name) {
     if (among(word, k_held_out)) {
       said.held_out = true;
     } else if (!among(word, k_training) && !among(word, k_averages)) {
+      drop_window(word);
       kept.push_back(std::move(word));
     }
   }

@@ -106,13 +106,37 @@ std::vector<Candidate> unknown_series(const record::Run& run) {
   return found;
 }
 
+/// Words of metrics that only a policy or a critic has. One alone may be another program's.
+std::size_t words_of_policies(const record::Run& run) {
+  constexpr std::array<std::string_view, 17> k_words = {
+      "eps", "epsilon", "episode", "episodes", "vf",     "pg",  "pi",        "clipfrac", "adv",
+      "q",   "td",      "rollout", "actor",    "critic", "ret", "advantage", "buffer"};
+  std::size_t found = 0;
+  for (const std::string_view each : k_words) {
+    found += std::any_of(run.series.begin(), run.series.end(), [&](const record::Series& series) {
+      const std::vector<std::string> words = name_words(series.raw_name);
+      return std::find(words.begin(), words.end(), each) != words.end();
+    });
+  }
+  return found;
+}
+
 /// A policy is trained: returns and scores of other programs are no rewards.
 bool is_policy(const record::Run& run, const std::vector<Candidate>& candidates) {
   const bool told = has(run, Role::entropy) || has(run, Role::kl) || has(run, Role::clip_ratio) ||
-                    has(run, Role::value_loss);
+                    has(run, Role::value_loss) || words_of_policies(run) >= 2;
   return told || std::any_of(candidates.begin(), candidates.end(), [](const Candidate& each) {
            return each.words.role == Role::entropy;
          });
+}
+
+/// `R=-318 H=1.395`: one letter, where a policy is trained.
+void read_letters(const record::Run& run, std::vector<Candidate>& candidates) {
+  if (words_of_policies(run) < 2) return;
+  for (Candidate& each : candidates) {
+    if (each.name == "R") each.words.role = Role::reward;
+    if (each.name == "H") each.words.role = Role::entropy;
+  }
 }
 
 void settle_memory(record::Run& run, const std::string& name, Role role) {
@@ -235,8 +259,9 @@ void settle_losses(record::Run& run, const std::vector<Candidate>& candidates) {
 
 void settle_roles(record::Run& run) {
   settle_memory_units(run);
-  const std::vector<Candidate> candidates = unknown_series(run);
+  std::vector<Candidate> candidates = unknown_series(run);
   if (candidates.empty()) return;
+  read_letters(run, candidates);
   settle_plain(run, candidates);
   settle_times(run, candidates);
   settle_losses(run, candidates);
