@@ -43,9 +43,14 @@ void complain(TorchFile& file, const char* kind, std::uint64_t offset, const std
   file.findings.add(kind, core::Severity::failed, offset, text);
 }
 
+/// Views may name the same elements again and again (tied weights, expanded masks, all of [2^40] of
+/// one element). `left`: how many more are read of this file. Beyond its bytes, each of which could
+/// be an element, as many as 32 bits count.
+constexpr std::uint64_t k_most_repeated = std::uint64_t{1} << 31;
+
 tensors::Tensor make_tensor(const pickle::PickleTensor& from,
                             const pickle::PickleDocument& document, const StorageMap& storages,
-                            TorchFile& file) {
+                            TorchFile& file, std::uint64_t& left) {
   tensors::Tensor tensor;
   tensor.type = from.type;
   tensor.shape = from.shape;
@@ -89,6 +94,15 @@ tensors::Tensor make_tensor(const pickle::PickleTensor& from,
                          core::shorten(core::sanitize(storage.key), 40), last, place.bytes.size()));
     return tensor;
   }
+  if (*count > left) {
+    complain(file, "checkpoint.bad-offsets", place.offset,
+             fmt::format("[torch] a tensor {} has {} elements, made of {} that the file holds by "
+                         "repeating them: whoever copies it asks for that much memory. It is not "
+                         "read",
+                         tensors::show_shape(from.shape), *count, *extent));
+    return tensor;
+  }
+  left -= *count;
   tensor.bytes = place.bytes.subspan(first * width, *extent * width);
   tensor.offset = place.offset + first * width;
   tensor.mapped = place.mapped;
@@ -102,8 +116,12 @@ void make_tensors(TorchFile& file, const StorageMap& storages) {
   kept->made = std::move(file.document.owned);
   file.owner = std::move(kept);
   file.tensors.reserve(file.document.tensors.size());
+  std::uint64_t left = k_most_repeated;
+  for (const auto& [key, storage] : storages) left += storage.bytes.size();
+  for (const pickle::PickleStorage& each : file.document.storages)
+    left += each.inside ? each.bytes.size() : 0;
   for (const pickle::PickleTensor& each : file.document.tensors) {
-    file.tensors.push_back(make_tensor(each, file.document, storages, file));
+    file.tensors.push_back(make_tensor(each, file.document, storages, file, left));
   }
   for (auto& [index, shard] : find_shards(file.document)) {
     file.tensors[index].shard = std::make_shared<const TensorShard>(std::move(shard));

@@ -128,15 +128,22 @@ std::string show_shape(std::span<const std::int64_t> shape) {
 }
 
 std::optional<std::uint64_t> count_of(std::span<const std::int64_t> shape) {
+  // What has elements is bounded by its bytes; what has none by the 32 bits with which BLAS and most
+  // kernels count an axis.
+  constexpr std::uint64_t k_widest_of_none = 0x7FFFFFFF;
   std::uint64_t count = 1;
+  std::uint64_t widest = 0;
   bool empty = false;
   for (const std::int64_t extent : shape) {
     if (extent < 0) return std::nullopt;
     if (extent == 0) empty = true;
     const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
     if (__builtin_mul_overflow(count, factor, &count)) return std::nullopt;
+    widest = std::max(widest, factor);
   }
-  return empty ? 0 : count;
+  if (!empty) return count;
+  if (widest > k_widest_of_none) return std::nullopt;
+  return 0;
 }
 
 bool is_contiguous(std::span<const std::int64_t> shape, std::span<const std::int64_t> stride) {

@@ -87,7 +87,8 @@ struct Tensor {
 /// `[4096, 1024]`.
 std::string show_shape(std::span<const std::int64_t> shape);
 
-/// Product of a shape; nothing on overflow or a negative extent.
+/// Product of a shape; nothing on overflow, a negative extent, or one of a tensor without elements
+/// that no kernel could count ([2^40, 0]).
 std::optional<std::uint64_t> count_of(std::span<const std::int64_t> shape);
 
 /// Whether these strides are those of a contiguous row-major tensor.

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/torch_file.h"
@@ -99,6 +100,45 @@ TEST(HostileZip, ATensorBeyondItsStorageHasNoData) {
   ASSERT_TRUE(got.has_value());
   EXPECT_THAT(kinds(*got), Contains("checkpoint.bad-offsets"));
   EXPECT_FALSE(got->tensors[0].has_data());
+}
+
+/// A pickle of one tensor of `size` and `stride` (opcodes that push a number, of each axis) over a
+/// storage of one element, named `times` times.
+std::string view(const std::string& size, const std::string& stride, int times = 1) {
+  std::string out = "\x80\x02](";
+  for (int i = 0; i < times; ++i) {
+    out +=
+        "ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
+        "0X\3\0\0\0cpuK\1tQK\0("s +
+        size + "t(" + stride + "t\x89}tR";
+  }
+  return out + "e.";
+}
+
+TEST(HostilePickle, AShapeThatNoKernelCountsIsImpossibleThoughItHoldsNothing) {
+  const std::string wide = "\x8a\6" + little(std::uint64_t{1} << 40U, 6);
+  for (const auto& [size, stride, fine] :
+       std::vector<std::tuple<std::string, std::string, bool>>{{wide + "K\0"s, "K\1K\1", false},
+                                                               {"K\0"s + wide, "K\1K\1", false},
+                                                               {"K\0K\3"s, "K\3K\1", true}}) {
+    const auto got = read(zip({{"a/data.pkl", view(size, stride)}, {"a/data/0", raw<float>({1})}}));
+    ASSERT_TRUE(got.has_value());
+    EXPECT_EQ(got->findings.list().empty(), fine);
+  }
+}
+
+TEST(HostilePickle, ElementsThatAreRepeatedWithoutEndAreNotRead) {
+  const std::string wide = "\x8a\6" + little(std::uint64_t{1} << 40U, 6);
+  const std::string long_axis = "J" + little(std::uint64_t{1} << 24U, 4);
+  const auto found = [](const std::string& pickle) {
+    const auto got = read(zip({{"a/data.pkl", pickle}, {"a/data/0", raw<float>({1})}}));
+    return kinds(*got);
+  };
+  // One element that claims to be 2^40; 2^24 of them, a thousand times.
+  EXPECT_THAT(found(view(wide, "K\0"s)), ::testing::ElementsAre("checkpoint.bad-offsets"));
+  EXPECT_THAT(found(view(long_axis, "K\0"s, 1000)), Contains("checkpoint.bad-offsets"));
+  // As masks are expanded.
+  EXPECT_THAT(found(view(long_axis, "K\0"s)), ::testing::IsEmpty());
 }
 
 long peak_kilobytes() {
