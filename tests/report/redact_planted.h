@@ -14,6 +14,18 @@ constexpr Planted whole(std::string_view text) { return {text, text}; }
 
 // Keys are cut in two so that no scanner of sources takes them for real ones.
 inline constexpr Planted k_secrets[] = {
+    {"DB_PASS: P4iEAk"
+     "uf1",
+     "P4iEAk"
+     "uf1"},
+    {"echo hunter2"
+     "hunter | sudo -S apt install x",
+     "hunter2"
+     "hunter"},
+    {"Enter pass phrase for key: blue horse"
+     " 17",
+     "blue horse"
+     " 17"},
     {"login hf_U8J"
      "ZpDE0iGXlD6g"
      "NCFbaEPFjbD0"
@@ -671,6 +683,14 @@ inline constexpr Planted k_secrets[] = {
 };
 
 inline constexpr Planted k_identities[] = {
+    {"docker login -u tkovacs -p x registry.lab", "tkovacs"},
+    {"sbatch: Submitted by user vdubois on login01", "vdubois"},
+    {"SLURM_JOB_ACCOUNT=nlp-secretproj", "nlp-secretproj"},
+    {"#SBATCH --time=1:00:00 --account=def-tremblay", "def-tremblay"},
+    {"gcloud auth activate-service-account --key-file=/keys/proj-vision-4821.json", "proj-vision"},
+    {"serial number: 1325021060233", "1325021060233"},
+    {"call +46 70 123 45 67 when it ends", "123 45 67"},
+    {"Running on ml-box-tango", "ml-box-tango"},
     {"/home/annette/run", "annette"},
     {"/Users/bjorn/x", "bjorn"},
     {"C:\\Users\\carla\\x", "carla"},
