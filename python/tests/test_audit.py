@@ -9,6 +9,7 @@ import textwrap
 import audit_kinds
 import audit_losses
 import audit_outside
+import audit_paths
 import audit_runs
 import audit_steps
 import audit_training
@@ -17,7 +18,7 @@ from aplomb.audit import RULES, Program, audit_program, audit_source
 from audit_support import HEAD, KNOWLEDGE, audited, check_right, check_wrong, entries, rules_of
 
 # Programs by the kind of what is wrong with them: each rule's WRONG ones, and RIGHT ones that look alike.
-PARTS = (audit_steps, audit_losses, audit_training, audit_runs, audit_kinds, audit_outside)
+PARTS = (audit_steps, audit_losses, audit_training, audit_runs, audit_kinds, audit_outside, audit_paths)
 
 
 def programs(side):

@@ -237,3 +237,53 @@ def test_the_work_is_bounded_where_many_scripts_share_many_modules(tmp_path):
     given = sum(text.count("\n") + 1 for text in sources.values())
     assert lines <= 2 * given + 2 * MOST_LINES
     assert {part.path for unit in units for part in unit.parts} == set(sources)
+
+
+@pytest.mark.parametrize(("first", "second", "wrong"), [(0.999, 0.9, True), (0.9, 0.999, False)])
+def test_a_value_that_is_wrong_is_named_where_the_configuration_sets_it(tmp_path, first, second, wrong):
+    conf = f"seed: 1\noptim:\n  lr: 1.0e-3\n  momentum: {first}\n  variance: {second}\n"
+    (tmp_path / "conf.yaml").write_text(conf)
+    program = script(
+        "c = yaml.safe_load(open('conf.yaml'))\nnet = nn.Linear(4, 3)\n"
+        "betas = (c['optim']['momentum'], c['optim']['variance'])",
+        "import yaml",
+        rate="1e-3, betas=betas",
+    )
+    entries, _ = audit_files(lay(tmp_path, train=program), time.monotonic() + 60)
+    entry = next((each for each in entries if each["rule"] == "code.betas-swapped"), None)
+    assert (entry is not None) == wrong
+    if entry is not None:
+        assert entry["path"].endswith("conf.yaml")
+        assert [line for line, _ in entry["places"]] == [4, 5]
+        assert entry["places"][0][1] == conf.index("  momentum")
+        assert entry["text"] == f"momentum: {first}"
+
+
+def test_what_runs_first_is_told_by_the_calls_that_lead_there(tmp_path):
+    program = HEAD + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+def build(net):
+    return torch.optim.SGD(net.parameters(), lr=0.1)
+
+def adapt(net):
+    net.fc = nn.Linear(4, 5)
+
+def main():
+    net = Net()
+    {}
+    for x, y in loader:
+        loss = F.cross_entropy(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+
+main()
+"""
+    late = lay(tmp_path / "late", train=program.replace("{}", "opt = build(net)\n    adapt(net)"))
+    early = lay(tmp_path / "early", train=program.replace("{}", "adapt(net)\n    opt = build(net)"))
+    assert ("train.py", "code.optimizer-before-model") in found(late)
+    assert found(early) == set()

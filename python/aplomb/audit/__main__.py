@@ -95,8 +95,10 @@ class Audit:
             self.trouble(shown, f"{shown}: {'; '.join(program.troubles)}")
 
     def enter(self, finding: Finding, unit: Unit, names: dict[str, str]) -> None:
-        path, line = unit.place(finding.line)
-        others = [unit.place(each) for each in finding.also]
+        path, line = unit.place(finding.line) if not finding.file else (finding.file, finding.line)
+        others = [unit.place(each) if not finding.file else (path, each) for each in finding.also]
+        if finding.file and path not in self.bytes and not self.take(path):
+            return
         lines = dict.fromkeys([line, *(at for other, at in others if other == path)])
         begins = self.begins.setdefault(path, []) or line_begins(self.bytes[path])
         self.begins[path] = begins
@@ -110,6 +112,15 @@ class Audit:
             "sure": finding.sure,
         }
         self.found.setdefault((path, line, finding.rule), entry)
+
+    def take(self, path: str) -> bool:
+        """Reads a configuration that a finding stands in."""
+        try:
+            with open(path, "rb") as file:
+                self.bytes[path] = file.read(MOST_BYTES)
+        except OSError:
+            return False
+        return True
 
     def trouble(self, path: str, text: str) -> None:
         self.errors.append({"path": path, "text": text})

@@ -257,6 +257,9 @@ class Algebra:
             binding = self.names.given(node)
             if binding is not None and binding.how == "assigned" and binding.value is not None and self.names.is_sure(node):
                 return self.of(binding.value, binding.path, bound, depth)
+        value = self.program.values.of(node)
+        if is_number(value):  # of a configuration
+            return Form("number", node, (), "", float(value), self._leaf(node).words)
         place = constant_index(node)
         if place is not None and isinstance(node.value, ast.Call):
             return self.of(node.value, (place,), bound, depth)

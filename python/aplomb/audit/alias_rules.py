@@ -262,3 +262,44 @@ def copies_inside(program: Program, call: ast.Call) -> bool:
         if isinstance(node, ast.Call) and name_called(node) in ("copy", "array", "clone", "deepcopy", "tensor", "astype"):
             return True
     return False
+
+
+# --- a state that is carried on
+
+
+@rule("code.state-keeps-graph")
+def state_keeps_graph(program: Program) -> Iterator[Finding]:
+    """`out, state = model(x, state)` with backward(retain_graph=True): the state is handed on with its graph, and every
+    pass goes back through all passes before."""
+    for call in program.calls_to("backward"):
+        loops = program.loops_of(call)
+        if not loops or not keeps_graph(program, call):
+            continue
+        for node in program.own_nodes(loops[0]):
+            value = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(node, ast.Assign) or not isinstance(value, ast.Call):
+                continue
+            targets = [each for one in node.targets for each in (one.elts if isinstance(one, ast.Tuple) else [one])]
+            given = {source_of(each) for each in [*value.args, *(one.value for one in value.keywords)]}
+            carried = next((source_of(each) for each in targets if source_of(each) in given), "")
+            if carried and not is_let_go(program, loops[0], carried):
+                detached = f"{carried} = tuple(s.detach() for s in {carried})  # or {carried}.detach()"
+                yield Finding(node.lineno, detached, {"state": carried}, also=[call.lineno])
+                return
+
+
+def keeps_graph(program: Program, call: ast.Call) -> bool:
+    return any(each.arg == "retain_graph" and program.values.is_true(each.value) for each in call.keywords)
+
+
+def is_let_go(program: Program, loop: ast.AST, name: str) -> bool:
+    """Somewhere in the loop the state is detached, or made anew."""
+    for each in program.calls_in(loop):
+        if name_called(each) in ("detach", "detach_", "repackage_hidden", "clone_detached", "stop_gradient", "repackage"):
+            return True
+    return any(
+        isinstance(each, ast.Assign)
+        and any(source_of(target) == name for target in each.targets)
+        and not isinstance(each.value, ast.Call)
+        for each in program.own_nodes(loop)
+    )

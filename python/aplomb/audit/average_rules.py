@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .algebra import Form, product, terms
-from .findings import Finding, rule
+from .findings import Finding, rule, where_set
 from .names import name_called
 from .program import Program, keyword_of, line_of, receiver_of, source_of
 from .values import is_number
@@ -188,9 +188,10 @@ def average_outlasts_run(program: Program) -> Iterator[Finding]:
             (form.line for form in (update.keep, update.rate) if form is not None and form.line), line_of(update.node)
         )
         values = {"decay": f"{share:g}", "steps": f"{steps:g}", "left": f"{100 * share**steps:.0f} %"}
-        yield Finding(
-            line_of(update.node), "", values, also=sorted({where, *calls_around(program, update)} - {line_of(update.node)})
-        )
+        also = sorted({where, *calls_around(program, update)} - {line_of(update.node)})
+        forms = [each for one in (update.keep, update.rate) if one is not None for each in one.below()]
+        sources = [each.node for each in forms if isinstance(each.node, ast.Subscript)]
+        yield where_set(program, Finding(line_of(update.node), "", values, also=also), *sources[:1])
         return
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule
+from .gradients import attached, is_quiet, name_of_call
 from .names import Function, name_called
 from .program import Program, keyword_of, receiver_of, source_of
 from .sign_rules import passes
@@ -70,6 +71,57 @@ def is_temperature(text: str) -> bool:
 def no_stop_gradient(program: Program) -> Iterator[Finding]:
     """The similarity of a prediction to a target of the same encoder, both with gradients and nothing that pushes apart:
     all outputs alike are the best answer."""
+    found = list(in_backward_passes(program)) or list(in_modules(program))
+    yield from found[:1]
+
+
+def in_modules(program: Program) -> Iterator[Finding]:
+    """Of a loss that a module (or a function) works out by itself: one side went through the predictor, and the other has a
+    gradient too."""
+    if program.names_called & {"cross_entropy", "logsumexp", "CrossEntropyLoss", "var", "cov", "off_diagonal"} - lone_probes(
+        program
+    ):
+        return
+    for call in program.calls:
+        if is_quiet(program, call):
+            continue
+        form = program.algebra.of(call)
+        for each in [form, *form.below()]:
+            if each.op != "call" or name_of_call(each) != "cosine_similarity" or len(each.parts) < 2:
+                continue
+            for prediction, target in (each.parts[:2], each.parts[1::-1]):
+                other = [name_of_call(one) for one in target.below()]
+                words = {word for one in target.below() for word in one.words}
+                slow = any(
+                    word in text for text in [*other, *words] for word in ("target", "teacher", "ema", "momentum", "slow")
+                )
+                if not any("predict" in name_of_call(one) for one in prediction.below()) or any(
+                    "predict" in one for one in other
+                ):
+                    continue
+                if not slow and list(attached(program, target)) and not is_quiet(program, target.node):
+                    corrected = program.line_text(each.line)
+                    yield Finding(
+                        each.line,
+                        f"{corrected}  # of target.detach()",
+                        {"target": source_of(target.node)[:40]},
+                        also=sorted({call.lineno} - {each.line}),
+                    )
+                    return
+
+
+def lone_probes(program: Program) -> set[str]:
+    """A cross-entropy that stands in a function of its own, which evaluates the representation."""
+    calls = program.calls_to("cross_entropy", "CrossEntropyLoss")
+    probes = [
+        each
+        for each in calls
+        if any(word in getattr(program.function_of(each), "name", "") for word in ("probe", "eval", "linear", "knn"))
+    ]
+    return {"cross_entropy", "CrossEntropyLoss"} if calls and len(probes) == len(calls) else set()
+
+
+def in_backward_passes(program: Program) -> Iterator[Finding]:
     if (
         "detach" in program.names_called
         or program.names_called & {"var", "std", "off_diagonal", "cov"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from .findings import Finding, rule
@@ -399,16 +400,20 @@ def workers_repeat_data(program: Program) -> Iterator[Finding]:
         iterate = program.makers.method(owner, "__iter__")
         if iterate is not None and not draws_at_random(program, iterate):
             yield Finding(
-                call.lineno,
+                iterate.lineno,
                 "info = torch.utils.data.get_worker_info()  # in __iter__",
                 {"name": owner.name},
-                also=[iterate.lineno],
+                also=[call.lineno],
             )
 
 
 def draws_at_random(program: Program, function: ast.AST) -> bool:
-    """Samples that are made up: each worker draws its own."""
-    return any(
+    """Samples that are made up: each worker draws its own. What is read is read by every worker, in whatever order."""
+    nodes = program.nodes.below(function)
+    reads = any(
+        isinstance(each, ast.For) and isinstance(program.names.origin(each.iter).node, ast.Attribute) for each in nodes
+    ) or any(isinstance(each, ast.Attribute) and re.search(r"files|shards|paths|urls|lines", each.attr) for each in nodes)
+    return not reads and any(
         program.name_of(call.func).startswith(("random.", "torch.rand", "numpy.random"))
         for call in program.calls_in(function)
     )

@@ -5,8 +5,9 @@ What it is called, why it is bad and what it leads to stands in knowledge/code/*
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,11 +21,30 @@ class Finding:
     values: dict[str, str] = field(default_factory=dict)  # `{optimizer}` in the entry's texts
     sure: bool = True  # False: a suspicion, although the rule's findings are mistakes else
     also: list[int] = field(default_factory=list)  # further lines that show it
+    file: str = ""  # a configuration in which the mistake stands; `line` and `also` are lines of it then
     rule: str = ""  # `code.no-zero-grad`
     text: str = ""  # the line as it stands
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def where_set(program: Program, finding: Finding, *values: ast.AST | None) -> Finding:
+    """The finding at the configuration's lines, where the values that are wrong stand in one; else as it is."""
+    found = [each for value in values if value is not None and (each := program.values.written_at(value)) is not None]
+    if not found or len({path for path, _ in found}) != 1:
+        return finding
+    path = found[0][0]
+    lines = sorted({line for _, line in found})
+    return replace(finding, file=path, line=lines[0], also=lines[1:], text=text_at(path, lines[0]))
+
+
+def text_at(path: str, line: int) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return next((text.strip() for number, text in enumerate(file, 1) if number == line), "")
+    except (OSError, ValueError):
+        return ""
 
 
 Rule = Callable[["Program"], Iterable[Finding]]

@@ -223,11 +223,21 @@ class Makers:
         """What the value last went through: `softmax`, `sigmoid`, `log_softmax`, `linear`, ...; None where unknown."""
         if depth > DEEP:
             return None
+        if isinstance(node, ast.Name) and self._may_differ(node):
+            return None
         origins = self.names.origins(node)
         if len(origins) > 1:
             found = {self.squash_of_origin(each, depth + 1) for each in origins}
             return found.pop() if len(found) == 1 else None
         return self.squash_of_origin(origins[0], depth + 1)
+
+    def _may_differ(self, node: ast.Name) -> bool:
+        """The last of several places that give it a value is under an `if` of a loop: `if k + 1 < n: x = x.relu()`."""
+        binding = self.names.given(node)
+        if binding is None or binding.how != "assigned" or len(self.names.all_given(node)) < 2:
+            return False
+        loops = self.program.loops_of(binding.node)
+        return bool(loops) and self.program.is_conditional(binding.node, loops[0])
 
     def squash_of_origin(self, origin: Origin, depth: int) -> str | None:
         node, path = origin

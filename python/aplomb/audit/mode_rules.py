@@ -126,7 +126,8 @@ def is_evaluation(program: Program, event: Event) -> bool:
         return True
     own = [each for each in event.loops if program.function_of(each) is function]
     texts = [program.last_name(each) for loop in own[-1:] if isinstance(loop, ast.For) for each in ast.walk(loop.iter)]
-    texts += [program.last_name(each) for each in ast.walk(event.node) if isinstance(each, (ast.Name, ast.Attribute))]
+    given = [program.last_name(each) for each in ast.walk(event.node) if isinstance(each, (ast.Name, ast.Attribute))]
+    texts += [each for each in given if each != "dev"]  # beside a model `dev` is mostly the device
     return any(is_of_held_out(text) for text in texts if text)
 
 

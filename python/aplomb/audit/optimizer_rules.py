@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .findings import Finding, rule
+from .findings import Finding, rule, where_set
 from .makers import WRAPPERS
 from .names import Binding, Function, name_called
 from .objects import ADAPTIVE, OPTIMIZERS
+from .order import runs_before, where_they_meet
 from .program import Program, keyword_of, method_of, receiver_of, source_of
 from .step_rules import PROPORTIONAL, cycles
 from .timeline import Event
@@ -73,6 +74,42 @@ def optimizer_before_model(program: Program) -> Iterator[Finding]:
                     also=[change.lineno],
                 )
     yield from made_by_a_function(program)
+    yield from replaced_elsewhere(program)
+
+
+def replaced_elsewhere(program: Program) -> Iterator[Finding]:
+    """One function makes the optimizer, and another one, which runs later, gives the model a new layer:
+    `net, opt = build(); adapt(net)`."""
+    made = [call for call in program.calls if program.makers.class_name(call) in OPTIMIZERS]
+    if "add_param_group" in program.names_called or not made:
+        return
+    for node in program.nodes.of_kind(ast.Assign):
+        target = node.targets[0]
+        if not isinstance(target, ast.Attribute) or not makes_layer(program, node.value):
+            continue
+        changed = program.objects.identity(target.value)
+        for call in made:
+            given = call.args[:1] or [each.value for each in call.keywords if each.arg == "params"]
+            held = [each for one in given for each in program.objects.parameters_in(one)]
+            if program.function_of(call) is program.function_of(node) or not runs_before(program, call, node):
+                continue
+            if any(runs_before(program, node, other) for other in made if other is not call):
+                continue
+            holder = next((each for each in held if holds_part(program, each, changed, target.attr)), None)
+            if holder is not None:
+                corrected = f"# behind line {node.lineno}:\n{program.line_text(call.lineno)}"
+                values = {"model": source_of(holder), "change": program.line_text(node.lineno)}
+                where = getattr(where_they_meet(program, call, node)[1], "lineno", node.lineno)
+                yield Finding(where, corrected, values, also=sorted({node.lineno, call.lineno} - {where}))
+                return
+
+
+def holds_part(program: Program, holder: ast.expr, changed: frozenset[str], attribute: str) -> bool:
+    """`net`, or `net.fc`, of the model whose `fc` is made anew."""
+    if program.objects.identity(holder) & changed:
+        return True
+    is_part = isinstance(holder, ast.Attribute) and holder.attr == attribute
+    return is_part and isinstance(holder, ast.Attribute) and bool(program.objects.identity(holder.value) & changed)
 
 
 def made_by_a_function(program: Program) -> Iterator[Finding]:
@@ -425,7 +462,9 @@ def betas_swapped(program: Program) -> Iterator[Finding]:
         if betas[0] > betas[1] and betas[0] >= 0.95:
             given = option(program, call, "betas")
             corrected = source_of(call).replace(source_of(given), f"({betas[1]:g}, {betas[0]:g})", 1) if given else ""
-            yield Finding(call.lineno, corrected, {"first": shown(betas[0]), "second": shown(betas[1])})
+            finding = Finding(call.lineno, corrected, {"first": shown(betas[0]), "second": shown(betas[1])})
+            parts = program.names.origin(given).node if given is not None else None
+            yield where_set(program, finding, *(parts.elts if isinstance(parts, (ast.Tuple, ast.List)) else [given]))
 
 
 @rule("code.momentum-too-high")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from .algebra import Form, averaged, product, terms
+from .control_rules import ends_not_cut
 from .findings import Finding, rule
 from .gradients import Loss, attached, directions, is_quiet, losses_of, name_of_call
 from .names import Function
@@ -55,6 +56,8 @@ def is_discount(form: Form) -> bool:
 def bootstrap_through_end(program: Program) -> Iterator[Finding]:
     """`r + gamma * V(next)` where the ends of episodes are at hand and do not cut it."""
     algebra = program.algebra
+    if any(True for _ in ends_not_cut(program)):
+        return
     if not any(REWARDS.search(each.id.lower()) for each in program.nodes.of_kind(ast.Name)) and not any(
         REWARDS.search(each.attr.lower()) for each in program.nodes.of_kind(ast.Attribute)
     ):

@@ -67,7 +67,11 @@ SMALL_STEP = 4e-5
 
 def loaded_in_bf16(program: Program) -> Iterator[Finding]:
     """`from_pretrained(name, dtype=torch.bfloat16)`, all of it trained at a rate whose steps are rounded away."""
-    if program.names_called & {"get_peft_model", "LoraConfig", "prepare_model_for_kbit_training", "float"}:
+    if program.names_called & {"get_peft_model", "LoraConfig", "prepare_model_for_kbit_training"}:
+        return
+    if any(
+        program.is_model(receiver_of(call)) for call in program.calls_to("float") if isinstance(call.func, ast.Attribute)
+    ):
         return
     rates = [program.values.number(keyword_of(call, "learning_rate")) for call in program.calls]
     rates += [program.values.number(keyword_of(call, "lr")) for call in program.calls]

@@ -204,7 +204,7 @@ def is_local(program: Program, node: ast.Name, depth: int) -> bool:
             if method_of(each) in SHARING:
                 return False
             kind = program.objects.event_of(each)[0]
-            if kind == "forward" or program.losses.criterion(each) is not None:
+            if kind == "forward" or program.losses.criterion(each) is not None or measures_alone(program, each):
                 return True
         if (
             isinstance(each, ast.Name)
@@ -214,6 +214,18 @@ def is_local(program: Program, node: ast.Name, depth: int) -> bool:
         ):
             return True
     return False
+
+
+def measures_alone(program: Program, call: ast.Call) -> bool:
+    """A function of this file that runs a model over batches and shares nothing: `score = validate(model, loader)`."""
+    function = program.names.function_called(call)
+    if function is None:
+        return False
+    inside = program.calls_in(function)
+    if any(method_of(each) in SHARING for each in inside):
+        return False
+    runs = any(program.objects.event_of(each)[0] == "forward" for each in inside)
+    return runs and any(program.losses.criterion(each) is not None for each in inside)
 
 
 def is_shared(program: Program, node: ast.Name) -> bool:

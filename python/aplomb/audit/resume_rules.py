@@ -147,8 +147,8 @@ def optimizer_not_restored(program: Program) -> Iterator[Finding]:
 
 @rule("code.schedule-not-restored")
 def schedule_not_restored(program: Program) -> Iterator[Finding]:
-    yield from made_after_the_optimizer_came_back(program)
-    yield from schedule_counts_anew(program)
+    found = list(made_after_the_optimizer_came_back(program))
+    yield from found or schedule_counts_anew(program)
 
 
 def schedule_counts_anew(program: Program) -> Iterator[Finding]:
@@ -164,13 +164,18 @@ def schedule_counts_anew(program: Program) -> Iterator[Finding]:
             isinstance(call.func, ast.Attribute) and is_schedule(program, call.func.value)
             for call in program.calls_to("step")
         )
-        if not stepped or keyword_of(made, "last_epoch") is not None or made.lineno > optimizers[0].lineno:
+        if not stepped or keyword_of(made, "last_epoch") is not None or is_made_behind(program, made, optimizers[0]):
             continue
         yield Finding(
             optimizers[0].lineno,
             f'{program.line_text(optimizers[0].lineno)}\n{name}.load_state_dict(checkpoint["scheduler"])',
         )
         return
+
+
+def is_made_behind(program: Program, made: ast.Call, load: ast.Call) -> bool:
+    """In one function the schedule is made after the optimizer came back; of two functions nothing is said here."""
+    return program.function_of(made) is program.function_of(load) and made.lineno > load.lineno
 
 
 def schedule_moved(program: Program) -> bool:

@@ -92,7 +92,8 @@ def audit_program(program: Program, deadline: float | None = None) -> list[Findi
             continue
         for finding in findings:
             finding.rule = name
-            finding.text = finding.text or program.line_text(finding.line)
+            if not finding.file:
+                finding.text = finding.text or program.line_text(finding.line)
             found.setdefault((finding.line, name), finding)
     return [found[key] for key in sorted(found)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from .findings import Finding, rule
 from .names import Function, name_called
@@ -378,13 +379,50 @@ def lambda_rate_absolute(program: Program) -> Iterator[Finding]:
         made = program.makers.call_of(call.args[0]) if call.args else None
         rate = program.values.number(option(made, "lr", 1)) if made is not None else None
         factor = option(call, "lr_lambda", 1)
-        function = lambda_of(program, factor)
-        if rate is None or function is None or not 0 < rate <= 0.1:
+        if rate is None or factor is None or not 0 < rate <= 0.1:
             continue
-        values = [program.values.of(function.body, {function.args.args[0].arg: at}) for at in (0, 1, 10, 100, 1000, 10000)]
+        values = [factor_at(program, factor, at) for at in (0, 1, 10, 100, 1000, 10000)]
         numbers = [float(each) for each in values if is_number(each)]
-        if len(numbers) == len(values) and 0 < max(numbers) <= 2 * rate and max(numbers) < 0.05:
+        if (
+            len(numbers) >= 3
+            and 0 < max(numbers) <= 2 * rate
+            and max(numbers) < 0.05
+            and reaches(program, factor, rate, numbers)
+        ):
             yield Finding(call.lineno, "", {"rate": f"{rate:g}", "factor": f"{max(numbers):g}"})
+
+
+def factor_at(program: Program, factor: ast.expr, at: int) -> Any:
+    """What a lambda, or a function of this file, gives at a step."""
+    function = lambda_of(program, factor)
+    if function is not None:
+        return program.values.of(function.body, {function.args.args[0].arg: at})
+    binding = program.names.given(factor)
+    named = (
+        binding.node if binding is not None and isinstance(binding.node, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+    )
+    if named is None or len(named.args.args) - len(named.args.defaults) != 1:
+        return None
+    return program.values.result(named, {named.args.args[0].arg: at})
+
+
+def reaches(program: Program, factor: ast.expr, rate: float, numbers: list[float]) -> bool:
+    """Where only the first steps are known: what they grow to is the rate itself, so that the warm-up is one of rates."""
+    if len(numbers) == 6:
+        return True
+    function = lambda_of(program, factor)
+    called = (
+        program.names.function_called(function.body)
+        if function is not None and isinstance(function.body, ast.Call)
+        else None
+    )
+    body: ast.AST | None = called if called is not None else function
+    held = (
+        [program.values.number(each) for each in ast.walk(body) if isinstance(each, (ast.Name, ast.Attribute))]
+        if body is not None
+        else []
+    )
+    return any(each is not None and 0.5 * rate <= each <= 2 * rate for each in held)
 
 
 def lambda_of(program: Program, node: ast.AST | None) -> ast.Lambda | None:

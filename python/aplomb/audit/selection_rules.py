@@ -35,7 +35,8 @@ def better(text: str) -> int:
 def comparisons(program: Program) -> Iterator[tuple[ast.If, ast.Compare, ast.expr, ast.expr, int]]:
     """(if, test, value, best, direction) of `if value > best: best = value`."""
     for node in program.nodes.of_kind(ast.If):
-        tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+        both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+        tests = node.test.values if both and isinstance(node.test, ast.BoolOp) else [node.test]
         for test in tests:
             if (
                 not isinstance(test, ast.Compare)

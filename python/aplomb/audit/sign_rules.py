@@ -159,6 +159,11 @@ def of_product(program: Program, node: ast.BinOp) -> int:
 @rule("code.entropy-sign")
 def entropy_sign(program: Program) -> Iterator[Finding]:
     """The entropy bonus is added to the loss: the policy is driven to one action."""
+    found = list(entropies_added(program))
+    yield from found or entropies_pulled_down(program)
+
+
+def entropies_added(program: Program) -> Iterator[Finding]:
     if not program.names_called & {"log_prob", "Categorical", "Normal", "entropy"}:
         return
     for cycle, _, terms in passes(program):
@@ -173,7 +178,6 @@ def entropy_sign(program: Program) -> Iterator[Finding]:
                 (each for each in term.lines[1:] if "ntropy" in program.line_text(each)), getattr(term.node, "lineno", 0)
             )
             yield Finding(line, "", {"entropy": source_of(term.node)}, sure=made)
-    yield from entropies_pulled_down(program)
 
 
 def entropies_pulled_down(program: Program) -> Iterator[Finding]:

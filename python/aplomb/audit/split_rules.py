@@ -31,6 +31,26 @@ def splits(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
         if not held and isinstance(call.func, ast.Attribute):
             held = [call.func.value]  # of datasets
         yield call, held
+    yield from splits_by_hand(program)
+
+
+def splits_by_hand(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """`train, val = partition(table)`: a function of this file that permutes what it is given and cuts it."""
+    for node in program.nodes.of_kind(ast.Assign):
+        call, target = node.value, node.targets[0]
+        if not isinstance(call, ast.Call) or not isinstance(target, ast.Tuple) or not call.args:
+            continue
+        names = [source_of(each).lower() for each in target.elts]
+        parts = any("train" in each for each in names) and any(
+            word in each for each in names for word in ("val", "test", "dev")
+        )
+        function = program.names.function_called(call) if parts else None
+        if function is not None and {name_called(each) for each in program.calls_in(function)} & {
+            "permutation",
+            "randperm",
+            "shuffle",
+        }:
+            yield call, [each for each in call.args[:1] if isinstance(each, (ast.Name, ast.Attribute, ast.Call))]
 
 
 @rule("code.fitted-before-split")
@@ -99,6 +119,8 @@ def multiplied(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
     ):
         parts = value.args[0].elts if isinstance(value.args[0], (ast.List, ast.Tuple)) else []
         texts = [source_of(each) for each in parts]
+        if any(is_drawn_again(program, each) for each in parts):
+            return value
         if len(texts) != len(set(texts)) or any("augment" in each.lower() or "flip" in each.lower() for each in texts[1:]):
             return value
     if (
@@ -109,6 +131,17 @@ def multiplied(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
         return multiplied(program, value.args[0], depth + 1)
     added = extended(program, node)
     return added
+
+
+def is_drawn_again(program: Program, node: ast.AST) -> bool:
+    """`rare.sample(n, replace=True)`, `resample(rare)`, `np.repeat(rare, 5)`."""
+    call = program.names.origin(node).node
+    if not isinstance(call, ast.Call):
+        return False
+    replace = keyword_of(call, "replace")
+    if name_called(call) == "sample":
+        return replace is not None and program.values.is_true(replace)
+    return name_called(call) == "resample" and (replace is None or not program.values.is_false(replace))
 
 
 def is_repeated(program: Program, value: ast.AST) -> bool:
@@ -203,12 +236,20 @@ def windows_in(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
     for each in ast.walk(origin):
         if isinstance(each, (ast.ListComp, ast.GeneratorExp)) and (window := window_of(program, each)) is not None:
             return window
-        if name_called(each) == "sliding_window_view":
+        if name_called(each) == "sliding_window_view" or is_unfold_by_one(program, each):
             return each
         for inner in made_elsewhere(program, each, origin):
             if (window := windows_in(program, inner, depth + 1)) is not None:
                 return window
     return None
+
+
+def is_unfold_by_one(program: Program, node: ast.AST) -> bool:
+    """`series.unfold(0, size, 1)`: a step smaller than the window."""
+    if name_called(node) != "unfold" or not isinstance(node, ast.Call) or len(node.args) != 3:
+        return False
+    size, step = program.values.number(node.args[1]), program.values.number(node.args[2])
+    return step is not None and (step < size if size is not None else step == 1)
 
 
 def made_elsewhere(program: Program, node: ast.AST, origin: ast.AST) -> list[ast.expr]:

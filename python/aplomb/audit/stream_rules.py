@@ -55,22 +55,28 @@ def moves_at_random(program: Program, call: ast.Call) -> bool:
     """What is called draws random numbers: a function or class of this file, or a composition of random moves."""
     function = program.objects.function_run(call)
     if function is None and isinstance(call.func, (ast.Name, ast.Attribute)):
-        for origin in program.names.origins(call.func):
-            made = origin.node if isinstance(origin.node, ast.Call) else None
-            owner = program.makers.class_made(made) if made is not None else None
-            method = (
-                (program.makers.method(owner, "__call__") or program.makers.method(owner, "forward"))
-                if owner is not None
-                else None
-            )
-            if method is not None:
-                function = method
-            elif made is not None and name_called(made) == "Compose":
-                return any(GEOMETRIC.search(name_called(each)) for each in ast.walk(made) if isinstance(each, ast.Call))
-            elif made is not None and GEOMETRIC.search(name_called(made)):
-                return True
-    if function is None:
+        return any(makes_random_move(program, origin.node) for origin in program.names.origins(call.func))
+    return function is not None and draws_and_moves(program, function)
+
+
+def makes_random_move(program: Program, made: ast.AST) -> bool:
+    """A transform of a class of this file that draws, one of torchvision's, or a composition that holds one."""
+    if not isinstance(made, ast.Call):
         return False
+    owner = program.makers.class_made(made)
+    method = (
+        program.makers.method(owner, "__call__") or program.makers.method(owner, "forward") if owner is not None else None
+    )
+    if method is not None and draws_and_moves(program, method):
+        return True
+    if owner is None and GEOMETRIC.search(name_called(made)):
+        return True
+    inner = [one for each in made.args for one in (each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each])]
+    composes = name_called(made) in ("Compose", "Sequential") or owner is not None
+    return composes and any(makes_random_move(program, program.names.origin(each).node) for each in inner)
+
+
+def draws_and_moves(program: Program, function: ast.AST) -> bool:
     words = source_of(function)
     drawn = any(program.name_of(each.func).startswith(DRAWING) for each in program.calls_in(function)) or "rng." in words
     moved = any(

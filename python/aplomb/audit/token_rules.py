@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from .algebra import Form
 from .findings import Finding, rule
 from .names import Function, name_called
 from .program import Program, keyword_of, method_of, receiver_of, source_of
@@ -52,7 +53,42 @@ def word_labels_by_position(program: Program) -> Iterator[Finding]:
 
 @rule("code.decoder-sees-answers")
 def decoder_sees_answers(program: Program) -> Iterator[Finding]:
-    """`decoder_input_ids` made of the very tokens that are the labels: each place is given the token that it is to say."""
+    """The decoder is given the very tokens that are the labels: each place is given the token that it is to say."""
+    yield from labels_as_decoder_input(program)
+    yield from target_as_second_input(program)
+
+
+def target_as_second_input(program: Program) -> Iterator[Finding]:
+    """`cross_entropy(model(src, gold), gold)`."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind != "cross_entropy" or criterion.given is None or criterion.target is None:
+            continue
+        target = program.algebra.of(criterion.target)
+        for form in program.algebra.of(criterion.given).below():
+            call = form.node
+            if not isinstance(call, ast.Call) or program.objects.event_of(call)[0] != "forward" or len(call.args) < 2:
+                continue
+            second = program.algebra.of(call.args[1])
+            if second.key == target.key and is_sequence(second) and not_masked(program):
+                corrected = f"{source_of(call.func)}({source_of(call.args[0])}, tgt[:, :-1])  # and tgt[:, 1:] as the labels"
+                yield Finding(call.lineno, corrected, also=sorted({criterion.call.lineno} - {call.lineno}))
+                return
+
+
+def is_sequence(form: Form) -> bool:
+    """Tokens, by their name or by how they were cut."""
+    return form.op == "slice" or form.called("tgt", "target", "targets", "trg", "gold", "tgt_ids", "dec", "y_ids")
+
+
+def not_masked(program: Program) -> bool:
+    """Nothing is masked or noised on the way in, and the decoder is causal."""
+    return bool(
+        program.names_called & {"Transformer", "TransformerDecoder", "TransformerDecoderLayer", "LSTM", "GRU"}
+    ) and not (program.names_called & {"shift_right", "_shift_right", "roll"})
+
+
+def labels_as_decoder_input(program: Program) -> Iterator[Finding]:
+    """`decoder_input_ids` made of the labels."""
     parts: dict[str, tuple[int, set[str]]] = {}
     for node in program.nodes.of_kind(ast.Assign, ast.Dict, ast.Call):
         for key, value in keyed_parts(node):
@@ -128,7 +164,7 @@ def two_chat_templates(program: Program) -> Iterator[Finding]:
     marker = HAND_WRITTEN.search(text)
     yield Finding(
         asked[0].lineno,
-        'tokenizer.apply_chat_template(messages, tokenize=False)  # for the training texts as well',
+        "tokenizer.apply_chat_template(messages, tokenize=False)  # for the training texts as well",
         {"marker": marker.group().strip() if marker else ""},
         also=[line],
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .names import Binding, Function, dotted, name_called
+from .preference_rules import preference_swapped
 from .program import Program, keyword_of, line_of, names_in, receiver_of, source_of
 from .reward_rules import reward_functions
 
@@ -143,6 +144,8 @@ def unfreezes_embedding(program: Program) -> bool:
 @rule("code.preference-by-rank")
 def preference_by_rank(program: Program) -> Iterator[Finding]:
     """The answer that is called chosen is the one with the lower score, by the order in which the answers stand."""
+    if any(True for _ in preference_swapped(program)):
+        return
     for node in program.nodes.of_kind(ast.Dict):
         pairs = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
         if "chosen" not in pairs or "rejected" not in pairs:

@@ -13,6 +13,7 @@ import json
 import math
 import operator
 import os
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 DEEP = 24
 MOST_BYTES = 1 << 18  # of a configuration file
+MOST_RETURNS = 6  # of a function that is worked out
 LONG = 1 << 16  # characters or items of a constant
 
 
@@ -112,6 +114,8 @@ class Values:
         self.names = names
         self._arguments: dict[str, ast.Call] | None = None
         self._files: dict[str, Any] = {}
+        self._paths: dict[str, str] = {}  # of the files that were read
+        self._read: dict[ast.AST, str] = {}  # calls that read them
         self._known: dict[ast.AST, Any] = {}
 
     # --- the question
@@ -393,19 +397,49 @@ class Values:
         returned = self.names.returned_by(node)
         if len(returned) == 1:
             return self._returned(node, returned[0], bound, depth)
-        return UNKNOWN
+        function = self.names.function_called(node) if 1 < len(returned) <= MOST_RETURNS else None
+        return (
+            self.result(function, self._given_to(node, function, bound, depth), depth) if function is not None else UNKNOWN
+        )
+
+    def result(self, function: ast.FunctionDef | ast.AsyncFunctionDef, bound: dict[str, Any], depth: int = 0) -> Any:
+        """What a function of plain assignments, tests and returns gives for arguments that are known."""
+        found = self._run(function.body, dict(bound), depth + 1)
+        return UNKNOWN if found is None else found[0]
+
+    def _run(self, statements: list[ast.stmt], bound: dict[str, Any], depth: int) -> tuple[Any] | None:
+        """The value that is returned, in a tuple; None where the statements come to their end."""
+        for each in statements:
+            if isinstance(each, ast.Return):
+                return (self.of(each.value, bound, depth),)
+            if isinstance(each, ast.If):
+                test = self.of(each.test, bound, depth)
+                if not known(test):
+                    return (UNKNOWN,)
+                found = self._run(each.body if test else each.orelse, bound, depth)
+                if found is not None:
+                    return found
+            elif isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
+                bound[each.targets[0].id] = self.of(each.value, bound, depth)
+            elif not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant)):
+                return (UNKNOWN,)
+        return None
 
     def _returned(self, node: ast.Call, value: ast.expr, bound: dict[str, Any], depth: int) -> Any:
         function = self.names.function_called(node)
-        if function is None:
-            return UNKNOWN
+        return self.of(value, self._given_to(node, function, bound, depth), depth) if function is not None else UNKNOWN
+
+    def _given_to(
+        self, node: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, bound: dict[str, Any], depth: int
+    ) -> dict[str, Any]:
+        """What a call gives the parameters of a function, as far as it is known."""
         inner = {}
         for each in (*function.args.posonlyargs, *function.args.args):
             given = argument_given(node, function, each.arg)
             constant = self.of(given, bound, depth) if given is not None else UNKNOWN
             if known(constant):
                 inner[each.arg] = constant
-        return self.of(value, inner, depth)
+        return inner
 
     def _file(self, call: ast.Call, bound: dict[str, Any], depth: int) -> Any:
         """`yaml.safe_load(open("config.yaml"))`: of a file in the program's own folder."""
@@ -430,8 +464,32 @@ class Values:
             return UNKNOWN
         if name not in self._files:
             places = [os.path.join(folder, name) for folder in self.program.folders]
-            self._files[name] = read_configuration(next((each for each in places if os.path.isfile(each)), ""))
+            self._paths[name] = next((each for each in places if os.path.isfile(each)), "")
+            self._files[name] = read_configuration(self._paths[name])
+        self._read[call] = self._paths[name]
         return self._files[name]
+
+    def written_at(self, node: ast.AST) -> tuple[str, int] | None:
+        """The configuration and the line in which the value of `cfg["optim"]["lr"]` stands; None where it stands in the
+        program."""
+        keys: list[str] = []
+        held: ast.AST = node
+        for _ in range(DEEP):
+            key = key_asked(held)
+            if key is not None:
+                keys.insert(0, key[1])
+                held = key[0]
+                continue
+            if isinstance(held, ast.Call) and self._read.get(held):
+                return line_of_keys(self._read[held], keys) if keys else None
+            binding = self.names.given(held)
+            if binding is None or binding.path:
+                return None
+            given = [binding.value] if binding.how == "assigned" else self.names.values_of_parameter(binding)
+            if len(given) != 1 or given[0] is None:
+                return None
+            held = given[0]
+        return None
 
     def _path(self, node: Optional[ast.AST], bound: dict[str, Any], depth: int) -> str:  # noqa: UP045
         """The text of a path; of `Path(__file__).parent / "config.yaml"` what stands behind the program's folder."""
@@ -453,6 +511,38 @@ class Values:
                 if all(parts[1:]) and (parts[0] or is_own_folder(node.args[0])):
                     return os.path.join(*parts)
         return ""
+
+
+def key_asked(node: ast.AST) -> tuple[ast.AST, str] | None:
+    """The holder and the key of `cfg["lr"]`, `cfg.get("lr", 1)`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return node.value, node.slice.value
+    if (
+        name_called(node) in ("get", "pop")
+        and isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.args
+    ):
+        first = node.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            return node.func.value, first.value
+    return None
+
+
+def line_of_keys(path: str, keys: list[str]) -> tuple[str, int] | None:
+    """The line of a key in the text of a configuration, each one behind the key that holds it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(MOST_BYTES)
+    except (OSError, ValueError):
+        return None
+    at = 0
+    for key in keys:
+        found = re.compile(r"(?m)(?:^|[\s{,\"'])" + re.escape(key) + r"[\"']?\s*:").search(text, at)
+        if found is None:
+            return None
+        at = found.end()
+    return path, text.count("\n", 0, at) + 1
 
 
 def is_own_folder(node: ast.AST) -> bool:
