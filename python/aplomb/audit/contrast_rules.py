@@ -78,6 +78,8 @@ def no_stop_gradient(program: Program) -> Iterator[Finding]:
 def in_modules(program: Program) -> Iterator[Finding]:
     """Of a loss that a module (or a function) works out by itself: one side went through the predictor, and the other has a
     gradient too."""
+    if "cosine_similarity" not in program.names_called:
+        return
     if program.names_called & {"cross_entropy", "logsumexp", "CrossEntropyLoss", "var", "cov", "off_diagonal"} - lone_probes(
         program
     ):

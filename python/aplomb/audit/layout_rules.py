@@ -371,17 +371,21 @@ def mask_fills_real(program: Program) -> Iterator[Finding]:
 
 def is_told(form: Form) -> bool:
     """By what the mask was made of, and not by its name alone: masks of one name are turned round on the way."""
-    return any(
+    made = any(
         each.op in ("eq", "ne", "lt", "le", "gt", "ge") or (each.op == "call" and each.name.endswith(("tril", "triu")))
         for each in form.below()
     )
+    return made and not any("attention_mask" in word for each in form.below() for word in each.words)
 
 
 def is_attention(program: Program, node: ast.AST) -> bool:
     """Scores of attention, by what they were made of or are called."""
-    form = program.algebra.of(node)
     words = source_of(node).lower()
-    return is_scores(form) or any(word in words for word in ("att", "score", "wei", "sim", "dots", "energy", "qk"))
+    if "logits" in words:
+        return False  # of pairs of places, as pointers are
+    return is_scores(program.algebra.of(node)) or any(
+        word in words for word in ("att", "score", "wei", "sim", "dots", "energy", "qk")
+    )
 
 
 def is_boolean(form: Form) -> bool:

@@ -159,8 +159,10 @@ def collective_by_local_value(program: Program) -> Iterator[Finding]:
 
 def loops_left(program: Program, timeline: Timeline) -> Iterator[Finding]:
     """`if stopper(val_loss): break` out of a loop whose backward passes meet those of the other ranks."""
-    for event in timeline.of("break", "return"):
+    for event in timeline.of("break", "return", "continue"):
         if not event.loops or program.function_of(event.node) is not program.function_of(event.loops[-1]):
+            continue
+        if event.kind == "continue" and not skips_backward(timeline, event):
             continue
         meets = any(each.kind == "backward" and event.loops[-1] in each.loops for each in timeline.events)
         for guard in event.at.guards if meets else ():
@@ -169,6 +171,12 @@ def loops_left(program: Program, timeline: Timeline) -> Iterator[Finding]:
                 values = {"call": event.kind, "value": name, "test": source_of(guard.test)}
                 yield Finding(event.line, "", values, also=[getattr(guard.test, "lineno", event.line)])
                 break
+
+
+def skips_backward(timeline: Timeline, event: Event) -> bool:
+    """A backward pass of the same loop stands behind it."""
+    behind = timeline.events[timeline.events.index(event) :]
+    return any(each.kind == "backward" and event.loops[-1] in each.loops for each in behind)
 
 
 def local_value(program: Program, test: ast.AST) -> str:

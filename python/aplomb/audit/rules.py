@@ -24,6 +24,7 @@ from . import (
     precision_rules,
     preference_rules,
     rank_rules,
+    repetition_rules,
     restore_rules,
     resume_rules,
     reward_rules,
@@ -37,6 +38,7 @@ from . import (
     token_rules,
     trainer_rules,
     tuning_rules,
+    weighing_rules,
 )
 from .findings import RULES, Finding
 from .program import Program
@@ -74,6 +76,8 @@ MODULES = (
     selection_rules,
     stream_rules,
     tuning_rules,
+    repetition_rules,
+    weighing_rules,
 )
 
 

@@ -85,12 +85,23 @@ def multiplied(node: ast.AST, names: set[str]) -> tuple[str, str] | None:
         sums = any(isinstance(each, ast.BinOp) and isinstance(each.op, (ast.Add, ast.Sub)) for each in ast.walk(node))
         return None if sums else (one, other)
     if isinstance(node, ast.Call):
-        nested = name_called(node) in ("linear", "matmul", "mm", "einsum") or (
-            isinstance(node.func, ast.Attribute) and node.func.attr in held
-        )
         sums = any(isinstance(each, ast.BinOp) and isinstance(each.op, (ast.Add, ast.Sub)) for each in ast.walk(node))
-        return (one, other) if nested and not sums else None
+        factors = node.args[:2] if name_called(node) in ("linear", "matmul", "mm", "bmm") else node.args
+        apart = [attributes_in(each) & held for each in factors]
+        is_product = (
+            name_called(node) in ("linear", "matmul", "mm", "bmm", "einsum") and sum(1 for each in apart if each) >= 2
+        )
+        nested = (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in held
+            and any(held - {node.func.attr} <= each for each in apart)
+        )
+        return (one, other) if (is_product or nested) and not sums else None
     return None
+
+
+def attributes_in(node: ast.AST) -> set[str]:
+    return {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
 
 
 @rule("code.new-tokens-frozen")
