@@ -276,9 +276,9 @@ def attention_over_queries(program: Program) -> Iterator[Finding]:
             call.args[1] if library and len(call.args) > 1 else call.args[0] if not library and call.args else None
         )
         axis = program.values.of(dim) if dim is not None else None
-        if axis not in (-2, 0, 1):
-            continue
         scores = call.args[0] if library and call.args else receiver_of(call)
+        if axis != -2 and (axis != 1 or program.shapes.rank(scores) not in (3, 4)):
+            continue  # of two axes the second is the last
         form = program.algebra.of(scores)
         owner = program.names.class_of(call)
         if owner is not None and any(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule
-from .names import Function, name_called
+from .names import Function, name_called, returns_of
 from .program import Program, names_in, source_of
 from .step_rules import cycles
 from .timeline import Cycle, Event, Timeline
@@ -308,12 +308,22 @@ def has_graph(program: Program, node: ast.AST, depth: int = 0) -> bool:
         binding = program.names.given(node)
         if binding is None or binding.value is None or binding.how in ("loop", "parameter"):
             return False
-        return has_graph(program, binding.value, depth + 1)
+        given = part_returned(program, binding.value, binding.path)
+        return has_graph(program, given if given is not None else binding.value, depth + 1)
     if isinstance(node, (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp)):
         if isinstance(node, ast.Attribute) and node.attr in ("data", "shape"):
             return False
         return any(has_graph(program, each, depth + 1) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
     return False
+
+
+def part_returned(program: Program, value: ast.AST, path: tuple[int, ...]) -> ast.expr | None:
+    """Of `loss, spread = model(x)` the expression that forward() of a class of this file returns in that place."""
+    owner = program.makers.definition(value.func) if isinstance(value, ast.Call) and len(path) == 1 else None
+    forward = program.makers.method(owner, "forward") if owner is not None else None
+    returned = returns_of(program, forward) if forward is not None else []
+    whole = returned[0] if len(returned) == 1 else None
+    return whole.elts[path[0]] if isinstance(whole, ast.Tuple) and 0 <= path[0] < len(whole.elts) else None
 
 
 __all__ = ["has_graph", "is_of_held_out", "names_in"]

@@ -73,22 +73,23 @@ def bootstrap_through_end(program: Program) -> Iterator[Finding]:
         if not any(sign > 0 and named_part(each, REWARDS) for sign, each in found):
             continue
         for sign, each in found:
-            held = product(each)
-            ahead = [one for one in held.factors if not is_discount(one)]
-            discounted = len(held.factors) == 2 or (len(held.factors) == 1 and 0.9 <= held.coefficient < 1)
-            if (
-                sign < 0
-                or len(ahead) != 1
-                or not discounted
-                or not named(ahead[0], VALUES)
-                or is_masked(program, function, each)
-            ):
-                continue
-            if is_carried(program, node, ahead[0]) or function in seen:
+            ahead = value_ahead(each) if sign > 0 else None
+            if ahead is None or is_masked(program, function, each) or is_carried(program, node, ahead) or function in seen:
                 continue
             seen.add(function)
-            text = source_of(ahead[0].node) if ahead[0].node is not node else "next_value"
+            text = source_of(ahead.node) if ahead.node is not node else "next_value"
             yield Finding(node.lineno, "", {"ahead": text[:60]})
+
+
+def value_ahead(form: Form) -> Form | None:
+    """`V(next)` of `gamma * V(next)`. A discount that comes with each transition has the ends in it."""
+    held = product(form)
+    discounts = [each for each in held.factors if is_discount(each)]
+    ahead = [each for each in held.factors if not is_discount(each)]
+    if any(each.op != "number" and not each.called("gamma", "gam") for each in discounts):
+        return None
+    discounted = len(discounts) == 1 or 0.9 <= held.coefficient < 1
+    return ahead[0] if discounted and len(ahead) == 1 and named(ahead[0], VALUES) else None
 
 
 def named_part(form: Form, pattern: re.Pattern[str]) -> bool:

@@ -219,6 +219,8 @@ def softmax_by_hand(program: Program) -> Iterator[Finding]:
         if form.op != "div" or form.parts[0].op != "exp" or form.parts[1].op != "sum" or form.parts[1].parts[0].op != "exp":
             continue
         inner = form.parts[0].parts[0]
+        if product(inner).coefficient < 0:
+            continue  # a kernel: exp() of what is below 0 anyway
         if inner.key != form.parts[1].parts[0].parts[0].key or not is_torch(program, form.parts[0].node):
             continue
         if not any(
