@@ -63,6 +63,7 @@ ALLOWED = {
     "live": ["core", "record", "input", "sources", "discovery", "task", "detectors", "detection", "diagnosis", "report", "api",
              "watch"],
     "serve": ["core", "live"],
+    "alarm": ["core"],
     "cli": None,
 }
 # The trainer's parts likewise: what each may include of the others, of src/, and whether of torch.

@@ -110,6 +110,11 @@ Argument Argument::last_counts() const {
   return Argument(option_->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
 }
 
+Argument Argument::one_each() const {
+  option_->expected(1)->allow_extra_args(false);
+  return Argument(option_->multi_option_policy(CLI::MultiOptionPolicy::TakeAll));
+}
+
 Argument Argument::takes_commas() const {
   constexpr int k_most_words = 1 << 20;
   option_->delimiter(',')->expected(1, k_most_words);

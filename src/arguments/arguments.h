@@ -50,6 +50,8 @@ class Argument {
 
   /// Given several times the last one counts; without this it is an error.
   Argument last_counts() const;
+  /// Of a list: one word each time that the option is given; what follows it is not taken.
+  Argument one_each() const;
   /// A list may also be one word with commas, and the option be given several times.
   Argument takes_commas() const;
 

@@ -5,8 +5,10 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <thread>
 
+#include "cli/alert_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "core/text.h"
@@ -18,6 +20,8 @@ namespace {
 
 /// A page that was opened late, or reloads, finds the run's end still.
 constexpr std::chrono::seconds k_linger{30};
+/// How long the last alarm may take.
+constexpr std::chrono::seconds k_alarm_patience{10};
 /// However long somebody looks: no process stays for ever that nobody started by hand.
 constexpr std::chrono::hours k_longest{12};
 
@@ -36,6 +40,7 @@ class LiveCommand : public Command {
         .value_name("PATH");
     verb_.flag("--allow-stop", options_.follow.may_stop,
                "runs that `aplomb run` has started may be stopped from the page");
+    alert_.declare(verb_);
     verb_.flag("--of-run", of_run_, "end when the runs have ended and nobody looks").group("");
     verb_.footer(
         "Examples:\n"
@@ -54,6 +59,12 @@ class LiveCommand : public Command {
       return k_exit_usage;
     }
     never_write(options_.follow.paths);
+    auto alarms = alert_.make();
+    if (!alarms) {
+      complain(core::sanitize(alarms.error().text));
+      return k_exit_usage;
+    }
+    alarms_ = *std::move(alarms);
     sigset_t set;
     ::sigemptyset(&set);
     for (const int each : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, each);
@@ -68,14 +79,43 @@ class LiveCommand : public Command {
     if (of_run_) {
       wait_for_runs(server, set);
     } else {
-      int number = 0;
-      ::sigwait(&set, &number);
+      const timespec second{1, 0};
+      while (::sigtimedwait(&set, nullptr, &second) < 0) {
+        if (alarms_) look_for_alarms(server.follower());
+      }
     }
     server.stop();
+    if (alarms_) alarms_->finish(k_alarm_patience);
     return k_exit_healthy;
   }
 
  private:
+  /// Of runs that were seen to train: what ended before is no news.
+  void look_for_alarms(const live::Follower& follower) {
+    for (const live::Glance& each : follower.glances()) {
+      const bool trains = each.state == "running" || each.state == "silent";
+      if (trains) seen_.insert(each.id);
+      if (!seen_.contains(each.id)) continue;
+      alarm::Notice notice;
+      notice.run = each.name;
+      notice.standing = each.standing;
+      notice.cause = each.cause;
+      notice.step = each.step;
+      notice.text = each.headline;
+      const bool is_bad = each.standing == "unstable" || each.standing == "failed";
+      if (trains && is_bad) alarms_->tell(notice);
+      if (each.state == "silent") {
+        notice.what = alarm::Notice::What::hang;
+        notice.text = "Nothing was written for longer than its records are apart. " + each.headline;
+        alarms_->tell(notice);
+      } else if (!trains && each.state != "unknown") {
+        notice.what = alarm::Notice::What::end;
+        notice.text = "The run is over (" + each.state + "). " + each.headline;
+        alarms_->tell(notice);
+      }
+    }
+  }
+
   void tell(const serve::LiveServer& server) const {
     if (!serve::LiveServer::has_page()) {
       complain(
@@ -118,6 +158,9 @@ class LiveCommand : public Command {
 
   serve::LiveOptions options_;
   bool of_run_ = false;
+  AlertOption alert_;
+  std::unique_ptr<alarm::Alarms> alarms_;
+  std::set<std::string> seen_;  ///< ids of runs that trained while we looked
 };
 
 }  // namespace

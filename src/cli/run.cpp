@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "cli/alert_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "core/text.h"
@@ -26,6 +27,8 @@ namespace {
 // What shells say of a program that is not there, or may not be executed.
 constexpr int k_exit_no_program = 127;
 constexpr int k_exit_not_executable = 126;
+/// How long the end of the run waits for its last alarm to be sent.
+constexpr std::chrono::seconds k_alarm_patience{10};
 
 /// `aplomb-run/2026-03-01-142501`, with a number behind it where that is taken.
 core::Result<std::string> make_folder(const std::string& wanted) {
@@ -111,7 +114,8 @@ class RunCommand : public Command {
     verb_
         .option("--stop-on", stop_on_,
                 "end the program when it is seen to have failed, to be unstable, or to hang")
-        .one_of({"failed", "unstable", "hang"});
+        .one_of({"failed", "unstable", "hang"})
+        .one_each();
     verb_.flag("--record", record_,
                "of PyTorch programs also record every optimizer step, without a change to them");
     verb_.flag("--guard", guard_,
@@ -132,6 +136,7 @@ class RunCommand : public Command {
         .within(0, 65535)
         .shows_default();
     verb_.flag("--allow-stop", allow_stop_, "the run may be stopped from the page");
+    alert_.declare(verb_);
     verb_.flag("--quiet,-q", quiet_,
                "say nothing on the terminal; log and report are written all the same");
     verb_.footer(
@@ -149,11 +154,18 @@ class RunCommand : public Command {
   int run() override {
     options_.command = words_behind_dashes();
     if (options_.command.empty()) options_.command = words_;
+    auto alarms = alert_.make();
+    if (!alarms) {
+      complain(core::sanitize(alarms.error().text));
+      return k_exit_usage;
+    }
+    alarms_ = *std::move(alarms);
     const core::Result<std::string> folder = make_folder(folder_);
     // Without a place for the log the program runs all the same.
     options_.folder = folder ? *folder : "/dev/null";
     options_.tell = [this](std::string_view line) { tell(line); };
     if (!folder) tell(folder.error().text);
+    if (alarms_) watch_for_alarms(folder ? *folder : options_.command.front());
     options_.hang_after = std::chrono::seconds(hang_after_);
     options_.grace = std::chrono::seconds(grace_);
     for (const std::string& each : stop_on_) {
@@ -187,12 +199,52 @@ class RunCommand : public Command {
                                                                  : k_exit_usage;
     }
     if (folder) report(*folder, *ended);
+    if (alarms_) {
+      tell_end(*ended);
+      alarms_->finish(k_alarm_patience);
+    }
     return end_like(ended->status);
   }
 
  private:
   void tell(std::string_view line) const {
     if (!quiet_) complain(core::sanitize(line));
+  }
+
+  void watch_for_alarms(const std::string& run) {
+    run_name_ = run;
+    options_.seen = [this](const detectors::Symptom& each) {
+      alarm::Notice notice;
+      notice.run = run_name_;
+      notice.standing = core::name(each.severity);
+      notice.cause = each.id;  // no cause is known yet: what is seen, once
+      notice.step = each.first_step;
+      notice.text = each.summary;
+      alarms_->tell(notice);
+    };
+    options_.hangs = [this](const std::string& what) {
+      alarm::Notice notice;
+      notice.what = alarm::Notice::What::hang;
+      notice.run = run_name_;
+      notice.standing = "silent";
+      notice.step = ++hangs_;
+      notice.text = what;
+      alarms_->tell(notice);
+    };
+  }
+
+  void tell_end(const watch::Ended& ended) const {
+    alarm::Notice notice;
+    notice.what = alarm::Notice::What::end;
+    notice.run = run_name_;
+    notice.standing = standing_;
+    notice.cause = cause_;
+    const std::string how = WIFSIGNALED(ended.status)
+                                ? fmt::format("by signal {}", WTERMSIG(ended.status))
+                                : fmt::format("with status {}", WEXITSTATUS(ended.status));
+    notice.text =
+        fmt::format("The program ended {}{}. {}", how, ended.stopped ? ", stopped" : "", headline_);
+    alarms_->tell(notice);
   }
 
   /// A process of its own, in a session of its own: the training waits for no viewer, and the page
@@ -213,7 +265,7 @@ class RunCommand : public Command {
     if (pid < 0) tell("no process for the page: " + std::string(std::strerror(errno)));
   }
 
-  void report(const std::string& folder, const watch::Ended& ended) const {
+  void report(const std::string& folder, const watch::Ended& ended) {
     try {
       std::vector<std::string> left = watch::attached_records(folder);
       std::erase_if(left, [this](const std::string& path) {
@@ -231,6 +283,12 @@ class RunCommand : public Command {
       if (const std::string script = script_of(options_.command); !script.empty())
         left.insert(left.begin(), script);
       const Report report = diagnose(left, {});
+      standing_ = name(report.verdict);
+      cause_ = report.causes.empty() ? std::string() : report.causes.front().id;
+      const auto headline = report.summary.find("headline");
+      if (headline != report.summary.end()) {
+        if (const auto* text = std::get_if<std::string>(&headline->second)) headline_ = *text;
+      }
       report::RenderOptions how;
       for (const char* view : {"json", "html"}) {
         const report::Renderer* renderer = report::find_renderer(view);
@@ -267,6 +325,13 @@ class RunCommand : public Command {
   bool guard_ = false;
   int hang_after_ = 300;
   int grace_ = 30;
+  AlertOption alert_;
+  std::unique_ptr<alarm::Alarms> alarms_;
+  std::string run_name_;
+  int hangs_ = 0;
+  std::string standing_ = "insufficient-evidence";  ///< of the report
+  std::string cause_;
+  std::string headline_;
   bool live_ = false;
   bool allow_stop_ = false;
   int port_ = 0;

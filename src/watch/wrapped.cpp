@@ -167,6 +167,7 @@ class Wrapped {
   void judge() {
     for (const detectors::Symptom& each : live_.fresh()) {
       options_.tell(fmt::format("{}: {}", name(each.severity), each.summary));
+      if (options_.seen) options_.seen(each);
       if (options_.stop_on && each.severity >= *options_.stop_on)
         stop("at this, as --stop-on asks");
     }
@@ -194,6 +195,7 @@ class Wrapped {
     std::ofstream(capture_path_) << "the run hangs: " << capture_said_ << "\n\n" << capture_.get();
     options_.tell(fmt::format("it seems to hang: {}; what every thread waits for is in {}",
                               capture_said_, capture_path_));
+    if (options_.hangs) options_.hangs(capture_said_);
     if (options_.stop_on_hang) stop("as it hangs and --stop-on asks");
   }
 

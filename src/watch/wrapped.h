@@ -15,6 +15,7 @@
 
 #include "core/result.h"
 #include "core/severity.h"
+#include "detectors/symptom.h"
 
 namespace aplomb::watch {
 
@@ -30,6 +31,10 @@ struct WrapOptions {
   std::chrono::seconds grace{30};  ///< between SIGTERM and SIGKILL
   /// Told one line at a time, from the calling thread.
   std::function<void(std::string_view)> tell;
+  /// For alarms, likewise; may be empty. A symptom that is new or has become worse; a hang, with what
+  /// is known of it.
+  std::function<void(const detectors::Symptom&)> seen;
+  std::function<void(const std::string&)> hangs;
 };
 
 struct Ended {

@@ -137,5 +137,64 @@ TEST(Live, ThePageHoldsNeitherTheRunNorItsOutput) {
   EXPECT_NE(said.out.find("done"), std::string::npos);
 }
 
+TEST(Alert, ARunTellsWhatIsSeenOnceAndItsEnd) {
+  const Folder folder;
+  const std::string steps =
+      "sh -c 'i=0; while [ $i -lt 80 ]; do i=$((i+1)); v=1.5; [ $i -gt 50 ] && v=nan; echo "
+      "\"{\\\"loss\\\": "
+      "$v, \\\"step\\\": $i}\"; sleep 0.02; done; exit 3'";
+  const test::Said said = run_program(
+      "cd " + (folder / "") + " && % run --alert 'command:cat >>told; echo >>told' -- " + steps);
+  EXPECT_EQ(said.status, 3);
+  const std::string told = content(folder / "told");
+  EXPECT_NE(told.find("\"what\":\"verdict\""), std::string::npos) << told;
+  EXPECT_NE(told.find("\"what\":\"end\""), std::string::npos) << told;
+  EXPECT_NE(told.find("with status 3"), std::string::npos) << told;
+  EXPECT_NE(told.find("\"standing\":\"failed\""), std::string::npos) << told;
+  const std::string seen = "\"cause\":\"loss.nonfinite\"";
+  EXPECT_NE(told.find(seen), std::string::npos) << told;
+  EXPECT_EQ(told.find(seen), told.rfind(seen)) << "told once: " << told;
+}
+
+TEST(Alert, ASinkThatFailsIsToldOnceAndTheRunGoesOn) {
+  const Folder folder;
+  const test::Said said = run_program("cd " + (folder / "") +
+                                      " && % run --alert webhook:http://127.0.0.1:1/ --alert "
+                                      "'command:exit 9' -- sh -c 'echo done; exit 4'");
+  EXPECT_EQ(said.status, 4);
+  EXPECT_EQ(said.out, "done\n");
+  EXPECT_NE(said.error.find("did not get through (command)"), std::string::npos) << said.error;
+}
+
+TEST(Alert, WhatIsNoSinkStartsNothing) {
+  const Folder folder;
+  const test::Said said =
+      run_program("cd " + (folder / "") + " && % run --alert mail:me -- touch started");
+  EXPECT_EQ(said.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder / "started"));
+}
+
+TEST(Alert, LiveTellsOfARunThatGoesWrong) {
+  const Folder folder;
+  const auto line = [](int step, const char* loss) {
+    return std::string("{'loss': ") + loss + ", 'step': " + std::to_string(step) + "}\n";
+  };
+  std::string log;
+  for (int i = 1; i <= 60; ++i) log += line(i, "1.5");
+  folder.write("runs/train.log", log);
+  const Background live(
+      folder, "sh -c 'echo $$ >live.txt; exec % live --alert \"command:cat >>told\" runs'");
+  ASSERT_TRUE(comes([&] { return live.said().find("token=") != std::string::npos; }));
+  const Page page = Page::open(live.said());
+  ASSERT_TRUE(comes([&] { return !page.run_id().empty(); }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  std::ofstream(folder / "runs/train.log", std::ios::app) << line(61, "nan") << line(62, "nan");
+  EXPECT_TRUE(comes([&] {
+    return content(folder / "told").find("\"standing\":\"failed\"") != std::string::npos;
+  }));
+  ASSERT_EQ(::kill(std::stoi(content(folder / "live.txt")), SIGTERM), 0);
+  ASSERT_TRUE(comes([&] { return !live.status().empty(); }));
+}
+
 }  // namespace
 }  // namespace aplomb

@@ -120,5 +120,14 @@ TEST(RunCommand, RunsTheProgramWhereNothingCanBeWritten) {
   EXPECT_THAT(said.error, HasSubstr("/proc/no"));
 }
 
+TEST(RunCommand, TheProgramsOwnOptionsAreNoneOfOurs) {
+  const Folder folder;
+  const Said said =
+      run_program("cd " + (folder / "") +
+                  " && % run --stop-on failed --stop-on hang -- sh -c 'echo its own; exit 5'");
+  EXPECT_EQ(said.status, 5) << said.error;
+  EXPECT_EQ(said.out, "its own\n");
+}
+
 }  // namespace
 }  // namespace aplomb::cli

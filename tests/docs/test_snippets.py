@@ -30,6 +30,7 @@ NOT_RUN = {
     ("docs/lab.md", "aplomb lab"): "needs the trainer: train/tests",
     ("docs/lab.md", "Fault lr_x200"): "C++ of train/lab",
     ("README.md", "aplomb run --live"): "runs a training with its page: tests/cli/live_test.cpp",
+    ("docs/live.md", "aplomb run --alert"): "sends alarms: tests/alarm, tests/cli/live_test.cpp",
     ("docs/live.md", "aplomb run --live"): "runs until it is ended: tests/cli/live_test.cpp",
     ("docs/plan.md", "aplomb plan config.json [trainer's"): "the shape of the command: the next test runs one of it",
     ("docs/trackers.md", "- uses: aplomb"): "a workflow: python/tests/test_trackers.py runs the action's step",

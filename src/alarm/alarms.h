@@ -1,0 +1,44 @@
+#pragma once
+/// Alarms: notices to all sinks, from a thread of its own. tell() never waits: whoever trains must not
+/// be held by a slow or broken sink.
+///
+///     Alarms alarms(std::move(sinks), redact, say);
+///     alarms.tell(notice);
+///     alarms.finish(10s);        // what waits is sent, for so long at most
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "alarm/sink.h"
+
+namespace aplomb::alarm {
+
+class Alarms {
+ public:
+  /// Of a run that goes up and down: further notices are left out, and the last one says so.
+  static constexpr std::size_t k_most = 50;
+
+  /// `redact`: what of a notice goes out (called from the sending thread); `say`: told once of each
+  /// sink that fails, from the sending thread.
+  Alarms(std::vector<std::unique_ptr<Sink>> sinks,
+         std::function<std::string(std::string_view)> redact,
+         std::function<void(std::string_view)> say);
+  ~Alarms();
+  Alarms(const Alarms&) = delete;
+  Alarms& operator=(const Alarms&) = delete;
+
+  /// Once a key (Notice::key()).
+  void tell(const Notice& notice);
+  /// Sends what waits and ends. What has not been sent by then is given up.
+  void finish(std::chrono::milliseconds patience);
+
+ private:
+  struct Work;
+  std::shared_ptr<Work> work_;  ///< shared with the thread, which may outlive this object
+};
+
+}  // namespace aplomb::alarm

@@ -1,0 +1,205 @@
+#include "alarm/sink.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "alarm/address.h"
+#include "alarm/child_program.h"
+#include "core/text.h"
+
+namespace aplomb::alarm {
+namespace {
+
+constexpr std::chrono::seconds k_limit{30};
+constexpr std::chrono::seconds k_resolve{10};
+constexpr int k_curl_seconds = 15;
+
+core::Error failed(const std::string& who, const Ran& ran) {
+  const std::string said = core::shorten(core::sanitize(core::trim(ran.output)), 200);
+  const int status = WIFEXITED(ran.status) ? WEXITSTATUS(ran.status) : 128 + WTERMSIG(ran.status);
+  return {core::ErrorCode::not_writable,
+          fmt::format("[alert] {} ended with {}{}{}", who, status, said.empty() ? "" : ": ", said)};
+}
+
+core::Result<void> run(const std::string& who, const std::vector<std::string>& words,
+                       const std::string& input,
+                       const std::vector<std::pair<std::string, std::string>>& extra = {}) {
+  const core::Result<Ran> ran = run_program(words, input, k_limit, extra);
+  if (!ran) return tl::unexpected(ran.error());
+  if (ran->status != 0) return tl::unexpected(failed(who, *ran));
+  return {};
+}
+
+/// The user's own words for the shell. What a log says reaches them as data: in variables and on
+/// standard input, never in the words.
+class Command final : public Sink {
+ public:
+  explicit Command(std::string words) : words_(std::move(words)) {}
+  std::string name() const override { return "command"; }
+  core::Result<void> send(const Notice& notice) const override {
+    return run("the command", {"/bin/sh", "-c", words_}, json_of(notice),
+               {{"APLOMB_ALERT_WHAT", std::string(alarm::name(notice.what))},
+                {"APLOMB_ALERT_RUN", notice.run},
+                {"APLOMB_ALERT_TITLE", notice.title()},
+                {"APLOMB_ALERT_TEXT", notice.text}});
+  }
+
+ private:
+  std::string words_;
+};
+
+class Desktop final : public Sink {
+ public:
+  std::string name() const override { return "desktop"; }
+  core::Result<void> send(const Notice& notice) const override {
+    return run("notify-send",
+               {"notify-send", "--app-name=aplomb", "--", notice.title(), notice.text}, {});
+  }
+};
+
+core::Result<std::vector<std::string>> resolve(const Url& url) {
+  if (reach_of(url.host) != Reach::never) return std::vector<std::string>{url.host};
+  const core::Result<Ran> ran = run_program({"getent", "ahosts", url.host}, {}, k_resolve);
+  if (!ran) return tl::unexpected(ran.error());
+  std::vector<std::string> addresses;
+  std::istringstream lines(ran->output);
+  for (std::string line; std::getline(lines, line);)
+    addresses.push_back(line.substr(0, line.find_first_of(" \t")));
+  return addresses;
+}
+
+/// A text in curl's configuration.
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else if (static_cast<unsigned char>(c) >= ' ') {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+/// A request by curl. Its configuration comes on standard input: what the URL holds is often a key.
+class Web : public Sink {
+ public:
+  Web(Url url, bool may_be_private) : url_(std::move(url)), may_be_private_(may_be_private) {}
+
+ protected:
+  const std::string& host() const { return url_.host; }
+  core::Result<void> post(const std::string& body, const std::vector<std::string>& headers) const {
+    const auto resolved = resolve(url_);
+    if (!resolved) return tl::unexpected(resolved.error());
+    const auto address = choose_address(url_, *resolved, may_be_private_);
+    if (!address) return tl::unexpected(address.error());
+    const bool v6 = address->find(':') != std::string::npos;
+    std::string config = fmt::format("url = {}\nrequest = \"POST\"\ndata-raw = {}\nresolve = {}\n",
+                                     quoted(url_.text), quoted(body),
+                                     quoted(fmt::format("{}:{}:{}", url_.host, url_.port,
+                                                        v6 ? "[" + *address + "]" : *address)));
+    for (const std::string& each : headers) config += "header = " + quoted(each) + "\n";
+    return run("curl", {"curl",           "--disable",
+                        "--silent",       "--show-error",
+                        "--fail",         "--globoff",
+                        "--proto",        "=http,https",
+                        "--noproxy",      "*",
+                        "--max-redirs",   "0",
+                        "--max-time",     std::to_string(k_curl_seconds),
+                        "--max-filesize", "65536",
+                        "--output",       "/dev/null",
+                        "--config",       "-"},
+               config);
+  }
+
+ private:
+  Url url_;
+  bool may_be_private_;
+};
+
+class Webhook final : public Web {
+ public:
+  using Web::Web;
+  std::string name() const override { return "webhook " + host(); }
+  core::Result<void> send(const Notice& notice) const override {
+    return post(json_of(notice), {"Content-Type: application/json", "User-Agent: aplomb"});
+  }
+};
+
+class Ntfy final : public Web {
+ public:
+  using Web::Web;
+  std::string name() const override { return "ntfy " + host(); }
+  core::Result<void> send(const Notice& notice) const override {
+    const char* priority =
+        notice.what == Notice::What::end && notice.standing == "healthy" ? "default" : "high";
+    return post(notice.text, {"Title: " + notice.title(), std::string("Priority: ") + priority,
+                              "Content-Type: text/plain; charset=utf-8", "User-Agent: aplomb"});
+  }
+};
+
+}  // namespace
+
+std::string_view name(Notice::What what) {
+  switch (what) {
+    case Notice::What::verdict:
+      return "verdict";
+    case Notice::What::hang:
+      return "hang";
+    case Notice::What::end:
+      break;
+  }
+  return "end";
+}
+
+std::string Notice::key() const {
+  std::string all = run + '\x1f' + std::string(name(what));
+  if (what == What::verdict) all += '\x1f' + standing + '\x1f' + cause;
+  if (what == What::hang) all += '\x1f' + (step ? std::to_string(*step) : std::string());
+  return all;
+}
+
+std::string Notice::title() const {
+  if (what == What::hang) return run + " stands still";
+  if (what == What::end) return run + " has ended: " + standing;
+  return run + " is " + standing;
+}
+
+std::string json_of(const Notice& notice) {
+  nlohmann::ordered_json value = {
+      {"schema", "aplomb.alert/1"},
+      {"what", name(notice.what)},
+      {"run", notice.run},
+      {"standing", notice.standing},
+      {"cause", notice.cause.empty() ? nlohmann::ordered_json(nullptr)
+                                     : nlohmann::ordered_json(notice.cause)},
+      {"step",
+       notice.step ? nlohmann::ordered_json(*notice.step) : nlohmann::ordered_json(nullptr)},
+      {"title", notice.title()},
+      {"text", notice.title() + ". " + notice.text}};
+  return value.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+core::Result<std::unique_ptr<Sink>> make_sink(const std::string& words, bool may_be_private) {
+  if (words == "desktop") return std::make_unique<Desktop>();
+  const std::size_t colon = words.find(':');
+  const std::string kind = words.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : words.substr(colon + 1);
+  if (kind == "command" && !rest.empty()) return std::make_unique<Command>(rest);
+  if (kind != "webhook" && kind != "ntfy") {
+    return core::fail(
+        core::ErrorCode::bad_usage,
+        fmt::format("[alert] {}: say command:WORDS, webhook:URL, ntfy:URL or desktop", words));
+  }
+  core::Result<Url> url = parse_url(rest);
+  if (!url) return tl::unexpected(url.error());
+  if (kind == "ntfy") return std::make_unique<Ntfy>(*std::move(url), may_be_private);
+  return std::make_unique<Webhook>(*std::move(url), may_be_private);
+}
+
+}  // namespace aplomb::alarm
