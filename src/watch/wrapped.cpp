@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -18,6 +19,7 @@
 #include "watch/child.h"
 #include "watch/live_run.h"
 #include "watch/process_tree.h"
+#include "watch/relay.h"
 #include "watch/run_note.h"
 
 namespace aplomb::watch {
@@ -30,6 +32,8 @@ constexpr int k_most_captures = 3;
 /// What is left in a pipe after the program's end is read; a process that it left behind may hold
 /// the other end for ever.
 constexpr std::chrono::milliseconds k_drain{500};
+/// What SIGKILL does not end waits in the kernel.
+constexpr std::chrono::seconds k_after_kill{5};
 
 constexpr std::array k_passed_on{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 
@@ -81,24 +85,29 @@ bool write_all(int to, std::string_view bytes) {
 
 class Wrapped {
  public:
-  Wrapped(const WrapOptions& options, Child child, const SignalGate& gate)
+  /// `strangers`: what descended from this process before it started the program (a shell that was
+  /// replaced by it may have had others).
+  Wrapped(const WrapOptions& options, Child child, const SignalGate& gate,
+          std::vector<pid_t> strangers)
       : options_(options),
+        strangers_(std::move(strangers)),
         child_(std::move(child)),
         gate_(gate),
         live_(core::Severity::unstable),
         log_(::open((options.folder + "/output.log").c_str(),
-                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)),
+        relay_(child_, log_.get()) {
     if (!log_) tell_log_fault();
   }
 
   Ended run() {
-    while (!ended_ || !drained()) {
+    while (!ended_ || !drained() || someone_is_left()) {
       wait();
       take_signals();
+      if (kill_at_ && Clock::now() >= *kill_at_) end_tree(SIGKILL);
       if (ended_) continue;
       judge();
       look_for_hang();
-      if (kill_at_ && Clock::now() >= *kill_at_) end_tree(SIGKILL);
     }
     live_.finish();
     judge();
@@ -128,7 +137,10 @@ class Wrapped {
     if (log_ && !write_all(log_.get(), bytes)) tell_log_fault();
     live_.feed(bytes);
     // As without us: who writes where nobody reads is told so.
-    if (!write_all(to, bytes)) from.close();
+    if (!write_all(to, bytes)) {
+      relay_.dismiss();
+      from.close();
+    }
   }
 
   void tell_log_fault() {
@@ -208,15 +220,41 @@ class Wrapped {
     kill_at_ = Clock::now() + options_.grace;
   }
 
+  /// All that descends from the program, also what has left its tree: orphans come to us.
+  std::vector<pid_t> whole_tree() const {
+    std::vector<pid_t> all = process_tree(::getpid());
+    const auto stays = [&](pid_t pid) {
+      return pid == relay_.pid() ||
+             std::find(strangers_.begin(), strangers_.end(), pid) != strangers_.end();
+    };
+    all.erase(std::remove_if(all.begin(), all.end(), stays), all.end());
+    return all;
+  }
+
   void end_tree(int signal) const {
-    for (const pid_t pid : process_tree(child_.pid)) ::kill(pid, signal);
+    for (const pid_t pid : whole_tree()) ::kill(pid, signal);
+  }
+
+  /// Of a program that we stop nobody stays: neither who ignores SIGTERM, nor who left the tree.
+  bool someone_is_left() const {
+    if (!kill_at_ || Clock::now() >= *kill_at_ + k_after_kill) return false;
+    bool any = false;
+    for (const pid_t pid : whole_tree()) {
+      // Orphans that have ended wait for us; the tools of a capture for their own thread.
+      const bool is_gone =
+          pid != child_.pid && !capture_.valid() && ::waitpid(pid, nullptr, WNOHANG) == pid;
+      any = any || !is_gone;
+    }
+    return any;
   }
 
   const WrapOptions& options_;
+  std::vector<pid_t> strangers_;  ///< and this process
   Child child_;
   const SignalGate& gate_;
   LiveRun live_;
   Handle log_;
+  Relay relay_;
   Ended result_;
   bool ended_ = false;
   bool captured_ = false;  ///< since the last output
@@ -234,9 +272,10 @@ class Wrapped {
 core::Result<Ended> run_wrapped(const WrapOptions& options) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // orphans of the program stay below us
   const SignalGate gate;
+  std::vector<pid_t> strangers = process_tree(::getpid());
   core::Result<Child> child = start_child(options.command);
   if (!child) return tl::unexpected(child.error());
-  return Wrapped(options, std::move(*child), gate).run();
+  return Wrapped(options, std::move(*child), gate, std::move(strangers)).run();
 }
 
 }  // namespace aplomb::watch

@@ -94,6 +94,36 @@ TEST(RunCommand, SaysThatTheLossIsLostAndStopsThere) {
   EXPECT_THAT(run.file("report.html"), HasSubstr("<html"));
 }
 
+TEST(RunCommand, OfAProgramThatIsStoppedNobodyStays) {
+  const Folder folder;
+  const std::string stubborn = "sh -c 'trap \"\" TERM; echo $$ >>" + (folder / "pids") +
+                               "; while :; do sleep 0.1; done' >/dev/null 2>&1 &";
+  // One that ignores SIGTERM, and one that has left the session and its parents as well.
+  const std::string script =
+      folder.write("train.sh", stubborn + "\n(setsid " + stubborn + ")\n" + k_training + "\n");
+  const Wrapped run("--stop-on failed --grace 1", "sh " + script);
+  EXPECT_THAT(run.said.error, HasSubstr("the program is stopped"));
+  EXPECT_EQ(run_program("for p in $(cat " + (folder / "pids") +
+                        "); do echo one; kill -9 $p 2>/dev/null && echo alive; done")
+                .out,
+            "one\none\n");
+}
+
+TEST(RunCommand, TheProgramOutlivesUsAndItsOutputIsKept) {
+  const Folder folder;
+  const Said said = run_program(
+      "% run -q --out " + (folder / "run") +
+      " -- sh -c 'for i in $(seq 30); do echo line $i; echo also $i >&2; sleep 0.03; done; echo "
+      "whole >" +
+      (folder / "proof") +
+      "' & pid=$!; sleep 0.4; kill -9 $pid; i=0; while [ $i -lt 100 ] && ! [ -s " +
+      (folder / "proof") + " ]; do sleep 0.1; i=$((i+1)); done; sleep 0.3");
+  EXPECT_EQ(test::content(folder / "proof"), "whole\n");
+  EXPECT_THAT(said.out, HasSubstr("line 30\n"));
+  EXPECT_THAT(said.error, HasSubstr("also 30\n"));
+  EXPECT_THAT(test::content(folder / "run/output.log"), HasSubstr("line 30\n"));
+}
+
 TEST(RunCommand, SaysNothingOfAHealthyRun) {
   const Wrapped run(
       "",
