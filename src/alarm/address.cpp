@@ -9,6 +9,8 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 namespace aplomb::alarm {
 namespace {
@@ -63,6 +65,39 @@ bool is_address(const std::string& text) {
          ::inet_pton(AF_INET6, text.c_str(), &v6) == 1;
 }
 
+bool is_name(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_';
+  });
+  return plain && !text.empty() && !text.starts_with('-');
+}
+
+/// The host at the head of `place`; where it ends, nothing where there is none.
+std::optional<std::size_t> take_host(const std::string& place, Url& url) {
+  if (place.starts_with('[')) {
+    const std::size_t end = place.find(']');
+    if (end == std::string::npos) return std::nullopt;
+    url.host = place.substr(1, end - 1);
+    if (!is_address(url.host)) return std::nullopt;
+    return end + 1;
+  }
+  url.host = place.substr(0, place.rfind(':'));
+  if (!is_name(url.host)) return std::nullopt;
+  return url.host.size();
+}
+
+/// `:8080`, or nothing: then the scheme's own.
+bool take_port(std::string_view text, Url& url) {
+  url.port = url.secure ? 443 : 80;
+  if (text.empty()) return true;
+  if (!text.starts_with(':')) return false;
+  text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), url.port);
+  return error == std::errc() && end == text.data() + text.size() && url.port >= 1 &&
+         url.port <= 65535;
+}
+
 }  // namespace
 
 Reach reach_of(const std::string& address) {
@@ -88,32 +123,9 @@ core::Result<Url> parse_url(const std::string& text) {
   std::string place = text.substr(url.secure ? 8 : 7);
   place = place.substr(0, place.find_first_of("/?#"));
   if (place.find('@') != std::string::npos) return bad("name and password do not belong in it");
-  url.port = url.secure ? 443 : 80;
-  std::size_t colon = place.rfind(':');
-  if (place.starts_with('[')) {
-    const std::size_t end = place.find(']');
-    if (end == std::string::npos) return bad("a bracket is open");
-    url.host = place.substr(1, end - 1);
-    if (!is_address(url.host)) return bad("there is no address in the brackets");
-    colon = end + 1 < place.size() ? end + 1 : std::string::npos;
-  } else {
-    url.host = place.substr(0, colon);
-    const bool word =
-        !url.host.empty() && std::all_of(url.host.begin(), url.host.end(), [](char c) {
-          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                 c == '-' || c == '.' || c == '_';
-        });
-    if (!word || url.host.starts_with('-')) return bad("it names no host");
-  }
-  if (colon != std::string::npos) {
-    const std::string digits = place.substr(colon + 1);
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
-    if (place[colon] != ':' || error != std::errc() || end != digits.data() + digits.size() ||
-        url.port < 1 || url.port > 65535) {
-      return bad("its port is none");
-    }
-  }
+  const std::optional<std::size_t> end = take_host(place, url);
+  if (!end) return bad("it names no host");
+  if (!take_port(std::string_view(place).substr(*end), url)) return bad("its port is none");
   return url;
 }
 

@@ -60,6 +60,20 @@ std::vector<char*> pointers_of(std::vector<std::string>& texts) {
   return pointers;
 }
 
+void give(Pipe& in, std::string_view& input) {
+  const ssize_t size = ::write(in.ends[1], input.data(), input.size());
+  if (size > 0) input.remove_prefix(static_cast<std::size_t>(size));
+  if (size < 0 && errno != EAGAIN && errno != EINTR) input = {};
+}
+
+void take(Pipe& out, Ran& ran) {
+  std::array<char, 4096> part{};
+  const ssize_t size = ::read(out.ends[0], part.data(), part.size());
+  if (size == 0 || (size < 0 && errno != EINTR)) out.close(0);
+  if (size > 0 && ran.output.size() < k_most_output)
+    ran.output.append(part.data(), static_cast<std::size_t>(size));
+}
+
 /// Gives the input and takes the output until both are closed or the time is over.
 void exchange(Pipe& in, Pipe& out, std::string_view input, Clock::time_point until, Ran& ran) {
   ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
@@ -68,20 +82,11 @@ void exchange(Pipe& in, Pipe& out, std::string_view input, Clock::time_point unt
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
     std::array<pollfd, 2> look{pollfd{out.ends[0], POLLIN, 0}, pollfd{in.ends[1], POLLOUT, 0}};
     if (left.count() <= 0) return;
-    if (::poll(look.data(), look.size(), static_cast<int>(left.count())) < 0 && errno != EINTR)
-      return;
-    if (look[1].revents != 0) {
-      const ssize_t size = ::write(in.ends[1], input.data(), input.size());
-      if (size > 0) input.remove_prefix(static_cast<std::size_t>(size));
-      if (size < 0 && errno != EAGAIN && errno != EINTR) input = {};
-    }
-    if (look[0].revents != 0) {
-      std::array<char, 4096> part{};
-      const ssize_t size = ::read(out.ends[0], part.data(), part.size());
-      if (size == 0 || (size < 0 && errno != EINTR)) out.close(0);
-      if (size > 0 && ran.output.size() < k_most_output)
-        ran.output.append(part.data(), static_cast<std::size_t>(size));
-    }
+    const int ready = ::poll(look.data(), look.size(), static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return;
+    if (ready <= 0) continue;
+    if (look[1].revents != 0) give(in, input);
+    if (look[0].revents != 0) take(out, ran);
   }
 }
 
@@ -100,7 +105,7 @@ core::Result<Ran> run_program(const std::vector<std::string>& words, const std::
   std::vector<std::string> variables;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each)
     variables.emplace_back(*each);
-  for (const auto& [name, value] : extra) variables.push_back(name + '=' + value);
+  for (const auto& [name, value] : extra) variables.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> arguments = pointers_of(texts);
   const std::vector<char*> environment = pointers_of(variables);
   const pid_t pid = ::fork();
