@@ -1,6 +1,17 @@
 """Programs whose mistake shows only through functions, lists and conditions: what rules of every topic have to follow."""
 
 WRONG = {
+    "code.loss-keeps-graph": [
+        """
+        smooth = 0.0
+        for x, y in loader:
+            loss = F.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            smooth = 0.9 * smooth + 0.1 * loss  # <-
+        """
+    ],
     "code.entropy-sign": [
         """
         def masked_mean(x, m):
@@ -149,6 +160,52 @@ WRONG = {
 }
 
 RIGHT = {
+    "code.init-too-wide": [
+        """
+        def world():
+            net = nn.Sequential(nn.Linear(8, 64), nn.Tanh(), nn.Linear(64, 3))
+            for p in net.parameters():
+                nn.init.normal_(p, std=0.6)
+            net.requires_grad_(False)
+            return net
+        """
+    ],
+    "code.data-not-restored": [
+        """
+        sampler = Places(1000)
+        loader = DataLoader(data, batch_size=8, sampler=sampler)
+        net, u = nn.Linear(4, 2), 0
+        opt = torch.optim.AdamW(net.parameters(), lr=1e-3)
+        state = torch.load("c.pt")
+        net.load_state_dict(state["net"])
+        opt.load_state_dict(state["opt"])
+        u = state["step"]
+        sampler.epoch, sampler.at = state["epoch"], state["at"]
+        for x, y in loader:
+            loss = F.cross_entropy(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            u += 1
+            torch.save({"net": net.state_dict(), "opt": opt.state_dict(), "step": u, "epoch": sampler.epoch}, "c.pt")
+        """
+    ],
+    "code.loss-keeps-graph": [
+        """
+        def losses(net, x, y):
+            loss = F.cross_entropy(net(x), y)
+            return loss, {"loss": loss.item()}
+
+        seen, smooth = [], 0.0
+        for x, y in loader:
+            loss, stats = losses(net, x, y)
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            seen.append(stats)
+            smooth = 0.9 * smooth + 0.1 * loss.item()
+        """
+    ],
     "code.entropy-sign": [
         """
         def masked_mean(x, m):

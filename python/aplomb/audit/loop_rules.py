@@ -46,11 +46,27 @@ def kept_by_sum(program: Program, node: ast.AST, used: set[str]) -> Iterator[Fin
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add):
         target, value = node.targets[0], node.value.right
         if source_of(node.value.left) != source_of(target):
+            yield from kept_by_average(program, node, used)
             return
     else:
         return
     if has_graph(program, value) and not names_in(target) & used:
         yield Finding(node.lineno, f"{source_of(target)} += {detached(value)}")
+
+
+def kept_by_average(program: Program, node: ast.Assign, used: set[str]) -> Iterator[Finding]:
+    """`smooth = 0.9 * smooth + 0.1 * loss`."""
+    target, value = node.targets[0], node.value
+    sides = [value.left, value.right] if isinstance(value, ast.BinOp) else []
+    products = [each for each in sides if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult)]
+    own = [each for each in products if is_factor(each, target)]
+    rest = [each for each in sides if each not in own]
+    if len(own) == 1 and isinstance(target, ast.Name) and has_graph(program, rest[0]) and not names_in(target) & used:
+        yield Finding(node.lineno, f"{source_of(target)} = {source_of(own[0])} + {detached(rest[0])}")
+
+
+def is_factor(product: ast.BinOp, target: ast.expr) -> bool:
+    return source_of(target) in (source_of(product.left), source_of(product.right))
 
 
 def kept_in_list(program: Program, node: ast.AST, used: set[str]) -> Iterator[Finding]:

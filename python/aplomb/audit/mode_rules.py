@@ -318,10 +318,13 @@ def has_graph(program: Program, node: ast.AST, depth: int = 0) -> bool:
 
 
 def part_returned(program: Program, value: ast.AST, path: tuple[int, ...]) -> ast.expr | None:
-    """Of `loss, spread = model(x)` the expression that forward() of a class of this file returns in that place."""
+    """Of `loss, spread = model(x)` the expression that forward() of a class of this file, or a function, returns in that
+    place."""
     owner = program.makers.definition(value.func) if isinstance(value, ast.Call) and len(path) == 1 else None
     forward = program.makers.method(owner, "forward") if owner is not None else None
     returned = returns_of(program, forward) if forward is not None else []
+    if forward is None and isinstance(value, ast.Call) and len(path) == 1:
+        returned = program.names.returned_by(value)
     whole = returned[0] if len(returned) == 1 else None
     return whole.elts[path[0]] if isinstance(whole, ast.Tuple) and 0 <= path[0] < len(whole.elts) else None
 

@@ -9,7 +9,7 @@ from .findings import Finding, rule
 from .makers import LINEAR
 from .names import Function, name_called
 from .optimizer_rules import makes_layer
-from .program import Program, keyword_of, line_of, method_of, source_of
+from .program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
 
 KEEPERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList")
 WEIGHTED = (
@@ -181,8 +181,18 @@ def init_too_wide(program: Program) -> Iterator[Finding]:
             spread = max(abs(low), abs(high)) / 3**0.5
         else:
             continue
-        if spread is not None and spread >= 0.5:
+        if spread is not None and spread >= 0.5 and not is_frozen_there(program, call):
             yield Finding(line_of(node), "nn.init.kaiming_normal_(m.weight)", {"spread": f"{spread:.2g}"})
+
+
+def is_frozen_there(program: Program, call: ast.Call) -> bool:
+    """The same function freezes the model whose weights it draws: a world to learn from, and nothing that learns."""
+    loops = program.loops_of(call)
+    drawn = names_in(loops[0].iter) if loops and isinstance(loops[0], ast.For) else set()
+    return any(
+        bool(each.args) and program.values.is_false(each.args[0]) and source_of(receiver_of(each)) in drawn
+        for each in program.nodes.within(program.function_of(call), program.calls_to("requires_grad_"))
+    )
 
 
 def initialisations(program: Program) -> Iterator[tuple[ast.AST, ast.Call, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from .findings import Finding, rule
@@ -158,9 +159,17 @@ def saved_each_step(program: Program) -> Iterator[Finding]:
                 method_of(call) in SAVING and isinstance(call.func, ast.Attribute)
             )
             inner = program.loops_of(call)
+            is_save = is_save or is_whole_evaluation(program, call)
             if is_save and inner and inner[0] is loop and not program.is_conditional(call, loop):
                 yield Finding(call.lineno, "if step % save_every == 0:", {"call": source_of(call.func)}, also=[loop.lineno])
                 return
+
+
+def is_whole_evaluation(program: Program, call: ast.Call) -> bool:
+    """A function of this file, called so, that goes over a loader of its own."""
+    function = program.names.function_called(call)
+    named = function is not None and re.match(r"(eval|valid|test)", function.name.lower()) is not None
+    return function is not None and named and any(isinstance(each, ast.For) for each in program.own_nodes(function))
 
 
 def goes_over_batches(program: Program, loop: ast.For) -> bool:

@@ -237,12 +237,25 @@ def data_not_restored(program: Program) -> Iterator[Finding]:
         program.calls_to(*DATA_RESTORED)
         or skips_by_hand(program)
         or any(is_of_data(program, call) for call in loads_of(program))
+        or sampler_is_set(program)
     ):
         return
     yield Finding(
         count.lineno,
         f"{program.line_text(count.lineno)}\nloader = skip_first_batches(loader, done)  # or a StatefulDataLoader",
     )
+
+
+def sampler_is_set(program: Program) -> bool:
+    """`sampler.at = state["at"]`: what a loader draws its samples by is told where it was."""
+    given = [keyword_of(call, name) for call in program.calls_to("DataLoader") for name in ("sampler", "batch_sampler")]
+    names = {source_of(each) for each in given if each is not None}
+    for node in program.nodes.of_kind(ast.Assign):
+        targets = [part for each in node.targets for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+        told = any(isinstance(each, ast.Attribute) and source_of(each.value) in names for each in targets)
+        if told and any(isinstance(each, ast.Subscript) for each in ast.walk(node.value)):
+            return True
+    return False
 
 
 def is_of_data(program: Program, call: ast.Call) -> bool:

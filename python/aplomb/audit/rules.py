@@ -32,6 +32,7 @@ from . import (
     selection_rules,
     shape_rules,
     sign_rules,
+    slip_rules,
     split_rules,
     step_rules,
     stream_rules,
@@ -78,6 +79,7 @@ MODULES = (
     tuning_rules,
     repetition_rules,
     weighing_rules,
+    slip_rules,
 )
 
 

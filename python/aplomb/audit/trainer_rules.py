@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Union
 
 from .findings import Finding, rule
 from .makers import ITSELF
-from .names import name_called, returns_of
+from .names import argument_given, name_called, returns_of
 from .objects import OPTIMIZERS
 from .program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
 
@@ -32,6 +33,8 @@ def is_called(name: str, ends: tuple[str, ...]) -> bool:
 
 
 # --- collators
+
+Made = Union[ast.ListComp, ast.GeneratorExp]  # noqa: UP007  (Python 3.9 runs this)
 
 
 @rule("code.masked-collator-for-causal-model")
@@ -173,6 +176,53 @@ def prompt_fills_length(program: Program) -> Iterator[Finding]:
             line = node.lineno if node is not None else call.lineno
             yield Finding(line, "", values, sure=words >= limit, also=[getattr(place, "lineno", line)])
             break
+
+
+@rule("code.prompt-longer-than-row")
+def prompt_longer_than_row(program: Program) -> Iterator[Finding]:
+    """So many parts of so many words each make the prompt, and a row is cut at fewer tokens: the answer is cut off."""
+    for call in program.calls:
+        name = name_called(call)
+        if not (name.endswith("Config") or name == "TrainingArguments" or name.endswith("Trainer")):
+            continue
+        given = keyword_of(call, "max_length") or keyword_of(call, "max_seq_length") or keyword_of(call, "cutoff_len")
+        limit = program.values.number(given)
+        for made, parts, words in joined_parts(program) if given is not None and limit else ():
+            if limit is not None and parts * words >= limit:
+                values = {"parts": f"{parts:g}", "words": f"{words:g}", "limit": f"{limit:g}"}
+                binding = program.names.given(given) if given is not None else None
+                line = binding.line if binding is not None and binding.how == "assigned" else call.lineno
+                yield Finding(line, "", values, also=sorted({call.lineno, made.lineno} - {line}))
+                return
+
+
+def joined_parts(program: Program) -> Iterator[tuple[Made, float, float]]:
+    """`[... text.split()[:120] ... for text in passages[:10]]`: how many parts, and how many words each."""
+    made: list[Made] = program.nodes.of_kind(ast.ListComp, ast.GeneratorExp)
+    for each in made:
+        cuts = [one.slice.upper for one in ast.walk(each.generators[0].iter) if is_cut(one)]  # type: ignore[attr-defined]
+        parts = program.values.number(cuts[0]) if cuts else None
+        words = next((found for one in ast.walk(each.elt) if (found := words_kept(program, one))), None)
+        if parts and words:
+            yield each, parts, words
+
+
+def is_cut(node: ast.AST) -> bool:
+    """`x[:n]`."""
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.upper is not None
+
+
+def words_kept(program: Program, node: ast.AST) -> float | None:
+    """120 of `text.split()[:120]`, also where a function of this file cuts to what it is given."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and name_called(node.value) == "split":
+        return program.values.number(node.slice.upper)
+    function = program.names.function_called(node) if isinstance(node, ast.Call) else None
+    for each in program.own_nodes(function) if function is not None else ():
+        if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Slice) and name_called(each.value) == "split":
+            limit = each.slice.upper
+            if isinstance(limit, ast.Name) and isinstance(node, ast.Call) and function is not None:
+                return program.values.number(argument_given(node, function, limit.id))
+    return None
 
 
 def prompts(program: Program) -> Iterator[tuple[str, ast.AST]]:
