@@ -296,7 +296,14 @@ const char* ScoreLines::judged(const Score& score) {
 }
 
 void ScoreLines::finish(record::RunBuilder& build, record::SourceId source) const {
-  for (const Score& score : scores_) {
+  std::uint64_t last_record = 0;
+  for (const record::Series& series : build.run().series) {
+    if (series.source == source && !series.empty())
+      last_record = std::max(last_record, series.offset.back());
+  }
+  for (Score score : scores_) {
+    // What is printed once, behind the last record, is what came out of it all.
+    score.ends = score.ends || (last_record > 0 && score.place.offset > last_record);
     const char* kind = judged(score);
     if (kind == nullptr) continue;
     record::Event event;

@@ -221,7 +221,9 @@ class PreferencePairsDetector final : public detectors::Detector {
   detectors::Symptom still(const detectors::RunContext&) const {
     detectors::Symptom symptom = about("preference.still", margins_);
     symptom.series = "rewards/margins";
-    symptom.measures["follows"] = reference_follows();
+    // Without log-probabilities nobody knows.
+    if (chosen_.count() > 0 || rejected_.count() > 0)
+      symptom.measures["follows"] = reference_follows();
     symptom.summary =
         fmt::format("margins are 0 in all {} records: policy and reference are the same model",
                     margins_.count());

@@ -47,6 +47,25 @@ bool is_record(std::string_view line) {
   return pairs >= 1 && pairs * k_words_a_pair >= words;
 }
 
+/// `epoch 0 step 10 loss 2.3012`: every third word at least is a number.
+bool is_row(std::string_view line) {
+  constexpr std::size_t k_words_a_number = 3;
+  std::size_t words = 0;
+  std::size_t numbers = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == ' ' || (i > 0 && line[i - 1] != ' ')) continue;
+    ++words;
+    numbers += (line[i] >= '0' && line[i] <= '9') || line[i] == '-' ? 1 : 0;
+  }
+  return numbers >= 2 && numbers * k_words_a_number >= words;
+}
+
+/// A frame of a traceback or the code below it.
+bool is_frame(std::string_view line) {
+  return line.starts_with("    ") || core::trim(line).starts_with("File \"") ||
+         line.starts_with("Traceback (most recent");
+}
+
 /// `torch.cuda.OutOfMemoryError: CUDA out of memory`
 bool is_exception(std::string_view line) {
   const std::string_view name = line.substr(0, line.find(':'));
@@ -55,8 +74,8 @@ bool is_exception(std::string_view line) {
 }
 
 bool is_written(std::string_view line) {
-  return reads_like_prose(line, true) && !is_record(line) && !is_setting(core::trim(line)) &&
-         !is_exception(core::trim(line));
+  return reads_like_prose(line, true) && !is_record(line) && !is_row(line) && !is_frame(line) &&
+         !is_setting(core::trim(line)) && !is_exception(core::trim(line));
 }
 
 }  // namespace

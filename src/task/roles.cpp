@@ -181,10 +181,11 @@ void settle_plain(record::Run& run, const std::vector<Candidate>& candidates) {
       });
       continue;
     }
-    const bool told_of_once =
-        role == Role::entropy || role == Role::grad_norm || role == Role::reward;
+    const bool told_of_once = role == Role::entropy || role == Role::grad_norm ||
+                              role == Role::reward || role == Role::is_ratio_mean;
+    const bool of_policies = role == Role::reward || role == Role::is_ratio_mean;
     if (told_of_once && !candidate.words.held_out && candidate.count >= k_least_points &&
-        !has(run, role) && (role != Role::reward || is_policy(run, candidates))) {
+        !has(run, role) && (!of_policies || is_policy(run, candidates))) {
       each_named(run, candidate.name, [role](record::Series& series) {
         name_as(series, std::string(record::name(role)).c_str(), role);
       });

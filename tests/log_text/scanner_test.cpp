@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -121,6 +122,27 @@ TEST(LogScanner, AdversariesByTheirLetters) {
                "iter 450: D 1.331 G 0.867  hq 0.4", "iter 600: D 1.341 G 0.869  hq 0.4"});
   EXPECT_EQ(values(run, "loss/d").size(), 4U);
   EXPECT_EQ(values(run, "loss/g").size(), 4U);
+}
+
+/// The offsets of these lines are 0: a real log's are not.
+TEST(LogScanner, AScoreBehindTheLastRecordIsWhatCameOut) {
+  record::Run run;
+  record::RunBuilder build(run);
+  const record::SourceId source = build.open("train.log", "text-log", 0);
+  LogScanner scanner({}, build, source, LogScanner::Reading::all);
+  std::uint64_t number = 0;
+  for (const std::string line :
+       {"step 1 loss 2.0", "step 2 loss 1.0", "step 3 loss 0.7", "exact 0 / 16"})
+    scanner.line({line, number + 1, 100 * ++number, true});
+  scanner.finish();
+  EXPECT_TRUE(std::any_of(run.events.begin(), run.events.end(),
+                          [](const record::Event& event) { return event.kind == "score-none"; }));
+}
+
+TEST(LogScanner, ABareWordForHeldOutDataIsTheirLoss) {
+  const record::Run run =
+      scanned({"  75/450  4.3s  bpc 3.12  valid 0.79", " 150/450  9.0s  bpc 0.24  valid 0.11"});
+  EXPECT_EQ(values(run, "eval_loss"), (std::vector<double>{0.79, 0.11}));
 }
 
 }  // namespace

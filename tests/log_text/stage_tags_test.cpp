@@ -50,5 +50,15 @@ TEST(StageTags, AWordBeforeTheStepAndAPhaseOfARecord) {
                   .empty());
 }
 
+TEST(StageTags, AWordBeforeTheBareStepBehindALevel) {
+  EXPECT_EQ(events_of({"[INFO] sft   60  loss 1.00", "[INFO] sft  120  loss 0.15",
+                       "[INFO] dpo   20  loss 0.69", "[INFO] dpo   40  loss 0.69"})
+                .size(),
+            1U);
+  EXPECT_TRUE(
+      events_of({"epoch 1  loss 1.0", "epoch 2  loss 0.9", "best 2  loss 0.9", "best 3  loss 0.8"})
+          .empty());
+}
+
 }  // namespace
 }  // namespace aplomb::log_text

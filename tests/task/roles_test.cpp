@@ -100,5 +100,32 @@ TEST(Roles, ThePairOfAnAdversaryIsNoSingleLoss) {
   EXPECT_EQ(run.find("errD")->role, Role::loss_component);
 }
 
+TEST(Roles, AReturnOverAWindowIsTheRewardWhereAPolicyIsTrained) {
+  Made made;
+  record::Run& run = made.with("return20", Role::other, {19, 40, 120, 290})
+                         .with("mean_q", Role::other, {1, 5, 12, 49})
+                         .with("eps", Role::other, {0.7, 0.4, 0.2, 0.04})
+                         .settled();
+  ASSERT_NE(run.primary(Role::reward), nullptr);
+  EXPECT_EQ(run.primary(Role::reward)->raw_name, "return20");
+}
+
+TEST(Roles, LettersOfPoliciesAreReadWhereOneIsTrained) {
+  Made made;
+  record::Run& run = made.with("R", Role::other, {-318, -300, -200})
+                         .with("ratio", Role::other, {0.7, 0.9, 1.0})
+                         .with("vf", Role::other, {23, 5, 2})
+                         .with("clipfrac", Role::other, {0.6, 0.2, 0.1})
+                         .settled();
+  ASSERT_NE(run.primary(Role::reward), nullptr);
+  EXPECT_NE(run.primary(Role::is_ratio_mean), nullptr);
+  Made other;
+  record::Run& plain = other.with("R", Role::other, {0.3, 0.4, 0.5})
+                           .with("ratio", Role::other, {0.7, 0.9, 1.0})
+                           .settled();
+  EXPECT_EQ(plain.primary(Role::reward), nullptr);
+  EXPECT_EQ(plain.primary(Role::is_ratio_mean), nullptr);
+}
+
 }  // namespace
 }  // namespace aplomb::task
