@@ -67,9 +67,6 @@ void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth
   }
   const std::vector<NodeId> given = arguments_of(arguments);
   judge_arguments(callable, given);
-  const auto global_at = [&](std::size_t i) {
-    return i < given.size() && globals_.count(given[i]) > 0;
-  };
   const Trust trust = known->second.trust;
   if (trust == Trust::value) {
     return say(Trust::suspicious, opcode_at_,
@@ -84,7 +81,15 @@ void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth
     return say(Trust::suspicious, opcode_at_,
                fmt::format("it runs the constructor of {}", shown(callable)));
   }
-  switch (known->second.kind) {
+  judge_known(callable, given, depth);
+}
+
+/// Callables of which more is known than whether they may be called.
+void Machine::judge_known(NodeId callable, const std::vector<NodeId>& given, int depth) {
+  const auto global_at = [&](std::size_t i) {
+    return i < given.size() && globals_.count(given[i]) > 0;
+  };
+  switch (kind_of(callable)) {
     case GlobalKind::partial:
       if (!global_at(0)) say(Trust::suspicious, opcode_at_, "a functools.partial of no name");
       break;

@@ -84,6 +84,7 @@ class Machine {
   void accuse(NodeId global, std::uint64_t at);
   bool is_plain_scalar(NodeId id) const;
   void judge_call(NodeId callable, NodeId arguments, bool made, int depth);
+  void judge_known(NodeId callable, const std::vector<NodeId>& given, int depth);
   void judge_arguments(NodeId callable, const std::vector<NodeId>& given);
   void judge_iteration(NodeId callable, const std::vector<NodeId>& given);
   void judge_state(NodeId target, NodeId state);

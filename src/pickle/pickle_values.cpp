@@ -51,6 +51,16 @@ std::string unescape_unicode(std::string_view raw) {
   return out;
 }
 
+/// Up to three octal digits from `at` on; gives the place of the last one.
+std::size_t append_octal(std::string& out, std::string_view raw, std::size_t at) {
+  std::uint32_t code = 0;
+  std::size_t end = at;
+  while (end < std::min(at + 3, raw.size()) && raw[end] >= '0' && raw[end] <= '7')
+    code = code * 8 + static_cast<std::uint32_t>(raw[end++] - '0');
+  append_utf8(out, code & 0xFFU);
+  return end - 1;
+}
+
 /// Python's escapes of protocol 0: `\n`, `\x41`, `\101`, `\\`.
 std::string unescape(std::string_view raw) {
   std::string out;
@@ -62,12 +72,7 @@ std::string unescape(std::string_view raw) {
     }
     const char kind = raw[++i];
     if (kind >= '0' && kind <= '7') {
-      std::size_t end = i;
-      std::uint32_t code = 0;
-      while (end < std::min(i + 3, raw.size()) && raw[end] >= '0' && raw[end] <= '7')
-        code = code * 8 + static_cast<std::uint32_t>(raw[end++] - '0');
-      append_utf8(out, code & 0xFFU);
-      i = end - 1;
+      i = append_octal(out, raw, i);
       continue;
     }
     const std::size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;

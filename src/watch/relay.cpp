@@ -29,6 +29,20 @@ void write_on(int to, const char* bytes, ssize_t size) {
   }
 }
 
+/// What there is to read at one end; closes it where that has ended.
+void take_over(pollfd& from, int to, int log) {
+  std::array<char, 65536> part;
+  if (from.fd < 0 || from.revents == 0) return;
+  const ssize_t size = ::read(from.fd, part.data(), part.size());
+  if (size < 0 && errno == EINTR) return;
+  if (size <= 0) {
+    from.fd = -1;
+    return;
+  }
+  if (log >= 0) write_on(log, part.data(), size);
+  write_on(to, part.data(), size);
+}
+
 /// In the relay: from here on only what is safe after fork.
 [[noreturn]] void keep(int alive, int out, int error, int log) {
   ::setsid();  // Ctrl-C is for the program
@@ -40,20 +54,10 @@ void write_on(int to, const char* bytes, ssize_t size) {
   }
   if (size > 0) ::_exit(0);
   std::array<pollfd, 2> from{pollfd{out, POLLIN, 0}, pollfd{error, POLLIN, 0}};
-  std::array<char, 65536> part;
   while (from[0].fd >= 0 || from[1].fd >= 0) {
     if (::poll(from.data(), from.size(), -1) < 0 && errno != EINTR) break;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      if (from[i].fd < 0 || from[i].revents == 0) continue;
-      size = ::read(from[i].fd, part.data(), part.size());
-      if (size < 0 && errno == EINTR) continue;
-      if (size <= 0) {
-        from[i].fd = -1;
-        continue;
-      }
-      if (log >= 0) write_on(log, part.data(), size);
-      write_on(i == 0 ? STDOUT_FILENO : STDERR_FILENO, part.data(), size);
-    }
+    take_over(from[0], STDOUT_FILENO, log);
+    take_over(from[1], STDERR_FILENO, log);
   }
   ::_exit(0);
 }
