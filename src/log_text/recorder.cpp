@@ -132,7 +132,18 @@ void Recorder::finish() {
       release(state, key, step);
     }
   }
+  tell_pass_length();
   name_the_loss();
+}
+
+/// Counts within epochs say how many steps a pass has.
+void Recorder::tell_pass_length() {
+  for (const Rank& state : ranks_) {
+    const std::optional<double> length = state.tracker.pass_length();
+    if (!length || !(*length >= 1)) continue;
+    build_.fact({"log.steps_per_pass", *length, "steps counted within epochs", {}});
+    return;
+  }
 }
 
 /// A log whose only loss is called after its kind (`ctc_loss`): that one is the loss, not an addend

@@ -89,6 +89,7 @@ class Recorder {
     return line.ordinal;
   }
   std::int64_t implied_step(Rank& state, KeyId key, const Held& sample);
+  void tell_pass_length();
   void name_the_loss();
 
   const KeyTable& keys_;

@@ -13,6 +13,7 @@ std::int64_t StepTracker::go_on(double count, double total, bool epoch_beside) {
   if (count < count_ || around) {
     if (epoch_rose) {
       base_ += static_cast<std::int64_t>(total >= count_ ? total : count_ + 1);
+      within_epochs_ = true;
     } else {
       base_ = 0;
     }
@@ -33,6 +34,7 @@ std::int64_t StepTracker::note_count(const Place& place) {
     // Epochs count from 0 or from 1: a first epoch of 1 or more says 1, as most trainers do.
     const double before = first_epoch_ >= 1 ? std::max(0.0, epoch_ - 1) : epoch_;
     step = static_cast<std::int64_t>(std::min(before * total + count, 1e15));
+    within_epochs_ = before > 0;
   } else {
     step = go_on(count, total, !std::isnan(place.epoch));
   }

@@ -36,6 +36,12 @@ class StepTracker {
   std::optional<std::int64_t> step() const { return step_; }
   /// The epoch given last; NaN before the first.
   double epoch() const { return epoch_; }
+  /// Steps of one pass, where counts within epochs were made to go on; nothing before the second epoch.
+  std::optional<double> pass_length() const {
+    const double passes = epoch_ - first_epoch_;
+    if (!(passes >= 1) || !step_ || !within_epochs_) return std::nullopt;
+    return (static_cast<double>(*step_) - count_) / passes;
+  }
   /// Rises whenever step or epoch move: two lines of one serial stand at the same place.
   std::uint64_t serial() const { return serial_; }
 
@@ -55,6 +61,7 @@ class StepTracker {
   double count_ = Place::k_none;        // as printed
   double count_epoch_ = Place::k_none;  // epoch when it was printed
   std::int64_t base_ = 0;               // steps of the epochs before
+  bool within_epochs_ = false;          // the count begins anew with each epoch
   std::uint64_t serial_ = 0;
 };
 

@@ -53,14 +53,21 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
-    if (context.reinforcement || !context.task.classes) return;
-    const double classes = context.task.classes->value;
-    if (classes < 3) return;
+    if (context.reinforcement) return;
+    const double named = context.task.classes ? context.task.classes->value : 0;
+    const double guessed = guessed_among();
+    if (report(named, out) || guessed == named) return;
+    report(guessed, out);
+  }
+
+ private:
+  bool report(double classes, std::vector<detectors::Symptom>& out) const {
+    if (classes < 3) return false;
     const double floor = std::log(std::exp(1.0) + classes - 1) - 1;
     const bool held_out = eval_losses_.count() >= 3 && eval_accuracies_.count() >= 3;
     const detectors::Kept& losses = held_out ? eval_losses_ : losses_;
     const detectors::Kept& accuracies = held_out ? eval_accuracies_ : accuracies_;
-    if (losses.count() < (held_out ? 3 : k_least)) return;
+    if (losses.count() < (held_out ? 3 : k_least)) return false;
     const double level = losses.median(0.75, 1);
     bool at_floor = false;
     if (accuracies.count() >= 3) {
@@ -71,7 +78,7 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
       at_floor = level > (1 - k_near / 3) * floor && level < (1 + k_near) * floor &&
                  losses.noise(0.75, 1) < k_noise * floor;
     }
-    if (!at_floor) return;
+    if (!at_floor) return false;
     detectors::Symptom symptom;
     symptom.id = "loss.softmax_floor";
     symptom.severity = core::Severity::warning;
@@ -88,9 +95,22 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
     add_evidence(symptom, losses.front().origin);
     add_evidence(symptom, losses.back().origin);
     out.push_back(std::move(symptom));
+    return true;
   }
 
- private:
+  /// Classes whose guess costs what the first loss is; 0 where none does, or no accuracy tells whether
+  /// it is one.
+  double guessed_among() const {
+    constexpr double k_most = 1000;
+    constexpr double k_as_a_guess = 0.005;  // of ln(C): outputs of untrained networks are that even
+    if (losses_.count() == 0 || (accuracies_.count() < 3 && eval_accuracies_.count() < 3)) return 0;
+    const double first = losses_.front().value;
+    const double classes = std::round(std::exp(first));
+    const bool near = classes >= 3 && classes <= k_most &&
+                      std::fabs(first - std::log(classes)) <= k_as_a_guess * std::log(classes);
+    return near ? classes : 0;
+  }
+
   static void add(const detectors::Frame& frame, record::Role role, detectors::Kept& kept) {
     if (const detectors::Reading* reading = finite_of(frame, role))
       kept.add(sample_of(frame, *reading));

@@ -368,6 +368,9 @@ class NonfiniteDetector final : public detectors::Detector {
     if ((context.step_kind == record::StepKind::epoch))
       measures["passes"] =
           static_cast<double>(std::max<std::int64_t>(0, onset_step_ - first_step_));
+    if (const auto& pass = context.task.steps_per_pass;
+        pass && context.step_kind == record::StepKind::explicit_)
+      measures["passes"] = std::floor(static_cast<double>(onset_step_ - first_step_) / pass->value);
     measures["after_first_update"] =
         onset_index_ == 1 && onset_step_ - first_step_ <= 1 && first_step_ <= 1;
     const detectors::Rise& rise = grad_before_.rising ? grad_before_ : loss_before_;

@@ -186,6 +186,11 @@ std::optional<Constant> by_setting(const record::Run& run, std::string_view name
 /// apart.
 std::optional<Constant> steps_per_pass(const record::Run& run) {
   constexpr double k_least_span = 0.05;  // passes: printed with two digits it is known to a fifth
+  for (const record::Fact& fact : run.facts) {
+    const double* counted =
+        fact.name == "log.steps_per_pass" ? core::as_number(fact.value) : nullptr;
+    if (counted != nullptr) return Constant{*counted, "counted within epochs", fact.evidence};
+  }
   const record::Series* epoch = run.primary(record::Role::epoch);
   if (epoch == nullptr || epoch->size() < 3 || epoch->step_kind != record::StepKind::explicit_)
     return std::nullopt;

@@ -37,6 +37,17 @@ TEST(SoftmaxFloor, OtherLossesAreOther) {
   EXPECT_FALSE(has(classifier(1.60, 0.99).detect(), "loss.softmax_floor"));
 }
 
+TEST(SoftmaxFloor, TheFirstLossSaysAmongHowManyItGuesses) {
+  RunOf run;
+  Draw draw(7);
+  run.loss(curve(
+      40, [&](double i) { return 1.754 + (2.301 - 1.754) * std::exp(-i / 5); },
+      [&] { return 0.001 * draw.normal(); }));
+  std::vector<double> accuracy(40, 0.706);
+  run.with("accuracy", record::Role::accuracy, accuracy);
+  EXPECT_TRUE(has(run.detect(), "loss.softmax_floor")) << "1.754 = ln(e + 9) - 0.706";
+}
+
 TEST(SoftmaxFloor, NoClassesNoFloor) {
   EXPECT_FALSE(has(RunOf().loss(std::vector<double>(40, 1.4612)).detect(), "loss.softmax_floor"));
 }
