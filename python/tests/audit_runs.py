@@ -241,9 +241,19 @@ WRONG = {
     ],
     "code.checkpoint-incomplete": [
         """
+        if args.resume:
+            model.load_state_dict(torch.load("last.pt"))
         for epoch in range(10):
             loss.backward()
             torch.save(model.state_dict(), "last.pt")  # <-
+        """,
+        """
+        def fit(model, opt):
+            state = torch.load(args.checkpoint)
+            model.load_state_dict(state["model"])
+            for epoch in range(10):
+                loss.backward()
+                torch.save({"model": model.state_dict(), "epoch": epoch}, f"epoch{epoch}.pt")  # <-
         """,
     ],
     "code.saves-weights-only": [
@@ -460,6 +470,31 @@ RIGHT = {
             loss.backward()
             if loss < best:
                 torch.save(model.state_dict(), "best.pt")
+        """,
+        """
+        for epoch in range(10):
+            loss.backward()
+            torch.save({"G": gen.state_dict(), "D": dis.state_dict()}, "last.pt")
+        """,
+        """
+        for epoch in range(10):
+            loss.backward()
+            torch.save(model.state_dict(), args.save)
+        model.load_state_dict(torch.load(args.save))
+        test(model)
+        """,
+        """
+        model.load_state_dict(torch.load("last.pt"))
+        od = torch.optim.Adam(model.parameters())
+        for epoch in range(10):
+            loss.backward()
+            torch.save({"model": model.state_dict(), "od": od.state_dict()}, "last.pt")
+        """,
+        """
+        model.load_state_dict(torch.load("pretrained.pth"))
+        for epoch in range(10):
+            loss.backward()
+            torch.save(model.state_dict(), f"epoch{epoch}.pt")
         """,
     ],
     "code.saves-weights-only": [

@@ -21,7 +21,7 @@ PAIRED = re.compile(r"label|target|clean|orig|input|noisy|corrupt|masked|gold|be
 def best_weights_aliased(program: Program) -> Iterator[Finding]:
     """`best = model.state_dict()` holds the live tensors: it follows every later step."""
     for node in program.nodes.of_kind(ast.Assign):
-        if not program.loops_of(node) or len(node.targets) != 1 or not is_in_question(program, node):
+        if len(node.targets) != 1 or not is_in_question(program, node):
             continue
         for name, call in live_states(node):
             if not program.objects.is_model(receiver_of(call)) and "model" not in source_of(receiver_of(call)).lower():
@@ -33,10 +33,27 @@ def best_weights_aliased(program: Program) -> Iterator[Finding]:
 
 
 def is_in_question(program: Program, node: ast.AST) -> bool:
-    """Under an `if` of the loop: kept where something got better."""
-    return any(
-        isinstance(parent, ast.If) for parent in program.enclosing(node) if not isinstance(parent, ast.Module)
-    ) and any(isinstance(loop, (ast.For, ast.While)) for loop in program.loops_of(node))
+    """Under an `if` of the loop, or of a method that is called in one: kept where something got better."""
+    if not any(isinstance(parent, ast.If) for parent in program.enclosing(node)):
+        return False
+    return bool(program.loops_of(node)) or bool(loop_around_method(program, node))
+
+
+def loop_around_method(program: Program, node: ast.AST) -> ast.AST | None:
+    """The loop in which a method of an object is called: `stopper.step(score, model)`, `stopper(score, model)`."""
+    function = program.function_of(node)
+    owner = program.names.class_of(node)
+    if owner is None or not isinstance(function, Function) or function.name == "__init__":
+        return None
+    for call in program.calls:
+        loops = program.loops_of(call)
+        if not loops:
+            continue
+        holder = call.func if function.name == "__call__" else receiver_of(call)
+        named = function.name == "__call__" or name_called(call) == function.name
+        if named and program.makers.definition(holder) is owner:
+            return loops[-1]
+    return None
 
 
 def live_states(node: ast.Assign) -> Iterator[tuple[str, ast.Call]]:
@@ -57,12 +74,22 @@ def live_states(node: ast.Assign) -> Iterator[tuple[str, ast.Call]]:
 
 def is_put_back(program: Program, node: ast.Assign, name: str) -> bool:
     """Loaded into the model again, or saved behind the loop."""
-    loop = program.loops_of(node)[-1]
+    loops = program.loops_of(node)
+    loop = loops[-1] if loops else loop_around_method(program, node)
+    field = name.split(".", 1)[1] if name.startswith("self.") else ""
+    owner = program.names.class_of(node)
     for call in program.calls_to("load_state_dict", "save"):
         given = [*call.args, *(each.value for each in call.keywords)]
-        if not any(source_of(each) == name or source_of(each).startswith(name + "[") for each in given):
+        kept = any(
+            isinstance(each, ast.Attribute)
+            and each.attr == field
+            and owner is not None
+            and program.makers.definition(each.value) is owner
+            for each in given
+        )
+        if not kept and not any(source_of(each) == name or source_of(each).startswith(name + "[") for each in given):
             continue
-        if name_called(call) == "load_state_dict" or not program.nodes.encloses(loop, call):
+        if name_called(call) == "load_state_dict" or loop is None or not program.nodes.encloses(loop, call):
             return True
     return False
 

@@ -160,7 +160,7 @@ def checkpoint_incomplete(program: Program) -> Iterator[Finding]:
     if not program.trains or not saves:
         return
     texts = [source_of(seen_dict(program, call.args[0])).lower() for call in saves]
-    if any(re.search(r"\bopt|optim", text) for text in texts):
+    if any(re.search(r"\bopt|optim", text) for text in texts) or keeps_optimizer(program):
         return
     if program.names_called & {"save_state", "save_checkpoint", "save_pretrained"}:
         return
@@ -171,13 +171,30 @@ def checkpoint_incomplete(program: Program) -> Iterator[Finding]:
         return
 
 
+def keeps_optimizer(program: Program) -> bool:
+    return any(program.objects.is_optimizer(receiver_of(call)) for call in program.calls_to("state_dict"))
+
+
 def is_to_go_on_from(program: Program, call: ast.Call) -> bool:
-    """By the name of the file, or because the program loads weights: the best model of a run is its result."""
+    """The program puts weights back and then trains. What it writes and never resumes from is its result: the best model,
+    or one of each pass to make samples with."""
     path = source_of(call.args[1]).lower() if len(call.args) > 1 else ""
     if "best" in path or "final" in path:
         return False
-    named = any(word in path for word in ("last", "latest", "ckpt", "checkpoint", "resume", "epoch", "step", "state"))
-    return named or bool(program.calls_to("load_state_dict"))
+    return any(resumes_from(program, each) for each in program.calls_to("load_state_dict"))
+
+
+def resumes_from(program: Program, call: ast.Call) -> bool:
+    """`if args.resume: model.load_state_dict(torch.load(args.resume))` before the loop that trains: by its words not what
+    somebody else has trained before."""
+    loops = [loop for loop in program.training_loops if program.function_of(loop) is program.function_of(call)]
+    if program.loops_of(call) or any(program.nodes.place(call) > program.nodes.place(loop) for loop in loops):
+        return False
+    tests = [each.test for each in program.enclosing(call) if isinstance(each, ast.If)]
+    names = [name for each in call.args for name in ast.walk(each) if isinstance(name, ast.Name)]
+    given = [program.names.origin(each).node for each in names]
+    text = " ".join(source_of(each).lower() for each in (call, *given, *tests))
+    return any(word in text for word in ("resume", "last", "latest", "ckpt", "checkpoint"))
 
 
 def seen_dict(program: Program, node: ast.AST) -> ast.AST:

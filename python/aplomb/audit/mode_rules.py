@@ -9,7 +9,7 @@ from .findings import Finding, rule
 from .names import Function, name_called, returns_of
 from .program import Program, names_in, source_of
 from .step_rules import cycles
-from .timeline import Cycle, Event, Timeline
+from .timeline import LEAVES, Cycle, Event, Timeline
 
 NO_GRADIENT = ("no_grad", "inference_mode")
 HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "validate")
@@ -52,6 +52,8 @@ def train_mode_missing(program: Program) -> Iterator[Finding]:
             continue
         for forward in trained_forwards(program, cycle)[:1]:
             mode = mode_at(cycle.timeline, forward)
+            if mode is None or mode.kind != "eval":
+                mode = mode_left(cycle, forward)
             if mode is None or mode.kind != "eval" or is_deliberate(program, cycle, mode):
                 continue
             call = forward.node
@@ -68,8 +70,42 @@ def train_mode_missing(program: Program) -> Iterator[Finding]:
                 f"{model}.train()  # before the next step",
                 {"model": model},
                 sure=matters is True,
-                also=[forward.line],
+                also=sorted({forward.line, *called_at(cycle, mode), *train_before(cycle, forward)} - {mode.line}),
             )
+
+
+def called_at(cycle: Cycle, mode: Event) -> list[int]:
+    """Where the loop calls what puts the model into evaluation."""
+    calls = [each for each in mode.at.callers if cycle.timeline.program.nodes.encloses(cycle.loop or each, each)]
+    return [getattr(each, "lineno", mode.line) for each in (calls or mode.at.callers)[:1]]
+
+
+def train_before(cycle: Cycle, forward: Event) -> list[int]:
+    """The train() that comes too early: before the loop that evaluates."""
+    events = cycle.timeline.events
+    found = [each for each in events[: events.index(forward)] if each.kind == "train" and each.subjects & forward.subjects]
+    return [each.line for each in found[-1:]]
+
+
+def mode_left(cycle: Cycle, forward: Event) -> Event | None:
+    """The mode that an evaluation within the pass leaves to the next step: the last one set in the innermost loop."""
+    modes = [each for each in cycle.of("eval", "train") if each.subjects & forward.subjects]
+    place = cycle.events.index(forward)
+    before = [each for each in modes if each.loops == forward.loops and cycle.events.index(each) < place]
+    left = modes[-1] if modes and not before else None
+    return None if left is None or is_way_out(cycle, left) else left
+
+
+def is_way_out(cycle: Cycle, mode: Event) -> bool:
+    """The branch that evaluates leaves the loop."""
+    program = cycle.timeline.program
+    for call in (*mode.at.callers, mode.node):
+        for parent in program.enclosing(call):
+            if parent is cycle.loop:
+                break
+            if isinstance(parent, ast.If) and any(isinstance(each, LEAVES) for each in parent.body):
+                return True
+    return False
 
 
 def mode_at(timeline: Timeline, forward: Event) -> Event | None:
@@ -107,8 +143,17 @@ def evaluated_in_train_mode(program: Program) -> Iterator[Finding]:
             if mode is not None and mode.kind == "eval":
                 continue
             model = source_of(call.func)
-            yield Finding(event.line, f"{model}.eval()  # before it, and {model}.train() behind it", {"model": model})
+            corrected = f"{model}.eval()  # before it, and {model}.train() behind it"
+            yield Finding(event.line, corrected, {"model": model}, also=evaluation_begins(program, event))
             break
+
+
+def evaluation_begins(program: Program, event: Event) -> list[int]:
+    """The first statement of the function that evaluates, where eval() belongs."""
+    function = program.function_of(event.node)
+    if not isinstance(function, Function) or function.name in ("main", "run", "train") or not is_without_gradient(event):
+        return []
+    return [each.lineno for each in function.body[:1] if each.lineno < event.line]
 
 
 def last_mode(timeline: Timeline, event: Event) -> Event | None:
@@ -128,7 +173,23 @@ def is_evaluation(program: Program, event: Event) -> bool:
     texts = [program.last_name(each) for loop in own[-1:] if isinstance(loop, ast.For) for each in ast.walk(loop.iter)]
     given = [program.last_name(each) for each in ast.walk(event.node) if isinstance(each, (ast.Name, ast.Attribute))]
     texts += [each for each in given if each != "dev"]  # beside a model `dev` is mostly the device
-    return any(is_of_held_out(text) for text in texts if text)
+    return any(is_of_held_out(text) for text in texts if text) or is_given_held_out(program, event)
+
+
+def is_given_held_out(program: Program, event: Event) -> bool:
+    """What the loop goes over is a parameter, and every call of its function gives it data that are not trained on:
+    `check(net, val_loader)`."""
+    function = program.function_of(event.node)
+    loop = event.loops[-1] if event.loops else None
+    if not isinstance(function, Function) or not isinstance(loop, ast.For) or program.function_of(loop) is not function:
+        return False
+    for each in ast.walk(loop.iter):
+        binding = program.names.given(each) if isinstance(each, ast.Name) else None
+        if binding is not None and binding.how == "parameter":
+            values = program.names.values_of_parameter(binding)
+            if values and all(is_of_held_out(program.last_name(value)) for value in values):
+                return True
+    return False
 
 
 @rule("code.trains-without-grad")

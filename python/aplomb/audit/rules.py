@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 
 from . import (
+    adapter_rules,
     alias_rules,
     average_rules,
     contrast_rules,
     control_rules,
     data_rules,
+    detection_rules,
     generative_rules,
     label_rules,
     layout_rules,
     logit_rules,
     loop_rules,
     loss_rules,
+    metric_rules,
     mode_rules,
     module_rules,
     numeric_rules,
@@ -80,6 +83,9 @@ MODULES = (
     repetition_rules,
     weighing_rules,
     slip_rules,
+    metric_rules,
+    adapter_rules,
+    detection_rules,
 )
 
 

@@ -47,6 +47,57 @@ def augmented_apart(program: Program) -> Iterator[Finding]:
             break
 
 
+@rule("code.moves-drawn-apart")
+def moves_drawn_apart(program: Program) -> Iterator[Finding]:
+    """An image and its mask go through two pipelines, each of which draws its own crops and flips."""
+    for function in program.functions:
+        if any(name_called(each) in SEEDING for each in program.calls_in(function)):
+            continue
+        calls = [
+            call
+            for call in program.own_nodes(function)
+            if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords and dotted(call.func)
+        ]
+        masks = [each for each in calls if is_mask(program, each) and moves_of(program, each)]
+        images = [each for each in calls if not is_mask(program, each) and moves_of(program, each)]
+        for mask in masks:
+            moves = moves_of(program, mask)
+            for image in images:
+                if source_of(image.func) != source_of(mask.func) and moves & moves_of(program, image):
+                    made = min(line for _, line in moves)
+                    yield Finding(
+                        mask.lineno,
+                        "img, mask = both(img, mask)  # one draw for the two (torchvision.transforms.v2)",
+                        {"image": source_of(image.func), "mask": source_of(mask.func), "move": min(moves)[0]},
+                        also=sorted({image.lineno, made} - {mask.lineno}),
+                    )
+                    return
+
+
+class Moves(frozenset[tuple[str, int]]):
+    """(`RandomCrop`, line) of a pipeline; two have one in common by its name."""
+
+    def __and__(self, other: object) -> frozenset[tuple[str, int]]:
+        names = {name for name, _ in other} if isinstance(other, Moves) else set()
+        return frozenset(each for each in self if each[0] in names)
+
+
+def moves_of(program: Program, call: ast.Call) -> Moves:
+    """The random moves of torchvision's in the pipeline that is called."""
+    found: set[tuple[str, int]] = set()
+    if not isinstance(call.func, (ast.Name, ast.Attribute)):
+        return Moves()
+    given: list[ast.AST] = [each.value for each in program.names.all_given(call.func) if each.value is not None]
+    for made in [*given, *(origin.node for origin in program.names.origins(call.func))]:
+        if isinstance(made, ast.Call) and name_called(made) in ("Compose", "Sequential"):
+            found |= {
+                (name_called(each), each.lineno)
+                for each in ast.walk(made)
+                if isinstance(each, ast.Call) and GEOMETRIC.search(name_called(each))
+            }
+    return Moves(found)
+
+
 def is_mask(program: Program, call: ast.Call) -> bool:
     return any(MASKS.search(each) for each in (program.last_name(one).lower() for one in ast.walk(call.args[0])) if each)
 

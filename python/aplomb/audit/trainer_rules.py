@@ -81,6 +81,56 @@ def end_token_never_learnt(program: Program) -> Iterator[Finding]:
                 return
 
 
+@rule("code.end-token-masked")
+def end_token_masked(program: Program) -> Iterator[Finding]:
+    """The padding token is the end token, and every label that equals it is left out: `labels[labels == pad] = -100`."""
+    line = pads_with_end(program)
+    if line is None or not ends_its_texts(program):
+        return
+    for node in program.nodes.of_kind(ast.Compare):
+        if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            continue
+        asked = source_of(node.comparators[0])
+        written = (source_of(node.left) + written_to(program, node)).lower()
+        if asked.endswith(("pad_token_id", "eos_token_id")) and "label" in written and ignores_where(program, node):
+            yield Finding(node.lineno, 'labels[batch["attention_mask"] == 0] = -100', also=[line])
+            return
+
+
+def pads_with_end(program: Program) -> int | None:
+    for node in program.nodes.of_kind(ast.Assign):
+        target = node.targets[0]
+        named = isinstance(target, ast.Attribute) and target.attr in ("pad_token", "pad_token_id")
+        if named and "generation" not in source_of(target) and source_of(node.value).endswith(("eos_token", "eos_token_id")):
+            return line_of(node)
+    return None
+
+
+def written_to(program: Program, node: ast.AST) -> str:
+    """What the statement around it writes: the target, or the receiver of `masked_fill_`."""
+    statement = program.statement_of(node)
+    if isinstance(statement, ast.Assign):
+        key = statement.targets[0]
+        return source_of(key)
+    return source_of(statement) if isinstance(statement, ast.Expr) else ""
+
+
+def ignores_where(program: Program, node: ast.Compare) -> bool:
+    """The places of the comparison get -100 (`!=`: the others)."""
+    parent = program.nodes.parents.get(node)
+    statement = program.statement_of(node)
+    equal = isinstance(node.ops[0], ast.Eq)
+    if isinstance(parent, ast.Subscript) and isinstance(statement, ast.Assign) and parent in statement.targets:
+        return equal and program.values.number(statement.value) == -100
+    if isinstance(parent, ast.Call) and name_called(parent) in ("masked_fill", "masked_fill_"):
+        return equal and len(parent.args) == 2 and program.values.number(parent.args[1]) == -100
+    if isinstance(parent, ast.Call) and name_called(parent) == "where" and len(parent.args) == 3:
+        return program.values.number(parent.args[1 if equal else 2]) == -100
+    if isinstance(parent, ast.IfExp) and parent.test is node:
+        return program.values.number(parent.body if equal else parent.orelse) == -100
+    return False
+
+
 def ends_its_texts(program: Program) -> bool:
     """The program puts the end token behind its texts: it is meant to be learnt."""
     ends = {

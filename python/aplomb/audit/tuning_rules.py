@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from .findings import Finding, rule
-from .names import Binding, Function, dotted, name_called
+from .names import Binding, Function, dotted, name_called, returns_of
 from .preference_rules import preference_swapped
 from .program import Program, keyword_of, line_of, names_in, receiver_of, source_of
 from .reward_rules import reward_functions
@@ -452,6 +452,73 @@ def accelerator_accumulates_nothing(program: Program) -> Iterator[Finding]:
                 {"count": f"{count:g}"},
                 also=[each.lineno for each in steps[:1]],
             )
+
+
+@rule("code.accumulation-divided-twice")
+def accumulation_divided_twice(program: Program) -> Iterator[Finding]:
+    """`accelerator.backward(loss / k)` with Accelerator(gradient_accumulation_steps=k), which divides by itself; the loss
+    that training_step() gives to a Trainer of Lightning that accumulates."""
+    for call in program.calls_to("Accelerator"):
+        given = keyword_of(call, "gradient_accumulation_steps")
+        if given is None or program.values.of(given) == 1 or "accumulate" not in program.names_called:
+            continue
+        for backward in program.calls_to("backward"):
+            holder = receiver_of(backward)
+            if not backward.args or program.makers.call_of(holder) is not call:
+                continue
+            division = division_by(program, backward.args[0], given)
+            if division is not None:
+                corrected = f"{source_of(holder)}.backward(loss)"
+                yield Finding(division.lineno, corrected, {"count": source_of(given)}, also=[given.lineno])
+    yield from divided_for_lightning(program)
+
+
+def divided_for_lightning(program: Program) -> Iterator[Finding]:
+    given = next((each for call in program.calls if (each := keyword_of(call, "accumulate_grad_batches")) is not None), None)
+    by_hand = any(
+        isinstance(node.targets[0], ast.Attribute) and node.targets[0].attr == "automatic_optimization"
+        for node in program.nodes.of_kind(ast.Assign)
+    )
+    if given is None or by_hand or program.values.of(given) == 1:
+        return
+    for function in program.functions:
+        if function.name != "training_step" or "manual_backward" in program.names_called:
+            continue
+        for value in returns_of(program, function):
+            inner = value
+            if isinstance(value, ast.Dict):
+                pairs = zip(value.keys, value.values)
+                inner = next((each for key, each in pairs if isinstance(key, ast.Constant) and key.value == "loss"), value)
+            division = division_by(program, inner, given)
+            if division is not None:
+                yield Finding(division.lineno, "return loss", {"count": source_of(given)}, also=sorted({given.lineno}))
+                break
+
+
+def division_by(program: Program, loss: ast.expr, count: ast.expr) -> ast.expr | ast.stmt | None:
+    """Where a loss, or the name that holds it, is divided by a number of passes: by the same words, or by what is called
+    so. A sum over a list of losses is none."""
+    found: list[tuple[ast.expr | ast.stmt, ast.expr]] = []
+    names = names_in(loss)
+    for each in ast.walk(loss):
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div):
+            found.append((each, each.right))
+    for node in program.own_nodes(program.function_of(loss)):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div) and source_of(node.target) in names:
+            found.append((node, node.value))
+        elif isinstance(node, ast.Assign) and source_of(node.targets[0]) in names and len(names) == 1:
+            value = node.value
+            if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Div):
+                found.append((value, value.right))
+    for place, divisor in found:
+        text = source_of(divisor).lower()
+        same = source_of(divisor) == source_of(count)
+        word = re.search(r"accum", text) is not None and not re.search(r"loss|total|running", text)
+        if same and not isinstance(divisor, ast.Constant) or word:
+            return place
+        if isinstance(divisor, ast.Constant) and divisor.value == program.values.of(count):
+            return place
+    return None
 
 
 @rule("code.accelerator-bypassed")
