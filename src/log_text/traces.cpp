@@ -10,6 +10,7 @@ namespace {
 constexpr std::string_view k_head = "Traceback (most recent call last)";
 constexpr std::size_t k_most_open = 256;
 constexpr std::size_t k_text_width = 400;
+constexpr std::size_t k_code_width = 90;
 
 bool is_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -38,13 +39,26 @@ void read_frame(std::string_view line, std::string& file, std::string& number) {
   number = std::string(line.substr(at + 5, end - at - 5));
 }
 
+/// Code of installed packages and of Python itself.
+bool is_library(std::string_view file) {
+  for (const std::string_view part :
+       {"site-packages/", "dist-packages/", "/lib/python", "<frozen", "<string>", "/bin/"})
+    if (file.find(part) != std::string_view::npos) return true;
+  return false;
+}
+
+std::string_view name_of(std::string_view file) {
+  const std::size_t slash = file.find_last_of("/\\");
+  return slash == std::string_view::npos ? file : file.substr(slash + 1);
+}
+
 }  // namespace
 
 bool TraceWatch::line(std::string_view line, int rank, std::uint64_t number, std::uint64_t offset,
                       std::uint64_t records) {
   if (line.find(k_head) != std::string_view::npos) {
     std::erase_if(open_, [rank](const Open& one) { return one.rank == rank; });
-    if (open_.size() < k_most_open) open_.push_back({rank, number, offset, {}, {}});
+    if (open_.size() < k_most_open) open_.push_back({rank, number, offset, {}, {}, {}, false});
     return true;
   }
   const auto open = std::find_if(open_.begin(), open_.end(),
@@ -58,10 +72,17 @@ bool TraceWatch::line(std::string_view line, int rank, std::uint64_t number, std
   if (text.empty()) return true;
   if (text.starts_with("File \"")) {
     read_frame(text, open->file, open->file_line);
+    open->own_code = !is_library(open->file);
+    if (open->own_code) open->own = std::string(name_of(open->file)) + ":" + open->file_line;
     return true;
   }
   const bool indented = line[0] == ' ' || line[0] == '\t';
-  if (indented) return true;
+  if (indented) {
+    if (open->own_code && text.find_first_not_of("^~ ") != std::string_view::npos)
+      open->own += ": " + core::sanitize(core::shorten(text, k_code_width));
+    open->own_code = false;
+    return true;
+  }
   if (exception_name(text).empty()) {
     const bool source = !open->file.empty();  // a pasted traceback may have lost its indentation
     if (!source) open_.erase(open);
@@ -90,6 +111,7 @@ void TraceWatch::close(Open& open, std::string_view last, std::uint64_t number,
   if (!open.file.empty()) event.caught["file"] = open.file;
   if (!open.file_line.empty())
     event.caught["line"] = core::parse_number(open.file_line).value_or(0);
+  if (!open.own.empty()) event.caught["own_text"] = open.own;
   event.origin.line = number;
   event.origin.offset = offset;
   kept_.push_back({std::move(event), records, 1});

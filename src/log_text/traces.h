@@ -1,6 +1,6 @@
 #pragma once
-/// TraceWatch: Python tracebacks, each as one Event with its last line, the exception's type, and
-/// the innermost place.
+/// TraceWatch: Python tracebacks, each as one Event with its last line, the exception's type, the
+/// innermost place, and the innermost one that is no library's.
 
 #include <cstdint>
 #include <string>
@@ -30,6 +30,8 @@ class TraceWatch {
     std::uint64_t offset = 0;
     std::string file;
     std::string file_line;
+    std::string own;        ///< innermost place in the program itself: `train.py:76: loss = ...`
+    bool own_code = false;  ///< its code is the next line
   };
   struct Kept {
     record::Event event;

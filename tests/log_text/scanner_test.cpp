@@ -145,5 +145,24 @@ TEST(LogScanner, ABareWordForHeldOutDataIsTheirLoss) {
   EXPECT_EQ(values(run, "eval_loss"), (std::vector<double>{0.79, 0.11}));
 }
 
+TEST(LogScanner, ATracebackKeepsTheInnermostLineOfTheProgramItself) {
+  const record::Run run = scanned({
+      "Traceback (most recent call last):",
+      "  File \"/home/me/proj/train.py\", line 76, in main",
+      "    loss = crit(model(x), y)",
+      "           ^^^^^^^^^^^^^^^^^",
+      "  File \"/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py\", line 9, in "
+      "call",
+      "    return self._call_impl(*args)",
+      "ValueError: Expected more than 1 value per channel when training",
+  });
+  const auto traceback =
+      std::find_if(run.events.begin(), run.events.end(),
+                   [](const record::Event& event) { return event.kind == "traceback"; });
+  ASSERT_NE(traceback, run.events.end());
+  EXPECT_EQ(*core::as_text(traceback->caught.at("own_text")),
+            "train.py:76: loss = crit(model(x), y)");
+}
+
 }  // namespace
 }  // namespace aplomb::log_text
