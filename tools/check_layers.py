@@ -60,8 +60,8 @@ ALLOWED = {
     "arguments": ["core"],
     "demo": ["core"],
     "api": None,  # joins the flow for the CLI and Python
-    "live": ["core", "record", "input", "sources", "discovery", "task", "detectors", "detection", "diagnosis", "report", "api",
-             "watch"],
+    "live": ["core", "record", "input", "sources", "discovery", "task", "detectors", "detection", "diagnosis", "report",
+             "api", "watch"],
     "serve": ["core", "live"],
     "alarm": ["core"],
     "cli": None,
