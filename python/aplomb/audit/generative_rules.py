@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from .algebra import Form, Product, product, terms
 from .findings import Finding, rule
 from .gradients import directions, is_quiet, losses_of, name_of_call, reaching
-from .names import returns_of
+from .names import name_called, returns_of
 from .program import Program, keyword_of, line_of, source_of
 
 LOG_VARIANCE = re.compile(r"log_?var|log_?sigma_?(2|sq)|log_?variance|logv$|lv$")
@@ -352,6 +352,28 @@ def is_lookup(program: Program, form: Form) -> bool:
 def uses_commitment(program: Program, function: ast.AST) -> bool:
     """A loss between the code and the input, one of them detached, is taken here."""
     return any(each.attr == "detach" for each in program.nodes.below(function) if isinstance(each, ast.Attribute))
+
+
+@rule("code.straight-through-reversed")
+def straight_through_reversed(program: Program) -> Iterator[Finding]:
+    """`zq + (z - zq).detach()`: forward it is z, not quantised, and backward the codes get the gradient of the encoder."""
+    for node in program.nodes.of_kind(ast.BinOp):
+        call = node.right
+        if not isinstance(node.op, ast.Add) or name_called(call) != "detach" or not isinstance(call, ast.Call):
+            continue
+        inner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Sub):
+            continue
+        if source_of(inner.right) != source_of(node.left) or source_of(inner.left) == source_of(node.left):
+            continue
+        code, given = program.algebra.of(node.left), program.algebra.of(inner.left)
+        if looks_up(program, code) and not looks_up(program, given):
+            one, other = source_of(inner.left), source_of(node.left)
+            yield Finding(node.lineno, f"{one} + ({other} - {one}).detach()", {"code": other, "given": one})
+
+
+def looks_up(program: Program, form: Form) -> bool:
+    return any(is_lookup(program, each) for each in form.below())
 
 
 # --- gradients of gradients

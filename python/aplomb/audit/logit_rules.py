@@ -9,7 +9,7 @@ from .findings import Finding, rule
 from .losses import Criterion
 from .names import name_called
 from .numeric_rules import is_guarded, squashed, squashed_by
-from .program import Program, source_of
+from .program import Program, keyword_of, source_of
 
 EXPECTS = {
     "cross_entropy": "logits",
@@ -99,6 +99,30 @@ def kl_div_input(program: Program) -> Iterator[Finding]:
         if squash in ("linear", "softmax", "sigmoid"):
             yield Finding(
                 criterion.call.lineno, f"F.kl_div(F.log_softmax({source_of(node)}, dim=-1), ...)", {"given": squash}
+            )
+
+
+@rule("code.kl-div-target")
+def kl_div_target(program: Program) -> Iterator[Finding]:
+    """kl_div() is told that its target is a logarithm, and is given probabilities; or the other way round."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind != "kl_div" or criterion.target is None:
+            continue
+        given = keyword_of(criterion.maker, "log_target")
+        is_log = given is not None and program.values.is_true(given)
+        if given is not None and not is_log and not program.values.is_false(given):
+            continue
+        form = program.algebra.of(criterion.target)
+        while form.op in ("detach", "index") and form.parts:
+            form = form.parts[0]
+        what = form.op if form.op != "call" else form.name.rsplit(".", 1)[-1]
+        if (is_log and what == "softmax") or (not is_log and what == "log_softmax"):
+            lines = {getattr(given, "lineno", 0), criterion.target.lineno} - {criterion.call.lineno, 0}
+            yield Finding(
+                criterion.call.lineno,
+                f"F.kl_div(..., log_target={not is_log})",
+                {"given": "probabilities" if is_log else "logarithms", "told": f"log_target={is_log}"},
+                also=sorted(lines),
             )
 
 

@@ -66,7 +66,11 @@ def metric_never_reset(program: Program) -> Iterator[Finding]:
 
 
 def is_emptied_otherwise(program: Program, emptied: set[str], made: ast.Call) -> bool:
-    """Something is reset that is no metric of its own name: the item of a loop over metrics, a collection."""
+    """Something is reset that is no metric of its own name: the item of a loop over metrics, a collection; Lightning resets
+    a metric that is logged itself."""
+    for call in program.calls_to("log", "log_dict"):
+        if any(metric_made(program, each) is made for each in call.args[1:2]):
+            return True
     for call in program.calls_to("reset"):
         holder = receiver_of(call)
         one = metric_made(program, holder)

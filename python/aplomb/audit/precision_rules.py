@@ -167,6 +167,22 @@ def is_autocast(program: Program, node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and program.name_of(node.func).rsplit(".", 1)[-1] in ("autocast", "auto_cast")
 
 
+@rule("code.clip-past-accelerator")
+def clip_past_accelerator(program: Program) -> Iterator[Finding]:
+    """Accelerator trains in fp16, and torch's own clip_grad_norm_() sees gradients that are still scaled."""
+    for made in program.calls_to("Accelerator"):
+        precision = keyword_of(made, "mixed_precision")
+        if precision is None or program.values.text(precision) != "fp16" or "unscale_gradients" in program.names_called:
+            continue
+        for call in program.calls_to("clip_grad_norm_", "clip_grad_value_"):
+            if program.name_of(call.func).startswith("torch.") and program.loops_of(call):
+                holder = program.statement_of(made)
+                name = source_of(holder.targets[0]) if isinstance(holder, ast.Assign) else "accelerator"
+                corrected = f"{name}.{source_of(call.func).rsplit('.', 1)[-1]}({', '.join(map(source_of, call.args))})"
+                yield Finding(call.lineno, corrected, also=[made.lineno])
+                return
+
+
 @rule("code.backward-in-autocast")
 def backward_in_autocast(program: Program) -> Iterator[Finding]:
     for call, _ in program.backward_calls(program.tree):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule
+from .names import name_called
 from .program import Program, keyword_of, method_of, names_in, receiver_of, source_of
 
 
@@ -40,6 +41,46 @@ def schedules_made(program: Program) -> Iterator[tuple[ast.Call, str]]:
 
 def adapter_loads(program: Program) -> list[ast.Call]:
     return [call for call in program.calls_to("from_pretrained") if is_adapter_class(program, call)]
+
+
+@rule("code.prefix-passed-over")
+def prefix_passed_over(program: Program) -> Iterator[Finding]:
+    """What DDP (or torch.compile) saves has a prefix before each name, and load_state_dict(strict=False) into the bare model
+    passes over all of them."""
+    texts = [each.value for each in program.nodes.of_kind(ast.Constant) if isinstance(each.value, str)]
+    if any(text.startswith(("module", "_orig_mod")) for text in texts):
+        return  # the prefix is seen to
+    for call in program.calls_to("load_state_dict"):
+        strict = keyword_of(call, "strict") or (call.args[1] if len(call.args) > 1 else None)
+        key = call.args[0] if call.args else None
+        if strict is None or not program.values.is_false(strict) or not isinstance(key, ast.Subscript):
+            continue
+        bare = receiver_of(call)
+        if is_wrapped(program, bare) or not isinstance(key.slice, ast.Constant):
+            continue
+        for saved, holder in saved_states(program, key.slice.value):
+            if is_wrapped(program, holder) and program.objects.identity(holder) & program.objects.identity(bare):
+                corrected = f"{source_of(holder)}.load_state_dict({source_of(key)})  # behind the wrapping, and strict"
+                yield Finding(call.lineno, corrected, {"wrapped": source_of(holder)}, also=[saved.lineno])
+                return
+
+
+def is_wrapped(program: Program, node: ast.expr) -> bool:
+    """A name whose last value is a model in DDP, DataParallel or torch.compile()."""
+    binding = program.names.given(node)
+    name = name_called(binding.value) if binding is not None and binding.value is not None else ""
+    made = binding.value if binding is not None else None
+    compiled = isinstance(made, ast.Call) and source_of(made.func) == "torch.compile"
+    return compiled or name in ("DDP", "DistributedDataParallel", "DataParallel")
+
+
+def saved_states(program: Program, key: object) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """The `model.state_dict()` that are saved under a key."""
+    for node in program.nodes.of_kind(ast.Dict):
+        for name, value in zip(node.keys, node.values):
+            called = value.func if isinstance(value, ast.Call) and name_called(value) == "state_dict" else None
+            if isinstance(name, ast.Constant) and name.value == key and isinstance(called, ast.Attribute):
+                yield value, called.value  # type: ignore[misc]
 
 
 @rule("code.adapter-prepared-late")

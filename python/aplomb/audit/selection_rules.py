@@ -196,6 +196,9 @@ def trainers(program: Program) -> Iterator[Finding]:
     for call in program.calls:
         metric = keyword_of(call, "metric_for_best_model")
         greater = keyword_of(call, "greater_is_better")
+        if metric is not None and greater is None and takes_larger(program, call, program.values.text(metric)):
+            values = {"metric": program.values.text(metric), "said": "larger is better, as for every name without `loss`,"}
+            yield Finding(metric.lineno, "greater_is_better=False", values)
         if metric is None or greater is None:
             continue
         good = better(program.values.text(metric))
@@ -206,6 +209,15 @@ def trainers(program: Program) -> Iterator[Finding]:
                 f"greater_is_better={good > 0}",
                 {"metric": program.values.text(metric), "said": f"greater_is_better={said}"},
             )
+
+
+def takes_larger(program: Program, call: ast.Call, metric: str) -> bool:
+    """greater_is_better is not given: TrainingArguments take larger values for better unless the name ends in `loss`."""
+    if method_of(call) not in ("TrainingArguments", "Seq2SeqTrainingArguments") or metric.endswith("loss"):
+        return False
+    chosen = keyword_of(call, "load_best_model_at_end")
+    used = chosen is not None and program.values.is_true(chosen) or "EarlyStoppingCallback" in program.names_called
+    return used and better(metric) < 0 and all(each.arg is not None for each in call.keywords)
 
 
 @rule("code.patience-never-restored")

@@ -48,7 +48,14 @@ def word_labels_by_position(program: Program) -> Iterator[Finding]:
         helped = any(program.functions_by_name.get(name_called(each)) for each in program.calls_in(function))
         if sets_labels(program, function) and not aligned and not (helped and program.names_called & set(ALIGNING)):
             corrected = "[-100 if word is None else tags[word] for word in encoded.word_ids(i)]"
-            yield Finding(call.lineno, corrected)
+            yield Finding(call.lineno, corrected, also=laid_at(program, function))
+
+
+def laid_at(program: Program, function: ast.AST) -> list[int]:
+    """Where the words' labels become those of the tokens: `[label2id[t] for t in tags]`."""
+    made = [each for each in program.own_nodes(function) if isinstance(each, ast.ListComp)]
+    texts = ((each, source_of(each).lower()) for each in made)
+    return [each.lineno for each, text in texts if "label" in text or "tag" in text][:2]
 
 
 @rule("code.decoder-sees-answers")

@@ -155,6 +155,54 @@ def noise_drawn_twice(program: Program) -> Iterator[Finding]:
                     return
 
 
+#: Of a value for each class these make another one for each class.
+KEEPS_CLASSES = (
+    "bincount", "value_counts", "compute_class_weight", "float", "double", "tensor", "as_tensor", "from_numpy", "array",
+    "asarray", "clamp", "clip", "clamp_min", "maximum", "sqrt", "pow", "log", "reciprocal", "sum", "max", "min", "mean",
+    "len", "DoubleTensor", "FloatTensor", "Tensor", "sort_index", "to_numpy", "astype", "tolist", "cpu", "numpy", "to",
+    "int", "long", "list", "unique", "sorted",
+)  # fmt: skip
+
+
+@rule("code.weights-per-class-drawn")
+def weights_per_class_drawn(program: Program) -> Iterator[Finding]:
+    """WeightedRandomSampler takes a weight for each sample, and is given one for each class: it draws the first samples
+    only."""
+    for call in program.calls_to("WeightedRandomSampler"):
+        weights = keyword_of(call, "weights") or (call.args[0] if call.args else None)
+        if weights is None:
+            continue
+        parts = expressions_of(program, weights)
+        counts = [each for each in parts if name_called(each) in ("bincount", "value_counts", "compute_class_weight")]
+        other = any(isinstance(each, ast.Call) and name_called(each) not in KEEPS_CLASSES for each in parts)
+        if counts and not other and not any(is_per_sample(each) for each in parts):
+            yield Finding(
+                call.lineno, "WeightedRandomSampler(class_weights[targets], len(targets))", {"weights": source_of(weights)}
+            )
+
+
+def expressions_of(program: Program, node: ast.AST, depth: int = 0) -> list[ast.AST]:
+    """Everything that a value is made of, names followed; of a name with several values all of them."""
+    found: list[ast.AST] = []
+    for each in ast.walk(node):
+        found.append(each)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and depth < 5:
+            for binding in program.names.all_given(each):
+                if binding.value is not None and binding.how in ("assigned", "added"):
+                    found += expressions_of(program, binding.value, depth + 1)
+    return found
+
+
+def is_per_sample(node: ast.AST) -> bool:
+    """A look-up by the labels of samples, a comprehension, anything that gives a value to each sample."""
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)):
+        return True
+    if isinstance(node, ast.Subscript):
+        return not (isinstance(node.slice, ast.Constant))
+    words = ("gather", "index_select", "take", "map", "apply", "repeat", "repeat_interleave", "append", "choose", "where")
+    return name_called(node) in words
+
+
 @rule("code.views-are-one")
 def views_are_one(program: Program) -> Iterator[Finding]:
     """Two views that are compared are one draw of the augmentation."""
