@@ -220,6 +220,7 @@ facts::Deriver guess_deriver(record::Role loss, record::Role accuracy, const std
 
 std::vector<facts::Deriver> trend_facts() {
   std::vector<facts::Deriver> all;
+  all.reserve(k_judged.size() + 6);
   for (const Judged& judged : k_judged) all.push_back(trend_deriver(judged));
   all.push_back({.name = "what tells progress",
                  .reads = {"run.kind", "series:reward"},

@@ -92,9 +92,10 @@ std::optional<Shape> shape_of(std::string_view text) {
 
 }  // namespace
 
-void LengthCounts::note(std::optional<Count>& count, double value, std::string_view text,
-                        std::uint64_t number, std::uint64_t offset) const {
-  if (!count) count = Count{value, std::string(core::trim(text).substr(0, 160)), number, offset};
+void LengthCounts::note(std::optional<Count>& count, double value, const Count& at) {
+  if (count) return;
+  count = at;
+  count->value = value;
 }
 
 void LengthCounts::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
@@ -103,30 +104,34 @@ void LengthCounts::line(std::string_view line, std::uint64_t number, std::uint64
   const bool shape = !length_ && holds_any(line, {"batch", "input", "ids", "shape", "Size"});
   if (!lengths && !shape) return;
   const std::string text = core::lower(line.substr(0, k_longest_line));
-  if (shape) {
-    if (const std::optional<Shape> found = shape_of(text)) {
-      note(samples_, found->samples, line, number, offset);
-      note(length_, found->length, line, number, offset);
-    }
-  }
-  if (!lengths) return;
+  const Count at{0, std::string(core::trim(line).substr(0, 160)), number, offset};
+  if (shape) note_shape(text, at);
+  if (lengths) note_lengths(text, at);
+}
+
+void LengthCounts::note_shape(std::string_view text, const Count& at) {
+  const std::optional<Shape> found = shape_of(text);
+  if (!found) return;
+  note(samples_, found->samples, at);
+  note(length_, found->length, at);
+}
+
+void LengthCounts::note_lengths(std::string_view text, const Count& at) {
   const bool words = text.find("words") != text.npos;
+  const double tokens = words ? k_tokens_a_word : 1;
   if (words ||
       holds_any(text, {"tokens per", "token length", "length", "lengths", "seq len", "tokens/"})) {
-    const double tokens = words ? k_tokens_a_word : 1;
     for (const char* word : {"mean", "avg", "average", "median"})
-      if (const auto value = behind(text, word)) note(mean_, *value * tokens, line, number, offset);
+      if (const auto value = behind(text, word)) note(mean_, *value * tokens, at);
     for (const char* word : {"max", "longest", "maximum"})
-      if (const auto value = behind(text, word))
-        note(longest_, *value * tokens, line, number, offset);
+      if (const auto value = behind(text, word)) note(longest_, *value * tokens, at);
   }
   for (const char* word : {" tokens/step", " tok/step", " tokens per step", " real tokens"})
-    if (const auto value = before(text, word)) note(step_tokens_, *value, line, number, offset);
+    if (const auto value = before(text, word)) note(step_tokens_, *value, at);
   for (const char* word :
        {"pad fraction", "pad_fraction", "pad frac", "pad_frac", "padding fraction", "pad ratio",
         "pad_ratio", "padding ratio", "padding share", "pad share", "padding rate", "pad%"})
-    if (const auto value = behind(text, word); value && *value <= 1)
-      note(padding_, *value, line, number, offset);
+    if (const auto value = behind(text, word); value && *value <= 1) note(padding_, *value, at);
 }
 
 void LengthCounts::finish(record::RunBuilder& build, record::SourceId source) const {

@@ -32,8 +32,9 @@ class LengthCounts {
     std::uint64_t offset = 0;
   };
 
-  void note(std::optional<Count>& count, double value, std::string_view text, std::uint64_t number,
-            std::uint64_t offset) const;
+  static void note(std::optional<Count>& count, double value, const Count& at);
+  void note_shape(std::string_view text, const Count& at);
+  void note_lengths(std::string_view text, const Count& at);
 
   std::optional<Count> samples_;      ///< in a batch
   std::optional<Count> length_;       ///< of a batch, in tokens

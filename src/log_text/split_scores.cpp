@@ -96,57 +96,79 @@ void add_word(Score& score, std::string_view word) {
   score.not_compared = score.not_compared || among(word, k_not_compared);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// The scores of a line in lower case: every number behind words that name a measure or a split. The words
 /// of a split stay in force up to the next ones: `valid mse 0.05  MAE 0.7`.
-std::vector<Score> scores_of(std::string_view text) {
-  std::vector<Score> scores;
-  Score scope;
-  Score name;
-  bool named = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    const bool digit = c >= '0' && c <= '9';
-    const bool sign =
-        c == '-' && at + 1 < text.size() && text[at + 1] >= '0' && text[at + 1] <= '9';
-    if ((digit || sign) && (at == 0 || !is_word(text[at - 1]))) {
-      const Scanned found = scan_number(text.substr(at));
-      std::size_t end = at + std::max<std::size_t>(found.size, 1);
-      const bool unit = end < text.size() && is_word(text[end]);
-      if (found.size > 0 && named && !unit && std::isfinite(found.value)) {
-        Score score = name;
-        score.held_out = score.held_out || (scope.held_out && !name.test && !name.training);
-        score.training = score.training || (scope.training && !name.test && !name.held_out);
-        score.test = score.test || (scope.test && !name.held_out && !name.training);
-        score.not_compared = score.not_compared || (scope.not_compared && name.measure == nullptr);
-        score.value = found.value;
-        if (end < text.size() && text[end] == '%') score.value /= 100;
-        if (score.measure != nullptr || score.held_out) scores.push_back(score);
+class ScoresOfLine {
+ public:
+  explicit ScoresOfLine(std::string_view text) : text_(text) {}
+
+  std::vector<Score> read() {
+    for (std::size_t at = 0; at < text_.size();) {
+      if (begins_number(at)) {
+        at = number(at);
+      } else {
+        at = is_word(text_[at]) ? word(at) : at + 1;
       }
-      while (end < text.size() && is_word(text[end])) ++end;
-      name = {};
-      named = false;
-      at = end;
-      continue;
     }
-    if (!is_word(c)) {
-      ++at;
-      continue;
-    }
+    return std::move(scores_);
+  }
+
+ private:
+  bool begins_number(std::size_t at) const {
+    const bool sign = text_[at] == '-' && at + 1 < text_.size() && is_digit(text_[at + 1]);
+    return (is_digit(text_[at]) || sign) && (at == 0 || !is_word(text_[at - 1]));
+  }
+
+  std::size_t word(std::size_t at) {
     std::size_t end = at;
-    while (end < text.size() && is_word(text[end])) ++end;
-    const std::string_view word = text.substr(at, end - at);
+    while (end < text_.size() && is_word(text_[end])) ++end;
+    const std::string_view word = text_.substr(at, end - at);
     Score said;
     add_word(said, word);
     if (said.held_out || said.training || said.test) {
-      scope = said;
-      if (name.measure == nullptr) name = {};
+      scope_ = said;
+      if (name_.measure == nullptr) name_ = {};
     }
-    add_word(name, word);
-    named = true;
-    at = end;
+    add_word(name_, word);
+    named_ = true;
+    return end;
   }
-  return scores;
-}
+
+  std::size_t number(std::size_t at) {
+    const Scanned found = scan_number(text_.substr(at));
+    std::size_t end = at + std::max<std::size_t>(found.size, 1);
+    const bool unit = end < text_.size() && is_word(text_[end]);
+    if (found.size > 0 && named_ && !unit && std::isfinite(found.value)) {
+      const bool percent = end < text_.size() && text_[end] == '%';
+      keep(percent ? found.value / 100 : found.value);
+    }
+    while (end < text_.size() && is_word(text_[end])) ++end;
+    name_ = {};
+    named_ = false;
+    return end;
+  }
+
+  void keep(double value) {
+    Score score = name_;
+    const bool of_none = !name_.held_out && !name_.training && !name_.test;
+    score.held_out = name_.held_out || (of_none && scope_.held_out);
+    score.training = name_.training || (of_none && scope_.training);
+    score.test = name_.test || (of_none && scope_.test);
+    score.not_compared = name_.not_compared || (scope_.not_compared && name_.measure == nullptr);
+    score.value = value;
+    if (score.measure != nullptr || score.held_out) scores_.push_back(score);
+  }
+
+  std::string_view text_;
+  Score scope_;
+  Score name_;
+  bool named_ = false;
+  std::vector<Score> scores_;
+};
+
+std::vector<Score> scores_of(std::string_view text) { return ScoresOfLine(text).read(); }
 
 bool holds_split_word(std::string_view lower, bool (*is)(std::string_view)) {
   for (std::size_t at = 0; at < lower.size();) {
@@ -203,39 +225,55 @@ void SplitScores::line(std::string_view text, std::uint64_t number, std::uint64_
   }
 }
 
-void SplitScores::finish(record::RunBuilder& build, record::SourceId source) const {
-  if (held_out_lines_ < k_followed || after_.empty()) return;
+namespace {
+
+/// Scores of the lines behind the last held-out ones beside their counterparts there.
+std::vector<Pair> pairs_of(std::string_view held_out_text, const std::vector<std::string>& after) {
   std::map<const Measure*, double> held_out;
-  for (const Score& score : scores_of(held_out_.text))
+  for (const Score& score : scores_of(held_out_text))
     if (score.held_out && !score.not_compared) held_out.emplace(score.measure, score.value);
+  // `val 0.16` is the loss, whatever its formula.
+  const auto counterpart = [&](const Measure* measure) {
+    const auto known = held_out.find(measure);
+    return known == held_out.end() && measure->kind == Kind::squared ? held_out.find(nullptr)
+                                                                     : known;
+  };
   std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < after_.size(); ++i) {
-    const std::string lower = core::lower(after_[i].text);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const std::string lower = core::lower(after[i]);
     const bool test = holds_split_word(lower, is_test);
     if (!test && holds_split_word(lower, is_not_compared)) continue;
     for (const Score& score : scores_of(lower)) {
-      if (score.measure == nullptr || score.held_out || score.training || score.not_compared)
-        continue;
-      auto known = held_out.find(score.measure);
-      // `val 0.16` is the loss, whatever its formula.
-      if (known == held_out.end() && score.measure->kind == Kind::squared)
-        known = held_out.find(nullptr);
+      const bool other = !score.held_out && !score.training && !score.not_compared;
+      if (score.measure == nullptr || !other) continue;
+      const auto known = counterpart(score.measure);
       if (known == held_out.end()) continue;
       pairs.push_back({score.measure, known->second, score.value, i, test,
                        lost_of(score.measure->kind, known->second, score.value)});
     }
   }
-  const auto values_of = [&](const Measure* measure) {
-    return static_cast<std::size_t>(std::count_if(
-        pairs.begin(), pairs.end(), [&](const Pair& each) { return each.measure == measure; }));
-  };
+  return pairs;
+}
+
+/// A loss of no named data may be anything's, and several values of one measure are a table of groups.
+bool is_worse(const Pair& pair, const std::vector<Pair>& pairs) {
+  if (pair.lost < 1 || pair.test) return pair.lost >= 1;
+  const auto same = std::count_if(pairs.begin(), pairs.end(),
+                                  [&](const Pair& each) { return each.measure == pair.measure; });
+  return pair.measure->word != "loss" && static_cast<std::size_t>(same) < k_group;
+}
+
+}  // namespace
+
+void SplitScores::finish(record::RunBuilder& build, record::SourceId source) const {
+  if (held_out_lines_ < k_followed || after_.empty()) return;
+  std::vector<std::string> after;
+  after.reserve(after_.size());
+  for (const Place& place : after_) after.push_back(place.text);
+  const std::vector<Pair> all = pairs_of(held_out_.text, after);
   const Pair* worst = nullptr;
-  for (const Pair& pair : pairs) {
-    if (pair.lost < 1 || (!pair.test && values_of(pair.measure) >= k_group)) continue;
-    // A loss of no named data may be anything's.
-    if (!pair.test && pair.measure->word == "loss") continue;
-    if (worst == nullptr || pair.lost > worst->lost) worst = &pair;
-  }
+  for (const Pair& pair : all)
+    if (is_worse(pair, all) && (worst == nullptr || pair.lost > worst->lost)) worst = &pair;
   if (worst == nullptr) return;
   const Place& place = after_[worst->line];
   record::Event event;

@@ -160,36 +160,40 @@ void settle_memory_units(record::Run& run) {
   }
 }
 
+void settle_accuracy(record::Run& run, const Candidate& candidate) {
+  const bool eval = candidate.words.held_out;
+  const Role meant = eval ? Role::eval_accuracy : Role::accuracy;
+  if (candidate.count < k_least_points || has(run, meant)) return;
+  each_named(run, candidate.name, [&](record::Series& series) {
+    if (series.min >= 0 && series.max <= 100)
+      name_as(series, eval ? "eval_accuracy" : "accuracy", meant);
+  });
+}
+
+/// What a run has one series of, and some of it only where a policy is trained.
+bool told_of_once(const record::Run& run, const Candidate& candidate, bool policy) {
+  const Role role = candidate.words.role;
+  const bool of_policies = role == Role::reward || role == Role::is_ratio_mean;
+  if (of_policies ? !policy : role != Role::entropy && role != Role::grad_norm) return false;
+  return !candidate.words.held_out && candidate.count >= k_least_points && !has(run, role);
+}
+
 /// Roles that speak for themselves, whatever else the run holds.
 void settle_plain(record::Run& run, const std::vector<Candidate>& candidates) {
+  const bool policy = is_policy(run, candidates);
   for (const Candidate& candidate : candidates) {
     const Role role = candidate.words.role;
-    if (role == Role::other || role == Role::loss) continue;
     // What memory shows is its peak.
     if (role == Role::memory_bytes || role == Role::host_memory_bytes) {
       settle_memory(run, candidate.name, role);
+    } else if (candidate.words.extreme) {
       continue;
-    }
-    if (candidate.words.extreme) continue;
-    if (role == Role::accuracy && candidate.count >= k_least_points) {
-      const bool eval = candidate.words.held_out;
-      const Role meant = eval ? Role::eval_accuracy : Role::accuracy;
-      if (has(run, meant)) continue;
-      each_named(run, candidate.name, [&](record::Series& series) {
-        if (series.min >= 0 && series.max <= 100)
-          name_as(series, eval ? "eval_accuracy" : "accuracy", meant);
-      });
-      continue;
-    }
-    const bool told_of_once = role == Role::entropy || role == Role::grad_norm ||
-                              role == Role::reward || role == Role::is_ratio_mean;
-    const bool of_policies = role == Role::reward || role == Role::is_ratio_mean;
-    if (told_of_once && !candidate.words.held_out && candidate.count >= k_least_points &&
-        !has(run, role) && (!of_policies || is_policy(run, candidates))) {
+    } else if (role == Role::accuracy) {
+      settle_accuracy(run, candidate);
+    } else if (told_of_once(run, candidate, policy)) {
       each_named(run, candidate.name, [role](record::Series& series) {
         name_as(series, std::string(record::name(role)).c_str(), role);
       });
-      continue;
     }
   }
 }
