@@ -72,6 +72,8 @@ class Tail::Stream final : public input::ByteStream {
         lock_.unlock();
         tail_.wake_hub_();
         lock_.lock();
+        // More may have come meanwhile, and that it is the last: it is read first.
+        if (tail_.consumed_ < tail_.size_) continue;
       }
       if (!tail_.flags_.keep) return {};
       tail_.more_.wait(lock_, [this] {

@@ -2,6 +2,7 @@
 
 #include <aplomb/diagnose.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -68,7 +69,9 @@ constexpr Case k_cases[] = {
 class Exceptions : public testing::TestWithParam<Case> {};
 
 TEST_P(Exceptions, NameTheMistakeOfTheProgram) {
-  const std::filesystem::path log = std::filesystem::path(testing::TempDir()) / "exception.log";
+  // A file of its own: tests run beside each other.
+  const std::filesystem::path log = std::filesystem::path(testing::TempDir()) /
+                                    ("exception-" + std::to_string(::getpid()) + ".log");
   std::ofstream(log) << "epoch 0 step 10 loss 2.3012\nepoch 0 step 20 loss 2.2711\n"
                      << "Traceback (most recent call last):\n"
                      << "  File \"/home/me/proj/train.py\", line 76, in main\n"
@@ -77,6 +80,7 @@ TEST_P(Exceptions, NameTheMistakeOfTheProgram) {
   const Report report = diagnose({log.string()}, {});
   ASSERT_FALSE(report.causes.empty());
   EXPECT_EQ(report.causes.front().id, GetParam().cause);
+  std::filesystem::remove(log);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfTheLibraries, Exceptions, testing::ValuesIn(k_cases));

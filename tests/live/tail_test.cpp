@@ -105,7 +105,7 @@ TEST(Tail, SaysThatAFileWasRotatedAndKeepsWhatItHeld) {
   std::filesystem::rename(path, path + ".1");
   folder.write("train.log", lines(411, 420));
   EXPECT_EQ(tail.look(true), Tail::Look::replaced);
-  for (int i = 0; i < 500 && samples_of(tail) < 410; ++i)
+  for (int i = 0; i < 5000 && samples_of(tail) < 410; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_EQ(samples_of(tail), 410U);
   EXPECT_TRUE(tail.ended());
