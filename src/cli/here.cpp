@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/views.h"
 #include "core/text.h"
+#include "discovery/collect.h"
 #include "discovery/file_kind.h"
 #include "discovery/file_search.h"
 #include "input/byte_stream.h"
@@ -58,16 +59,8 @@ std::string kind_of_file(const discovery::FoundFile& file) {
   if (head.empty()) return "";
   const sources::Sniff artifact{file.path, head, file.bytes};
   if (discovery::kind_of(artifact) != discovery::FileKind::evidence) return "";
-  const sources::Reader* best = nullptr;
-  double most = 0;
-  for (const auto& reader : sources::readers()) {
-    const double sure = reader->sniff(artifact);
-    if (sure > most) {
-      most = sure;
-      best = reader.get();
-    }
-  }
-  if (best == nullptr || (most < k_sure && !ends_as_log(file.path))) return "";
+  const sources::Reader* best = discovery::surest_reader(artifact);
+  if (best == nullptr || (best->sniff(artifact) < k_sure && !ends_as_log(file.path))) return "";
   return best->spec().slug;
 }
 

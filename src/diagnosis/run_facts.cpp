@@ -128,7 +128,7 @@ void derive_mistakes(FactView& view) {
 /// An average with decay d holds d^n of the weights that it began with after n steps. Averages that are
 /// warmed up hold less; where the decay is logged as it is, none is.
 void derive_averaged(FactView& view) {
-  constexpr double k_much = 0.1;
+  constexpr double k_much = 0.1;  // judgement: a tenth of untrained weights is no longer small
   const auto decay = view.number("optim.ema_decay");
   const auto steps = view.number("run.last_step");
   if (!decay || !steps || !(*decay > 0.5) || *decay >= 1) return;

@@ -155,6 +155,7 @@ void compare_with_a_guess(record::Role loss_role, record::Role accuracy_role,
 
 /// Who answers blindly among n classes is right once in n times. A score far below that, while the training
 /// loss falls below ln(n), is made: what was learnt is held against other numbers of the same classes.
+/// (How far below is judgement over a few outsiders' runs in view, not measured apart.)
 void look_below_a_guess(FactView& view) {
   const record::Series* accuracy = view.series(record::Role::eval_accuracy);
   const auto first = view.number("loss.first");

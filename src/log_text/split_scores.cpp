@@ -15,8 +15,8 @@ namespace {
 constexpr std::size_t k_longest_line = 400;
 constexpr std::size_t k_most_after = 24;
 constexpr std::uint64_t k_followed = 3;  // lines of held-out scores: one alone is no course
-// Judgement over outsiders' logs in view, not measured apart. The bounds of src/task/elsewhere.cpp, which compares series: a loss
-// 1.6 times as high; an error of a squared measure is its square.
+// Judgement over outsiders' logs in view, not measured apart; near the bounds of src/task/elsewhere.cpp, which
+// compares series. Of a squared measure the factor is the square of the error's, rounded down.
 constexpr double k_times = 1.5;
 constexpr double k_times_squared = 2.0;
 constexpr double k_least_loss = 0.05;
