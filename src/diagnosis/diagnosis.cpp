@@ -30,11 +30,9 @@ SeverityOf severities_of(const record::Run& run, const std::vector<detectors::Sy
     if (is_mistake(fact.name) && core::is_true(fact.value))
       note(fact.name, core::Severity::warning);
   }
-  for (const char* derived :
-       {"eval.gap_wide", "eval.guesses", "eval.exactly_constant", "loss.chance_level",
-        "lr.replaced", "train.guesses", "slow.exposed_communication", "slow.syncs", "slow.mfu_low",
-        "resume.unsaid", "resume.seen_again"}) {
-    const record::Fact* fact = facts.find(derived);
+  for (const Trouble& trouble : k_troubles) {
+    if (!trouble.derived) continue;
+    const record::Fact* fact = facts.find(trouble.fact);
     if (fact != nullptr && core::is_true(fact->value)) note(fact->name, core::Severity::warning);
   }
   return worst;

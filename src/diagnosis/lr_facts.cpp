@@ -173,6 +173,46 @@ void derive_whole_warmup(FactView& view) {
   }
 }
 
+/// Where the logged rate, behind its warm-up, is not the one that the settings make: another peak, or
+/// another shape. What is set in words that hold several shapes (onecycle, plateau, ...) is not held
+/// against the log.
+void derive_as_set(FactView& view) {
+  const record::Series* lr = view.series(record::Role::lr);
+  const std::string set = view.word("schedule.name");
+  constexpr std::size_t k_least = 10;   // records
+  constexpr double k_flat = 0.01;       // of the peak: three printed digits
+  constexpr double k_seen_share = 0.3;  // of the run: a cosine has lost a fifth of its peak there
+  constexpr double k_fell = 0.2;        // of the peak, where a constant was set
+  if (lr == nullptr || lr->size() < k_least || set.empty() || lr->nonfinite_count > 0) return;
+  if (!(lr->max > 0)) return;
+  std::size_t peak = 0;
+  while (lr->value[peak] < lr->max * (1 - k_flat)) ++peak;
+  double low = lr->max;
+  for (std::size_t i = peak; i < lr->size(); ++i) low = std::min(low, lr->value[i]);
+  const double fall = 1 - low / lr->max;
+  const bool falls = set.starts_with("cosine") || set == "linear" || set == "polynomial";
+  const bool stays = set == "constant" || set == "constant_with_warmup";
+  const auto planned = view.positive("config.steps");
+  const auto reached = static_cast<double>(lr->step.back());
+  const bool far = planned && reached >= k_seen_share * *planned && peak + k_least <= lr->size() &&
+                   static_cast<double>(lr->step[peak]) <= reached / 2;
+  const std::vector<record::Origin> places = {lr->origin(peak), lr->origin(lr->size() - 1)};
+  if (falls && far) {
+    view.set_at("lr.not_as_set", fall <= k_flat,
+                fmt::format("the schedule is set to {}, and the logged learning rate stays at {} "
+                            "from step {} to {} of {}",
+                            set, core::show_number(lr->max, 3), lr->step[peak], lr->step.back(),
+                            core::show_number(*planned, 9)),
+                places);
+  } else if (stays && peak + k_least <= lr->size()) {
+    view.set_at("lr.not_as_set", fall >= k_fell,
+                fmt::format("the schedule is set to {}, and the logged learning rate falls from {} "
+                            "to {}",
+                            set, core::show_number(lr->max, 3), core::show_number(low, 3)),
+                places);
+  }
+}
+
 }  // namespace
 
 std::vector<facts::Deriver> lr_facts() {
@@ -181,6 +221,10 @@ std::vector<facts::Deriver> lr_facts() {
        .reads = {"optim.lr", "lr.max", "schedule.acting_lr"},
        .gives = {"lr.peak", "lr.replaced"},
        .derive = derive_peak},
+      {.name = "learning rate against its settings",
+       .reads = {"series:lr", "schedule.name", "config.steps"},
+       .gives = {"lr.not_as_set"},
+       .derive = derive_as_set},
       {.name = "learning rate over the steps",
        .reads = {"lr.peak", "run.last_step", "series:lr", "optim.lr", "lr.max"},
        .gives = {"lr.path"},

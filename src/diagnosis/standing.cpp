@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/text.h"
 
@@ -98,34 +97,14 @@ core::Severity worst_of(const record::Run& run, const std::vector<detectors::Sym
 
 namespace {
 
-/// Facts that are trouble by themselves where no symptom is more than a note.
-constexpr std::array<std::string_view, 18> k_what_matters = {"loss.relapse",
-                                                             "eval.below_guess",
-                                                             "ema.lags",
-                                                             "reward.part_unpaid",
-                                                             "eval.exactly_constant",
-                                                             "eval.gap_wide",
-                                                             "eval.guesses",
-                                                             "loss.chance_level",
-                                                             "eval.elsewhere_worse",
-                                                             "loss.never_learned",
-                                                             "loss.plateau",
-                                                             "lr.replaced",
-                                                             "train.guesses",
-                                                             "slow.exposed_communication",
-                                                             "slow.syncs",
-                                                             "slow.mfu_low",
-                                                             "resume.unsaid",
-                                                             "resume.seen_again"};
-
 /// The cause accounts for something that the artifacts say or for a loss that does not fall, not
 /// only for settings that could do harm or a metric that is a little unusual.
 bool explains_what_matters(const RankedCause& cause) {
   return std::any_of(cause.reasons.begin(), cause.reasons.end(), [](const WeighedReason& reason) {
     if (reason.kind != ReasonKind::explains) return false;
     return reason.fact.starts_with("error.") || is_mistake(reason.fact) ||
-           std::find(k_what_matters.begin(), k_what_matters.end(), reason.fact) !=
-               k_what_matters.end();
+           std::any_of(k_troubles.begin(), k_troubles.end(),
+                       [&](const Trouble& trouble) { return trouble.fact == reason.fact; });
   });
 }
 

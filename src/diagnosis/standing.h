@@ -1,12 +1,41 @@
 #pragma once
 /// How the run stands, and the one sentence that says so.
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnosis/weigh.h"
 
 namespace aplomb::diagnosis {
+
+/// A fact that is trouble by itself where no symptom is more than a note.
+struct Trouble {
+  std::string_view fact;
+  bool derived;  ///< told as a warning where it holds; a symptom has a severity of its own
+};
+
+inline constexpr std::array<Trouble, 20> k_troubles = {{{"loss.relapse", false},
+                                                        {"loss.never_learned", false},
+                                                        {"loss.plateau", false},
+                                                        {"eval.elsewhere_worse", false},
+                                                        {"eval.gap_widens", false},
+                                                        {"eval.below_guess", false},
+                                                        {"ema.lags", false},
+                                                        {"reward.part_unpaid", false},
+                                                        {"eval.exactly_constant", true},
+                                                        {"eval.gap_wide", true},
+                                                        {"eval.guesses", true},
+                                                        {"loss.chance_level", true},
+                                                        {"lr.replaced", true},
+                                                        {"lr.not_as_set", true},
+                                                        {"train.guesses", true},
+                                                        {"slow.exposed_communication", true},
+                                                        {"slow.syncs", true},
+                                                        {"slow.mfu_low", true},
+                                                        {"resume.unsaid", true},
+                                                        {"resume.seen_again", true}}};
 
 /// How much an event weighs for the run as a whole: training that went on survived it.
 core::Severity severity_of(const record::Run& run, const record::Event& event);

@@ -19,6 +19,9 @@ constexpr double k_rise_diverged = 0.3;
 /// loss of 5 % and two evaluations since the best one).
 constexpr double k_rise_live = 0.05;
 constexpr std::size_t k_since_best = 2;
+constexpr double k_gap = 0.5;          // training loss below so much of the held-out one
+constexpr double k_gained = 0.98;      // of the first evaluation: less is no gain
+constexpr double k_fell_on = 0.75;     // of the training loss at the first evaluation
 constexpr double k_better = 0.9;       // held-out loss below nine tenths of training loss
 constexpr double k_perfect = 0.05;     // of the start level, or nats
 constexpr double k_many_epochs = 3;    // fine-tuning recipes use 1 to 3
@@ -28,7 +31,8 @@ constexpr double k_most_answers = 14;  // nats: beyond it the loss is a sum, or 
 const detectors::DetectorSpec& eval_overfit_spec() {
   static const detectors::DetectorSpec spec{
       "eval.overfit",
-      {"eval.overfit", "eval.divergence", "eval.better_than_train", "train.too_perfect"},
+      {"eval.overfit", "eval.divergence", "eval.gap_widens", "eval.better_than_train",
+       "train.too_perfect"},
       "Held-out loss rises while training loss falls, or lies below it; training loss close to 0",
       "From the best step on the model learns the training set by heart; later checkpoints are "
       "worse.",
@@ -37,6 +41,9 @@ const detectors::DetectorSpec& eval_overfit_spec() {
       {{"rise", k_rise, "fraction", 0.01, 1, "benchmark here: real runs marked as overfitting"},
        {"rise_diverged", k_rise_diverged, "fraction", 0.05, 10,
         "three times the above, with no gain in training"},
+       {"gap", k_gap, "fraction", 0.05, 0.9,
+        "judgement: half of the held-out loss, twice what dropout and the mean over a pass "
+        "explain"},
        {"rise_live", k_rise_live, "fraction", 0.01, 1,
         "Prechelt, Early stopping - but when?: GL 5, the most patient of its threshold criteria"},
        {"better", k_better, "fraction", 0.1, 1, "dropout and averaging explain a tenth"},
@@ -72,7 +79,10 @@ class EvalOverfitDetector final : public detectors::Detector {
     const detectors::Reading* eval = finite_of(frame, record::Role::eval_loss);
     if (eval == nullptr) return;
     const detectors::Sample sample = sample_of(frame, *eval);
-    if (eval_.count() == 0) first_eval_ = sample;
+    if (eval_.count() == 0) {
+      first_eval_ = sample;
+      if (!recent_.empty()) first_train_at_eval_ = recent_.median();
+    }
     if (eval_.count() == 0 || sample.value < best_.value) {
       best_ = sample;
       best_train_ = recent_.median();
@@ -102,7 +112,8 @@ class EvalOverfitDetector final : public detectors::Detector {
     // The last evaluations, not one of them, stand above the best.
     if (eval_.count() >= 3 && !after_best_.empty()) {
       const double last = after_best_.size() >= 3 ? after_best_.median() : last_eval_.value;
-      report_rise(std::min(last, last_eval_.value) / best_.value - 1, k_rise, context, out);
+      if (!report_rise(std::min(last, last_eval_.value) / best_.value - 1, k_rise, context, out))
+        report_gap(context, out);
     }
     settle_below();
     report_below(out);
@@ -118,14 +129,14 @@ class EvalOverfitDetector final : public detectors::Detector {
     waits_ = false;
   }
 
-  void report_rise(double rise, double least, const detectors::RunContext& context,
+  bool report_rise(double rise, double least, const detectors::RunContext& context,
                    std::vector<detectors::Symptom>& out) const {
-    if (!(best_.value > 0) || rise < least || last_eval_.value - best_.value < 0.02) return;
+    if (!(best_.value > 0) || rise < least || last_eval_.value - best_.value < 0.02) return false;
     const double train_now = recent_.median();
     const bool train_known = train_.count() >= 4;
     const bool train_fell = train_known && train_now < 0.98 * best_train_;
     const bool diverged = !train_fell && rise >= k_rise_diverged;
-    if (!train_fell && !diverged) return;
+    if (!train_fell && !diverged) return false;
     detectors::Symptom symptom;
     symptom.id = diverged ? "eval.divergence" : "eval.overfit";
     symptom.severity = diverged ? core::Severity::unstable : core::Severity::warning;
@@ -151,6 +162,36 @@ class EvalOverfitDetector final : public detectors::Detector {
     }
     add_evidence(symptom, best_.origin);
     add_evidence(symptom, last_eval_.origin);
+    out.push_back(std::move(symptom));
+    return true;
+  }
+
+  /// The held-out loss stays where it was first measured, and the training loss leaves it far behind:
+  /// what is learnt since then is the training set alone.
+  void report_gap(const detectors::RunContext& context,
+                  std::vector<detectors::Symptom>& out) const {
+    const double now = recent_.median();
+    if (train_.count() < 4 || !(now > 0) || first_train_at_eval_ <= 0) return;
+    const bool gained = best_.value < k_gained * first_eval_.value;
+    if (gained || now > k_gap * last_eval_.value || now > k_fell_on * first_train_at_eval_) return;
+    detectors::Symptom symptom;
+    symptom.id = "eval.gap_widens";
+    symptom.severity = core::Severity::warning;
+    symptom.series = "eval_loss";
+    symptom.first_step = first_eval_.step;
+    symptom.last_step = last_eval_.step;
+    symptom.measures["first"] = first_eval_.value;
+    symptom.measures["last"] = last_eval_.value;
+    symptom.measures["gap"] = last_eval_.value - now;
+    if (epoch_ > 0) symptom.measures["epoch"] = epoch_;
+    symptom.summary = fmt::format(
+        "eval_loss stays at {} from {} on ({} at {}), while the training loss falls {} -> {}",
+        core::show_number(first_eval_.value), at_step(context, first_eval_.step),
+        core::show_number(last_eval_.value), at_step(context, last_eval_.step),
+        core::show_number(first_train_at_eval_), core::show_number(now));
+    add_evidence(symptom, first_eval_.origin);
+    add_evidence(symptom, last_eval_.origin);
+    add_evidence(symptom, last_train_.origin);
     out.push_back(std::move(symptom));
   }
 
@@ -227,6 +268,7 @@ class EvalOverfitDetector final : public detectors::Detector {
   bool waits_ = false;  ///< for the next training loss
   double epoch_ = 0;
   double best_train_ = 0;
+  double first_train_at_eval_ = 0;  ///< training loss where the first evaluation stood
   detectors::Sample best_;
   detectors::Sample first_eval_;
   detectors::Sample last_eval_;

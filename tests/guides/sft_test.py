@@ -130,3 +130,114 @@ def test_rare_clipping_is_none(diagnose):
     answer = diagnose({"log.jsonl": rows, "run.yml": yaml_of(learning_rate=2e-4, max_grad_norm=1.0)})
     assert answer.verdict == "healthy", answer
     assert "clip.every_step" not in answer.symptoms
+
+
+@pytest.mark.row("A1")
+@pytest.mark.parametrize("level", [130, 400])
+def test_norms_above_100(diagnose, level):
+    "a gradient norm above 100 is not healthy, with its highest value and step"
+    rows = records(fall(120), norm=lambda step: level * (1 + wave(step, 0.1)))
+    answer = diagnose({"log.jsonl": rows, "config.yml": yaml_of(learning_rate=2e-5)})
+    assert answer.verdict in ("warning", "unstable"), answer
+    highest = max(rows, key=lambda row: row["grad_norm"])
+    assert any(f"at step {highest['step']}" in each["summary"] for each in answer.symptoms.values()), answer.symptoms
+
+
+@pytest.mark.row("A1")
+@pytest.mark.parametrize("level", [1.7, 2.4])
+def test_gap_to_the_held_out_loss(diagnose, level):
+    "a held-out loss that stays where it was while the training loss falls far below it is overfitting, with both numbers"
+    rows = records(fall(400, 2.3, 0.4))
+    rows += [{"step": step, "eval_loss": level + 0.01 * (step // 100)} for step in (100, 200, 300, 400)]
+    rows.sort(key=lambda row: (row["step"], "eval_loss" in row))
+    answer = diagnose({"log.jsonl": rows, "config.yml": yaml_of(learning_rate=2e-5, warmup_steps=20)})
+    assert answer.verdict == "warning" and answer.first.startswith("overfit."), answer
+    assert {"eval.gap_widens", "eval.overfit"} & set(answer.symptoms), answer
+
+
+@pytest.mark.row("A1")
+def test_gap_that_is_small(diagnose):
+    "a held-out loss that follows the training loss at a small distance is healthy"
+    rows = records(fall(400, 2.3, 1.1))
+    rows += [{"step": step, "eval_loss": 1.15 + 1.2 * math.exp(-step / 100)} for step in (100, 200, 300, 400)]
+    rows.sort(key=lambda row: (row["step"], "eval_loss" in row))
+    answer = diagnose({"log.jsonl": rows})
+    assert answer.verdict == "healthy", answer
+
+
+@pytest.mark.row("A1")
+@pytest.mark.parametrize("shape", ["cosine", "linear"])
+def test_rate_that_does_not_follow(diagnose, shape):
+    "a rate that stays constant where a decay is set is told, with both; one that decays as set is not"
+    set_so = yaml_of(learning_rate=2e-5, lr_scheduler=shape, max_steps=400, warmup_steps=20)
+    constant = diagnose({"log.jsonl": records(fall(400), rate=lambda step: 2e-5 * min(1, step / 20)), "config.yml": set_so})
+    assert constant.verdict == "warning" and constant.first == "diverge.lr-scheduler-bug", constant
+    assert f"set to {shape}" in constant.text
+
+    def decays(step):
+        done = (step - 20) / 380
+        share = step / 20 if step < 20 else 1 - done if shape == "linear" else 0.5 * (1 + math.cos(math.pi * done))
+        return 2e-5 * share
+
+    follows = diagnose({"log.jsonl": records(fall(400), rate=decays), "config.yml": set_so})
+    assert follows.first != "diverge.lr-scheduler-bug" and follows.verdict != "warning", follows
+
+
+@pytest.mark.row("A1")
+@pytest.mark.parametrize("last", [3.1, 3.9])
+def test_level_of_the_loss(diagnose, last):
+    "an adapter on a 7B model that ends above 2.5, where 0.5 to 2.0 is typical, is not called healthy"
+    answer = diagnose({"log.jsonl": records(fall(400, last + 0.6, last)), "config.yml": yaml_of(learning_rate=1e-4)})
+    assert answer.verdict != "healthy" and "0.5 and 2.0" in answer.text, answer
+
+
+def spiky(count, at, times):
+    losses = fall(count, 2.2, 1.1)
+    for place in at:
+        losses[place] *= times
+    return losses
+
+
+def spiky_norm(at):
+    return lambda step: 9.5 if step - 1 in at else 0.8 + wave(step, 0.15, 1.7)
+
+
+@pytest.mark.row("A5")
+@pytest.mark.parametrize("times", [2.5, 6])
+def test_one_spike(diagnose, times):
+    "one spike from which the loss comes back: that batch; look at it, packing off for a test"
+    answer = diagnose(
+        {
+            "log.jsonl": records(spiky(300, [171], times), norm=spiky_norm([171])),
+            "config.yml": yaml_of(learning_rate=2e-5, sample_packing="true", max_grad_norm=1.0),
+        }
+    )
+    assert answer.verdict == "warning" and answer.first == "diverge.bad-batch", answer
+    assert "look at the batch" in answer.fixes[0].lower()
+    assert any('"data.packing": false' in fix for fix in answer.fixes)
+    assert any("fp32" in fix for fix in answer.fixes)
+
+
+@pytest.mark.row("A5")
+@pytest.mark.parametrize("rate", [6e-4, 9e-4])
+def test_spikes_of_a_high_rate(diagnose, rate):
+    "several spikes at a rate above the usual: lower it first, then warm up"
+    at = [60, 111, 150, 202, 251, 280]
+    answer = diagnose(
+        {"log.jsonl": records(spiky(300, at, 4), norm=spiky_norm(at)), "config.yml": yaml_of(learning_rate=rate)}
+    )
+    assert answer.first == "diverge.lr-too-high", answer
+    assert '"optim.lr": 0.0003' in answer.fixes[0] and '"schedule.warmup_frac"' in answer.fixes[1]
+
+
+@pytest.mark.row("A5")
+def test_spikes_of_a_large_batch(diagnose):
+    "the effective batch is computed and told where it is very large: 64 x 64 = 4096"
+    at = [60, 111, 150, 202, 251, 280]
+    answer = diagnose(
+        {
+            "log.jsonl": records(spiky(300, at, 4), norm=spiky_norm(at)),
+            "config.yml": yaml_of(learning_rate=2e-5, micro_batch_size=64, gradient_accumulation_steps=64),
+        }
+    )
+    assert answer.verdict == "warning" and any("4096" in fix for fix in answer.fixes), answer.fixes
