@@ -36,6 +36,12 @@ add_library(seccomp::seccomp UNKNOWN IMPORTED)
 set_target_properties(seccomp::seccomp PROPERTIES IMPORTED_LOCATION "${SECCOMP_LIBRARY}"
                       INTERFACE_INCLUDE_DIRECTORIES "${SECCOMP_INCLUDE_DIR}")
 
+find_path(MD_INCLUDE_DIR sha2.h REQUIRED)
+find_library(MD_LIBRARY md REQUIRED)
+add_library(md::md UNKNOWN IMPORTED)
+set_target_properties(md::md PROPERTIES IMPORTED_LOCATION "${MD_LIBRARY}"
+                      INTERFACE_INCLUDE_DIRECTORIES "${MD_INCLUDE_DIR}")
+
 find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)
 add_library(re2::re2 UNKNOWN IMPORTED)

@@ -36,8 +36,8 @@ std::optional<double> plain_value(JsonCursor& json, JsonCursor::Kind kind) {
 }
 
 /// Every number and truth that has a key, in the order of the text; those of the outermost object
-/// are of depth 1.
-void each_number(std::string_view text, const TakeNumber& take) {
+/// are of depth 1. False where the text is torn or malformed.
+bool each_number(std::string_view text, const TakeNumber& take) {
   JsonCursor json(text);
   std::vector<bool> open;  // outermost first; true: an object, false: an array
   do {
@@ -54,6 +54,7 @@ void each_number(std::string_view text, const TakeNumber& take) {
       take(key, open.size(), *value);
     }
   } while (!open.empty() && !json.bad());
+  return !json.bad();
 }
 
 /// Takes the numbers of these keys: of the outermost object, else the first further in.
@@ -85,12 +86,12 @@ void take_config(std::string_view text, Checkpoint& out) {
   });
 }
 
-/// Also the two newest learning rates of its log_history: whether it rises.
-void take_trainer_state(std::string_view text, Checkpoint& out) {
+/// Also the two newest learning rates of its log_history: whether it rises. False where it is torn.
+bool take_trainer_state(std::string_view text, Checkpoint& out) {
   NumbersOf numbers({"global_step", "max_steps", "epoch", "train_batch_size"}, out.trainer_state);
   std::optional<double> last;
   std::optional<double> before;
-  each_number(text, [&](std::string_view key, std::size_t depth, double value) {
+  const bool whole = each_number(text, [&](std::string_view key, std::size_t depth, double value) {
     numbers.take(key, depth, value);
     if (key != "learning_rate") return;
     before = last;
@@ -98,6 +99,7 @@ void take_trainer_state(std::string_view text, Checkpoint& out) {
   });
   if (last) out.trainer_state.emplace("last_logged_lr", *last);
   if (before) out.trainer_state.emplace("lr_logged_before", *before);
+  return whole;
 }
 
 class JsonState final : public CheckpointFormat {
@@ -113,7 +115,12 @@ class JsonState final : public CheckpointFormat {
     if (file.role == FileRole::config) {
       take_config(file.text(), opening.out);
     } else if (file.name() != "training_state.json") {
-      take_trainer_state(file.text(), opening.out);
+      if (!take_trainer_state(file.text(), opening.out)) {
+        opening.note("checkpoint.truncated", core::Severity::warning, file.path,
+                     "[checkpoint] " + file.path +
+                         " is no whole JSON: it was cut off, or is being written, and a resume "
+                         "cannot read it");
+      }
     } else if (!take_training_state(file.text(), opening.out)) {
       opening.refuse(file.path, "is no JSON; it was cut off, or is being written");
       return {};

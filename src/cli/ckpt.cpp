@@ -12,6 +12,8 @@
 #include "checkpoint/tensor_filter.h"
 #include "cli/ckpt_heat.h"
 #include "cli/ckpt_json.h"
+#include "cli/ckpt_latest.h"
+#include "cli/ckpt_manifest.h"
 #include "cli/ckpt_tables.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -36,6 +38,7 @@ struct Options {
   int threads = 0;
   std::size_t world = 0;
   checkpoint::TensorFilter filter;
+  ManifestOptions manifest;
 };
 
 constexpr std::size_t k_most_causes = 8;
@@ -65,6 +68,7 @@ class CkptCommand : public Command {
         "  aplomb ckpt diff out/checkpoint-200 out/checkpoint-400   what moved, what froze\n"
         "  aplomb ckpt precision out/checkpoint-200        which updates round away\n"
         "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
+        "  aplomb ckpt latest out                          which one to resume from\n"
         "\n"
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed. What loading them\n"
         "with Python would run is pickle.dangerous, what is on no list pickle.suspicious, what "
@@ -74,6 +78,12 @@ class CkptCommand : public Command {
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
     scan_ = part("scan", "Statistics of every tensor, and what is wrong on sight");
     scan_.flag("--verify", options_.verify, "check the checksums of torch archives as well");
+    scan_
+        .option("--manifest", options_.manifest.compare,
+                "compare every file's SHA-256 with this manifest (lines of sha256sum)")
+        .value_name("FILE");
+    scan_.option("--write-manifest", options_.manifest.write, "write such a manifest")
+        .value_name("FILE");
     diff_ = part("diff", "What moved between two checkpoints of a run, and what did not");
     diff_.option("LATER", options_.other, "the later checkpoint").required();
     precision_ = part("precision", "Which weights would swallow the optimizer's next update");
@@ -83,9 +93,11 @@ class CkptCommand : public Command {
     optimizer_ = part("optimizer", "Groups, learning rates, moments, and weights nobody holds");
     resume_ = part("resume", "What a resume from this checkpoint would get back and lose");
     resume_.option("--world", options_.world, "how many processes will resume").positive();
+    latest_.declare(verb_);
   }
 
   int run() override {
+    if (latest_.is_wanted()) return latest_.run();
     std::string why;
     ranks_ = MpiRanks::start(why);
     if (!why.empty()) complain(why);
@@ -94,11 +106,13 @@ class CkptCommand : public Command {
     if (ranks_ && ranks_->rank() > 0 && !shared) return k_exit_healthy;
     never_write({options_.path});
     if (!options_.other.empty()) never_write({options_.other});
-    if (!options_.html.empty()) {
-      if (const auto allowed = may_write(options_.html); !allowed) return refuse(allowed.error());
+    if (!options_.manifest.compare.empty()) never_write({options_.manifest.compare});
+    for (const std::string& each : {options_.html, options_.manifest.write}) {
+      if (each.empty()) continue;
+      if (const auto allowed = may_write(each); !allowed) return refuse(allowed.error());
     }
     // Processes of MPI speak with each other as long as they run.
-    if (!ranks_) confinement_.enter({options_.html});
+    if (!ranks_) confinement_.enter({options_.html, options_.manifest.write});
     auto checkpoint = api::open_newest_checkpoint(options_.path, options_.verify);
     if (!checkpoint) return refuse(checkpoint.error());
     // Precision and optimizer match weights with the optimizer's parameters: they need them all.
@@ -106,7 +120,7 @@ class CkptCommand : public Command {
       checkpoint::keep_tensors(*checkpoint, options_.filter);
     api::CheckpointFindings findings;
     findings.checkpoint = &*checkpoint;
-    if (scan_.is_wanted()) return scan(findings);
+    if (scan_.is_wanted()) return scan(*checkpoint);
     if (diff_.is_wanted()) return diff(findings);
     if (precision_.is_wanted()) return precision(findings);
     if (optimizer_.is_wanted())
@@ -142,11 +156,15 @@ class CkptCommand : public Command {
     return k_exit_usage;
   }
 
-  int scan(api::CheckpointFindings findings) {
-    const checkpoint::Survey seen = look(*findings.checkpoint);
+  int scan(checkpoint::Checkpoint& checkpoint) {
+    api::CheckpointFindings findings;
+    findings.checkpoint = &checkpoint;
+    const checkpoint::Survey seen = look(checkpoint);
     findings.survey = &seen;
     if (ranks_ && ranks_->rank() > 0) return k_exit_healthy;
-    return finish(findings, survey_table(*findings.checkpoint, seen, options_.most));
+    if (const auto done = apply_manifest(options_.manifest, threads(), checkpoint); !done)
+      return refuse(done.error());
+    return finish(findings, survey_table(checkpoint, seen, options_.most));
   }
 
   int diff(api::CheckpointFindings findings) {
@@ -296,6 +314,7 @@ class CkptCommand : public Command {
   arguments::Verb precision_;
   arguments::Verb optimizer_;
   arguments::Verb resume_;
+  CkptLatest latest_;
   Options options_;
   Confinement confinement_;
   std::unique_ptr<MpiRanks> ranks_;

@@ -6,7 +6,7 @@
 /// `checkpoint.truncated`, `checkpoint.bad-header`, `checkpoint.bad-offsets`,
 /// `checkpoint.overlap`, `checkpoint.gap`, `checkpoint.duplicate-name`, `checkpoint.missing-data`,
 /// `checkpoint.incomplete`, `checkpoint.partial`, `checkpoint.bad-crc`, `checkpoint.unsupported`,
-/// `checkpoint.unreadable`, `checkpoint.changed`, `checkpoint.lost`.
+/// `checkpoint.unreadable`, `checkpoint.changed`, `checkpoint.lost`, `checkpoint.altered`.
 
 #include <cstdint>
 #include <string>

@@ -165,6 +165,44 @@ TEST(CkptCommand, ProcessesOfMpirunShareTheWorkAndSayItOnce) {
   }
 }
 
+TEST(CkptCommand, LatestNamesTheOneToResumeFromAndTheOnesToKeep) {
+  const Said text = run_program("% ckpt latest " + k_run);
+  EXPECT_EQ(text.status, 0) << text.error;
+  EXPECT_THAT(text.out, HasSubstr("Resume from\n  " + k_run + "/checkpoint-400  step 400"));
+  const Folder folder;
+  std::filesystem::copy(k_run, folder / "out", std::filesystem::copy_options::recursive);
+  std::filesystem::resize_file(folder / "out/checkpoint-400/optimizer.pt", 1000);
+  const Said said = run_program("% ckpt latest --json " + (folder / "out"));
+  EXPECT_EQ(said.status, 0) << said.error;
+  const auto choice = report_of(said);
+  EXPECT_EQ(choice["schema"], "aplomb.resume/1");
+  EXPECT_EQ(choice["resume"]["step"], 200);
+  EXPECT_EQ(choice["candidates"][0]["state"], "left");
+  EXPECT_FALSE(choice["candidates"][0]["why_left"].empty());
+  EXPECT_EQ(choice["keep"][0]["step"], 200);
+  std::filesystem::remove(folder / "out/checkpoint-200/optimizer.pt");
+  EXPECT_EQ(run_program("% ckpt latest " + (folder / "out")).status, 1);
+  EXPECT_EQ(run_program("% ckpt latest " + (folder / "nowhere")).status, 2);
+}
+
+TEST(CkptCommand, AManifestIsWrittenAndHeldAgainstTheFiles) {
+  const Folder folder;
+  std::filesystem::copy(k_run + "/checkpoint-400", folder / "c");
+  const std::string manifest = folder / "sums";
+  const std::string scan = "% ckpt scan " + (folder / "c");
+  EXPECT_EQ(run_program(scan + " --manifest " + manifest).status, 2);  // there is none yet
+  EXPECT_EQ(run_program(scan + " --write-manifest " + manifest).status, 0);
+  EXPECT_EQ(std::system(("cd " + (folder / "c") + " && sha256sum -c --status " + manifest).c_str()),
+            0);
+  EXPECT_EQ(run_program(scan + " --manifest " + manifest).status, 0);
+  folder.write("c/config.json", "{}");
+  const Said said = run_program(scan + " --json --manifest " + manifest);
+  EXPECT_EQ(said.status, 1) << said.error;
+  EXPECT_EQ(report_of(said)["symptoms"][0]["id"], "checkpoint.altered");
+  EXPECT_THAT(said.out, HasSubstr("config.json has other bytes"));
+  EXPECT_EQ(run_program(scan + " --write-manifest " + (folder / "c/model.safetensors")).status, 2);
+}
+
 /// Another process cuts the file while it is mapped: a finding or a finished answer, no SIGBUS.
 TEST(CkptCommand, AFileThatIsCutUnderItEndsNothing) {
   constexpr std::uint64_t k_bytes = 256U << 20U;
