@@ -287,6 +287,10 @@ class Algebra:
             returned = returns_of(self.program, own)
             if len(returned) == 1:
                 return self.of(returned[0], path, self._given(node, own, bound, depth), depth)
+        criterion = self.program.losses.criterion(node) if not library else None
+        if criterion is not None and criterion.given is not None and criterion.target is not None and not path:
+            asked = (criterion.given, criterion.target)
+            return Form("call", node, tuple(self.of(each, (), bound, depth) for each in asked), criterion.kind)
         held = [node.func.value] if isinstance(node.func, ast.Attribute) and not library else []
         given = [*held, *node.args]
         name = SPELLINGS.get(name.rstrip("_") or name, name.rstrip("_") or name)

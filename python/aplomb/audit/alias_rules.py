@@ -64,12 +64,24 @@ def live_states(node: ast.Assign) -> Iterator[tuple[str, ast.Call]]:
     for target, value in pairs:
         inner = list(value.values) if isinstance(value, ast.Dict) else [value]
         for each in inner:
+            if isinstance(each, ast.DictComp):
+                each = gone_through(each) or each
             if isinstance(each, ast.Call) and name_called(each) in ("dict", "copy", "OrderedDict") and each.args:
                 each = each.args[0]
             if isinstance(each, ast.Call) and name_called(each) == "state_dict" and not each.args and not each.keywords:
                 held = receiver_of(each)
                 if "opt" not in source_of(held).lower() and "sched" not in source_of(held).lower():
                     yield source_of(target), each
+
+
+def gone_through(made: ast.DictComp) -> ast.expr | None:
+    """`model.state_dict()` of `{name: value for name, value in model.state_dict().items()}`: each tensor as it is."""
+    over = made.generators[0]
+    pair = over.target.elts if isinstance(over.target, ast.Tuple) else []
+    plain = len(made.generators) == 1 and len(pair) == 2 and name_called(over.iter) == "items"
+    if not plain or source_of(made.value) != source_of(pair[1]) or not isinstance(over.iter, ast.Call):
+        return None
+    return receiver_of(over.iter)
 
 
 def is_put_back(program: Program, node: ast.Assign, name: str) -> bool:

@@ -170,6 +170,36 @@ def noise_not_cumulative(program: Program) -> Iterator[Finding]:
             )
 
 
+@rule("code.noise-spread-not-rooted")
+def noise_spread_not_rooted(program: Program) -> Iterator[Finding]:
+    """`sqrt(a) * x0 + (1 - a) * eps`: one share is a root and the other is not, so the variances do not add up to 1."""
+    if not program.names_called & {"sqrt", "pow"} or not program.names_called & {*NOISE, "Normal"}:
+        return
+    places: list[ast.expr] = program.nodes.in_order([*program.nodes.of_kind(ast.BinOp), *program.calls_to("addcmul", "add")])
+    for node in places:
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Add):
+            continue
+        form = program.algebra.of(node)
+        held = [product(each) for _, each in terms(form)] if form.op == "add" and form.node is node else []
+        if len(held) != 2 or any(each.divisors or len(each.factors) != 2 for each in held):
+            continue
+        noisy = [any(is_noise(one) for one in each.factors) for each in held]
+        if noisy[0] == noisy[1]:
+            continue
+        shares = [next((one for one in each.factors if not is_noise(one)), None) for each in held]
+        scale = shares[noisy.index(True)]
+        factors = held[noisy.index(False)].factors
+        if scale is not None and any(is_half_rooted(each, scale) for each in factors):
+            yield Finding(line_of(node), "a.sqrt() * x0 + (1 - a).sqrt() * noise", {"scale": source_of(scale.node)[:60]})
+
+
+def is_half_rooted(kept: Form, scale: Form) -> bool:
+    """sqrt(a) beside 1 - a, or a beside sqrt(1 - a)."""
+    if kept.op == "sqrt" and scale.op != "sqrt":
+        return is_complement(scale, kept.parts[0])
+    return kept.op != "sqrt" and scale.op == "sqrt" and is_complement(scale.parts[0], kept)
+
+
 def is_complement(one: Form, other: Form) -> bool:
     """one = 1 - other."""
     return one.op == "sub" and one.parts[0].value == 1.0 and one.parts[1].key == other.key

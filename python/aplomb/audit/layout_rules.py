@@ -512,6 +512,14 @@ def ctc_conventions(program: Program) -> Iterator[Finding]:
                 {"what": f"The loss takes {used:g} for the blank, and the program {own[1]} = {own[0]:g}"},
                 also=[own[2]],
             )
+        letter = letter_for_blank(program) if used == 0 and own is None else None
+        if letter is not None:
+            yield Finding(
+                maker.lineno,
+                "{character: number for number, character in enumerate(alphabet, 1)}  # 0 is the blank",
+                {"what": f"The loss takes 0 for the blank, and the program for {letter[0]!r}"},
+                also=[letter[1]],
+            )
         ends = program.makers.squash(criterion.given) if criterion.given is not None else None
         if ends in ("linear", "softmax", "relu"):
             yield Finding(
@@ -519,6 +527,21 @@ def ctc_conventions(program: Program) -> Iterator[Finding]:
                 "criterion(logits.log_softmax(-1).transpose(0, 1), ...)",
                 {"what": f"The loss takes logarithms of probabilities, and is given the output of a {ends} layer"},
             )
+
+
+def letter_for_blank(program: Program) -> tuple[str, int] | None:
+    """The character that `{c: i for i, c in enumerate(alphabet)}` gives 0, where it is no blank."""
+    for made in program.nodes.of_kind(ast.DictComp):
+        over = made.generators[0]
+        pair = over.target.elts if isinstance(over.target, ast.Tuple) else []
+        counted = name_called(over.iter) == "enumerate" and isinstance(over.iter, ast.Call) and len(over.iter.args) == 1
+        if not counted or len(pair) != 2 or [source_of(made.value), source_of(made.key)] != [source_of(each) for each in pair]:
+            continue
+        letters = program.values.of(over.iter.args[0])  # type: ignore[attr-defined]
+        first = letters[0] if isinstance(letters, (str, list)) and letters else None
+        if isinstance(first, str) and first.isalnum() and len(first) == 1:
+            return first, made.lineno
+    return None
 
 
 def own_blank(program: Program) -> tuple[float, str, int] | None:

@@ -225,12 +225,18 @@ def sampler_without_epoch(program: Program) -> Iterator[Finding]:
         if any(word in name.lower() for name in names for word in ("val", "test", "eval")):
             continue
         sampler = names[0] if names and names[0] else "sampler"
-        loop = next((each for each in program.nodes.of_kind(ast.For) if is_epoch_loop(each)), None)
+        loop = next((each for each in program.nodes.of_kind(ast.For) if is_epoch_loop(program, each)), None)
         if loop is None:
             continue
         yield Finding(loop.lineno, f"{program.line_text(loop.lineno)}\n    {sampler}.set_epoch({source_of(loop.target)})")
         return
 
 
-def is_epoch_loop(loop: ast.For) -> bool:
-    return isinstance(loop.target, ast.Name) and "epoch" in loop.target.id.lower()
+def is_epoch_loop(program: Program, loop: ast.For) -> bool:
+    """A loop over passes: so called, or counted around a loop that holds a backward pass."""
+    if not isinstance(loop.target, ast.Name):
+        return False
+    if "epoch" in loop.target.id.lower():
+        return True
+    counted = isinstance(loop.iter, ast.Call) and method_of(loop.iter) in ("range", "trange")
+    return counted and any(loop in program.loops_of(each)[:1] for each in program.training_loops)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .precision_rules import is_optimizer_class
-from .program import Program, line_of, method_of, names_in, receiver_of, source_of
+from .program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
 
 MAKERS = ("tensor", "as_tensor", "Tensor", "FloatTensor", "from_numpy", "Variable")
 DEEP = 20  # assignments that a value is followed through
@@ -216,3 +216,23 @@ def comes_from_model(program: Program, node: ast.AST, depth: int) -> bool:
         if isinstance(each, ast.Name) and each is not origin and depth < 4 and comes_from_model(program, each, depth + 1):
             return True
     return False
+
+
+@rule("code.smoothing-over-padding")
+def smoothing_over_padding(program: Program) -> Iterator[Finding]:
+    """Labels smoothed by hand: the part of the label leaves padding out, and the part of all classes counts it."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind != "nll_loss" or criterion.given is None or keyword_of(criterion.maker, "ignore_index") is None:
+            continue
+        given = program.algebra.of(criterion.given)
+        function = program.function_of(criterion.call)
+        for call in program.calls_in(function):
+            form = program.algebra.of(call)
+            inner = form.parts[0] if form.op in ("mean", "sum") and form.parts else None
+            if form.node is not call or inner is None or inner.op not in ("mean", "sum") or inner.parts[0].key != given.key:
+                continue
+            yield Finding(
+                call.lineno, "F.cross_entropy(logits, target, ignore_index=pad, label_smoothing=0.1)",
+                also=sorted({criterion.call.lineno} - {call.lineno}),
+            )  # fmt: skip
+            return

@@ -153,10 +153,47 @@ class Makers:
         """The class of this file that a model is of."""
         call = self.call_of(node)
         if call is not None:
+            if self.class_name(call) == "deepcopy" and call.args:
+                return self.definition(call.args[0])
             return self.class_made(call)
         if isinstance(node, ast.Name) and node.id in ("self", "s"):
             return self.names.class_of(node)
-        return None
+        item = self.item_made(node)
+        return self.class_made(item) if item is not None else None
+
+    def item_made(self, node: ast.AST) -> ast.Call | None:
+        """The call that makes each of several modules: of `block` in `for block in self.blocks`, of `self.blocks[i]`."""
+        holder: ast.AST | None = None
+        if isinstance(node, ast.Name):
+            binding = self.names.given(node)
+            holder = binding.value if binding is not None and binding.how == "loop" and not binding.path else None
+        elif isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            holder = node.value
+        if holder is None:
+            return None
+        made = self.call_of(holder)
+        held: ast.AST = self.names.origin(holder).node
+        if made is not None and self.class_name(made) in ("ModuleList", "list", "Sequential") and made.args:
+            held = made if self.class_name(made) == "Sequential" else self.names.origin(made.args[0]).node
+        if isinstance(held, (ast.ListComp, ast.GeneratorExp)):
+            return self.call_of(held.elt)
+        items = held.args if isinstance(held, ast.Call) else getattr(held, "elts", [])
+        calls = [self.call_of(each) for each in items if not isinstance(each, ast.Starred)]
+        names = {self.class_name(each) if each is not None else "" for each in calls}
+        return calls[0] if len(names) == 1 and len(calls) == len(items) and calls else None
+
+    def forward_run(self, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        """The forward() of this file that a call of a module runs."""
+        func = call.func
+        if isinstance(func, ast.Call):  # `Net()(x)`
+            owner = self.class_made(func)
+        elif isinstance(func, ast.Attribute) and func.attr == "forward":
+            owner = self.definition(func.value)
+        elif isinstance(func, (ast.Name, ast.Attribute, ast.Subscript)):
+            owner = self.definition(func)
+        else:
+            return None
+        return self.method(owner, "forward") if owner is not None and self.is_module_class(owner) else None
 
     def is_module_class(self, each: ast.ClassDef) -> bool:
         bases = [self.program.name_of(base).rsplit(".", 1)[-1] for base in each.bases]
@@ -177,12 +214,12 @@ class Makers:
         owner = self.class_made(call)
         if owner is not None:
             return self._calls_below(owner, depth)
-        if self.class_name(call) in ("Sequential", "ModuleList", "ModuleDict") or self._is_layer(call):
+        if self.class_name(call) in ("Sequential", "ModuleList", "ModuleDict") or self.is_layer(call):
             return [call, *self._calls_below(call, depth)]
         function = self.names.function_called(call)
         return self._calls_below(function, depth) if function is not None else None
 
-    def _is_layer(self, call: ast.Call) -> bool:
+    def is_layer(self, call: ast.Call) -> bool:
         full = self.program.name_of(call.func)
         return full.startswith("torch.nn.") and not full.startswith("torch.nn.functional")
 

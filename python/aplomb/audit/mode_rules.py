@@ -12,7 +12,8 @@ from .step_rules import cycles
 from .timeline import LEAVES, Cycle, Event, Timeline
 
 NO_GRADIENT = ("no_grad", "inference_mode")
-HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "validate")
+HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "validate",
+            "va", "vl")  # fmt: skip
 
 
 def is_of_held_out(text: str) -> bool:
@@ -170,6 +171,10 @@ def is_evaluation(program: Program, event: Event) -> bool:
     if isinstance(function, Function) and is_of_held_out(function.name):
         return True
     own = [each for each in event.loops if program.function_of(each) is function]
+    made = next((each for each in program.enclosing(event.node) if isinstance(each, (ast.ListComp, ast.GeneratorExp))), None)
+    over = [each.iter for each in made.generators] if made is not None else []
+    if any(is_of_held_out(program.last_name(each)) for part in over for each in ast.walk(part)):
+        return True
     texts = [program.last_name(each) for loop in own[-1:] if isinstance(loop, ast.For) for each in ast.walk(loop.iter)]
     given = [program.last_name(each) for each in ast.walk(event.node) if isinstance(each, (ast.Name, ast.Attribute))]
     texts += [each for each in given if each != "dev"]  # beside a model `dev` is mostly the device

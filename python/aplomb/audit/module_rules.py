@@ -294,3 +294,23 @@ def dropout_in_evaluation(program: Program) -> Iterator[Finding]:
                 continue
             if nearest_test(program, call) is None:
                 yield Finding(call.lineno, source_of(call)[:-1] + ", training=self.training)")
+
+
+@rule("code.batch-of-one-normalised")
+def batch_of_one_normalised(program: Program) -> Iterator[Finding]:
+    """Batch normalisation, and every batch that trains is one sample."""
+    norms = program.calls_to("BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
+    if not norms or not program.trains:
+        return
+    frozen = {"track_running_stats", "convert_sync_batchnorm", "SyncBatchNorm"}
+    if program.names_called & frozen:
+        return
+    ones, others = [], []
+    for call in program.calls_to("DataLoader"):
+        size = keyword_of(call, "batch_size") or (call.args[1] if len(call.args) > 1 else None)
+        shuffled = program.values.is_true(keyword_of(call, "shuffle"))
+        value = program.values.of(size) if size is not None else 1
+        (ones if value == 1 and shuffled else others).append(call)
+    training = [each for each in others if program.values.is_true(keyword_of(each, "shuffle"))]
+    if ones and not training:
+        yield Finding(ones[0].lineno, "", {"layer": method_of(norms[0])}, also=[norms[0].lineno])

@@ -52,6 +52,7 @@ class Names:
         self._scopes: dict[ast.AST, ast.AST] = {}
         self._given: dict[ast.AST, Binding | None] = {}
         self._origins: dict[tuple[ast.AST, tuple[int, ...], bool], list[Origin]] = {}
+        self._forwards: dict[ast.AST, list[ast.Call]] | None = None
         self._collect()
 
     # --- collecting
@@ -252,6 +253,8 @@ class Names:
 
     def origins(self, node: ast.AST, path: tuple[int, ...] = (), depth: int = 0, through_calls: bool = True) -> list[Origin]:
         """Where a value comes from, through names, parameters and functions of this file."""
+        if self._forwards is None:
+            self.forward_calls(self.tree.root)  # before anything is asked on the way
         key = (node, path, through_calls)
         if key not in self._origins:
             if depth > DEEP:
@@ -314,8 +317,22 @@ class Names:
         if not isinstance(function, Function):
             return []
         owner = self.tree.parents.get(function)
+        if isinstance(owner, ast.ClassDef) and function.name == "forward":
+            return self.forward_calls(function)
         named = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
         return self.program.calls_to(named)
+
+    def forward_calls(self, forward: ast.AST) -> list[ast.Call]:
+        """The calls that run a module's forward(): `model(x)`, `self.mix(x, mask)`, `block(x)` of `for block in self.blocks`."""
+        if self._forwards is None:
+            self._forwards = {}  # while it is filled
+            makers = self.program.makers
+            if any(each.name == "forward" for each in self.program.functions):
+                for call in self.program.calls:
+                    run = makers.forward_run(call) if call.args or call.keywords else None
+                    if run is not None:
+                        self._forwards.setdefault(run, []).append(call)
+        return self._forwards.get(forward, [])
 
     def function_called(self, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The function of this file that a call runs, where only one has the name."""

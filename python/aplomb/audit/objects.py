@@ -96,8 +96,14 @@ class Objects:
             if self.makers.class_name(call) not in OPTIMIZERS:
                 continue
             holder = self.program.statement_of(call)
-            if isinstance(holder, ast.Assign) and holder.value is call:
-                found.append((call, holder.targets[0]))
+            if not isinstance(holder, ast.Assign):
+                continue
+            target = holder.targets[0]
+            if holder.value is call:
+                found.append((call, target))
+            elif isinstance(target, ast.Tuple) and isinstance(holder.value, ast.Tuple):
+                pairs = zip(target.elts, holder.value.elts) if len(target.elts) == len(holder.value.elts) else ()
+                found += [(call, each) for each, value in pairs if value is call]
         return found
 
     def parameters_in(self, node: ast.AST, depth: int = 0) -> list[ast.expr]:
@@ -149,6 +155,8 @@ class Objects:
         if call is not None:
             name = self.makers.class_name(call)
             full = self.program.name_of(call.func)
+            if name == "deepcopy" and call.args:
+                return self.is_model(call.args[0])
             if full.startswith("torch.nn.") and not full.startswith("torch.nn.functional") and not name.endswith("Loss"):
                 return True
             owner = self.makers.class_made(call)

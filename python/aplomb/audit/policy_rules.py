@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from .algebra import Form, averaged, product, terms
 from .control_rules import ends_not_cut
 from .findings import Finding, rule
-from .gradients import Loss, attached, directions, is_quiet, losses_of, name_of_call
+from .gradients import Loss, attached, directions, is_forward, is_quiet, losses_of, name_of_call
 from .names import Function
 from .program import Program, method_of, source_of, words_in
 
@@ -73,7 +73,7 @@ def bootstrap_through_end(program: Program) -> Iterator[Finding]:
         if not any(sign > 0 and named_part(each, REWARDS) for sign, each in found):
             continue
         for sign, each in found:
-            ahead = value_ahead(each) if sign > 0 else None
+            ahead = value_ahead(program, each) if sign > 0 else None
             if ahead is None or is_masked(program, function, each) or is_carried(program, node, ahead) or function in seen:
                 continue
             seen.add(function)
@@ -81,7 +81,7 @@ def bootstrap_through_end(program: Program) -> Iterator[Finding]:
             yield Finding(node.lineno, "", {"ahead": text[:60]})
 
 
-def value_ahead(form: Form) -> Form | None:
+def value_ahead(program: Program, form: Form) -> Form | None:
     """`V(next)` of `gamma * V(next)`. A discount that comes with each transition has the ends in it."""
     held = product(form)
     discounts = [each for each in held.factors if is_discount(each)]
@@ -89,7 +89,15 @@ def value_ahead(form: Form) -> Form | None:
     if any(each.op != "number" and not each.called("gamma", "gam") for each in discounts):
         return None
     discounted = len(discounts) == 1 or 0.9 <= held.coefficient < 1
-    return ahead[0] if discounted and len(ahead) == 1 and named(ahead[0], VALUES) else None
+    if not discounted or len(ahead) != 1:
+        return None
+    return ahead[0] if named(ahead[0], VALUES) or is_best_of_network(program, ahead[0]) else None
+
+
+def is_best_of_network(program: Program, form: Form) -> bool:
+    """`net(next).max(1).values`, `net(next).amax(-1)`."""
+    taken = name_of_call(form) in ("amax", "max") or form.op == "max"
+    return taken and bool(form.parts) and is_forward(program, form.parts[0])
 
 
 def named_part(form: Form, pattern: re.Pattern[str]) -> bool:
@@ -108,6 +116,20 @@ def knows_ends(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDe
         )
         if isinstance(name, str) and KEPT_ENDS.search(name.lower()):
             return True
+    return leaves_last_unread(program, function)
+
+
+def leaves_last_unread(program: Program, function: ast.AST) -> bool:
+    """`s, a, r, s2, over = batch`, and nothing reads the last one: the ends of a memory of transitions."""
+    for node in program.own_nodes(function):
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 5 or not isinstance(target.elts[4], ast.Name):
+            continue
+        name = target.elts[4].id
+        if not name.startswith("_") and name.lower() not in ("info", "infos", "extra", "weights", "idx", "index"):
+            loaded = [one for one in program.nodes.below(function) if isinstance(one, ast.Name) and one.id == name]
+            if not any(isinstance(one.ctx, ast.Load) for one in loaded):
+                return True
     return False
 
 
@@ -152,6 +174,10 @@ def old_policy_recomputed(program: Program) -> Iterator[Finding]:
         inner = form.parts[0] if form.op == "exp" else form
         if inner.op != "sub" or not inner.parts[0].holds("call"):
             continue
+        if is_own_twin(inner) and program.names_called & {"clamp", "clip"} and repeats_pass(program, call):
+            yield Finding(inner.parts[1].line or call.lineno, "", {"name": twin_name(inner)},
+                          also=sorted({call.lineno} - {inner.parts[1].line}))  # fmt: skip
+            return
         for each in ast.walk(call):
             binding = program.names.given(each) if isinstance(each, ast.Name) else None
             if binding is None or binding.how != "assigned" or binding.value is None:
@@ -174,6 +200,24 @@ def old_policy_recomputed(program: Program) -> Iterator[Finding]:
                 continue
             yield Finding(binding.line, "", {"name": binding.name}, also=[call.lineno])
             return
+
+
+def is_own_twin(form: Form) -> bool:
+    """`logp - logp.detach()`: nothing but 0, at every pass."""
+    new, old = form.parts
+    return old.op == "detach" and old.parts[0].key == new.key and calls_probability(new)
+
+
+def twin_name(form: Form) -> str:
+    return next(iter(sorted(form.parts[1].words)), "") or source_of(form.parts[1].node)[:40]
+
+
+def repeats_pass(program: Program, call: ast.Call) -> bool:
+    """In a loop that counts passes over the same data."""
+    return any(
+        isinstance(each, ast.For) and source_of(each.iter).startswith("range(") and len(each.iter.args) == 1  # type: ignore
+        for each in program.loops_of(call)[:1]
+    ) and bool(program.calls_to("backward"))
 
 
 def is_optimizer_step(program: Program, call: ast.Call) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from .findings import Finding, rule
-from .names import name_called
+from .names import Function, name_called
 from .program import Program, keyword_of, line_of, names_in, receiver_of, source_of
 from .sign_rules import passes
 from .trainer_rules import trainers
@@ -31,12 +32,16 @@ UPWARD = (
 DOWNWARD = ("rank", "loss", "distance", "error", "cost", "perplexity", "ppl", "penalty")
 
 
-def entries(program: Program) -> Iterator[tuple[ast.Dict, ast.expr, ast.expr]]:
-    """Dictionaries with a chosen and a rejected answer."""
+def entries(program: Program) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """Dictionaries with a chosen and a rejected answer: `{"chosen": ...}`, `dict(chosen=...)`."""
     for node in program.nodes.of_kind(ast.Dict):
         held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
         if "chosen" in held and "rejected" in held:
             yield node, held["chosen"], held["rejected"]
+    for call in program.calls_to("dict"):
+        chosen, rejected = keyword_of(call, "chosen"), keyword_of(call, "rejected")
+        if chosen is not None and rejected is not None:
+            yield call, chosen, rejected
 
 
 def side_of(text: str) -> str:
@@ -52,7 +57,7 @@ def preference_swapped(program: Program) -> Iterator[Finding]:
     for node, chosen, rejected in entries(program):
         if side_of(source_of(chosen)) == "rejected" and side_of(source_of(rejected)) == "chosen":
             yield Finding(chosen.lineno, f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}')
-        elif takes_the_other(program, chosen, rejected):
+        elif takes_the_other(program, chosen, rejected) or loses_comparison(program, node, chosen):
             corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
             yield Finding(chosen.lineno, corrected, also=[node.lineno])
         else:
@@ -75,6 +80,54 @@ def takes_the_other(program: Program, chosen: ast.expr, rejected: ast.expr) -> b
         if side_of(told) == wanted:
             return True
     return False
+
+
+#: The last word of a field tells which of two answers it is of.
+OF_ONE = re.compile(r"(?:^|_|(?<=[a-z]))(a|b|0|1|2|left|right|first|second)$")
+
+
+def which(program: Program, node: ast.AST) -> tuple[str, str]:
+    """`score`, `a` of `row["score_a"]`, of a name too; empty where it says neither."""
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Name)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+            node = node.func.value  # `.strip()`
+            continue
+        inner = program.names.origin(node).node if isinstance(node, ast.Name) else node
+        if inner is node or isinstance(inner, ast.Call):
+            break
+        node = inner
+    key = node.slice if isinstance(node, ast.Subscript) else None
+    text = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else program.last_name(node)
+    found = OF_ONE.search(text.lower())
+    return (text.lower()[: found.start()], found.group(1)) if found else ("", "")
+
+
+def loses_comparison(program: Program, pair: ast.expr, chosen: ast.expr) -> bool:
+    """`if row["score_a"] > row["score_b"]`, and what is chosen there is of b."""
+    choice = program.names.origin(chosen).node
+    test, holds = (choice.test, True) if isinstance(choice, ast.IfExp) else ruling_test(program, pair)
+    side = which(program, choice.body if isinstance(choice, ast.IfExp) else chosen)[1]
+    if not side or not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    (one, first), (other, second) = which(program, test.left), which(program, test.comparators[0])
+    if not first or first == second or one != other or not any(word in one for word in UPWARD):
+        return False
+    if any(word in one for word in DOWNWARD) or side not in (first, second):
+        return False
+    if not isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
+        return False
+    better = first if isinstance(test.ops[0], (ast.Gt, ast.GtE)) == holds else second
+    return side != better
+
+
+def ruling_test(program: Program, pair: ast.AST) -> tuple[ast.AST | None, bool]:
+    """The comparison under which a pair is made, and whether it holds there."""
+    above, below = program.nodes.parents.get(pair), pair
+    while above is not None and not isinstance(above, (*Function, ast.Module, ast.For)):
+        if isinstance(above, ast.If):
+            return above.test, below in above.body
+        above, below = program.nodes.parents.get(above), above
+    return None, False
 
 
 def is_turned(node: ast.AST) -> bool:

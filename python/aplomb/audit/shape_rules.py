@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .losses import REGRESSIONS
-from .names import name_called
+from .names import name_called, returns_of
 from .program import Program, source_of
 from .sign_rules import passes
 
@@ -39,6 +39,9 @@ def compared(program: Program, node: ast.AST, depth: int) -> Iterator[tuple[ast.
         if criterion.kind in REGRESSIONS and criterion.given is not None and criterion.target is not None:
             yield node, criterion.given, criterion.target, criterion.kind
         return
+    if isinstance(node, ast.Call) and depth < 3:
+        for returned in returned_by_loss(program, node):
+            yield from compared(program, returned, depth + 1)
     for each in ast.walk(node):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Sub):
             yield each, each.left, each.right, "difference"
@@ -46,6 +49,16 @@ def compared(program: Program, node: ast.AST, depth: int) -> Iterator[tuple[ast.
             value = given_expression(program, each, node)
             if value is not None and depth < 2:
                 yield from compared(program, value, depth + 1)
+
+
+def returned_by_loss(program: Program, call: ast.Call) -> list[ast.expr]:
+    """What the forward() of a loss written as a module returns: one without layers of its own."""
+    forward = program.makers.forward_run(call)
+    if forward is None or len(call.args) < 2:
+        return []
+    owner = program.names.class_of(forward)
+    layers = [each for each in program.calls_in(owner) if program.makers.is_layer(each)] if owner is not None else []
+    return [] if owner is None or layers else returns_of(program, forward)
 
 
 def given_expression(program: Program, name: ast.Name, around: ast.AST) -> ast.expr | None:

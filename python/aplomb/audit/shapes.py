@@ -226,6 +226,8 @@ class Shapes:
             return 2 if made in ("read_csv", "DataFrame", "read_parquet") else None
         rank = self.rank(node.value, (), depth)
         if rank is None:
+            rank = self._rank_of_table(node)
+        if rank is None:
             return None
         for each in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
             if isinstance(each, ast.Slice):
@@ -238,6 +240,16 @@ class Shapes:
                 return None
             rank += inner - 1
         return rank if rank >= 0 else None
+
+    def _rank_of_table(self, node: ast.Subscript) -> int | None:
+        """`table[:, -1]` of what a data set is made of: a row a sample, a column a field."""
+        owner = self.names.class_of(node)
+        is_data = owner is not None and self.program.makers.method(owner, "__getitem__") is not None
+        places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+        if not is_data or len(places) != 2 or not isinstance(node.value, ast.Name) or not isinstance(places[0], ast.Slice):
+            return None
+        binding = self.names.given(node.value)
+        return 2 if binding is not None and binding.how == "parameter" else None
 
     def _rank_of_call(self, node: ast.Call, depth: int) -> int | None:
         name = name_called(node)

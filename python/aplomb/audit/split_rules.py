@@ -32,6 +32,80 @@ def splits(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
             held = [call.func.value]  # of datasets
         yield call, held
     yield from splits_by_hand(program)
+    yield from splits_by_order(program)
+    yield from splits_in_place(program)
+
+
+def splits_by_order(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """`order = permutation(n)`, then `x[order[:cut]]` and `x[order[cut:]]`."""
+    for call in program.calls_to("permutation", "randperm"):
+        holder = program.statement_of(call)
+        if not isinstance(holder, ast.Assign) or len(holder.targets) != 1:
+            continue
+        names = [each for each in names_of_targets(holder) if program.names.given(each) is not None]
+        if names:
+            held = parted_data(program, names[0])
+            if held:
+                yield call, held
+
+
+def names_of_targets(holder: ast.Assign) -> list[ast.Name]:
+    target = holder.targets[0]
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return [each for each in parts if isinstance(each, ast.Name)]
+
+
+def parted_data(program: Program, order: ast.Name) -> list[ast.expr]:
+    """What is looked up by the first part of an order, and also by its rest."""
+    asked: dict[str, list[ast.expr]] = {"first": [], "rest": []}
+    for node in program.nodes.of_kind(ast.Subscript):
+        side = side_of_cut(program, node.slice, order)
+        if side and isinstance(node.ctx, ast.Load):
+            asked[side].append(node.value)
+    for call in program.calls_to("Subset", "select", "iloc", "take"):
+        held = call.args[0] if name_called(call) == "Subset" and len(call.args) > 1 else receiver_of(call)
+        side = side_of_cut(program, call.args[-1], order) if call.args else ""
+        if side:
+            asked[side].append(held)
+    for made in program.nodes.of_kind(ast.ListComp):  # `[rows[i] for i in order[:cut]]`
+        item = made.elt
+        side = side_of_cut(program, made.generators[0].iter, order)
+        if side and isinstance(item, ast.Subscript) and source_of(item.slice) == source_of(made.generators[0].target):
+            asked[side].append(item.value)
+    rest = {source_of(each) for each in asked["rest"]}
+    return [each for each in asked["first"] if source_of(each) in rest]
+
+
+def side_of_cut(program: Program, node: ast.AST, order: ast.Name) -> str:
+    """`first` of `order[:cut]`, `rest` of `order[cut:]`, through names; empty for anything else."""
+    cut = program.names.origin(node).node if isinstance(node, ast.Name) else node
+    if not isinstance(cut, ast.Subscript) or not isinstance(cut.slice, ast.Slice) or not isinstance(cut.value, ast.Name):
+        return ""
+    if cut.value.id != order.id or program.names.scope_of(cut) is not program.names.scope_of(order):
+        return ""
+    if (cut.slice.lower is None) == (cut.slice.upper is None):
+        return ""
+    return "first" if cut.slice.lower is None else "rest"
+
+
+def splits_in_place(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
+    """`random.shuffle(rows)`, then `rows[:cut]` and `rows[cut:]`."""
+    for call in program.calls_to("shuffle"):
+        rows = call.args[0] if len(call.args) == 1 else None
+        if not isinstance(rows, ast.Name) or program.loops_of(call):
+            continue
+        parts = [
+            each.slice
+            for each in program.nodes.of_kind(ast.Subscript)
+            if isinstance(each.value, ast.Name)
+            and each.value.id == rows.id
+            and isinstance(each.slice, ast.Slice)
+            and program.names.scope_of(each) is program.names.scope_of(rows)
+        ]
+        if any(each.lower is None and each.upper is not None for each in parts) and any(
+            each.lower is not None and each.upper is None for each in parts
+        ):
+            yield call, [rows]
 
 
 def splits_by_hand(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]]:
@@ -73,6 +147,9 @@ def fit_on_the_way(program: Program, node: ast.AST, depth: int) -> ast.Call | No
         return None
     origin = program.names.origin(node).node
     for each in ast.walk(origin):
+        scaled = scaled_by_itself(program, each)
+        if scaled is not None:
+            return scaled
         if (
             isinstance(each, ast.Call)
             and method_of(each) in ("fit_transform", "transform")
@@ -85,6 +162,27 @@ def fit_on_the_way(program: Program, node: ast.AST, depth: int) -> ast.Call | No
             inner = program.names.origin(each).node
             if inner is not each and inner is not origin and (found := fit_on_the_way(program, each, depth + 1)) is not None:
                 return found
+    return None
+
+
+def scaled_by_itself(program: Program, node: ast.AST) -> ast.Call | None:
+    """The `x.mean(0)` of `(x - x.mean(0)) / x.std(0)`: over the samples, and of all of them."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Sub, ast.Div)):
+        return None
+    taken = program.algebra.of(node.right)
+    whole = program.algebra.of(node.left)
+    while whole.op in ("sub", "div") and whole.parts:
+        whole = whole.parts[0]
+    for each in taken.below():
+        if each.op not in ("mean", "std") or not isinstance(each.node, ast.Call) or each.parts[0].key != whole.key:
+            continue
+        call = each.node
+        library = program.name_of(call.func).startswith(("torch.", "numpy."))
+        given = call.args[1:] if library else call.args
+        axis = keyword_of(call, "axis") or keyword_of(call, "dim") or (given[0] if given else None)
+        over = program.values.of(axis) if axis is not None else None
+        if over == 0 or (isinstance(over, (list, tuple)) and 0 in over):
+            return call
     return None
 
 
@@ -238,10 +336,22 @@ def windows_in(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
             return window
         if name_called(each) == "sliding_window_view" or is_unfold_by_one(program, each):
             return each
+        if isinstance(each, ast.Call) and (window := window_of_sample(program, each)) is not None:
+            return window
         for inner in made_elsewhere(program, each, origin):
             if (window := windows_in(program, inner, depth + 1)) is not None:
                 return window
     return None
+
+
+def window_of_sample(program: Program, call: ast.Call) -> ast.AST | None:
+    """`self.series[i : i + 48]` of a data set's __getitem__(i), whose next sample begins one further."""
+    owner = program.makers.class_made(call)
+    get = program.makers.method(owner, "__getitem__") if owner is not None else None
+    if get is None or len(get.args.args) < 2:
+        return None
+    asked = {get.args.args[1].arg}
+    return next((each for each in program.own_nodes(get) if is_window(each, asked)), None)
 
 
 def is_unfold_by_one(program: Program, node: ast.AST) -> bool:
@@ -293,7 +403,50 @@ def is_window(node: ast.AST, names: set[str]) -> bool:
     part = part.elts[0] if isinstance(part, ast.Tuple) and part.elts else part
     if not isinstance(part, ast.Slice) or part.lower is None or part.upper is None:
         return False
+    if any(isinstance(each, ast.Mult) for each in ast.walk(part.lower)):
+        return False  # `x[i * w : (i + 1) * w]`: one behind the other
     return bool(names_in(part.lower) & names) and bool(names_in(part.upper) & names)
+
+
+#: What a row of a table is made of earlier or later rows by.
+LAGGING = ("shift", "pct_change", "rolling", "diff", "ewm")
+TABLES = ("read_csv", "read_parquet", "read_excel", "DataFrame", "read_feather", "read_table", "read_json", "read_pickle")
+
+
+@rule("code.time-split-at-random")
+def time_split_at_random(program: Program) -> Iterator[Finding]:
+    """Rows that are made of the rows before them are split at random: what is held out lies between what was trained on."""
+    if not program.names_called & set(LAGGING) or not program.names_called & set(TABLES):
+        return
+    for call, held in splits(program):
+        shuffle = keyword_of(call, "shuffle")
+        if shuffle is not None and program.values.is_false(shuffle):
+            continue
+        roots = {root_of(program, each, 0) for each in held} - {""}
+        for lag in program.calls_to(*LAGGING):
+            if isinstance(lag.func, ast.Attribute) and root_of(program, lag.func.value, 0) in roots:
+                corrected = "cut = int(0.8 * len(rows)); train, test = rows[:cut], rows[cut:]  # in the order of time"
+                yield Finding(
+                    call.lineno, corrected, {"lag": source_of(lag)[:60]}, also=sorted({lag.lineno} - {call.lineno})
+                )
+                return
+
+
+def root_of(program: Program, node: ast.AST, depth: int) -> str:
+    """The table that a value was taken from, by its name: `df` of `df[["a"]].values`."""
+    held: ast.AST = node
+    while isinstance(held, (ast.Attribute, ast.Subscript, ast.Call)):
+        held = held.func if isinstance(held, ast.Call) else held.value
+        if isinstance(held, ast.Attribute) and held.attr in TABLES:
+            return ""
+    if not isinstance(held, ast.Name) or depth > 6:
+        return ""
+    made = [each for each in program.names.all_given(held) if each.value is not None]
+    if any(name_called(part) in TABLES for each in made for part in ast.walk(each.value) if each.value is not None):
+        return held.id
+    inner = {root_of(program, each.value, depth + 1) for each in made if each.value is not None and each.how == "assigned"}
+    inner -= {""}
+    return inner.pop() if len(inner) == 1 else ""
 
 
 # --- the same data twice

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .findings import Finding, rule
+from .mode_rules import is_of_held_out
 from .names import Function, dotted, name_called
 from .program import Program, keyword_of, method_of, names_in, receiver_of, source_of
 
@@ -414,6 +415,77 @@ def transform_of_both_parts(program: Program) -> Iterator[Finding]:
                     also=[split.lineno],
                 )
                 return
+
+
+RANDOM_TRANSFORMS = (
+    "RandomResizedCrop", "RandomHorizontalFlip", "RandomVerticalFlip", "RandomCrop", "RandomRotation", "RandomAffine",
+    "ColorJitter", "RandAugment", "AutoAugment", "TrivialAugmentWide", "RandomErasing", "RandomPerspective", "AugMix",
+    "HorizontalFlip", "RandomBrightnessContrast", "ShiftScaleRotate",
+)  # fmt: skip
+
+
+@rule("code.held-out-augmented")
+def held_out_augmented(program: Program) -> Iterator[Finding]:
+    """Held-out images go through the random crops and flips of training."""
+    if not program.names_called & set(RANDOM_TRANSFORMS):
+        return
+    for call in program.calls:
+        statement = program.statement_of(call)
+        given = [*call.args, *(each.value for each in call.keywords)]
+        drawn = next((place for each in given if (place := random_transform(program, each)) is not None), None)
+        if drawn is not None and isinstance(statement, ast.Assign) and is_held_out_set(program, call, statement):
+            yield Finding(call.lineno, "", {"drawn": name_called(drawn)}, also=sorted({drawn.lineno} - {call.lineno}))
+            return
+    for split in program.calls_to("random_split"):
+        made = program.names.origin(split.args[0]).node if split.args else None
+        given = [*made.args, *(each.value for each in made.keywords)] if isinstance(made, ast.Call) else []
+        drawn = next((place for each in given if (place := random_transform(program, each)) is not None), None)
+        changed = any(
+            isinstance(each.targets[0], ast.Attribute) and "transform" in each.targets[0].attr and not is_in_init(program, each)
+            for each in program.nodes.of_kind(ast.Assign)
+        )
+        if drawn is not None and not changed and isinstance(program.statement_of(split), ast.Assign):
+            yield Finding(
+                split.lineno, "", {"drawn": name_called(drawn)}, sure=False, also=sorted({drawn.lineno} - {split.lineno})
+            )
+            return
+
+
+def is_in_init(program: Program, node: ast.AST) -> bool:
+    return getattr(program.function_of(node), "name", "") == "__init__"
+
+
+def random_transform(program: Program, node: ast.expr) -> ast.Call | None:
+    """The first that draws in what `Compose([...])` was given."""
+    made = program.names.origin(node).node
+    if not isinstance(made, ast.Call) or name_called(made) not in ("Compose", "Sequential"):
+        return None
+    return next((each for each in ast.walk(made) if isinstance(each, ast.Call) and name_called(each) in RANDOM_TRANSFORMS), None)
+
+
+def is_held_out_set(program: Program, call: ast.Call, statement: ast.Assign) -> bool:
+    """`val = ImageFolder(...)`, `CIFAR10(train=False)`, `split="test"`."""
+    name = name_called(call)
+    if not name[:1].isupper() or name in ("Compose", "Subset", "DataLoader") or name.endswith(("Loader", "Trainer")):
+        return False
+    train, split = keyword_of(call, "train"), keyword_of(call, "split")
+    if train is not None and program.values.is_true(train):
+        return False
+    if train is not None and program.values.is_false(train):
+        return True
+    if split is not None and program.values.text(split) in ("test", "val", "valid", "validation"):
+        return True
+    for target, value in named_values(statement):
+        if value is call and is_of_held_out(program.last_name(target)):
+            return True
+    return False
+
+
+def named_values(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:
+    target, value = node.targets[0], node.value
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts))
+    return [(target, value)]
 
 
 def copied(program: Program, node: ast.Assign) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .names import Binding, Function, dotted, name_called, returns_of
-from .preference_rules import preference_swapped
+from .preference_rules import entries, preference_swapped
 from .program import Program, keyword_of, line_of, names_in, receiver_of, source_of
 from .reward_rules import reward_functions
 
@@ -157,10 +157,8 @@ def preference_by_rank(program: Program) -> Iterator[Finding]:
     """The answer that is called chosen is the one with the lower score, by the order in which the answers stand."""
     if any(True for _ in preference_swapped(program)):
         return
-    for node in program.nodes.of_kind(ast.Dict):
-        pairs = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
-        if "chosen" not in pairs or "rejected" not in pairs:
-            continue
+    for _, chosen, rejected in entries(program):
+        pairs = {"chosen": chosen, "rejected": rejected}
         ranks = [rank_of(program, pairs[each], 0) for each in ("chosen", "rejected")]
         if ranks == [-1, 1]:
             yield Finding(
@@ -264,6 +262,12 @@ def order_of(program: Program, node: ast.AST, depth: int) -> int:
         if binding is None or binding.how != "assigned" or binding.value is None or binding.path:
             return 0
         return order_of(program, binding.value, depth + 1)
+    if isinstance(node, ast.Attribute) and node.attr in ("iloc", "values"):
+        return order_of(program, node.value, depth + 1)
+    if isinstance(node, ast.Call) and name_called(node) in ("sort_values", "nlargest", "nsmallest"):
+        return order_of_table(program, node)
+    if isinstance(node, ast.Call) and name_called(node) in ("reset_index", "to_dict", "to_list", "head", "copy"):
+        return order_of(program, receiver_of(node), depth + 1) if isinstance(node.func, ast.Attribute) else 0
     if name_called(node) == "sorted" and isinstance(node, ast.Call):
         return direction(program, node)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
@@ -271,6 +275,20 @@ def order_of(program: Program, node: ast.AST, depth: int) -> int:
         order = order_of(program, node.value, depth + 1)
         return -order if step == -1 else order if step == 1 else 0
     return 0
+
+
+def order_of_table(program: Program, call: ast.Call) -> int:
+    """Of `table.sort_values("score", ascending=False)`, `table.nlargest(4, "score")`."""
+    by = keyword_of(call, "by") or keyword_of(call, "columns") or (call.args[-1] if call.args else None)
+    column = program.values.of(by) if by is not None else ""
+    column = column[0] if isinstance(column, list) and len(column) == 1 else column
+    if not isinstance(column, str) or not SCORES.search(column.lower()) or "rank" in column.lower():
+        return 0
+    if name_called(call) != "sort_values":
+        return -1 if name_called(call) == "nlargest" else 1
+    ascending = keyword_of(call, "ascending")
+    value = program.values.of(ascending) if ascending is not None else True
+    return 1 if value is True else -1 if value is False else 0
 
 
 def direction(program: Program, call: ast.Call) -> int:

@@ -463,7 +463,7 @@ def handed_on(program: Program, name: str, made: ast.Assign) -> bool:
 def generates_right_padded(program: Program) -> Iterator[Finding]:
     """A causal model continues a batch of prompts that are padded on the right: it continues the padding."""
     causal = any("ForCausalLM" in line for line in program.lines)
-    sided = any("padding_side" in line for line in program.lines)
+    sided = any("padding_side" in line and '"right"' not in line.replace("'", '"') for line in program.lines)
     if not causal or sided or "generate" not in program.names_called:
         return
     for call in program.calls_to("generate"):
