@@ -87,9 +87,10 @@ Report check(const std::vector<std::string>& paths, const CheckOptions& options)
   }
   const preflight::CodeAudit audit =
       preflight::audit_programs(inputs.programs, {options.python, preflight::AuditOptions().limit});
-  std::vector<ReportFinding> others = std::move(data.findings);
-  std::transform(audit.findings.begin(), audit.findings.end(), std::back_inserter(others),
-                 preflight::report_of);
+  preflight::OtherFindings others;
+  others.rest = std::move(data.findings);
+  for (const preflight::CodeFinding& each : audit.findings)
+    (each.is_mistake ? others.mistakes : others.rest).push_back(preflight::report_of(each));
   api::ArtifactLines lines;
   Report report =
       preflight::check_report(runs, std::move(others), anything_read(inputs, data, audit),

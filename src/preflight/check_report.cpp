@@ -117,11 +117,12 @@ void add_summary(const CheckedRun* lead, bool anything, Report& report) {
 
 }  // namespace
 
-Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
-                    bool read_others, const report::LineReader& line_at) {
+Report check_report(const std::vector<CheckedRun>& runs, OtherFindings others, bool read_others,
+                    const report::LineReader& line_at) {
   Report report;
   const CheckedRun* lead = nullptr;
   bool anything = read_others;
+  report.findings = std::move(others.mistakes);
   for (const CheckedRun& each : runs) {
     add_inputs(each.run, report);
     anything = anything || !each.run.settings.empty();
@@ -130,7 +131,7 @@ Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFindi
     for (const Finding& finding : each.findings)
       report.findings.push_back(report_finding(finding, each.run, finder));
   }
-  std::move(others.begin(), others.end(), std::back_inserter(report.findings));
+  std::move(others.rest.begin(), others.rest.end(), std::back_inserter(report.findings));
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const ReportFinding& a, const ReportFinding& b) {
                      return rank_of(a.severity) > rank_of(b.severity);

@@ -16,10 +16,16 @@ struct CheckedRun {
   std::vector<Finding> findings;
 };
 
-/// The findings of all runs, and `others` (of data and programs), most severe first. The run with
-/// the worst finding leads: its settings and framework are the report's.
+/// What is told beside the settings.
+struct OtherFindings {
+  std::vector<ReportFinding> mistakes;  ///< of programs, sure: before what is as severe
+  std::vector<ReportFinding> rest;      ///< of data, and suspicions about programs
+};
+
+/// The findings of all runs, and the others, most severe first. The run with the worst finding
+/// leads: its settings and framework are the report's.
 /// `read_others`: data or programs were looked at, whatever was found in them.
-Report check_report(const std::vector<CheckedRun>& runs, std::vector<ReportFinding> others,
-                    bool read_others, const report::LineReader& line_at = {});
+Report check_report(const std::vector<CheckedRun>& runs, OtherFindings others, bool read_others,
+                    const report::LineReader& line_at = {});
 
 }  // namespace aplomb::preflight

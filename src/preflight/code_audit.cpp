@@ -53,12 +53,29 @@ CodeFinding finding_of(const Node& node, const knowledge::CodeEntry& entry) {
   return out;
 }
 
+/// A note stands once in a file, with all its places: it is of nearly every script, and no news.
+void fold_notes(std::vector<CodeFinding>& findings) {
+  std::vector<CodeFinding> kept;
+  for (CodeFinding& each : findings) {
+    const auto same = std::find_if(kept.begin(), kept.end(), [&](const CodeFinding& one) {
+      return each.severity == "note" && one.id == each.id && one.path == each.path;
+    });
+    if (same == kept.end()) {
+      kept.push_back(std::move(each));
+      continue;
+    }
+    same->places.insert(same->places.end(), each.places.begin(), each.places.end());
+  }
+  findings = std::move(kept);
+}
+
 void read_answer(const Node& root, CodeAudit& audit) {
   for (const Node& node : knowledge::list_of(root, "findings")) {
     const std::string rule = knowledge::text_of(node, "rule");
     const knowledge::CodeEntry* entry = knowledge::code_book().find(rule);
     if (entry != nullptr) audit.findings.push_back(finding_of(node, *entry));
   }
+  fold_notes(audit.findings);
   for (const Node& node : knowledge::list_of(root, "errors"))
     audit.troubles.push_back(
         {knowledge::text_of(node, "path"), core::sanitize(knowledge::text_of(node, "text"))});

@@ -135,15 +135,33 @@ class Listing {
     line(paint_(Style::dim, fmt::format("... {} more (--verbose shows all)", all - shown)));
   }
 
+  /// Notes on the program stand on nearly every script: their titles, in one row.
+  std::string notes_on_program() const {
+    std::vector<std::string> titles;
+    for (const ReportFinding& each : report_.findings) {
+      if (each.severity != "note" || !each.id.starts_with("code.")) continue;
+      if (std::find(titles.begin(), titles.end(), each.title) == titles.end())
+        titles.push_back(each.title);
+    }
+    std::string text;
+    for (const std::string& each : titles) text += (text.empty() ? "" : "; ") + each;
+    return text;
+  }
+
   void notes() {
     std::size_t shown = 0;
     for (const ReportFinding& each : report_.findings) {
       if (each.severity != "note") continue;
+      if (!options_.verbose && each.id.starts_with("code.")) continue;
       if (!options_.verbose && shown >= 8) break;
       if (shown++ == 0) line("");
       std::string text = each.title;
       if (!each.because.empty()) text += ". " + each.because;
       row(Style::bold, shown == 1 ? "Note" : "", Style::plain, text, options_.verbose ? 99 : 2);
+    }
+    if (const std::string text = notes_on_program(); !options_.verbose && !text.empty()) {
+      if (shown == 0) line("");
+      row(Style::bold, shown == 0 ? "Note" : "", Style::plain, text, 2);
     }
   }
 

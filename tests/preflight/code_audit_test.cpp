@@ -67,6 +67,17 @@ TEST_F(CodeAuditTest, SaysSoWhereThereIsNoPython) {
   EXPECT_THAT(audit.troubles[0].text, HasSubstr("/nonexistent/python3"));
 }
 
+TEST_F(CodeAuditTest, SaysANoteOnceAFileWithAllItsPlaces) {
+  if (!has_python()) GTEST_SKIP() << "no python3";
+  const std::string path = write("train.py",
+                                 "import torch\na = torch.cuda.amp.GradScaler()\n"
+                                 "b = torch.cuda.amp.GradScaler()\n");
+  const CodeAudit audit = audit_programs({path}, {});
+  ASSERT_EQ(audit.findings.size(), 1U);
+  EXPECT_EQ(audit.findings[0].id, "code.deprecated-amp");
+  EXPECT_EQ(audit.findings[0].places.size(), 2U);
+}
+
 TEST_F(CodeAuditTest, FillsTheTextsInWithWhatTheRuleSaw) {
   if (!has_python()) GTEST_SKIP() << "no python3";
   const std::string path = write("train.py",

@@ -73,5 +73,21 @@ TEST(FindingsView, SaysHowManyItLeavesOut) {
   EXPECT_THAT(rendered(report, all), Not(HasSubstr("more (--verbose")));
 }
 
+TEST(FindingsView, PutsTheNotesOnAProgramIntoOneRowBehindAllElse) {
+  Report report = made();
+  ReportFinding note = report.findings.back();
+  note.because = "Many words on it.";
+  for (const char* title : {"TF32 is off", "The host waits", "TF32 is off"}) {
+    note.id = "code.some-note";
+    note.title = title;
+    report.findings.push_back(note);
+  }
+  EXPECT_THAT(rendered(report), HasSubstr("TF32 is off; The host waits"));
+  EXPECT_THAT(rendered(report), Not(HasSubstr("Many words")));
+  RenderOptions all;
+  all.verbose = true;
+  EXPECT_THAT(rendered(report, all), HasSubstr("Many words"));
+}
+
 }  // namespace
 }  // namespace aplomb::report

@@ -63,13 +63,14 @@ def softmax_of_one(program: Program) -> Iterator[Finding]:
         if tensor is not None and last_is_one(program, tensor, axis):
             yield Finding(call.lineno, "", {"given": source_of(tensor)[:60], "what": "The softmax"})
     for criterion in program.losses.all_criteria:
-        if criterion.kind == "cross_entropy" and criterion.given is not None:
-            if program.shapes.width(criterion.given) == 1 and program.shapes.rank(criterion.given) in (None, 2):
-                yield Finding(
-                    criterion.call.lineno,
-                    "F.binary_cross_entropy_with_logits(output.squeeze(-1), y.float())",
-                    {"given": source_of(criterion.given)[:60], "what": "The softmax inside cross-entropy"},
-                )
+        given = criterion.given if criterion.kind == "cross_entropy" else None
+        if given is None or program.shapes.width(given) != 1 or program.shapes.rank(given) not in (None, 2):
+            continue
+        yield Finding(
+            criterion.call.lineno,
+            "F.binary_cross_entropy_with_logits(output.squeeze(-1), y.float())",
+            {"given": source_of(given)[:60], "what": "The softmax inside cross-entropy"},
+        )
 
 
 def last_is_one(program: Program, tensor: ast.expr, axis: object) -> bool:

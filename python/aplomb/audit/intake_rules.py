@@ -33,15 +33,18 @@ SORTED = re.compile(r"(^|/)(imdb|rotten_tomatoes|dbpedia_14|food101)$")
 def columns_removed(program: Program) -> Iterator[Finding]:
     """A collator or a transform reads a column that the Trainer takes out before, for the model does not take it."""
     for call in program.calls_to("Trainer", "Seq2SeqTrainer"):
-        if "transformers" not in program.name_of(call.func) or not removes(program, call) or not is_pretrained(program, call):
+        if (
+            "transformers" not in program.name_of(call.func)
+            or not removes(program, call)
+            or not is_pretrained(program, call)
+        ):
             continue
         for function, read in readers(program, call):
             for key, line in read:
                 if key not in KEPT:
-                    yield Finding(
-                        line, "TrainingArguments(..., remove_unused_columns=False)", {"column": key, "reader": function.name},
-                        also=sorted({call.lineno} - {line}),
-                    )  # fmt: skip
+                    values = {"column": key, "reader": function.name}
+                    also = sorted({call.lineno} - {line})
+                    yield Finding(line, "TrainingArguments(..., remove_unused_columns=False)", values, also=also)
                     return
 
 
@@ -195,7 +198,9 @@ def taken_before_shuffled(program: Program) -> Iterator[Finding]:
         split = keyword_of(known, "split")
         text = program.values.text(split) if split is not None else ""
         if re.fullmatch(r"train\[:\d+\]", text):
-            corrected = f'load_dataset({source_of(known.args[0])}, split="train").shuffle(seed=0).select(range({text[7:-1]}))'
+            corrected = (
+                f'load_dataset({source_of(known.args[0])}, split="train").shuffle(seed=0).select(range({text[7:-1]}))'
+            )
             yield Finding(known.lineno, corrected, {"taken": text})
 
 

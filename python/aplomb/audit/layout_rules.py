@@ -535,7 +535,11 @@ def letter_for_blank(program: Program) -> tuple[str, int] | None:
         over = made.generators[0]
         pair = over.target.elts if isinstance(over.target, ast.Tuple) else []
         counted = name_called(over.iter) == "enumerate" and isinstance(over.iter, ast.Call) and len(over.iter.args) == 1
-        if not counted or len(pair) != 2 or [source_of(made.value), source_of(made.key)] != [source_of(each) for each in pair]:
+        if (
+            not counted
+            or len(pair) != 2
+            or [source_of(made.value), source_of(made.key)] != [source_of(each) for each in pair]
+        ):
             continue
         letters = program.values.of(over.iter.args[0])  # type: ignore[attr-defined]
         first = letters[0] if isinstance(letters, (str, list)) and letters else None

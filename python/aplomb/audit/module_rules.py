@@ -305,7 +305,8 @@ def batch_of_one_normalised(program: Program) -> Iterator[Finding]:
     frozen = {"track_running_stats", "convert_sync_batchnorm", "SyncBatchNorm"}
     if program.names_called & frozen:
         return
-    ones, others = [], []
+    ones: list[ast.Call] = []
+    others: list[ast.Call] = []
     for call in program.calls_to("DataLoader"):
         size = keyword_of(call, "batch_size") or (call.args[1] if len(call.args) > 1 else None)
         shuffled = program.values.is_true(keyword_of(call, "shuffle"))

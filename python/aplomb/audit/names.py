@@ -323,7 +323,7 @@ class Names:
         return self.program.calls_to(named)
 
     def forward_calls(self, forward: ast.AST) -> list[ast.Call]:
-        """The calls that run a module's forward(): `model(x)`, `self.mix(x, mask)`, `block(x)` of `for block in self.blocks`."""
+        """The calls that run a module's forward(): `model(x)`, `self.mix(x)`, `block(x)` of `for block in self.blocks`."""
         if self._forwards is None:
             self._forwards = {}  # while it is filled
             makers = self.program.makers

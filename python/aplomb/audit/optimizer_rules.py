@@ -319,14 +319,14 @@ def part_frozen_with_the_rest(program: Program) -> Iterator[Finding]:
         return
     for line, model, place in freezes(program):
         identity = program.objects.identity(model)
-        parts = [each for each in held if isinstance(each, ast.Attribute) and program.objects.identity(each.value) & identity]
+        parts = [each for each in held if program.objects.identity(each.value) & identity]  # type: ignore[attr-defined]
         later = [each for each in program.nodes.of_kind(ast.Assign) if place < program.nodes.place(each)]
         texts = {source_of(target) for each in later for target in each.targets}
         again = any(place < at and not isinstance(other, ast.Call) for other, at in revivals(program))
-        if len(parts) == len(held) and not again and not any(source_of(each) in texts for each in parts):
-            if not any(isinstance(each, ast.If) for each in program.enclosing(model)):
-                yield Finding(line, "", {"model": source_of(model)}, also=sorted({parts[0].lineno} - {line}))
-                return
+        again = again or any(source_of(each) in texts for each in parts)
+        if len(parts) == len(held) and not again and not any(isinstance(each, ast.If) for each in program.enclosing(model)):
+            yield Finding(line, "", {"model": source_of(model)}, also=sorted({parts[0].lineno} - {line}))
+            return
 
 
 def is_repeated(program: Program, node: ast.AST) -> bool:
@@ -350,9 +350,13 @@ def freezes(program: Program) -> Iterator[tuple[int, ast.expr, int]]:
             if isinstance(each, ast.Assign) and is_switch(each) and program.values.is_false(each.value):
                 yield each.lineno, receiver_of(loop.iter), program.nodes.place(each)
             call = each.value if isinstance(each, ast.Expr) else None
-            if isinstance(call, ast.Call) and name_called(call) == "requires_grad_" and call.args:
-                if isinstance(receiver_of(call), ast.Name) and program.values.is_false(call.args[0]):
-                    yield each.lineno, receiver_of(loop.iter), program.nodes.place(each)
+            switched = (
+                isinstance(call, ast.Call)
+                and name_called(call) == "requires_grad_"
+                and isinstance(receiver_of(call), ast.Name)
+            )
+            if switched and call.args and program.values.is_false(call.args[0]):  # type: ignore[union-attr]
+                yield each.lineno, receiver_of(loop.iter), program.nodes.place(each)
     for call in program.calls_to("requires_grad_"):
         if not isinstance(call.func, ast.Attribute) or not call.args or not program.values.is_false(call.args[0]):
             continue

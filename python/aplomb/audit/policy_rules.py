@@ -214,10 +214,13 @@ def twin_name(form: Form) -> str:
 
 def repeats_pass(program: Program, call: ast.Call) -> bool:
     """In a loop that counts passes over the same data."""
-    return any(
-        isinstance(each, ast.For) and source_of(each.iter).startswith("range(") and len(each.iter.args) == 1  # type: ignore
-        for each in program.loops_of(call)[:1]
-    ) and bool(program.calls_to("backward"))
+    return (
+        any(
+            isinstance(each, ast.For) and source_of(each.iter).startswith("range(") and len(each.iter.args) == 1  # type: ignore
+            for each in program.loops_of(call)[:1]
+        )
+        and bool(program.calls_to("backward"))
+    )
 
 
 def is_optimizer_step(program: Program, call: ast.Call) -> bool:

@@ -122,11 +122,13 @@ def loses_comparison(program: Program, pair: ast.expr, chosen: ast.expr) -> bool
 
 def ruling_test(program: Program, pair: ast.AST) -> tuple[ast.AST | None, bool]:
     """The comparison under which a pair is made, and whether it holds there."""
-    above, below = program.nodes.parents.get(pair), pair
-    while above is not None and not isinstance(above, (*Function, ast.Module, ast.For)):
+    below = pair
+    for above in program.enclosing(pair):
+        if isinstance(above, (*Function, ast.Module, ast.For)):
+            break
         if isinstance(above, ast.If):
             return above.test, below in above.body
-        above, below = program.nodes.parents.get(above), above
+        below = above
     return None, False
 
 

@@ -442,10 +442,10 @@ def root_of(program: Program, node: ast.AST, depth: int) -> str:
     if not isinstance(held, ast.Name) or depth > 6:
         return ""
     made = [each for each in program.names.all_given(held) if each.value is not None]
-    if any(name_called(part) in TABLES for each in made for part in ast.walk(each.value) if each.value is not None):
+    values = [each.value for each in made if each.value is not None]
+    if any(name_called(part) in TABLES for value in values for part in ast.walk(value)):
         return held.id
-    inner = {root_of(program, each.value, depth + 1) for each in made if each.value is not None and each.how == "assigned"}
-    inner -= {""}
+    inner = {root_of(program, value, depth + 1) for value in values} - {""}
     return inner.pop() if len(inner) == 1 else ""
 
 

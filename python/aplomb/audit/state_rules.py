@@ -11,11 +11,11 @@ from .algebra import Form
 from .findings import Finding, rule
 from .gradients import attached, is_forward, is_quiet, losses_of, reaching
 from .names import name_called, returns_of
-from .program import Program, keyword_of, line_of, receiver_of, source_of
+from .program import Program, line_of, receiver_of, source_of
 from .step_rules import cycles
 
 PARTS = (
-    "fc", "classifier", "features", "backbone", "encoder", "decoder", "head", "heads", "layer1", "layer2", "layer3", "layer4",
+    "fc","classifier", "features", "backbone", "encoder", "decoder", "head", "heads", "layer2", "layer3", "layer4",
     "base_model", "bert", "roberta", "distilbert", "conv1", "embeddings", "embedding", "lm_head", "vision_model", "trunk",
     "stem", "body",
 )  # fmt: skip
@@ -31,7 +31,11 @@ def module_switch_does_nothing(program: Program) -> Iterator[Finding]:
             continue
         value = program.values.of(node.value)
         held = target.value
-        if not isinstance(value, bool) or program.last_name(held) in ("weight", "bias", "data") or not is_module(program, held):
+        if (
+            not isinstance(value, bool)
+            or program.last_name(held) in ("weight", "bias", "data")
+            or not is_module(program, held)
+        ):
             continue
         corrected = f"{source_of(held)}.requires_grad_({value})"
         yield Finding(node.lineno, corrected, {"module": source_of(held), "value": str(value)})
@@ -135,7 +139,11 @@ def is_in_optimizer(program: Program, node: ast.expr) -> bool:
     for call, _ in program.objects.optimizers_made():
         given = call.args[:1]
         for holder in program.objects.parameters_in(given[0]) if given else []:
-            if owner is not None and program.makers.definition(holder) is owner and "requires_grad" not in source_of(given[0]):
+            if (
+                owner is not None
+                and program.makers.definition(holder) is owner
+                and "requires_grad" not in source_of(given[0])
+            ):
                 return True
     return False
 
@@ -256,5 +264,3 @@ def parted_weights(program: Program) -> Iterator[tuple[str, bool, ast.AST]]:
                 call = each.value if isinstance(each, ast.Expr) else None
                 if isinstance(call, ast.Call) and name_called(call) == "append":
                     yield program.last_name(receiver_of(call)), holds, branch
-
-

@@ -441,7 +441,9 @@ def held_out_augmented(program: Program) -> Iterator[Finding]:
         given = [*made.args, *(each.value for each in made.keywords)] if isinstance(made, ast.Call) else []
         drawn = next((place for each in given if (place := random_transform(program, each)) is not None), None)
         changed = any(
-            isinstance(each.targets[0], ast.Attribute) and "transform" in each.targets[0].attr and not is_in_init(program, each)
+            isinstance(each.targets[0], ast.Attribute)
+            and "transform" in each.targets[0].attr
+            and not is_in_init(program, each)
             for each in program.nodes.of_kind(ast.Assign)
         )
         if drawn is not None and not changed and isinstance(program.statement_of(split), ast.Assign):
@@ -460,7 +462,8 @@ def random_transform(program: Program, node: ast.expr) -> ast.Call | None:
     made = program.names.origin(node).node
     if not isinstance(made, ast.Call) or name_called(made) not in ("Compose", "Sequential"):
         return None
-    return next((each for each in ast.walk(made) if isinstance(each, ast.Call) and name_called(each) in RANDOM_TRANSFORMS), None)
+    calls = [each for each in ast.walk(made) if isinstance(each, ast.Call)]
+    return next((each for each in calls if name_called(each) in RANDOM_TRANSFORMS), None)
 
 
 def is_held_out_set(program: Program, call: ast.Call, statement: ast.Assign) -> bool:
@@ -475,10 +478,8 @@ def is_held_out_set(program: Program, call: ast.Call, statement: ast.Assign) -> 
         return True
     if split is not None and program.values.text(split) in ("test", "val", "valid", "validation"):
         return True
-    for target, value in named_values(statement):
-        if value is call and is_of_held_out(program.last_name(target)):
-            return True
-    return False
+    pairs = named_values(statement)
+    return any(value is call and is_of_held_out(program.last_name(target)) for target, value in pairs)
 
 
 def named_values(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:

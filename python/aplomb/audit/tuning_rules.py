@@ -264,17 +264,23 @@ def order_of(program: Program, node: ast.AST, depth: int) -> int:
         return order_of(program, binding.value, depth + 1)
     if isinstance(node, ast.Attribute) and node.attr in ("iloc", "values"):
         return order_of(program, node.value, depth + 1)
-    if isinstance(node, ast.Call) and name_called(node) in ("sort_values", "nlargest", "nsmallest"):
-        return order_of_table(program, node)
-    if isinstance(node, ast.Call) and name_called(node) in ("reset_index", "to_dict", "to_list", "head", "copy"):
-        return order_of(program, receiver_of(node), depth + 1) if isinstance(node.func, ast.Attribute) else 0
-    if name_called(node) == "sorted" and isinstance(node, ast.Call):
-        return direction(program, node)
+    if isinstance(node, ast.Call):
+        return order_of_call(program, node, depth)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         step = program.values.of(node.slice.step) if node.slice.step is not None else 1
         order = order_of(program, node.value, depth + 1)
         return -order if step == -1 else order if step == 1 else 0
     return 0
+
+
+def order_of_call(program: Program, call: ast.Call, depth: int) -> int:
+    name = name_called(call)
+    if name == "sorted":
+        return direction(program, call)
+    if name in ("sort_values", "nlargest", "nsmallest"):
+        return order_of_table(program, call)
+    same = name in ("reset_index", "to_dict", "to_list", "head", "copy") and isinstance(call.func, ast.Attribute)
+    return order_of(program, receiver_of(call), depth + 1) if same else 0
 
 
 def order_of_table(program: Program, call: ast.Call) -> int:
