@@ -54,6 +54,22 @@ add_library(pcre2::pcre2 UNKNOWN IMPORTED)
 set_target_properties(pcre2::pcre2 PROPERTIES IMPORTED_LOCATION "${PCRE2_LIBRARY}"
                       INTERFACE_INCLUDE_DIRECTORIES "${PCRE2_INCLUDE_DIR}")
 
+# The run store. SQLite's own build options stand in its static library: libm is what its full-text search asks for.
+find_path(SQLITE3_INCLUDE_DIR sqlite3.h REQUIRED)
+find_library(SQLITE3_LIBRARY sqlite3 REQUIRED)
+add_library(SQLite::SQLite3 UNKNOWN IMPORTED)
+set_target_properties(SQLite::SQLite3 PROPERTIES IMPORTED_LOCATION "${SQLITE3_LIBRARY}"
+                      INTERFACE_INCLUDE_DIRECTORIES "${SQLITE3_INCLUDE_DIR}"
+                      INTERFACE_LINK_LIBRARIES "m;Threads::Threads;${CMAKE_DL_LIBS}")
+
+# The terminal of `aplomb top`. Its wide form, and the part that knows the terminals, which Debian keeps apart.
+find_path(NCURSES_INCLUDE_DIR curses.h REQUIRED)
+find_library(NCURSESW_LIBRARY ncursesw REQUIRED)
+find_library(TINFO_LIBRARY tinfo REQUIRED)
+add_library(NCURSES::ncursesw UNKNOWN IMPORTED)
+set_target_properties(NCURSES::ncursesw PROPERTIES IMPORTED_LOCATION "${NCURSESW_LIBRARY}"
+                      INTERFACE_INCLUDE_DIRECTORIES "${NCURSES_INCLUDE_DIR}" INTERFACE_LINK_LIBRARIES "${TINFO_LIBRARY}")
+
 find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
 find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
 add_library(utf8proc::utf8proc UNKNOWN IMPORTED)

@@ -45,6 +45,8 @@ PARTS = {
     "CLI11": ("libcli11-dev", "BSD-3-Clause"),
     "libseccomp": ("libseccomp-dev", "LGPL-2.1-only"),
     "libmd": ("libmd-dev", "BSD-3-Clause"),
+    "sqlite": ("libsqlite3-dev", "blessing"),
+    "ncurses": ("libncurses-dev", "X11-distribute-modifications-variant"),
     "protozero": ("libprotozero-dev", "BSD-2-Clause"),
     "expected": ("libexpected-dev", "CC0-1.0"),
     "libstdc++": ("libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1"),

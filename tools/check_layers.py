@@ -56,6 +56,7 @@ ALLOWED = {
     "preflight": ["core", "record", "input", "tensors", "checkpoint", "knowledge", "config_text", "program", "sources",
                   "discovery", "detectors", "facts", "diagnosis", "report", "sandbox"],
     "fix": ["core", "record", "knowledge", "input", "config_text", "report"],
+    "store": ["core", "report"],
     "watch": ["core", "record", "knowledge", "input", "log_text", "sources", "discovery", "detectors", "detection"],
     "arguments": ["core"],
     "demo": ["core"],
@@ -63,6 +64,7 @@ ALLOWED = {
     "live": ["core", "record", "input", "sources", "discovery", "task", "detectors", "detection", "diagnosis", "report",
              "api", "watch"],
     "serve": ["core", "live"],
+    "top": ["core", "report"],
     "alarm": ["core"],
     "cli": None,
 }

@@ -147,6 +147,27 @@ struct ReportRun {
   std::uint64_t steps = 0;
 };
 
+/// A setting that two runs had differently; the text is empty where a run did not have it.
+struct ReportChange {
+  std::string name;
+  std::string before;
+  std::string after;
+};
+
+/// An earlier run of the user's with the same first cause and the same symptoms, from the store of
+/// runs; and what ended it: the first healthy run of the same program after it.
+struct ReportSeenBefore {
+  std::string run;   ///< id, as `aplomb history show` takes it
+  std::string name;  ///< folder or file that it was found in
+  std::string date;  ///< `2026-11-12`
+  std::string cause;
+  std::vector<std::string> symptoms;  ///< ids that both have
+  std::uint64_t times = 0;            ///< how many such runs there are
+  std::string ended_by;               ///< id of the healthy run; empty where there is none
+  std::string ended_date;
+  std::vector<ReportChange> changed;  ///< what the healthy run was told differently
+};
+
 struct Report {
   static constexpr const char* k_schema = "aplomb.report/1";
   std::vector<ReportInput> inputs;
@@ -161,6 +182,8 @@ struct Report {
   std::vector<ReportExperiment> experiments;
   std::vector<ReportFinding> findings;  ///< of `aplomb check`: most severe first
   std::vector<ReportRun> runs;          ///< worst first; one where the inputs hold one run
+  /// Only where runs are remembered (`aplomb history`) and one of them was like this one.
+  std::optional<ReportSeenBefore> seen_before;
   std::map<std::string, ReportValue> settings;
   /// `headline` (what went wrong, one sentence), `seen` (the same without a word about the cause;
   /// missing where nothing is wrong), `first_action` (what to do about it), `bring` (of

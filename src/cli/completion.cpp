@@ -28,10 +28,25 @@ std::vector<std::string> words_of(const std::string& verb) {
   return words;
 }
 
+/// Options of an inner verb, those that the others have not.
+void add_new(std::vector<arguments::ArgumentInfo>& all,
+             const std::vector<arguments::ArgumentInfo>& more) {
+  for (const arguments::ArgumentInfo& each : more) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const auto& one) {
+      return !one.names.empty() && one.names == each.names;
+    });
+    if (!known) all.push_back(each);
+  }
+}
+
 std::vector<Completed> verbs_of(const arguments::Verb& program) {
   std::vector<Completed> all;
   for (const arguments::Verb& each : program.verbs()) {
     Completed verb{each.name(), each.meaning(), each.arguments(), words_of(each.name())};
+    for (const arguments::Verb& inner : each.verbs()) {
+      verb.words.push_back(inner.name());
+      add_new(verb.options, inner.arguments());
+    }
     std::erase_if(verb.options,
                   [](const arguments::ArgumentInfo& one) { return one.names.empty(); });
     all.push_back(std::move(verb));

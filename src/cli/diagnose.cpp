@@ -7,6 +7,7 @@
 #include "cli/names_here.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/remember.h"
 #include "cli/standard_input.h"
 #include "cli/views.h"
 #include "core/text.h"
@@ -25,6 +26,7 @@ struct Options {
   bool verbose = false;
   bool follow = false;
   bool redact = false;
+  bool remember = false;
   std::string colour = "auto";
 };
 
@@ -53,6 +55,8 @@ class DiagnoseCommand : public Command {
     verb_.flag(
         "--redact", options_.redact,
         "replace user, host and home names, addresses, accounts and keys in all that is said");
+    verb_.flag("--remember", options_.remember,
+               "keep the run in the store of runs (aplomb history)");
     confinement_.declare(verb_);
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     add_colour_option(verb_, options_.colour);
@@ -84,11 +88,14 @@ class DiagnoseCommand : public Command {
     }
     how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
     if (options_.redact) names_ = names_here();
+    Remembering memory;
+    memory.begin(options_.remember);
     confinement_.enter({options_.html, options_.fix}, standard_input.paths());
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
     Report report = diagnose(paths, how);
     progress.clear();
     standard_input.rename_in(report);
+    memory.finish(report);
     return write(report);
   }
 

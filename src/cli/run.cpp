@@ -15,6 +15,7 @@
 #include "cli/alert_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/remember.h"
 #include "core/text.h"
 #include "report/renderer.h"
 #include "watch/attach.h"
@@ -137,6 +138,8 @@ class RunCommand : public Command {
         .shows_default();
     verb_.flag("--allow-stop", allow_stop_, "the run may be stopped from the page");
     alert_.declare(verb_);
+    verb_.flag("--no-remember", forgets_,
+               "do not keep the run in the store of runs (also APLOMB_STORE=off; aplomb history)");
     verb_.flag("--quiet,-q", quiet_,
                "say nothing on the terminal; log and report are written all the same");
     verb_.footer(
@@ -198,7 +201,7 @@ class RunCommand : public Command {
       return ended.error().code == core::ErrorCode::not_readable ? k_exit_not_executable
                                                                  : k_exit_usage;
     }
-    if (folder) report(*folder, *ended);
+    if (folder) report(*folder, *ended, note);
     if (alarms_) {
       tell_end(*ended);
       alarms_->finish(k_alarm_patience);
@@ -265,7 +268,7 @@ class RunCommand : public Command {
     if (pid < 0) tell("no process for the page: " + std::string(std::strerror(errno)));
   }
 
-  void report(const std::string& folder, const watch::Ended& ended) {
+  void report(const std::string& folder, const watch::Ended& ended, const watch::RunNote& note) {
     try {
       std::vector<std::string> left = watch::attached_records(folder);
       std::erase_if(left, [this](const std::string& path) {
@@ -282,7 +285,8 @@ class RunCommand : public Command {
       // Before the others: what the run itself said counts more than what its program has written.
       if (const std::string script = script_of(options_.command); !script.empty())
         left.insert(left.begin(), script);
-      const Report report = diagnose(left, {});
+      Report report = diagnose(left, {});
+      if (!forgets_) remember(report, folder, note);
       standing_ = name(report.verdict);
       cause_ = report.causes.empty() ? std::string() : report.causes.front().id;
       const auto headline = report.summary.find("headline");
@@ -302,6 +306,13 @@ class RunCommand : public Command {
     } catch (const std::exception& fault) {
       tell(std::string("no report could be made: ") + fault.what());
     }
+  }
+
+  void remember(Report& report, const std::string& folder, const watch::RunNote& note) const {
+    const auto kept =
+        remember_wrapped(report, {folder, script_of(options_.command), options_.command,
+                                  note.started, note.ended, note.status});
+    if (!kept) tell(kept.error().text + "; the run is not remembered");
   }
 
   /// On standard error: standard output is the program's.
@@ -335,6 +346,7 @@ class RunCommand : public Command {
   bool live_ = false;
   bool allow_stop_ = false;
   int port_ = 0;
+  bool forgets_ = false;
   bool quiet_ = false;
 };
 

@@ -56,6 +56,7 @@ class Shaper {
     }
     add(out, "series", series());
     add(out, "inputs", inputs());
+    if (report_.contains("seen_before")) out["seen_before"] = seen_before();
     if (!left_out_.empty()) out["left_out"] = left_out_;
     out["next"] = next();
     shorten_texts(out, limits_.text);
@@ -99,6 +100,13 @@ class Shaper {
     for (const Json& each : first_of(list, limits_.evidence, nullptr))
       out.push_back(only(each, {"path", "line", "step", "text"}));
     return out;
+  }
+
+  Json seen_before() {
+    Json seen = report_["seen_before"];
+    if (seen["ended_by"].is_object())
+      seen["ended_by"]["changed"] = first_of(seen["ended_by"]["changed"], 6, "changed settings");
+    return seen;
   }
 
   Json causes() {

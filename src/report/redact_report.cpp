@@ -44,6 +44,14 @@ class ReportRedactor {
       *written = both.starts_with(lead) ? both.substr(lead.size()) : redact_(*written);
     }
   }
+  void change(ReportChange& each) {
+    std::map<std::string, ReportValue> both = {{each.name, each.before}};
+    values(both);
+    each.before = std::get<std::string>(both.begin()->second);
+    both.begin()->second = each.after;
+    values(both);
+    each.after = std::get<std::string>(both.begin()->second);
+  }
   void evidence(std::vector<Evidence>& list) {
     for (Evidence& each : list) {
       text(each.path);
@@ -130,6 +138,10 @@ Report redact_report(Report report, Redactor& redact) {
   for (ReportRun& each : report.runs) {
     all.text(each.name);
     all.text(each.headline);
+  }
+  if (report.seen_before) {
+    all.text(report.seen_before->name);
+    for (ReportChange& each : report.seen_before->changed) all.change(each);
   }
   all.values(report.settings);
   all.values(report.summary);

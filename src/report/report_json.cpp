@@ -173,6 +173,19 @@ Json json_of(const ReportRun& run) {
           {"steps", run.steps}};
 }
 
+Json json_of(const ReportSeenBefore& seen) {
+  Json changed = Json::array();
+  for (const ReportChange& each : seen.changed)
+    changed.push_back({{"name", each.name}, {"before", each.before}, {"after", each.after}});
+  Json ended = nullptr;
+  if (!seen.ended_by.empty()) {
+    ended = {{"run", seen.ended_by}, {"date", seen.ended_date}, {"changed", std::move(changed)}};
+  }
+  return {{"run", seen.run},     {"name", seen.name},   {"date", seen.date},
+          {"cause", seen.cause}, {"times", seen.times}, {"symptoms", texts(seen.symptoms)},
+          {"ended_by", ended}};
+}
+
 std::string one_line(const Json& value) {
   Json seen = value;
   make_visible(seen);
@@ -211,20 +224,22 @@ void make_visible(nlohmann::ordered_json& value) {
 }
 
 nlohmann::ordered_json report_json(const Report& report) {
-  return {{"schema", Report::k_schema},
-          {"inputs", list_of(report.inputs)},
-          {"series", list_of(report.series)},
-          {"verdict", name(report.verdict)},
-          {"symptoms", list_of(report.symptoms)},
-          {"causes", list_of(report.causes)},
-          {"ruled_out", list_of(report.ruled_out)},
-          {"health", json_of(report.health)},
-          {"unknown_probability", number(report.unknown_probability)},
-          {"experiments", list_of(report.experiments)},
-          {"findings", list_of(report.findings)},
-          {"runs", list_of(report.runs)},
-          {"settings", plain(report.settings)},
-          {"summary", plain(report.summary)}};
+  Json out = {{"schema", Report::k_schema},
+              {"inputs", list_of(report.inputs)},
+              {"series", list_of(report.series)},
+              {"verdict", name(report.verdict)},
+              {"symptoms", list_of(report.symptoms)},
+              {"causes", list_of(report.causes)},
+              {"ruled_out", list_of(report.ruled_out)},
+              {"health", json_of(report.health)},
+              {"unknown_probability", number(report.unknown_probability)},
+              {"experiments", list_of(report.experiments)},
+              {"findings", list_of(report.findings)},
+              {"runs", list_of(report.runs)},
+              {"settings", plain(report.settings)},
+              {"summary", plain(report.summary)}};
+  if (report.seen_before) out["seen_before"] = json_of(*report.seen_before);
+  return out;
 }
 
 std::string json_text(const nlohmann::ordered_json& value) {

@@ -31,6 +31,7 @@ class Page {
     health();
     seen();
     why();
+    before();
     charts();
     others();
     ruled_out();
@@ -251,6 +252,11 @@ class Page {
       more(Style::dim, fmt::format("{:+.1f}  {}", weight.weight,
                                    weight.because.empty() ? weight.when : weight.because));
     }
+  }
+
+  void before() {
+    const std::string text = seen_before_text(report_);
+    if (!text.empty()) row(Style::bold, "Before", Style::plain, "Seen before: " + text, 4);
   }
 
   void charts() {

@@ -56,6 +56,28 @@ std::string claim(const Report& report) {
   return fmt::format("{} ({})", cause_claim(first), show_percent(first.probability));
 }
 
+std::string seen_before_text(const Report& report) {
+  if (!report.seen_before) return {};
+  const ReportSeenBefore& seen = *report.seen_before;
+  std::string text = fmt::format("the same symptoms and cause on {} in run {} ({})", seen.date,
+                                 seen.run, seen.name);
+  if (seen.times > 1) text += fmt::format(", {} times in all", seen.times);
+  if (seen.ended_by.empty()) return text + ".";
+  text +=
+      fmt::format("; on {} run {} of the same program was healthy", seen.ended_date, seen.ended_by);
+  constexpr std::size_t k_most = 4;
+  const auto told = [](const std::string& value) { return value.empty() ? "not set" : value; };
+  for (std::size_t i = 0; i < seen.changed.size() && i < k_most; ++i) {
+    const ReportChange& each = seen.changed[i];
+    text += fmt::format("{} {} {} (was {})", i == 0 ? " with" : ",", each.name, told(each.after),
+                        told(each.before));
+  }
+  if (seen.changed.size() > k_most)
+    text += fmt::format(" and {} more settings", seen.changed.size() - k_most);
+  if (seen.changed.empty()) text += ", with no setting known to differ";
+  return text + ".";
+}
+
 const ReportExperiment* telling_experiment(const Report& report) {
   if (report.experiments.empty()) return nullptr;
   if (is_either(report)) {

@@ -32,6 +32,9 @@ const ReportExperiment* telling_experiment(const Report& report);
 /// The first cause as a claim no stronger than its probability: `X`, `Probably: X`, `Perhaps: X`.
 std::string cause_claim(const ReportCause& cause);
 
+/// Where the same was seen before, and what ended it; empty where it was not.
+std::string seen_before_text(const Report& report);
+
 /// `87 %`; `> 99 %` and `< 1 %` at the ends.
 std::string show_percent(double probability);
 
