@@ -45,7 +45,7 @@ CREATE INDEX change_of_run ON change(run);
 CREATE TABLE series(run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, name TEXT NOT NULL,
   role TEXT NOT NULL, points INTEGER NOT NULL, chart BLOB NOT NULL);
 CREATE INDEX series_of_run ON series(run);
-CREATE VIRTUAL TABLE words USING fts5(text, tokenize = "unicode61 tokenchars '._-'");
+CREATE VIRTUAL TABLE words USING fts5(text);
 )"};
 
 /// File systems of several machines: there the shared memory of WAL does not work

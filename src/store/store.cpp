@@ -247,7 +247,7 @@ std::int64_t Store::same_run(const PastRun& run) const {
       continue;
     }
     if (found.text(3) == run.lead_last && !run.lead_last.empty()) return number;
-    if (read(number).settings == run.settings) return number;
+    if (read(number, Curves::without).settings == run.settings) return number;
   }
   return 0;
 }
@@ -261,7 +261,7 @@ void Store::compare_with_previous(PastRun& run, std::int64_t own) const {
   run.changed.clear();
   run.helped = Helped::unknown;
   if (run.program.empty() || !before.next()) return;
-  const PastRun previous = read(before.integer(0));
+  const PastRun previous = read(before.integer(0), Curves::without);
   run.previous = previous.id;
   run.changed = changes_between(previous, run);
   run.helped = helped(previous.verdict, run.verdict);
@@ -273,7 +273,7 @@ core::Result<std::string> Store::add(PastRun run) {
     run.host = host();
     const std::int64_t own = same_run(run);
     if (own != 0) {
-      const PastRun kept = read(own);
+      const PastRun kept = read(own, Curves::without);
       run.id = kept.id;
       if (kept.origin == "run" && run.origin != "run") {  // who started it knows more of it
         run.origin = kept.origin;
@@ -345,7 +345,7 @@ void Store::remove(std::int64_t number) {
   Statement(database_, "DELETE FROM run WHERE number = ?").bind(number).done();
 }
 
-PastRun Store::read(std::int64_t number) const {
+PastRun Store::read(std::int64_t number, Curves curves) const {
   PastRun run;
   Statement row(
       database_,
@@ -392,6 +392,7 @@ PastRun Store::read(std::int64_t number) const {
                    "SELECT name, before, after FROM change WHERE run = ? ORDER BY rowid");
   for (change.bind(number); change.next();)
     run.changed.push_back({change.text(0), change.text(1), change.text(2)});
+  if (curves == Curves::without) return run;
   Statement series(database_,
                    "SELECT name, role, points, chart FROM series WHERE run = ? ORDER BY rowid");
   for (series.bind(number); series.next();) {
@@ -506,7 +507,7 @@ core::Result<std::optional<ReportSeenBefore>> Store::seen_before(const PastRun& 
     std::optional<ReportSeenBefore> out;
     std::uint64_t times = 0;
     while (row.next()) {
-      const PastRun past = read(row.integer(0));
+      const PastRun past = read(row.integer(0), Curves::without);
       const std::set<std::string> then = troubles(past);
       if (!are_alike(wrong, then)) continue;
       ++times;
@@ -522,7 +523,7 @@ core::Result<std::optional<ReportSeenBefore>> Store::seen_before(const PastRun& 
                       "verdict = 'healthy' ORDER BY began, number LIMIT 1");
       later.bind(past.program).bind(past.began).bind(run.began);
       if (!past.program.empty() && later.next()) {
-        const PastRun sound = read(later.integer(0));
+        const PastRun sound = read(later.integer(0), Curves::without);
         seen.ended_by = sound.id;
         seen.ended_date = date_of(sound.began);
         seen.changed = changes_between(past, sound);

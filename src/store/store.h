@@ -77,7 +77,8 @@ class Store {
   std::int64_t same_run(const PastRun& run) const;
   void compare_with_previous(PastRun& run, std::int64_t own) const;
   void insert(const PastRun& run, std::int64_t number);
-  PastRun read(std::int64_t number) const;
+  enum class Curves { with, without };
+  PastRun read(std::int64_t number, Curves curves = Curves::with) const;
   std::int64_t number_of(const std::string& id) const;
   void remove(std::int64_t number);
 

@@ -162,6 +162,7 @@ TEST(Store, FindsRunsByWords) {
   EXPECT_EQ(store.list({}, 10)->size(), 2U);
   EXPECT_EQ(store.list({}, 1)->front().verdict, "healthy") << "the newest first";
   EXPECT_EQ(store.list({"nan.lr-too"}, 10)->size(), 1U);
+  EXPECT_EQ(store.list({"lr-too-high"}, 10)->size(), 1U) << "a part of an id";
   EXPECT_EQ(store.list({"ADAMW", "0.001"}, 10)->size(), 1U);
   EXPECT_EQ(store.list({"adamw"}, 10)->size(), 2U);
   EXPECT_TRUE(store.list({"\" OR 1"}, 10)) << "no word is a query";
