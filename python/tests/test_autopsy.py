@@ -64,8 +64,10 @@ FAULTS = {
 }
 
 
+@pytest.mark.row("P8", "P9")
 @pytest.mark.parametrize("name", FAULTS)
 def test_module_operation_and_sample(case, name):
+    """logarithm, root, quotient, exponential and their kin: the layer, the operation and the sample are named"""
     model, x, y, loss_of = case
     x[5] *= 300
     model.layers[2].fault, phase, op = FAULTS[name]
@@ -104,7 +106,9 @@ def test_input_weights_and_labels(case):
     assert (finding.phase, finding.module) == ("weights", "layers.1.inner") and "1 non-finite of 256" in str(finding)
 
 
+@pytest.mark.row("P8")
 def test_half_overflow_is_cured_by_float32(case):
+    """what leaves the range of fp16 (65504) is told as an overflow that float32 cures"""
     model, x, y, loss_of = case
     x[6] *= 1e5
     with torch.autocast("cpu", torch.float16):
@@ -114,7 +118,9 @@ def test_half_overflow_is_cured_by_float32(case):
     )
 
 
+@pytest.mark.row("P9")
 def test_nothing_of_the_training_is_disturbed(case):
+    """the search replays the one step and leaves weights, random numbers and modes as they were"""
     model, x, y, loss_of = case
     model.append_norm = torch.nn.BatchNorm1d(5)
     run = lambda x, y: F.cross_entropy(model.append_norm(model(x)), y)  # noqa: E731
@@ -169,8 +175,10 @@ def test_the_norm_from_before_a_clip_is_known():
     assert not hasattr(torch.nn.utils.clip_grad_norm_, "__wrapped__") or watch not in ClipWatch._watches
 
 
+@pytest.mark.row("P9")
 @pytest.mark.parametrize("replays", [True, False])
 def test_a_layer_that_fails_once_is_known_without_a_replay(case, replays):
+    """a layer that fails once is known from the watch that is always on"""
     model, x, y, loss_of = case
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     guard = aplomb.Guard(model, optimizer, loss_of=loss_of, on_event=lambda v: None)

@@ -197,7 +197,9 @@ def test_precisions_of_weights_in_16_bits():
     assert all(p.dtype == torch.bfloat16 for p in model.parameters())
 
 
+@pytest.mark.row("P19")
 def test_determinism_says_where_two_runs_part():
+    """of two runs of one seed the first step that differs is told, with the difference"""
     model, optimizer, _ = trained()
     hidden = torch.Generator().manual_seed(7)  # a generator that nobody sets back
 
@@ -227,7 +229,9 @@ def flow(model, optimizer=None, loss=None, **more):
     return experiments.gradient_flow(model, optimizer, loss or (lambda x, y: loss_of(model, x, y)), X, Y, **more)
 
 
+@pytest.mark.row("F2")
 def test_gradient_flow_names_what_gets_none():
+    """parameters that no gradient reaches are named; exceptions that are declared pass"""
     model = network(1)
     model.extra = torch.nn.Linear(2, 2)
     result = flow(torch.nn.ModuleDict({"used": network(1)}), loss=lambda x, y: loss_of(network(1), x, y))
@@ -249,7 +253,9 @@ def test_gradient_flow_names_what_gets_none():
     assert not forgotten and forgotten.cause == "stall.frozen-params" and "router.bias" in forgotten.verdict
 
 
+@pytest.mark.row("F2")
 def test_gradient_flow_sees_vanishing_exploding_and_nan():
+    """gradients that vanish, explode or are NaN are named by parameter"""
     narrow = [each for _ in range(30) for each in (torch.nn.Linear(16, 16), torch.nn.Sigmoid())]
     deep = torch.nn.Sequential(*narrow, torch.nn.Linear(16, 10))
     result = flow(deep)

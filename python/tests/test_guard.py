@@ -211,12 +211,33 @@ def test_a_guard_that_fails_steps_aside_once_and_the_run_goes_on(monkeypatch):
     assert all(torch.equal(a, b) for a, b in zip(plain.weights, model.parameters()))
 
 
+@pytest.mark.row("P14")
 def test_halt_says_why():
+    """steps left out one after another end the run, with the reason"""
     model = network(1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     guard = aplomb.Guard(model, optimizer, most_skips_in_a_row=5, on_event=lambda _: None)
     with pytest.raises(aplomb.Halt, match="5 steps in a row"):
         loop(model, [optimizer], guard, 10, lambda *args: loss_of(*args) * float("nan"))
+
+
+@pytest.mark.row("P14")
+def test_a_spike_that_lasts_resets_momentum():
+    """a spike that lasts sets the optimizer's first moments to 0 once; the second moments stay"""
+    model = network(1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    guard = aplomb.Guard(model, optimizer, lower_lr=False, rollback_retries=0, on_event=lambda _: None)
+    resets = []
+    for step, (x, y) in enumerate(batches(200)):
+        optimizer.zero_grad()
+        loss_of(model, x, y).backward()
+        before = [state["exp_avg"].abs().sum().item() for state in optimizer.state.values()]
+        guard.step(1.0 + 0.01 * (step % 3) if step < 120 else 5.0)
+        after = [state["exp_avg"].abs().sum().item() for state in optimizer.state.values()]
+        if before and any(before) and not any(after):
+            resets.append(step)
+            assert all(state["exp_avg_sq"].abs().sum() > 0 for state in optimizer.state.values())
+    assert len(resets) == 1 and resets[0] >= 120, resets
 
 
 def test_state_comes_back():

@@ -58,7 +58,9 @@ def test_healthy_training_is_bit_identical(tmp_path, accumulation):
     assert callback.guard.counts == {"steps": 30, "clipped": 0, "skipped": 0, "rollbacks": 0}
 
 
+@pytest.mark.row("P14")
 def test_a_poisoned_sample_costs_its_batch(tmp_path):
+    """a batch that makes NaN costs its own step: it is left out and counted, the training goes on"""
     events = []
     callback = GuardCallback(on_event=events.append)
     weights = run(tmp_path, [callback], poisoned=[17])

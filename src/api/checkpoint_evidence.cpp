@@ -181,7 +181,7 @@ void CheckpointEvidence::survey(const checkpoint::Checkpoint& checkpoint,
     zero.measures["count"] = count(seen.all_zero);
     symptoms_.push_back(std::move(zero));
   }
-  notes(checkpoint, checkpoint::check_weights(checkpoint, seen, checkpoint.step() == 0));
+  notes(checkpoint, checkpoint::check_weights(checkpoint, seen));
   if (seen.lora_b > 0 && seen.lora_b_zero == seen.lora_b) {
     detectors::Symptom untrained = start(checkpoint, "adapter.untrained", core::Severity::warning);
     untrained.summary =

@@ -199,10 +199,18 @@ core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
   if (fs::is_directory(path, why)) {
     open_folder(path, verify, out);
     const bool told = audit_folder(path, {}, out.findings);
-    if (out.files.empty() && !told) {
+    // A configuration beside them is no checkpoint by itself.
+    const bool only_described =
+        std::all_of(out.files.begin(), out.files.end(), [](const CheckpointFile& each) {
+          return each.role == FileRole::config || each.role == FileRole::other;
+        });
+    if (only_described && out.tensors.empty() && out.findings.empty() && !told) {
       return core::fail(
           core::ErrorCode::not_found,
-          fmt::format("[checkpoint] {} holds no weights and no optimizer state", path));
+          fmt::format(
+              "[checkpoint] {} holds no weights and no optimizer state (*.safetensors, *.bin, "
+              "*.pt, optimizer.pt ...); name the folder that has them",
+              path));
     }
   } else {
     const FileRole role = role_of_file(fs::path(path).filename().string());

@@ -105,7 +105,11 @@ TensorKind kind_of(const tensors::Tensor& tensor) {
   }
   if (has_any(name, {"lora_a", "lora_embedding_a"})) return TensorKind::lora_a;
   if (has_any(name, {"lora_b", "lora_embedding_b"})) return TensorKind::lora_b;
-  if (parts.back() == "bias") return TensorKind::bias;
+  // `in_proj_bias` of torch's MultiheadAttention, `bias_ih_l0` of its recurrent layers.
+  if (parts.back() == "bias" || parts.back().ends_with("_bias") ||
+      parts.back().starts_with("bias_")) {
+    return has_any(name, {"relative_attention_bias"}) ? TensorKind::embedding : TensorKind::bias;
+  }
   if (tensor.shape.size() <= 1 && is_norm(name, parts)) return TensorKind::norm;
   if (has_any(name, {"lm_head", "classifier", "score", "output_layer", "embed_out", "value_head",
                      "v_head"}) ||

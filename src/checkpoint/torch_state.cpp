@@ -42,7 +42,8 @@ class TorchState {
       return {};
     }
     opening_.join(read->findings);
-    if (file_.role == FileRole::scheduler) take_scheduler(read->document);
+    if (file_.role == FileRole::scheduler)
+      take_schedules(read->document, read->document.at(read->document.root));
     if (file_.role == FileRole::scaler) take_scaler(read->document);
     if (file_.role == FileRole::rng) out_.rng_ranks.push_back(rank_of(file_.name()));
     take_optimizer(*read);
@@ -91,6 +92,10 @@ class TorchState {
       const bool epoch = std::string_view(key) == "epoch";
       out_.trainer_state.emplace(epoch ? "epoch" : "global_step", *number);
     }
+    const pickle::PickleNode* schedules = first_of(
+        document, {"lr_schedulers", "schedulers", "scheduler_states", "lr_scheduler", "scheduler",
+                   "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
+    if (schedules != nullptr) take_schedules(document, *schedules);
   }
 
   void take_optimizer(const TorchFile& file) {
@@ -100,18 +105,24 @@ class TorchState {
     opening_.add_optimizer(std::move(*state), is_rank_file(file_.name()));
   }
 
-  void take_scheduler(const pickle::PickleDocument& document) {
-    const pickle::PickleNode& root = document.at(document.root);
+  /// One schedule, or several by name or in a list: the first one's position and rate, and how many.
+  void take_schedules(const pickle::PickleDocument& document, const pickle::PickleNode& node) {
+    if (take_schedule(document, node)) return;
+    for (const pickle::NodeId id : node.items) take_schedule(document, document.at(id));
+  }
+
+  bool take_schedule(const pickle::PickleDocument& document, const pickle::PickleNode& node) {
+    if (document.find(node, "last_epoch") == nullptr) return false;
     for (const char* key : {"last_epoch", "_step_count"}) {
-      if (const auto number = document.number(document.find(root, key))) {
+      if (const auto number = document.number(document.find(node, key)))
         out_.scheduler.emplace(key, *number);
-      }
     }
-    const pickle::PickleNode* rates = document.find(root, "_last_lr");
-    if (rates == nullptr || rates->items.empty()) return;
-    if (const auto lr = document.number(&document.at(rates->items.front()))) {
-      out_.scheduler.emplace("last_lr", *lr);
+    const pickle::PickleNode* rates = document.find(node, "_last_lr");
+    if (rates != nullptr && !rates->items.empty()) {
+      if (const auto lr = document.number(&document.at(rates->items.front())))
+        out_.scheduler.emplace("last_lr", *lr);
     }
+    return true;
   }
 
   void take_scaler(const pickle::PickleDocument& document) {

@@ -27,6 +27,11 @@ constexpr std::int64_t k_narrow = 16;  // shorter rows are that short by chance
 // of 554 configurations of transformers 517 ask for 0.02 and 14 for 0.01; torch's own nn.Embedding
 // starts at 1.
 constexpr double k_init_factor = 2;
+// Six layers are the Transformer's own, which is post-LN; beyond them its warm-up becomes critical
+// (arXiv:2002.04745).
+constexpr std::size_t k_deep = 7;
+// Past any step 0 of a warm-up, whose rate is 0.
+constexpr std::int64_t k_surely_moved = 10;
 constexpr std::uint64_t k_compare_bytes = 1U << 20U;
 
 double rms(const scan::TensorStats& stats) {
@@ -139,18 +144,59 @@ class Checks {
       if (!each.stats || each.nonfinite() || each.stats->count < 64) continue;
       const double own = rms(*each.stats);
       if (each.kind == TensorKind::embedding) judge_init(each, own, range, "embeddings");
-      if (is_residual(tensor(each).name) && layers > 1) {
-        // Both GPT-2's scaled and the plain initialisation are in use: only what is far above the
-        // plain one adds up over the layers.
-        if (own > k_init_factor * range) {
-          judge_init(each, own, range / std::sqrt(2 * layers), "projections into the residual");
-        }
-      }
+      if (is_residual(tensor(each).name) && layers > 1)
+        judge_residual(each, own, range, range / std::sqrt(2 * layers));
       if (each.kind == TensorKind::norm && std::fabs(own - 1) > 0.5 && own > 0) {
         note("init.unusual", core::Severity::warning, each,
              fmt::format("a norm weight starts at {}, not at 1", core::show_number(own)));
       }
     }
+  }
+
+  /// Two norms and more a layer and none behind the last: they stand behind the residual sums.
+  void norms_at_init() {
+    std::map<int, int> norms;  // by layer; -1: outside of all layers
+    const SurveyedTensor* first = nullptr;
+    for (const SurveyedTensor& each : survey_.tensors) {
+      const std::string& own = tensor(each).name;
+      const bool of_inputs = core::lower(own).find("embed") != std::string::npos;
+      if (each.kind != TensorKind::norm || of_inputs) continue;
+      const int layer = layer_of(own);
+      ++norms[layer];
+      if (layer == 0 && first == nullptr) first = &each;
+    }
+    const bool behind = norms.erase(-1) > 0;
+    const bool pairs =
+        std::all_of(norms.begin(), norms.end(), [](auto& of) { return of.second >= 2; });
+    if (behind || !pairs || first == nullptr || norms.size() < k_deep) return;
+    note("init.post_norm", core::Severity::note, *first,
+         fmt::format(
+             "{} layers with their norms behind the residual sums (post-LN; norm_first=False "
+             "in PyTorch), none behind the last: norms in front of them (pre-LN) keep deep "
+             "stacks trainable at usual rates, post-LN needs a long warm-up",
+             norms.size()));
+  }
+
+  /// After so many steps every norm weight of a model that trains has moved from its start, 1.
+  void norms_at_one(std::int64_t step) {
+    const SurveyedTensor* first = nullptr;
+    std::size_t norms = 0;
+    std::size_t at_one = 0;
+    for (const SurveyedTensor& each : survey_.tensors) {
+      if (each.kind != TensorKind::norm || !each.stats || each.stats->count < 2) continue;
+      ++norms;
+      const auto count = static_cast<double>(each.stats->count);
+      if (each.stats->sum != count || each.stats->max_abs != 1) continue;
+      ++at_one;
+      if (first == nullptr) first = &each;
+    }
+    if (norms < k_fewest_kin || at_one < norms) return;
+    note("norm.at_start", core::Severity::warning, *first,
+         fmt::format(
+             "all {} norm weights are still exactly 1 at step {}: no update has reached them, "
+             "or each was rounded away (bf16 has steps of 0.0078 at 1: `aplomb ckpt precision` "
+             "says which)",
+             norms, step));
   }
 
   std::vector<WeightNote> take() { return std::move(notes_); }
@@ -176,6 +222,20 @@ class Checks {
     return tensor_name.find("o_proj") != std::string::npos ||
            tensor_name.find("down_proj") != std::string::npos ||
            tensor_name.find("c_proj") != std::string::npos;
+  }
+
+  /// Both GPT-2's initialisation, scaled by depth, and the plain one are in use. What is far above the
+  /// plain one adds up over the layers; so does the plain one where the architecture is GPT-2's.
+  void judge_residual(const SurveyedTensor& each, double own, double plain, double scaled) {
+    const bool is_gpt2 = tensor(each).name.find("c_proj") != std::string::npos;
+    if (own > k_init_factor * plain || is_gpt2) {
+      judge_init(each, own, scaled, "projections into the residual");
+    } else if (own > k_init_factor * scaled && deepest() + 1 >= k_deep) {
+      note("init.unscaled_residual", core::Severity::note, each,
+           fmt::format("a deviation of {} at the start; scaled by depth it would be {} (divided by "
+                       "sqrt(2 layers), as GPT-2's)",
+                       core::show_number(own), core::show_number(scaled)));
+    }
   }
 
   void judge_init(const SurveyedTensor& each, double own, double usual, const char* what) {
@@ -238,14 +298,18 @@ class Checks {
 
 }  // namespace
 
-std::vector<WeightNote> check_weights(const Checkpoint& checkpoint, const Survey& survey,
-                                      bool at_init) {
+std::vector<WeightNote> check_weights(const Checkpoint& checkpoint, const Survey& survey) {
   Checks checks(checkpoint, survey);
   checks.scale();
   checks.duplicates();
   checks.embedding_rows();
   checks.mixed_types();
-  if (at_init) checks.init();
+  if (checkpoint.step() == 0) {
+    checks.init();
+    checks.norms_at_init();
+  }
+  if (checkpoint.step().value_or(0) >= k_surely_moved && !checkpoint.is_adapter)
+    checks.norms_at_one(*checkpoint.step());
   return checks.take();
 }
 
@@ -276,6 +340,15 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
       {"init.unusual", "an initialisation far from the usual one, in a checkpoint of step 0",
        "embeddings and projections that start too large let activations grow with depth",
        "GPT-2: deviation 0.02, projections into the residual divided by sqrt(2 layers)"},
+      {"init.unscaled_residual", "projections into the residual that are not scaled by depth",
+       "each layer adds as much to the residual stream: its variance grows with depth",
+       "GPT-2: divided by sqrt(2 layers)"},
+      {"init.post_norm", "norms behind the residual sums in a deep stack",
+       "gradients near the output are large at the start: without a long warm-up it diverges",
+       "arXiv:2002.04745; deeper than the Transformer's six layers"},
+      {"norm.at_start", "every norm weight is exactly 1 after training steps",
+       "norms that cannot scale; the same updates may be lost elsewhere too",
+       "the guide on frozen norm weights: 49 of 49 at step 754"},
       {"adapter.untrained", "every LoRA B is still zero", "the adapter changes nothing", ""},
       {"checkpoint.incomplete", "parts or shards that are missing",
        "a resume starts from something else than what was saved", ""},

@@ -28,10 +28,9 @@ struct WeightNote {
   std::string text;
 };
 
-/// The notes of all checks, check by check. `at_init`: the weights have not been trained, and are
-/// held against the usual initialisation too. Reads embeddings once more, row by row, and tensors
+/// The notes of all checks, check by check; a checkpoint of step 0 is held against the usual
+/// initialisation too. Reads embeddings once more, row by row, and tensors
 /// with equal statistics byte by byte.
-std::vector<WeightNote> check_weights(const Checkpoint& checkpoint, const Survey& survey,
-                                      bool at_init);
+std::vector<WeightNote> check_weights(const Checkpoint& checkpoint, const Survey& survey);
 
 }  // namespace aplomb::checkpoint

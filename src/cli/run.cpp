@@ -121,6 +121,13 @@ class RunCommand : public Command {
                "of PyTorch programs also record every optimizer step, without a change to them");
     verb_.flag("--guard", guard_,
                "and leave out steps with NaN, Inf or a leaping gradient norm (one process)");
+    verb_.flag(
+        "--deterministic", deterministic_,
+        "of PyTorch programs seed Python, NumPy and torch, and ask for deterministic kernels: "
+        "the same command gives the same numbers, more slowly");
+    verb_.option("--seed", seed_, "the seed of --deterministic")
+        .within(0, 4294967295)
+        .shows_default();
     verb_
         .option("--hang-factor", options_.hang_factor,
                 "silence of so many times the median time between records is a hang")
@@ -146,6 +153,7 @@ class RunCommand : public Command {
         "Examples:\n"
         "  aplomb run -- python train.py --lr 2e-5\n"
         "  aplomb run --guard -- python train.py\n"
+        "  aplomb run --deterministic --seed 7 -- python train.py\n"
         "  aplomb run --live --allow-stop -- python train.py\n"
         "  aplomb run --stop-on failed --stop-on hang -- torchrun --nproc-per-node 8 train.py\n"
         "\n"
@@ -176,10 +184,12 @@ class RunCommand : public Command {
       if (each == "failed" && !options_.stop_on) options_.stop_on = core::Severity::failed;
       if (each == "unstable") options_.stop_on = core::Severity::unstable;
     }
+    if (deterministic_) attachment_.seed = static_cast<std::uint32_t>(seed_);
+    if (record_ || guard_)
+      attachment_.steps = guard_ ? watch::Attach::guard : watch::Attach::record;
     ::setenv("PYTHONUNBUFFERED", "1", 0);
-    if (folder && (record_ || guard_)) {
-      const auto attached =
-          watch::attach_python(*folder, guard_ ? watch::Attach::guard : watch::Attach::record);
+    if (folder && attachment_.any()) {
+      const auto attached = watch::attach_python(*folder, attachment_);
       if (!attached) tell(attached.error().text);
       older_ = watch::attached_records(*folder);
     }
@@ -332,6 +342,9 @@ class RunCommand : public Command {
   std::vector<std::string> stop_on_;
   std::string folder_;
   std::vector<std::string> older_;  ///< records that the folder held before
+  watch::Attachment attachment_;
+  std::int64_t seed_ = 42;
+  bool deterministic_ = false;
   bool record_ = false;
   bool guard_ = false;
   int hang_after_ = 300;

@@ -82,6 +82,8 @@ class Builder {
     if (out_.metrics.empty()) return core::fail(core::ErrorCode::bad_usage, nothing_common());
     judge();
     equality();
+    out_.lost_a = lost_at(a_);
+    out_.lost_b = lost_at(b_);
     out_.settings = settings_diff(a_, b_);
     out_.levels = levels_of(a_, b_);
     verdict();
@@ -229,6 +231,23 @@ class Builder {
     return out;
   }
 
+  /// From some place on one of the two has no value any more, while the other still had one there.
+  static bool breaks_for_good(const Metric& metric) {
+    if (!metric.broken) return false;
+    for (std::size_t i = *metric.broken; i < metric.pairs.size(); ++i) {
+      if (std::isfinite(metric.pairs.a[i]) && std::isfinite(metric.pairs.b[i])) return false;
+    }
+    return true;
+  }
+
+  static std::optional<std::int64_t> lost_at(const record::Run& run) {
+    const record::Series* loss = run.primary(record::Role::loss);
+    if (loss == nullptr || loss->empty() || std::isfinite(loss->value.back())) return std::nullopt;
+    std::size_t at = loss->value.size();
+    while (at > 0 && !std::isfinite(loss->value[at - 1])) --at;
+    return loss->step[at];
+  }
+
   void verdict() {
     const auto first = [&](auto holds) -> std::optional<std::size_t> {
       for (std::size_t i = 0; i < out_.metrics.size(); ++i) {
@@ -239,8 +258,13 @@ class Builder {
     const auto beyond = first([](const Metric& each) { return each.outcome && each.beyond; });
     const auto judged =
         first([](const Metric& each) { return each.outcome && each.ending.basis != Basis::none; });
+    const auto broke =
+        first([](const Metric& each) { return each.outcome && breaks_for_good(each); });
     if (out_.digits.last && !out_.digits.difference) {
       out_.verdict = Judgement::identical;
+    } else if (broke) {
+      out_.verdict = Judgement::differ;
+      out_.lead = *broke;
     } else if (beyond) {
       out_.verdict = Judgement::differ;
       out_.lead = *beyond;
@@ -303,6 +327,11 @@ class Builder {
       note(
           "a run given as another seed has the very numbers of the first: it tells nothing of "
           "noise and was left out");
+    if (out_.lost_a && out_.lost_a == out_.lost_b)
+      note(fmt::format(
+          "both end in NaN from step {} on: with the same order of the data that points to "
+          "the batch of that step; replay it alone",
+          *out_.lost_a));
     if (!out_.b_seeds.empty())
       note("settings, curves and where they part are those of the first run of each side");
   }

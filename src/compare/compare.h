@@ -106,6 +106,9 @@ struct Comparison {
       cost;  ///< the level by which B costs far more, where outcomes are the same
   std::vector<Refused> refused;
   std::vector<std::string> notes;
+  /// The step from which on the loss has no value to the end of the run, of A and of B.
+  std::optional<std::int64_t> lost_a;
+  std::optional<std::int64_t> lost_b;
 
   const Metric& leading() const { return metrics[lead]; }
 };

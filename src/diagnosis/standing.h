@@ -16,7 +16,7 @@ struct Trouble {
   bool derived;  ///< told as a warning where it holds; a symptom has a severity of its own
 };
 
-inline constexpr std::array<Trouble, 20> k_troubles = {{{"loss.relapse", false},
+inline constexpr std::array<Trouble, 21> k_troubles = {{{"loss.relapse", false},
                                                         {"loss.never_learned", false},
                                                         {"loss.plateau", false},
                                                         {"eval.elsewhere_worse", false},
@@ -32,6 +32,7 @@ inline constexpr std::array<Trouble, 20> k_troubles = {{{"loss.relapse", false},
                                                         {"lr.not_as_set", true},
                                                         {"train.guesses", true},
                                                         {"slow.exposed_communication", true},
+                                                        {"slow.loader_waits", true},
                                                         {"slow.syncs", true},
                                                         {"slow.mfu_low", true},
                                                         {"resume.unsaid", true},

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "core/training_limits.h"
+#include "detectors/kept.h"
 #include "detectors/support.h"
 
 namespace aplomb::gradient_detectors {
@@ -17,6 +18,8 @@ constexpr std::uint64_t k_initial_least =
     20;  // records (or steps): 65536 is halved 16 times to reach 1
 constexpr double k_skipping =
     0.05;  // 2000-step growth would give 1 in 2000; one in twenty is a hundred times it
+constexpr double k_least_skips = 3;
+constexpr double k_rising = 0.75;  // of all skips in the second half: three times as many as before
 /// Halvings without a pause, ending below 1: four skipped steps in a row with a scale that shrinks
 /// gradients instead of lifting them. The log may begin after the scale was one.
 constexpr std::uint64_t k_in_a_row = 4;
@@ -24,8 +27,11 @@ constexpr std::uint64_t k_in_a_row = 4;
 const detectors::DetectorSpec& loss_scale_spec() {
   static const detectors::DetectorSpec spec{
       "loss_scale",
-      {"loss_scale.calibration", "loss_scale.persistent_skipping", "loss_scale.collapse"},
-      "fp16 loss scaling: calibrating, skipping steps again and again, or collapsed",
+      {"loss_scale.calibration", "loss_scale.persistent_skipping", "loss_scale.collapse",
+       "steps.skipped"},
+      "fp16 loss scaling: calibrating, skipping steps again and again, or collapsed; and steps "
+      "that "
+      "are left out where nothing is scaled",
       "Every halving is a skipped optimizer step; a collapsed scale leaves gradients to underflow "
       "and means that the "
       "forward pass itself overflows.",
@@ -34,7 +40,9 @@ const detectors::DetectorSpec& loss_scale_spec() {
       {{"skipping", k_skipping, "fraction", 0.001, 1,
         "growth interval 2000: one overflow in 2000 steps is normal"},
        {"collapsed", core::k_least_loss_scale, "", 0, 128,
-        "min_loss_scale of DeepSpeed and apex: 1"}},
+        "min_loss_scale of DeepSpeed and apex: 1"},
+       {"rising", k_rising, "fraction", 0.5, 1,
+        "the precision and stability notes P14: a rising share is systematic, not stray data"}},
       {"https://docs.pytorch.org/docs/stable/amp.html", "https://arxiv.org/abs/1710.03740"}};
   return spec;
 }
@@ -111,6 +119,7 @@ class LossScaleDetector final : public detectors::Detector {
     if (reading.value == 0 && last_skipped_ > 0) per_interval_ = true;
     most_skipped_ = std::max(most_skipped_, reading.value);
     summed_ += reading.value;
+    counts_.add(sample_of(frame, reading));
     last_skipped_ = reading.value;
     last_skip_ = sample_of(frame, reading);
   }
@@ -121,10 +130,13 @@ class LossScaleDetector final : public detectors::Detector {
     const double skipped = per_interval_ ? summed_ : most_skipped_;
     const auto steps =
         static_cast<double>(std::max<std::int64_t>(last_skip_.step - first_skip_.step, 1));
-    // Calibration may skip a score of steps at the start.
-    const double share = std::min(1.0, (skipped - static_cast<double>(k_initial_least)) / steps);
-    if (share <= k_skipping) return;
-    detectors::Symptom symptom = about("loss_scale.persistent_skipping", core::Severity::unstable);
+    // Calibration may skip a score of steps at the start; without a scale there is none.
+    const bool scaled = peak_ > 1;
+    const double allowed = scaled ? static_cast<double>(k_initial_least) : 0;
+    const double share = std::min(1.0, (skipped - allowed) / steps);
+    if (share <= k_skipping || skipped < k_least_skips) return;
+    detectors::Symptom symptom = about(scaled ? "loss_scale.persistent_skipping" : "steps.skipped",
+                                       core::Severity::unstable);
     symptom.first_step = first_skip_.step;
     symptom.last_step = last_skip_.step;
     symptom.measures["share"] = share;
@@ -132,8 +144,26 @@ class LossScaleDetector final : public detectors::Detector {
     symptom.summary =
         fmt::format("{} optimizer steps were skipped by {} ({})", core::show_number(skipped, 7),
                     at_step(context, last_skip_.step), detectors::percent(share));
+    if (!scaled) {
+      const double later = share_of_later_half(skipped);
+      symptom.measures["rising"] = later > k_rising;
+      symptom.summary += fmt::format(", {} of them in the second half", detectors::percent(later));
+    }
     symptom.evidence = {last_skip_.origin};
     out.push_back(std::move(symptom));
+  }
+
+  double share_of_later_half(double skipped) const {
+    double before = 0;
+    const std::int64_t middle = (first_skip_.step + last_skip_.step) / 2;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      const detectors::Sample& each = counts_[i];
+      if (each.step > middle) break;
+      before = per_interval_ ? before + each.value : std::max(before, each.value);
+    }
+    if (per_interval_)
+      before *= static_cast<double>(counts_.count()) / static_cast<double>(counts_.size());
+    return skipped > 0 ? 1 - std::min(1.0, before / skipped) : 0;
   }
 
   detectors::Symptom about(std::string id, core::Severity severity) const {
@@ -159,6 +189,7 @@ class LossScaleDetector final : public detectors::Detector {
   detectors::Sample first_drop_;
   detectors::Sample last_drop_;
   std::uint64_t skipped_count_ = 0;
+  detectors::Kept counts_;
   double summed_ = 0;
   double last_skipped_ = 0;
   double most_skipped_ = 0;

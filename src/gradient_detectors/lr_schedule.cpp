@@ -18,6 +18,8 @@ constexpr double k_short_warmup = 0.01;  // the precision and stability notes P1
 constexpr double k_ended_share = 0.05;   // of the records at 0 before the end
 constexpr double k_ended_long =
     0.2;  // "lr 0 on more than 20 % of records", as real runs were sorted
+// Records: a log of fewer may end within any run's warm-up (5 to 10 % of it, by the stability guides).
+constexpr std::uint64_t k_few_of_warmup = 30;
 constexpr double k_jump = 2.0;
 /// x the highest rate before, between two records behind the peak: restarts come back to a peak
 /// that was there, and stages that rise do so by less than an order of magnitude.
@@ -196,7 +198,8 @@ class LrScheduleDetector final : public detectors::Detector {
           context.planned_steps && steps < 0.5 * static_cast<double>(*context.planned_steps);
       detectors::Symptom symptom = about(
           "lr.warmup_whole_run",
-          cut_short || count_ < 10 ? core::Severity::note : core::Severity::warning, first_, last_);
+          cut_short || count_ < k_few_of_warmup ? core::Severity::note : core::Severity::warning,
+          first_, last_);
       symptom.measures["peak"] = peak_.value;
       symptom.measures["warmup_steps"] = warmup;
       symptom.summary =

@@ -71,6 +71,18 @@ std::string event_key(const Signature& signature, const record::Event& event) {
 
 }  // namespace
 
+std::vector<std::string> places_of_frame(std::string_view frame) {
+  const SignatureTable& table = SignatureTable::instance();
+  std::vector<std::string> places;
+  table.filter().scan(frame, [&](std::uint32_t owner, std::size_t) {
+    const Signature& signature = *table.all()[owner];
+    if (signature.role != SignatureRole::frame || signature.place == "traceback") return;
+    if (std::find(places.begin(), places.end(), signature.place) == places.end())
+      places.push_back(signature.place);
+  });
+  return places;
+}
+
 void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::uint64_t offset,
                             int rank, record::RunBuilder& build, record::SourceId source) {
   lines_ = std::max(lines_, number);

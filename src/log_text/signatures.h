@@ -29,6 +29,10 @@
 
 namespace aplomb::log_text {
 
+/// The places (`in_backward`, `in_logits` ...) that one frame of a stack tells of, by the signatures
+/// of role `frame`; written as Python writes it: `File "train.py", line 88, in compute_loss`.
+std::vector<std::string> places_of_frame(std::string_view frame);
+
 class SignatureMatcher {
  public:
   static constexpr std::size_t k_most_events = 512;

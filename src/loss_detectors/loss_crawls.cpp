@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "detectors/kept.h"
 #include "detectors/support.h"
 
@@ -17,6 +20,9 @@ constexpr double k_straight = 0.6;  // gain of the second half over the first's,
 constexpr double k_sigma = 4.0;
 /// Of the fall, at the quarters: a rate that decays to 0 in a straight line gives 0.19.
 constexpr double k_off_line = 0.22;
+constexpr double k_constant = 0.9;  // of the highest rate: below it the rate moves
+constexpr double k_come_down =
+    0.5;  // decays to 0 and to a tenth have passed it by two thirds of a run
 
 const detectors::DetectorSpec& loss_crawls_spec() {
   static const detectors::DetectorSpec spec{
@@ -48,6 +54,8 @@ class LossCrawlsDetector final : public detectors::Detector {
       if (last_lr_.value >= 0 && frame.step > last_lr_.step)
         path_ += lr->value * static_cast<double>(frame.step - last_lr_.step);
       last_lr_ = sample_of(frame, *lr);
+      highest_lr_ = std::max(highest_lr_, lr->value);
+      lowest_lr_ = std::min(lowest_lr_, lr->value);
     }
     const detectors::Reading* loss = finite_of(frame, record::Role::loss);
     if (loss == nullptr) return;
@@ -76,12 +84,13 @@ class LossCrawlsDetector final : public detectors::Detector {
     if (!begun) return;
     detectors::Symptom symptom;
     symptom.id = "loss.crawls";
-    symptom.severity = context.task.from_scratch ? core::Severity::warning : core::Severity::note;
+    const bool from_scratch = context.task.from_scratch && !is_unfinished();
+    symptom.severity = from_scratch ? core::Severity::warning : core::Severity::note;
     symptom.series = "loss";
     symptom.first_step = losses_.front().step;
     symptom.last_step = losses_.back().step;
     symptom.measures["fall_frac"] = fall;
-    symptom.measures["from_scratch"] = context.task.from_scratch;
+    symptom.measures["from_scratch"] = from_scratch;
     symptom.summary = fmt::format(
         "loss falls in a straight line by {} in all: {} -> {} -> {}, as fast at the end as at the "
         "start",
@@ -100,8 +109,16 @@ class LossCrawlsDetector final : public detectors::Detector {
     return middle > 0 && end > 0 ? std::min(end / middle, 1.5) : 1;
   }
 
+  /// A schedule that moves and has not come down: the log ends in mid-run, and a run's first third is
+  /// straighter than the whole.
+  bool is_unfinished() const {
+    return lowest_lr_ < k_constant * highest_lr_ && last_lr_.value > k_come_down * highest_lr_;
+  }
+
   detectors::Kept losses_;
   detectors::Kept paths_;
+  double highest_lr_ = 0;
+  double lowest_lr_ = std::numeric_limits<double>::infinity();
   detectors::Sample last_lr_{-1, 0, {}};
   double path_ = 0;
 };

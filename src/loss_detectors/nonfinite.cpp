@@ -17,6 +17,9 @@ constexpr double k_share_failed = 0.2;  // one step in five lost is no longer tr
 // torch.amp.GradScaler tries a larger scale every 2,000 steps and loses one step each time; finding
 // the scale at the start of a short run costs more. Two in a hundred is still that bookkeeping.
 constexpr double k_share_of_overflows = 0.02;
+// From DeepSpeed's first scale, 2^32, to 1 (torch's is 2^16).
+constexpr std::uint64_t k_most_halvings = 32;
+constexpr std::uint64_t k_settled = 4;  // times as many finite ones behind them
 constexpr std::uint64_t k_back = 3;  // finite samples in a row after which a series has recovered
 constexpr std::int64_t k_early_step =
     100;  // "no NaN in the first 100 steps" is the guides' criterion of stability
@@ -57,6 +60,8 @@ const detectors::DetectorSpec& nonfinite_spec() {
         "more than one lost step in five: the run does not train even if the loss comes back"},
        {"share_of_overflows", k_share_of_overflows, "fraction", 0, 1,
         "GradScaler's growth interval is 2,000 steps; short runs pay more for calibration"},
+       {"most_halvings", static_cast<double>(k_most_halvings), "steps", 0, 64,
+        "DeepSpeed's initial loss scale, 2^32, halved down to 1"},
        {"back", static_cast<double>(k_back), "samples", 1, 100,
         "shortest tail that shows a recovery"},
        {"early_step", static_cast<double>(k_early_step), "steps", 1, 1e6,
@@ -111,8 +116,16 @@ core::Severity loss_severity(const Watch& watch) {
   return watch.bad == 1 ? core::Severity::warning : core::Severity::unstable;
 }
 
+/// Dynamic loss scaling looks for its scale by overflowing from the first step on, and then no more.
+/// The steps are skipped: the loss stays finite, or its own watch says otherwise.
+bool is_calibration(const Watch& watch) {
+  return watch.first_index == 0 && watch.returns == 1 && watch.bad <= k_most_halvings &&
+         watch.finite_run >= k_settled * watch.bad && watch.bad + watch.finite_run == watch.count;
+}
+
 /// Dynamic loss scaling meets an overflow now and then and skips the step: that is how it works.
 core::Severity grad_norm_severity(const Watch& watch) {
+  if (is_calibration(watch)) return core::Severity::note;
   const double share = bad_share(watch);
   const bool lasting = !recovers(watch);
   if (watch.bad >= 3 && (lasting || share > k_share_failed)) return core::Severity::failed;
@@ -221,6 +234,17 @@ class NonfiniteDetector final : public detectors::Detector {
     }
     if (const detectors::Reading* norm = finite_of(frame, record::Role::grad_norm))
       grad_rise_.add(frame.step, norm->value);
+  }
+
+  /// What lasts has become worse than its first value was told to be. Where nothing was finite yet a
+  /// loss scale may still be looked for.
+  void interim(const detectors::RunContext& context,
+               std::vector<detectors::Symptom>& out) const override {
+    for (const Watch& watch : watches_) {
+      const bool searching = watch.role == record::Role::grad_norm && watch.bad == watch.count &&
+                             watch.bad <= k_most_halvings;
+      if (watch.bad > 1 && !recovers(watch) && !searching) out.push_back(describe(watch, context));
+    }
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

@@ -104,7 +104,8 @@ class CompletionLengthDetector final : public detectors::Detector {
     symptom.summary =
         fmt::format("{} of the completions are cut at the length limit at {}",
                     detectors::percent(cut_.last().value), at_step(context, cut_.last().step));
-    if (for_nothing) symptom.summary += ", and none is rewarded";
+    symptom.summary += for_nothing ? ", and none is rewarded"
+                                   : "; a longer limit (max_completion_length) lets answers end";
     out.push_back(std::move(symptom));
   }
 

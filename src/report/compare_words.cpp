@@ -86,8 +86,17 @@ std::string cost_text(const Comparison& comparison) {
                      show_level(level, level.b), show_level(level, level.a));
 }
 
+/// Two runs that both end in NaN, each at a step of its own.
+bool lost_apart(const Comparison& comparison) {
+  return comparison.lost_a && comparison.lost_b && comparison.lost_a != comparison.lost_b;
+}
+
 std::string differ_text(const Comparison& comparison) {
   if (comparison.cost) return cost_text(comparison);
+  if (lost_apart(comparison))
+    return fmt::format("both break: {} is NaN or Inf from step {} on in A and from step {} on in B",
+                       core::sanitize(comparison.leading().name), *comparison.lost_a,
+                       *comparison.lost_b);
   const Metric& lead = comparison.leading();
   const compare::Ending& end = lead.ending;
   if (std::isnan(end.a) != std::isnan(end.b)) {
@@ -177,6 +186,12 @@ std::string cost_advice(const Comparison& comparison) {
 
 std::string differ_advice(const Comparison& comparison) {
   if (comparison.cost) return cost_advice(comparison);
+  if (lost_apart(comparison))
+    return "what moves from run to run is no bad sample, which would come at the same step: look "
+           "at "
+           "numerics (a learning rate at the edge, 16-bit overflow; one run in fp32 tells), then "
+           "at a "
+           "race or the machine";
   const compare::Ending& end = comparison.leading().ending;
   if (end.basis == Basis::within && count_of(comparison, Reach::training) == 0 &&
       first_of(comparison, Reach::seed) != nullptr) {

@@ -27,7 +27,7 @@ const detectors::DetectorSpec& gate_first_ten_spec() {
       "The first ten records: finite, not 0, no jump, gradient norm in range",
       "Most broken runs are broken in their first steps; there they cost nothing yet.",
       "loss 2.35, 2.30, ... with grad_norm 0.8, 0.75, ... passes",
-      {record::Role::loss, record::Role::grad_norm},
+      {record::Role::loss, record::Role::grad_norm, record::Role::loss_scale},
       {{"norm_low", k_norm_low, "", 0, 10, "the bf16 stability checklist: grad_norm 0.1 to 10"},
        {"norm_high", k_norm_high, "", 0.1, 1e6,
         "the bf16 stability checklist: grad_norm 0.1 to 10"},
@@ -59,6 +59,8 @@ class GateFirstTenDetector final : public detectors::Detector {
     last_ = sample_of(frame, loss != nullptr ? *loss : *norm);
     if (loss != nullptr) see_loss(loss->value);
     if (norm != nullptr) see_norm(norm->value);
+    if (const detectors::Reading* scale = reading_of(frame, record::Role::loss_scale))
+      see_scale(scale->value);
     if (++records_ == k_records) conclude(context, out);
   }
 
@@ -87,6 +89,19 @@ class GateFirstTenDetector final : public detectors::Detector {
     norms_.push(value);
   }
 
+  void see_scale(double value) {
+    if (first_scale_ == 0) first_scale_ = value;
+    scale_ = value;
+  }
+
+  /// fp16's loss scaling finds its scale by overflowing in the first steps: halved each time, and
+  /// with room to go on.
+  bool looks_for_its_scale() const { return scale_ < first_scale_ && scale_ >= k_least_scale; }
+
+  bool has_lost_norms() const {
+    return bad_norms_ * 2 > norms_.size() + bad_norms_ || lost_norms_ >= k_lost;
+  }
+
   void conclude(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) {
     done_ = true;
     std::vector<std::string> reasons;
@@ -96,9 +111,7 @@ class GateFirstTenDetector final : public detectors::Detector {
     const bool rises = tail_.full() && records_ >= 6 && head_.median() > 0 &&
                        tail_.median() > k_rise * head_.median();
     if (rises && !context.reinforcement) reasons.push_back("the loss rises");
-    // fp16's loss scaling finds its scale by overflowing in the first steps.
-    if (bad_norms_ * 2 > norms_.size() + bad_norms_ || lost_norms_ >= k_lost)
-      reasons.push_back("grad_norm is not finite");
+    if (has_lost_norms() && !looks_for_its_scale()) reasons.push_back("grad_norm is not finite");
     const double norm = norms_.median();
     const bool in_range = norms_.empty() || (norm >= k_norm_low && norm <= k_norm_high);
     if (!in_range && !context.reinforcement && of_its_unit(norm)) {
@@ -137,6 +150,9 @@ class GateFirstTenDetector final : public detectors::Detector {
 
   static constexpr std::uint64_t k_lost = 2;  // in a row, to the end: fp16's scale is found by then
   static constexpr std::size_t k_least_norms = 5;
+  static constexpr double k_least_scale = 1;  // below it no product is kept from underflow
+  double first_scale_ = 0;
+  double scale_ = 0;
   bool done_ = false;
   std::uint64_t records_ = 0;
   std::uint64_t bad_losses_ = 0;

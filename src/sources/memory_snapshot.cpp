@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/text.h"
+#include "log_text/signatures.h"
 #include "pickle/pickle.h"
 #include "sources/reader.h"
 
@@ -55,6 +56,14 @@ struct Peak {
   std::string place;  ///< the line that allocated most: `model.py:101 forward`
   double place_bytes = 0;
   bool has_stacks = false;
+};
+
+/// The allocation that failed.
+struct Refused {
+  double bytes = 0;
+  double free = 0;
+  std::string place;                ///< the user's line that asked for it
+  std::vector<std::string> places;  ///< what its stack tells: `in_logits`, `in_backward` ...
 };
 
 class Snapshot {
@@ -122,12 +131,14 @@ class Snapshot {
     return peak;
   }
 
-  /// The last `oom` of the trace: bytes asked for and free.
-  std::optional<std::pair<double, double>> out_of_memory(const pickle::PickleNode& trace) const {
+  /// The last `oom` of the trace: what was asked for, and from where.
+  std::optional<Refused> out_of_memory(const pickle::PickleNode& trace) const {
     for (std::size_t i = trace.items.size(); i-- > 0;) {
       const pickle::PickleNode& entry = document_.at(trace.items[i]);
-      if (text(entry, "action") == "oom")
-        return std::pair{number(entry, "size"), number(entry, "device_free")};
+      if (text(entry, "action") != "oom") continue;
+      const pickle::PickleNode* frames = document_.find(entry, "frames");
+      return Refused{number(entry, "size"), number(entry, "device_free"), place_of(frames),
+                     places_of(frames)};
     }
     return std::nullopt;
   }
@@ -208,6 +219,22 @@ class Snapshot {
     return place;
   }
 
+  /// What the frames tell of the place, as those of a printed traceback do.
+  std::vector<std::string> places_of(const pickle::PickleNode* frames) const {
+    std::vector<std::string> places;
+    each_frame(
+        frames, [&](const pickle::PickleNode& frame, std::string_view name, std::string_view file) {
+          const std::string line =
+              fmt::format("File \"{}\", line {:.0f}, in {}", file, number(frame, "line"), name);
+          for (std::string& place : log_text::places_of_frame(line)) {
+            if (std::find(places.begin(), places.end(), place) == places.end())
+              places.push_back(std::move(place));
+          }
+          return false;
+        });
+    return places;
+  }
+
   const pickle::PickleDocument& document_;
 };
 
@@ -270,18 +297,21 @@ class Teller {
     fact("snapshot.optimizer_share", peak.by_use[2] / peak.bytes);
   }
 
-  void tell_oom(int device, const Held& held, const std::pair<double, double>& failed) {
+  void tell_oom(int device, const Held& held, const Refused& refused) {
     record::Event event;
     event.kind = "cuda-oom";
     event.severity = core::Severity::failed;
     event.rank = -1;
     event.origin = {source_, 0, static_cast<std::uint64_t>(device) + 1};
-    event.caught["requested"] = failed.first;
-    event.caught["free"] = failed.second;
+    event.caught["requested"] = refused.bytes;
+    event.caught["free"] = refused.free;
     event.caught["allocated"] = held.allocated;
     event.caught["reserved"] = held.reserved;
-    event.text = fmt::format("device {}: out of memory, {} asked for and {} free", device,
-                             core::show_bytes(failed.first), core::show_bytes(failed.second));
+    for (const std::string& place : refused.places) event.caught[place] = true;
+    event.text = fmt::format("device {}: out of memory, {} asked for", device,
+                             core::show_bytes(refused.bytes));
+    if (!refused.place.empty()) event.text += fmt::format(" at {}", core::sanitize(refused.place));
+    event.text += fmt::format(" and {} free", core::show_bytes(refused.free));
     build_.event(std::move(event));
   }
 

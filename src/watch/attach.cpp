@@ -4,13 +4,45 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 namespace aplomb::watch {
 
 namespace fs = std::filesystem;
 
-core::Result<void> attach_python(const std::string& folder, Attach how) {
+namespace {
+
+core::Result<void> write_whole(const fs::path& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return {};
+  return core::fail(core::ErrorCode::not_writable, "[run] " + path.string() + ": not written");
+}
+
+/// What cannot be set from within a Python that runs, and the record of all that is asked for.
+core::Result<void> ask_for_determinism(const fs::path& folder, std::uint32_t seed) {
+  const std::string number = std::to_string(seed);
+  ::setenv("PYTHONHASHSEED", number.c_str(), 0);
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);  // one of the two that torch accepts
+  ::setenv("APLOMB_SEED", number.c_str(), 1);
+  const nlohmann::ordered_json asked = {
+      {"seed", seed},
+      {"torch.use_deterministic_algorithms", true},
+      {"torch.backends.cudnn.deterministic", true},
+      {"torch.backends.cudnn.benchmark", false},
+      {"PYTHONHASHSEED", std::getenv("PYTHONHASHSEED")},
+      {"CUBLAS_WORKSPACE_CONFIG", std::getenv("CUBLAS_WORKSPACE_CONFIG")},
+  };
+  using nlohmann::json;
+  return write_whole(folder / "determinism.json",
+                     asked.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+core::Result<void> attach_python(const std::string& folder, const Attachment& what) {
   std::error_code why;
   const fs::path records = fs::absolute(folder, why);
   const fs::path place = records / "attach";
@@ -18,19 +50,16 @@ core::Result<void> attach_python(const std::string& folder, Attach how) {
   if (why)
     return core::fail(core::ErrorCode::not_writable,
                       "[run] " + place.string() + ": " + why.message());
-  std::ofstream file(place / "sitecustomize.py", std::ios::binary);
-  file << k_attach_text;
-  file.close();
-  if (!file)
-    return core::fail(core::ErrorCode::not_writable,
-                      "[run] " + place.string() + "/sitecustomize.py: not written");
+  if (auto done = write_whole(place / "sitecustomize.py", k_attach_text); !done) return done;
   // An empty PYTHONPATH must not become a trailing colon: that would be the working folder.
   const char* before = std::getenv("PYTHONPATH");
   const std::string rest = before == nullptr || *before == '\0' ? "" : std::string(":") + before;
   ::setenv("PYTHONPATH", (place.string() + rest).c_str(), 1);
-  const std::string wanted = how == Attach::guard ? "guard:" : "record:";
-  ::setenv("APLOMB_ATTACH", (wanted + records.string()).c_str(), 1);
-  return {};
+  if (what.steps) {
+    const std::string wanted = *what.steps == Attach::guard ? "guard:" : "record:";
+    ::setenv("APLOMB_ATTACH", (wanted + records.string()).c_str(), 1);
+  }
+  return what.seed ? ask_for_determinism(records, *what.seed) : core::Result<void>{};
 }
 
 std::vector<std::string> attached_records(const std::string& folder) {

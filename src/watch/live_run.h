@@ -33,7 +33,7 @@ class LiveRun {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t k_most_waiting = std::size_t{64} << 20U;
 
-  /// `least`: weaker symptoms are not told.
+  /// `least`: weaker symptoms are not told, but for the gate of the first ten records.
   explicit LiveRun(core::Severity least);
   ~LiveRun();
   LiveRun(const LiveRun&) = delete;

@@ -178,8 +178,9 @@ class Wrapped {
 
   void judge() {
     for (const detectors::Symptom& each : live_.fresh()) {
-      options_.tell(fmt::format("{}: {}", name(each.severity), each.summary));
-      if (options_.seen) options_.seen(each);
+      const bool good = each.severity <= core::Severity::note;
+      options_.tell(good ? each.summary : fmt::format("{}: {}", name(each.severity), each.summary));
+      if (options_.seen && !good) options_.seen(each);
       if (options_.stop_on && each.severity >= *options_.stop_on)
         stop("at this, as --stop-on asks");
     }

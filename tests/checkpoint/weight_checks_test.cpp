@@ -49,8 +49,10 @@ class Made {
     }
     return add(name, {rows, columns}, std::move(values));
   }
-  std::vector<WeightNote> notes(bool at_init = false) {
-    return check_weights(checkpoint, survey(checkpoint, threads(2)), at_init);
+  std::vector<WeightNote> notes(std::optional<double> step = std::nullopt) {
+    checkpoint.trainer_state.clear();
+    if (step) checkpoint.trainer_state["global_step"] = *step;
+    return check_weights(checkpoint, survey(checkpoint, threads(2)));
   }
   Checkpoint checkpoint;
 
@@ -81,7 +83,7 @@ Made healthy() {
 
 TEST(WeightChecks, StaySilentOnAHealthyModelAtItsStart) {
   Made made = healthy();
-  EXPECT_THAT(said(made.notes(true), made.checkpoint), IsEmpty());
+  EXPECT_THAT(said(made.notes(0), made.checkpoint), IsEmpty());
 }
 
 TEST(WeightChecks, FindAnAbsurdScaleAmongItsKindAndBeyondFp16) {
@@ -120,10 +122,36 @@ TEST(WeightChecks, JudgeTheStartOnlyWhereItIsOne) {
   Made made = healthy();
   made.weight("transformer.wte.weight", 1.0, 3, 64, 16);  // torch.nn.Embedding's own default
   made.weight("model.layers.4.mlp.down_proj.weight", 0.3, 5);
-  EXPECT_THAT(said(made.notes(false), made.checkpoint), IsEmpty());
-  EXPECT_THAT(said(made.notes(true), made.checkpoint),
+  EXPECT_THAT(said(made.notes(), made.checkpoint), IsEmpty());
+  EXPECT_THAT(said(made.notes(0), made.checkpoint),
               ElementsAre("init.unusual transformer.wte.weight",
                           "init.unusual model.layers.4.mlp.down_proj.weight"));
+}
+
+TEST(WeightChecks, NormsOfOneAreTheirStartAndLaterAFault) {
+  Made made;
+  for (int layer = 0; layer < 3; ++layer) {
+    for (const char* name : {"attn_norm", "mlp_norm"})
+      made.add(fmt::format("layers.{}.{}.weight", layer, name), {16}, std::vector<float>(16, 1));
+  }
+  EXPECT_THAT(made.notes(0), IsEmpty());
+  EXPECT_THAT(made.notes(1), IsEmpty()) << "the first rate of a warm-up may be 0";
+  EXPECT_THAT(said(made.notes(754), made.checkpoint),
+              ElementsAre("norm.at_start layers.0.attn_norm.weight"));
+  made.add("norm.weight", {16}, std::vector<float>(16, 0.99F));
+  EXPECT_THAT(made.notes(754), IsEmpty()) << "one has moved: the others may be frozen on purpose";
+}
+
+TEST(WeightChecks, NormsBehindTheSumsOfADeepStack) {
+  Made made;
+  for (int layer = 0; layer < 12; ++layer) {
+    for (const char* name : {"norm1", "norm2"})
+      made.add(fmt::format("layers.{}.{}.weight", layer, name), {16}, std::vector<float>(16, 1));
+  }
+  EXPECT_THAT(said(made.notes(0), made.checkpoint),
+              ElementsAre("init.post_norm layers.0.norm1.weight"));
+  made.add("final_norm.weight", {16}, std::vector<float>(16, 1));
+  EXPECT_THAT(made.notes(0), IsEmpty());
 }
 
 TEST(WeightChecks, EverySymptomIsExplained) {

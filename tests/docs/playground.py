@@ -69,6 +69,7 @@ def make(folder):
     """Fills `folder`; the documentation's commands run there."""
     broken = EXAMPLES / "lr-too-high-nan"
     shutil.copytree(broken, folder / "out")
+    shutil.copytree(EXAMPLES / "bf16-frozen-norms" / "checkpoint-200", folder / "out" / "checkpoint-200")
     shutil.copytree(broken, folder / "configs")
     shutil.copy(broken / "train.log", folder / "train.log")
     shutil.copy(broken / "training_args.json", folder / "args.json")

@@ -53,8 +53,32 @@ TEST(LossScale, GrowthAfterTwoThousandStepsIsSilent) {
 TEST(LossScale, ARunningCountOfSkippedStepsIsRead) {
   std::vector<double> skipped;
   for (int i = 0; i < 200; ++i) skipped.push_back(0.5 * i);
-  const auto symptoms = RunOf().with("skipped", record::Role::skipped_steps, skipped).detect();
+  const std::vector<double> scale(200, 128);
+  const auto symptoms = RunOf()
+                            .with("skipped", record::Role::skipped_steps, skipped)
+                            .with("loss_scale", record::Role::loss_scale, scale)
+                            .detect();
   EXPECT_NEAR(number(find(symptoms, "loss_scale.persistent_skipping"), "share"), 0.4, 0.05);
+}
+
+TEST(LossScale, WithoutAScaleStepsAreLeftOutBySomethingElse) {
+  std::vector<double> stray, more;
+  for (int i = 0; i < 200; ++i) {
+    stray.push_back(i / 10);
+    more.push_back(i < 140 ? 0 : (i - 140) / 3);
+  }
+  const std::vector<double> one(200, 1);
+  for (const auto& [skipped, rising] : {std::pair(stray, false), std::pair(more, true)}) {
+    const auto symptoms = RunOf()
+                              .with("skipped", record::Role::skipped_steps, skipped)
+                              .with("loss_scale", record::Role::loss_scale, one)
+                              .detect();
+    const detectors::Symptom* symptom = find(symptoms, "steps.skipped");
+    ASSERT_NE(symptom, nullptr);
+    EXPECT_NEAR(number(symptom, "share"), 0.1, 0.01);
+    EXPECT_EQ(core::is_true(symptom->measures.at("rising")), rising);
+    EXPECT_EQ(find(symptoms, "loss_scale.persistent_skipping"), nullptr);
+  }
 }
 
 TEST(LossScale, NonFiniteScalesAreLeftOut) {

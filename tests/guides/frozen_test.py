@@ -156,3 +156,61 @@ def test_line_of_the_cast(program, write, cast):
     ]
     said = " ".join(program("check", write({"scripts/train.py": code}), status=1).stdout.split())
     assert "train.py:6" in said and "are cast to" in said and "autocast" in said, said
+
+
+def muon_and_adamw(named):
+    """A self-written trainer's state of step 754, four micro-batches a step: Muon for matrices, AdamW for the rest."""
+    rest = {name: value for name, value in named.items() if "norm" in name or "embed" in name}
+    matrices = [value for name, value in named.items() if name not in rest]
+    made = torch.Generator().manual_seed(3)
+    muon = {
+        "state": {i: {"momentum_buffer": torch.randn(each.shape, generator=made) * 1e-4} for i, each in enumerate(matrices)},
+        "param_groups": [
+            {"lr": 1e-3, "momentum": 0.95, "weight_decay": 0.0, "nesterov": True, "params": list(range(len(matrices)))}
+        ],
+    }
+    schedules = [{"last_epoch": 754, "_last_lr": [rate], "base_lrs": [rate]} for rate in (1e-3, 3e-4)]
+    return [muon, adam_state(rest, 188)], schedules
+
+
+@pytest.mark.row("F4", "G5")
+@pytest.mark.parametrize("named_states", [False, True])
+def test_two_optimizers_with_their_schedules(program, tmp_path, named_states):
+    "Muon beside AdamW, each with its schedule, in one file: both are there; 188 steps of 754 are accumulation"
+    start = weights(4)
+    optimizers, schedules = muon_and_adamw(start)
+    parts = {"optimizers": optimizers, "schedulers": schedules}
+    if named_states:
+        names = ("muon", "adamw")
+        parts = {
+            "optimizer_states": dict(zip(names, optimizers, strict=True)),
+            "scheduler_states": dict(zip(names, schedules, strict=True)),
+        }
+    made = trained(start, 40, 3e-4, torch.float32)
+    path = tmp_path / "checkpoint_754.pt"
+    torch.save({"model_state_dict": made, **parts, "step": 754, "gradient_accumulation_steps": 4}, path)
+    held = " ".join(program("ckpt", "optimizer", path).stdout.split())
+    assert "0.001" in held and "0.0003" in held, held
+    said = json.loads(program("ckpt", "resume", "--json", path).stdout)
+    text = json.dumps(said)
+    assert "disagree" not in text and "no scheduler" not in text, text
+    shown = " ".join(program("ckpt", "resume", path).stdout.split())
+    assert "scheduler there" in shown and "188 of the optimizer: 4 micro-batches each" in shown, shown
+
+
+@pytest.mark.row("G5")
+@pytest.mark.parametrize(("step", "found"), [(754, True), (0, False)])
+def test_norms_of_exactly_one(program, tmp_path, step, found):
+    "one checkpoint after 754 steps whose norm weights are all exactly 1.0: frozen; before the first step their start"
+    start = weights(6)
+    moved = {
+        name: value
+        if "norm" in name
+        else value + 0.01 * torch.sign(torch.sin(torch.arange(value.numel()).reshape(value.shape)))
+        for name, value in start.items()
+    }
+    folder = save(tmp_path / f"checkpoint-{step}", moved if step else start, torch.bfloat16, step)
+    done = program("ckpt", "scan", folder)
+    said = " ".join(done.stdout.split())
+    assert ("all 13 norm weights" in said or "13 norm" in said) == found, said
+    assert (done.returncode == 1) == found, said

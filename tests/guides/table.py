@@ -9,12 +9,14 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/guides.md"
+PACKAGE = HERE.parents[1] / "python/tests"  # tests of the guard and its kin, which train
 HEAD = """# The guides, row by row
 
 Five guides on stable training are what aplomb was built from: a checklist for bf16 fine-tuning (000), stability in SFT and
 RL (001), numerical precision (002), a debugging playbook (003) and the investigation of frozen norm weights (004). Each row
 is something that a guide lets a user do by hand, and what the program does instead; every line is a test in `tests/guides/`,
-which makes its own input. This page is made from them by `python tests/guides/table.py --write`.
+which makes its own input, or in `python/tests/`, where a training runs. This page is made from them by
+`python tests/guides/table.py --write`.
 
 """
 
@@ -25,7 +27,7 @@ def cell(text):
 
 def marked_tests():
     """(row id, what the test shows) of each test function, read from its marks and its docstring."""
-    for path in sorted(HERE.glob("*_test.py")):
+    for path in [*sorted(HERE.glob("*_test.py")), *sorted(PACKAGE.glob("test_*.py"))]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
                 continue

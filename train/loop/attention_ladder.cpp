@@ -5,6 +5,13 @@
 #include <algorithm>
 
 namespace aplomb::train::loop {
+namespace {
+
+/// Of the rung before. A judgement: a tenth is more than means over a hundred steps differ by where
+/// nobody else computes, and a rung that is left wrongly costs speed, never the run.
+constexpr double k_slower = 0.9;
+
+}  // namespace
 
 AttentionLadder::Move AttentionLadder::note(bool good, std::int64_t tokens, double seconds) {
   if (settled_) return {};
@@ -23,6 +30,12 @@ AttentionLadder::Move AttentionLadder::note(bool good, std::int64_t tokens, doub
   if (on_it_ < steps_) return {};
   const std::string healthy =
       fmt::format("attention: {} steps on {} without a bad one{}", on_it_, rung(), faster());
+  if (is_slower()) {
+    const std::string said = healthy + fmt::format("; back to {}, for good", rungs_[at_ - 1]);
+    enter(at_ - 1);
+    settled_ = true;
+    return {rung(), said};
+  }
   if (at_ + 1 == rungs_.size()) {
     settled_ = true;
     return {{}, healthy + "; the last rung"};
@@ -35,6 +48,10 @@ AttentionLadder::Move AttentionLadder::note(bool good, std::int64_t tokens, doub
 std::string AttentionLadder::faster() const {
   if (rate_below_ <= 0 || rate() <= 0) return {};
   return fmt::format(", {:.2f}x the tokens/s of the rung before", rate() / rate_below_);
+}
+
+bool AttentionLadder::is_slower() const {
+  return by_speed_ && rate_below_ > 0 && rate() > 0 && rate() < k_slower * rate_below_;
 }
 
 void AttentionLadder::enter(std::size_t rung) {

@@ -103,8 +103,9 @@ void allow_kernels(const PrecisionFlags& flags) {
   at::Context& context = at::globalContext();
   context.setAllowTF32CuBLAS(flags.tf32);  // without effect on cards that lack it
   context.setAllowTF32CuDNN(flags.tf32);
-  context.setSDPUseFlash(!flags.disable_flash_sdpa);
-  context.setSDPUseCuDNN(!flags.disable_cudnn_sdpa);
+  const bool flash_alone = flags.attn_implementation == "flash_attention_2";
+  context.setSDPUseFlash(flash_alone || !flags.disable_flash_sdpa);
+  context.setSDPUseCuDNN(!flash_alone && !flags.disable_cudnn_sdpa);
 }
 
 double peak_flops(const Card& card, const std::string& format, bool tf32) {

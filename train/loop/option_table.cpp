@@ -112,13 +112,16 @@ void walk_precision(PrecisionFlags& precision, OptionVisitor& to) {
   to.visit("use-gradient-checkpointing", precision.use_gradient_checkpointing,
            "keep only layer inputs, compute the rest again");
   to.visit("attn-implementation", precision.attn_implementation,
-           "auto climbs from eager to sdpa, as long as each rung stays healthy");
+           "auto climbs from eager to sdpa, as long as each rung stays healthy and is no slower; "
+           "flash_attention_2: sdpa with its flash kernel, without cuDNN's");
   to.also("attention");
-  to.words({"auto", "eager", "sdpa"});
+  to.words({"auto", "eager", "sdpa", "flash_attention_2"});
   to.visit("attention-rung-steps", precision.attention_rung_steps, "steps a rung of auto");
   to.range(2, k_any);
   to.visit("disable-flash-sdpa", precision.disable_flash_sdpa, "no flash kernel inside sdpa");
   to.visit("disable-cudnn-sdpa", precision.disable_cudnn_sdpa, "no cuDNN kernel inside sdpa");
+  to.visit("enable-torch-compile", precision.enable_torch_compile,
+           "taken note of: LibTorch has no compiler of Python's torch.compile");
   to.visit("device", precision.device, "auto, cpu, cuda or cuda:N");
   to.visit("threads", precision.threads, "of the CPU; 0: all cores");
   to.range(0, 4096);
@@ -163,6 +166,8 @@ void walk_output(OutputFlags& output, OptionVisitor& to) {
   to.visit("max-shard-size", output.max_shard_size, "a file of full weights holds at most so much");
   to.visit("merge-adapter", output.merge_adapter, "write merged full weights to merged/, too");
   to.visit("tensorboard", output.tensorboard, "write an event file, too");
+  to.visit("wandb-online", output.wandb_online,
+           "write an event file and say how Weights & Biases takes it; nothing is sent from here");
   to.visit("quiet", output.quiet, "only warnings on the terminal");
 }
 

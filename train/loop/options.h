@@ -81,7 +81,8 @@ struct PrecisionFlags {
   double loss_scale = 65536;  ///< to begin with (fp16)
   double peak_tflops = 0;     ///< of all devices' products; 0: by the card's datasheet
   bool use_gradient_checkpointing = false;
-  std::string attn_implementation = "auto";  ///< auto | eager | sdpa
+  std::string attn_implementation = "auto";  ///< auto | eager | sdpa | flash_attention_2
+  bool enable_torch_compile = false;         ///< told, and without effect
   bool disable_flash_sdpa = false;
   bool disable_cudnn_sdpa = true;
   std::int64_t attention_rung_steps = 100;
@@ -109,6 +110,7 @@ struct OutputFlags {
   std::string max_shard_size = "5GB";  ///< of a file of full weights
   bool merge_adapter = false;          ///< write full weights beside the adapter, in merged/
   bool tensorboard = true;
+  bool wandb_online = false;  ///< an event file, and how W&B takes it
   bool quiet = false;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "core/version.h"
 #include "train/loop/atomic_folder.h"
@@ -19,7 +20,8 @@ core::Result<void> open_journal(Session& session, const CheckpointStore& store) 
   auto from = store.find(output.resume_from_checkpoint);
   if (!from) return tl::unexpected(from.error());
   session.resumed_from = *from;
-  JournalOptions how{output.output_dir, output.tensorboard, output.quiet, session.steps.total};
+  JournalOptions how{output.output_dir, output.tensorboard || output.wandb_online, output.quiet,
+                     session.steps.total};
   how.absent = !session.group->is_first();
   how.waits = true;
   if (*from) {
@@ -47,6 +49,24 @@ RunSizes sizes_of(const Session& session) {
   sizes.tf32 = uses_tf32(session.options.precision, session.placement.card);
   if (session.placement.card) sizes.gpu = session.placement.card->name;
   return sizes;
+}
+
+/// What other trainers do under these flags, and what is done here.
+std::vector<const char*> done_otherwise(const TrainOptions& options) {
+  std::vector<const char*> said;
+  if (options.precision.attn_implementation == "flash_attention_2")
+    said.push_back(
+        "attention: flash_attention_2 is the flash kernel of sdpa here; where it cannot run (on "
+        "CPUs, "
+        "with packed samples) sdpa takes its memory-efficient one");
+  if (options.precision.enable_torch_compile)
+    said.push_back(
+        "compile: left out. torch.compile traces Python code, and this trainer has none");
+  if (options.output.wandb_online)
+    said.push_back(
+        "wandb: no connection is opened from here. After the run `wandb sync --sync-tensorboard` "
+        "with the output folder uploads the event file");
+  return said;
 }
 
 }  // namespace
@@ -101,6 +121,7 @@ core::Result<void> introduce(Session& session) {
                           options.adapter.adapter_name, session.placement.device.str(),
                           session.placement.compute_name, session.placement.why));
   for (const std::string& each : session.data.notices) journal.say("data: " + each);
+  for (const char* each : done_otherwise(options)) journal.warn(each);
   journal.say(fmt::format(
       "run: {} samples, {} held out; {} steps of {} samples ({} passes of {}{}); peak learning "
       "rate "

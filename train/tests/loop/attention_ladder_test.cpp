@@ -15,7 +15,7 @@ std::string walk(AttentionLadder& ladder, int steps, double seconds, bool good =
 }
 
 TEST(AttentionLadder, ClimbsWhileEachRungIsHealthyAndTellsTheSpeedUp) {
-  AttentionLadder ladder({"eager", "sdpa"}, 100);
+  AttentionLadder ladder({"eager", "sdpa"}, 100, true);
   EXPECT_EQ(walk(ladder, 99, 2), "");
   EXPECT_EQ(ladder.rung(), "eager");
   EXPECT_THAT(walk(ladder, 1, 2), HasSubstr("100 steps on eager without a bad one; now sdpa"));
@@ -27,7 +27,7 @@ TEST(AttentionLadder, ClimbsWhileEachRungIsHealthyAndTellsTheSpeedUp) {
 }
 
 TEST(AttentionLadder, GoesBackAtTheFirstBadStepAndStays) {
-  AttentionLadder ladder({"eager", "sdpa", "flash"}, 10);
+  AttentionLadder ladder({"eager", "sdpa", "flash"}, 10, true);
   walk(ladder, 20, 1);
   EXPECT_EQ(ladder.rung(), "flash");
   walk(ladder, 3, 1);
@@ -39,14 +39,29 @@ TEST(AttentionLadder, GoesBackAtTheFirstBadStepAndStays) {
 }
 
 TEST(AttentionLadder, ABadStepOnTheSafestRungIsNotTheAttentions) {
-  AttentionLadder ladder({"eager", "sdpa"}, 10);
+  AttentionLadder ladder({"eager", "sdpa"}, 10, true);
   EXPECT_EQ(ladder.note(false, 1000, 1).to, "");
   walk(ladder, 9, 1);
   EXPECT_EQ(ladder.rung(), "sdpa");
 }
 
+TEST(AttentionLadder, LeavesARungThatIsSlower) {
+  AttentionLadder ladder({"eager", "sdpa", "flash"}, 10, true);
+  walk(ladder, 10, 1);
+  EXPECT_EQ(ladder.rung(), "sdpa");
+  EXPECT_THAT(walk(ladder, 10, 1.2),
+              HasSubstr("0.83x the tokens/s of the rung before; back to eager"));
+  EXPECT_EQ(walk(ladder, 100, 1), "");
+  EXPECT_EQ(ladder.rung(), "eager");
+
+  AttentionLadder among_ranks({"eager", "sdpa"}, 10, false);
+  walk(among_ranks, 10, 1);
+  EXPECT_THAT(walk(among_ranks, 10, 1.2), HasSubstr("0.83x"));
+  EXPECT_EQ(among_ranks.rung(), "sdpa");
+}
+
 TEST(AttentionLadder, GoesOnWhereItWasSaved) {
-  AttentionLadder ladder({"eager", "sdpa"}, 10), other({"eager", "sdpa"}, 10);
+  AttentionLadder ladder({"eager", "sdpa"}, 10, true), other({"eager", "sdpa"}, 10, true);
   walk(ladder, 14, 1);
   ASSERT_TRUE(other.restore(ladder.state()));
   for (AttentionLadder* each : {&ladder, &other}) {
@@ -55,7 +70,7 @@ TEST(AttentionLadder, GoesOnWhereItWasSaved) {
     EXPECT_THAT(walk(*each, 1, 1), HasSubstr("the last rung"));
   }
   EXPECT_EQ(ladder.state(), other.state());
-  AttentionLadder fixed({}, 10);
+  AttentionLadder fixed({}, 10, true);
   EXPECT_FALSE(fixed.restore(ladder.state()));
   EXPECT_TRUE(fixed.restore(fixed.state()));
   EXPECT_EQ(walk(fixed, 50, 1, false), "");
