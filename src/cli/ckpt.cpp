@@ -10,6 +10,7 @@
 
 #include "api/checkpoint_report.h"
 #include "checkpoint/tensor_filter.h"
+#include "cli/ckpt_convert.h"
 #include "cli/ckpt_heat.h"
 #include "cli/ckpt_json.h"
 #include "cli/ckpt_latest.h"
@@ -69,6 +70,7 @@ class CkptCommand : public Command {
         "  aplomb ckpt precision out/checkpoint-200        which updates round away\n"
         "  aplomb ckpt resume out/checkpoint-500 --json    what a resume would lose\n"
         "  aplomb ckpt latest out                          which one to resume from\n"
+        "  aplomb ckpt convert IN OUT --dtype float32      fp32 masters from bf16 weights\n"
         "\n"
         "Pickles are parsed, never loaded: nothing in a checkpoint is executed. What loading them\n"
         "with Python would run is pickle.dangerous, what is on no list pickle.suspicious, what "
@@ -94,10 +96,12 @@ class CkptCommand : public Command {
     resume_ = part("resume", "What a resume from this checkpoint would get back and lose");
     resume_.option("--world", options_.world, "how many processes will resume").positive();
     latest_.declare(verb_);
+    convert_.declare(verb_);
   }
 
   int run() override {
     if (latest_.is_wanted()) return latest_.run();
+    if (convert_.is_wanted()) return convert_.run();
     std::string why;
     ranks_ = MpiRanks::start(why);
     if (!why.empty()) complain(why);
@@ -315,6 +319,7 @@ class CkptCommand : public Command {
   arguments::Verb optimizer_;
   arguments::Verb resume_;
   CkptLatest latest_;
+  CkptConvert convert_;
   Options options_;
   Confinement confinement_;
   std::unique_ptr<MpiRanks> ranks_;

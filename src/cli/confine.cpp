@@ -1,6 +1,7 @@
 #include "cli/confine.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "cli/output.h"
@@ -33,7 +34,9 @@ void Confinement::enter(const std::vector<std::string>& outputs,
   sandbox::Announced may;
   for (const std::string& each : outputs) {
     if (each.empty()) continue;
-    if (!open_beforehand(each)) may.outputs.push_back(each);
+    std::error_code none;
+    if (std::filesystem::is_directory(each, none) || !open_beforehand(each))
+      may.outputs.push_back(each);
   }
   may.temporaries = temporaries;
   for (const auto packages : {preflight::Packages::none, preflight::Packages::installed}) {

@@ -203,6 +203,28 @@ TEST(CkptCommand, AManifestIsWrittenAndHeldAgainstTheFiles) {
   EXPECT_EQ(run_program(scan + " --write-manifest " + (folder / "c/model.safetensors")).status, 2);
 }
 
+TEST(CkptCommand, ConvertGivesMastersFromWhichTheRunCanBeResumed) {
+  const Folder folder;
+  const std::string from = k_run + "/checkpoint-200";
+  const std::string wide = folder / "checkpoint-200-fp32";
+  const Said said = run_program("% ckpt convert " + from + " " + wide + " --dtype float32 --json");
+  EXPECT_EQ(said.status, 0) << said.error;
+  EXPECT_EQ(report_of(said)["tensors"], 20);
+  EXPECT_EQ(run_program("% ckpt scan " + wide).status, 0);
+  EXPECT_EQ(run_program("% ckpt resume " + wide).status, 0);
+  // What froze in bf16 moves in fp32.
+  EXPECT_EQ(run_program("% ckpt precision " + wide).status, 0);
+  EXPECT_EQ(run_program("% ckpt convert " + from + " " + wide).status, 2);
+  EXPECT_EQ(run_program("% ckpt convert " + from + " " + from + "/inside").status, 2);
+  EXPECT_EQ(
+      run_program("% ckpt convert " + wide + " " + (folder / "back") + " --dtype bfloat16").status,
+      0);
+  const auto same = report_of(run_program("% ckpt diff --json " + from + " " + (folder / "back")));
+  for (const auto& each : same["checkpoint"]["tensors"]) EXPECT_EQ(each["changed"], 0);
+  std::filesystem::create_directory(folder / "empty");
+  EXPECT_EQ(run_program("% ckpt convert " + from + " " + (folder / "empty")).status, 0);
+}
+
 /// Another process cuts the file while it is mapped: a finding or a finished answer, no SIGBUS.
 TEST(CkptCommand, AFileThatIsCutUnderItEndsNothing) {
   constexpr std::uint64_t k_bytes = 256U << 20U;
