@@ -256,7 +256,7 @@ class HistoryCommand : public Command {
     label = "Settings";
     for (const auto* each : {&run.settings, &run.environment}) {
       for (const auto& [name, value] : *each) {
-        page.row(label, name + " = " + value);
+        page.row(label, fmt::format("{} = {}", name, value));
         label = "";
       }
     }

@@ -107,7 +107,6 @@ class TopCommand : public Command {
       if (anew || news || now - taken >= k_between_clocks) {
         seen = events.newest();
         taken = now;
-        anew = false;
         const top::Size size = screen.size();
         take(follower, size);
         screen.draw(top::page(view_, size));
@@ -137,6 +136,7 @@ class TopCommand : public Command {
   }
 
   void choose(int by) {
+    picked_ = true;
     const auto count = static_cast<int>(view_.runs.size());
     for (int i = 0; i < count; ++i) {
       if (view_.runs[static_cast<std::size_t>(i)].value("id", "") != view_.chosen) continue;
@@ -146,21 +146,19 @@ class TopCommand : public Command {
     }
   }
 
-  /// What is known now; those that train first, then by name.
+  /// What is known now; what needs eyes first, then by name. Until somebody picks a run, the first is shown.
   void take(const live::Follower& follower, const top::Size& size) {
     Json runs = Json::parse(follower.summaries_text(), nullptr, false);
     view_.runs = runs.is_array() ? std::move(runs) : Json::array();
-    const auto rank = [](const Json& run) {
-      const std::string state = run.value("state", "");
-      return state == "running" ? 0 : state == "silent" ? 1 : 2;
-    };
     std::stable_sort(view_.runs.begin(), view_.runs.end(), [&](const Json& a, const Json& b) {
-      return std::pair(rank(a), a.value("name", "")) < std::pair(rank(b), b.value("name", ""));
+      return std::pair(top::urgency(a), a.value("name", "")) <
+             std::pair(top::urgency(b), b.value("name", ""));
     });
     const bool there = std::any_of(view_.runs.begin(), view_.runs.end(), [this](const Json& each) {
       return each.value("id", "") == view_.chosen;
     });
-    if (!there) view_.chosen = view_.runs.empty() ? "" : view_.runs.front().value("id", "");
+    if (!there || !picked_)
+      view_.chosen = view_.runs.empty() ? "" : view_.runs.front().value("id", "");
     view_.may_stop = follow_.may_stop;
     view_.now = now_s();
     view_.curves.clear();
@@ -176,7 +174,8 @@ class TopCommand : public Command {
 
   live::FollowOptions follow_;
   bool once_ = false;
-  bool asks_ = false;  ///< whether the run shall be stopped
+  bool asks_ = false;    ///< whether the run shall be stopped
+  bool picked_ = false;  ///< somebody has chosen a run
   top::View view_;
 };
 

@@ -116,7 +116,8 @@ std::string answer_to(const std::string& text, const std::string& path, bool rem
   try {
     if (const std::optional<std::string> asked = receive_text(socket))
       (void)send_text(socket, answer_to(*asked, path, remembers));
-  } catch (const std::exception&) {  // no answer: the other side tells that
+  } catch (const std::exception&) {
+    ::_exit(1);  // no answer: the other side tells that
   }
   ::_exit(0);
 }

@@ -93,6 +93,25 @@ double value_from(const Json& value) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+/// Of a part the least, the greatest and the first that is not finite.
+void keep_extremes(const std::vector<ChartPoint>& points, std::size_t begin, std::size_t end,
+                   std::set<std::size_t>& kept) {
+  std::optional<std::size_t> least;
+  std::optional<std::size_t> greatest;
+  std::optional<std::size_t> odd;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!std::isfinite(points[i].value)) {
+      if (!odd) odd = i;
+      continue;
+    }
+    if (!least || points[i].value < points[*least].value) least = i;
+    if (!greatest || points[i].value > points[*greatest].value) greatest = i;
+  }
+  for (const auto& each : {least, greatest, odd}) {
+    if (each) kept.insert(*each);
+  }
+}
+
 std::string string_in(const Json& value, const char* key) {
   const auto found = value.find(key);
   return found == value.end() || found->is_null() ? std::string() : cut(found->get<std::string>());
@@ -188,6 +207,30 @@ PastRun read(const Json& value) {
   return run;
 }
 
+void take_findings(PastRun& run, const Report& report) {
+  for (const ReportCause& each : report.causes) {
+    if (run.causes.size() < k_most_list)
+      run.causes.push_back({each.id, each.title, each.probability});
+  }
+  for (const ReportSymptom& each : report.symptoms) {
+    if (run.symptoms.size() < k_most_list)
+      run.symptoms.push_back({each.id, each.severity, each.first_step, each.last_step,
+                              cut(without_secrets({}, each.summary))});
+  }
+}
+
+void take_settings(PastRun& run, const Report& report) {
+  for (const auto& [name, value] : report.settings) {
+    auto& place = is_environment(name) ? run.environment : run.settings;
+    if (place.size() >= k_most_settings) continue;
+    std::string text = text_of(value);
+    if (std::holds_alternative<std::string>(value)) text = cut(without_secrets(name, text));
+    place[name] = std::move(text);
+  }
+  if (const std::string framework = report::summary_text(report, "framework"); !framework.empty())
+    run.environment["framework"] = framework;
+}
+
 }  // namespace
 
 std::string_view name(Helped helped) {
@@ -209,23 +252,8 @@ std::vector<ChartPoint> decimated(const std::vector<ChartPoint>& points, std::si
   std::vector<ChartPoint> out;
   const std::size_t parts = (most - 2) / 3;  // the first and the last sample stay by themselves
   std::set<std::size_t> kept = {0, points.size() - 1};
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t end = points.size() * (part + 1) / parts;
-    std::optional<std::size_t> least;
-    std::optional<std::size_t> greatest;
-    std::optional<std::size_t> odd;
-    for (std::size_t i = points.size() * part / parts; i < end; ++i) {
-      if (!std::isfinite(points[i].value)) {
-        if (!odd) odd = i;
-        continue;
-      }
-      if (!least || points[i].value < points[*least].value) least = i;
-      if (!greatest || points[i].value > points[*greatest].value) greatest = i;
-    }
-    for (const auto& each : {least, greatest, odd}) {
-      if (each) kept.insert(*each);
-    }
-  }
+  for (std::size_t part = 0; part < parts; ++part)
+    keep_extremes(points, points.size() * part / parts, points.size() * (part + 1) / parts, kept);
   out.reserve(kept.size());
   for (const std::size_t i : kept) out.push_back(points[i]);
   return out;
@@ -238,24 +266,8 @@ PastRun past_run_of(const Report& report) {
   run.headline = cut(without_secrets({}, report::summary_text(report, "headline")));
   run.is_answered = report::is_answered(report);
   run.steps = static_cast<std::uint64_t>(std::max(0.0, number_in(report, "steps")));
-  for (const ReportCause& each : report.causes) {
-    if (run.causes.size() < k_most_list)
-      run.causes.push_back({each.id, each.title, each.probability});
-  }
-  for (const ReportSymptom& each : report.symptoms) {
-    if (run.symptoms.size() < k_most_list)
-      run.symptoms.push_back({each.id, each.severity, each.first_step, each.last_step,
-                              cut(without_secrets({}, each.summary))});
-  }
-  for (const auto& [name, value] : report.settings) {
-    auto& place = is_environment(name) ? run.environment : run.settings;
-    if (place.size() >= k_most_settings) continue;
-    std::string text = text_of(value);
-    if (std::holds_alternative<std::string>(value)) text = cut(without_secrets(name, text));
-    place[name] = std::move(text);
-  }
-  if (const std::string framework = report::summary_text(report, "framework"); !framework.empty())
-    run.environment["framework"] = framework;
+  take_findings(run, report);
+  take_settings(run, report);
   for (const ReportSeries* each : report::chart_order(report)) {
     if (run.series.size() >= k_most_series) break;
     run.series.push_back(

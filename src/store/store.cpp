@@ -127,10 +127,13 @@ std::string words_of(const PastRun& run) {
   std::string out = run.name + '\n' + run.program + '\n' + run.host + '\n' + run.verdict + '\n' +
                     run.headline + '\n' + date_of(run.began) + '\n';
   for (const std::string& each : run.paths) out += each + '\n';
-  for (const PastCause& each : run.causes) out += each.id + ' ' + each.title + '\n';
-  for (const PastSymptom& each : run.symptoms) out += each.id + ' ' + each.summary + '\n';
-  for (const auto& [name, value] : run.settings) out += name + ' ' + value + '\n';
-  for (const auto& [name, value] : run.environment) out += name + ' ' + value + '\n';
+  const auto add = [&out](const std::string& name, const std::string& value) {
+    out.append(name).append(" ").append(value).append("\n");
+  };
+  for (const PastCause& each : run.causes) add(each.id, each.title);
+  for (const PastSymptom& each : run.symptoms) add(each.id, each.summary);
+  for (const auto& [name, value] : run.settings) add(name, value);
+  for (const auto& [name, value] : run.environment) add(name, value);
   return out;
 }
 

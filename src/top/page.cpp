@@ -62,8 +62,25 @@ Standing standing_of(const Json& run) {
   if (standing == "unstable") return {"UNSTABLE", Style::bad};
   if (standing == "warning") return {"WARNING", Style::warn};
   if (state == "stopped") return {"STOPPED", Style::warn};
+  // Files that were old when they were found: whether the run ended or hangs is not known.
+  if (standing == "healthy" && state == "unknown") return {"AT REST", Style::warn};
   if (standing == "healthy") return {"HEALTHY", Style::good};
   return {"UNCLEAR", Style::warn};
+}
+
+std::string state_words(const std::string& state) {
+  if (state == "silent") return "no steps";
+  return state == "unknown" ? "no longer written" : state;
+}
+
+/// `12.40 EUR so far`; empty where no price was given.
+std::string cost_of(const Json& run) {
+  const auto cost = run.find("cost");
+  if (cost == run.end() || !cost->is_object()) return {};
+  const auto so_far = number_in(*cost, "so_far");
+  if (!so_far) return {};
+  const std::string currency = text_in(*cost, "currency");
+  return fmt::format("{:.2f}{}{} so far", *so_far, currency.empty() ? "" : " ", currency);
 }
 
 /// The first cause, as sure as it is; the headline where none is put forward.
@@ -78,6 +95,31 @@ std::string claim_of(const Json& detail) {
     }
   }
   return text_in(detail, "headline");
+}
+
+/// What is said of a run, held against what it does now: the numbers of one that stands still or ended with an error
+/// are of the past.
+struct Said {
+  std::string claim;
+  std::string fix;
+};
+Said said_of(const Json& detail) {
+  Said said{claim_of(detail), text_in(detail, "fix")};
+  const std::string state = text_in(detail, "state");
+  const std::string standing = text_in(detail, "standing");
+  const bool named = standing == "failed" || standing == "unstable" || standing == "warning";
+  if (named || (state != "silent" && state != "failed" && state != "unknown")) return said;
+  if (state == "silent") {
+    said = {"The run stands still, and nothing that was read says why. Before that: " + said.claim,
+            "See whether its processes live and where they wait (py-spy dump --pid PID)"};
+  } else if (state == "failed") {
+    said = {"The run ended with an error that nothing explains yet. Before that: " + said.claim,
+            {}};
+  } else {
+    said.claim = "Nobody writes it any more, and no end was noted. Before that: " + said.claim;
+    said.fix.clear();
+  }
+  return said;
 }
 
 const Json* chosen_of(const View& view) {
@@ -121,6 +163,7 @@ class Page {
   std::vector<Line> lines() {
     verdict();
     progress();
+    marks();
     runs();
     ranks();
     charts();
@@ -154,12 +197,12 @@ class Page {
     const Standing standing = standing_of(view_.detail);
     const std::string head = fmt::format("{:<9} ", standing.word);
     const std::size_t room = size_.width > 10 ? size_.width - 10 : 1;
-    const std::vector<std::string> claim = report::wrap(claim_of(view_.detail), room);
+    const Said said = said_of(view_.detail);
+    const std::vector<std::string> claim = report::wrap(said.claim, room);
     for (std::size_t i = 0; i < claim.size() && i < 2; ++i)
       add({{standing.style, i == 0 ? head : std::string(10, ' ')}, {Style::bold, claim[i]}});
-    const std::string fix = text_in(view_.detail, "fix");
-    if (fix.empty()) return;
-    const std::vector<std::string> lines = report::wrap(fix, room);
+    if (said.fix.empty()) return;
+    const std::vector<std::string> lines = report::wrap(said.fix, room);
     const std::size_t most = size_.height >= 24 ? 2 : 1;
     for (std::size_t i = 0; i < lines.size() && i < most; ++i) {
       const bool cut = i + 1 == most && lines.size() > most;
@@ -168,23 +211,57 @@ class Page {
     }
   }
 
+  /// In the order in which they matter; one that has no room is left out, a later one that has some is not.
   void progress() {
     if (!view_.detail.is_object()) return;
     const Json& run = view_.detail;
-    std::string text = text_in(run, "state");
+    std::string text = state_words(text_in(run, "state"));
+    const auto say = [&](const std::string& part) {
+      if (10 + report::columns(text) + 2 + report::columns(part) <= size_.width)
+        text += ", " + part;
+    };
     if (const auto step = number_in(run, "step")) {
-      text += ", step " + count(*step);
-      if (const auto total = number_in(run, "total_steps")) text += " of " + count(*total);
+      const auto total = number_in(run, "total_steps");
+      say("step " + count(*step) + (total ? " of " + count(*total) : ""));
     }
     if (const auto last = number_in(run, "last_step_at"))
-      text += fmt::format(", last {} ago", duration(std::max(0.0, view_.now - *last)));
+      say(fmt::format("last {} ago", duration(std::max(0.0, view_.now - *last))));
+    if (const auto eta = number_in(run, "eta_s")) say(duration(*eta) + " left");
     if (const auto rate = number_in(run, "rate")) {
-      text += *rate >= 1 ? fmt::format(", {:.3g} steps/s", *rate)
-                         : fmt::format(", {:.3g} s/step", 1 / *rate);
+      say(*rate >= 1 ? fmt::format("{:.3g} steps/s", *rate)
+                     : fmt::format("{:.3g} s/step", 1 / *rate));
     }
-    if (const auto eta = number_in(run, "eta_s")) text += ", " + duration(*eta) + " to go";
-    add({{Style::dim, fmt::format("{:<10}", "Run")},
-         {text_in(run, "state") == "silent" ? Style::bad : Style::plain, text}});
+    if (const std::string cost = cost_of(run); !cost.empty()) say(cost);
+    const bool stands = text_in(run, "state") == "silent" || text_in(run, "state") == "unknown";
+    add({{Style::dim, fmt::format("{:<10}", "Run")}, {stands ? Style::bad : Style::plain, text}});
+  }
+
+  /// Restarts, checkpoints and acts of the guard: how many, and the last one.
+  void marks() {
+    struct Kind {
+      const char* slug;
+      const char* one;
+      const char* many;
+    };
+    static constexpr std::array<Kind, 3> k_kinds = {
+        {{"restart", "restart", "restarts"},
+         {"guard", "act of the guard", "acts of the guard"},
+         {"checkpoint", "checkpoint", "checkpoints"}}};
+    std::string text;
+    for (const Kind& kind : k_kinds) {
+      std::size_t all = 0;
+      double last = 0;
+      for (const Json& each : list_in(view_.detail, "marks")) {
+        if (!each.is_object() || text_in(each, "kind") != kind.slug) continue;
+        ++all;
+        last = std::max(last, number_in(each, "from").value_or(0));
+      }
+      if (all == 0) continue;
+      text += fmt::format("{}{} {}{} step {}", text.empty() ? "" : ", ", all,
+                          all == 1 ? kind.one : kind.many, all == 1 ? " at" : ", the last at",
+                          count(last));
+    }
+    if (!text.empty()) add({{Style::dim, fmt::format("{:<10}", "Marks")}, {Style::plain, text}});
   }
 
   void runs() {
@@ -199,7 +276,7 @@ class Page {
     for (std::size_t i = first; i < first + shown; ++i) {
       const Json& each = view_.runs[i];
       const Standing standing = standing_of(each);
-      std::string rest = " " + text_in(each, "state");
+      std::string rest = " " + state_words(text_in(each, "state"));
       if (const auto step = number_in(each, "step")) rest += ", step " + count(*step);
       rest += ", " + text_in(each, "headline");
       const std::string name = report::fit_tail(text_in(each, "name"), 28);
@@ -352,6 +429,15 @@ std::vector<std::string> drawn_series(const Json& detail) {
   }
   if (names.size() > k_most_charts) names.resize(k_most_charts);
   return names;
+}
+
+int urgency(const Json& run) {
+  const std::string state = text_in(run, "state");
+  const std::string standing = text_in(run, "standing");
+  if (state == "silent") return 0;
+  if (state == "running") return standing == "failed" || standing == "unstable" ? 0 : 1;
+  if (state == "failed" || state == "unknown") return 2;
+  return standing == "failed" || standing == "unstable" ? 2 : 3;
 }
 
 std::string text(const std::vector<Line>& lines, const report::Paint& paint) {

@@ -43,6 +43,9 @@ std::vector<Line> page(const View& view, const Size& size);
 /// Names of the series that page() draws of this run, in order; their curves are asked for.
 std::vector<std::string> drawn_series(const Json& detail);
 
+/// Of a summary: the smaller, the sooner somebody should look; runs that stand still or go wrong now are 0.
+int urgency(const Json& run);
+
 std::string text(const std::vector<Line>& lines, const report::Paint& paint);
 
 /// `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 1 h`.

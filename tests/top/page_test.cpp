@@ -62,7 +62,7 @@ TEST(TopPage, SaysWhatIsWrongAndWhatToDoFirst) {
   EXPECT_THAT(shown, ::testing::StartsWith("UNSTABLE  The learning rate is too high (87 %)\n"
                                            "Do        Lower the peak learning rate to 0.0001\n"));
   EXPECT_THAT(shown,
-              HasSubstr("running, step 240 of 1000, last 3 s ago, 2.5 steps/s, 5 min 4 s to go"));
+              HasSubstr("running, step 240 of 1000, last 3 s ago, 5 min 4 s left, 2.5 steps/s"));
   EXPECT_THAT(shown, HasSubstr("loss  now 3.5"));
   EXPECT_THAT(shown, HasSubstr("grad_norm  now nan"));
   EXPECT_THAT(shown, HasSubstr("! line 28"));
@@ -110,6 +110,42 @@ TEST(TopPage, NeverCallsARunHealthyThatStandsStillOrFailed) {
   EXPECT_EQ(first("silent"), "SILENT");
   EXPECT_EQ(first("failed"), "FAILED");
   EXPECT_EQ(first("stopped"), "STOPPED");
+  EXPECT_EQ(first("unknown"), "AT");
+  const std::string silent =
+      drawn(view_of({{"state", "silent"}, {"standing", "healthy"}, {"last_step_at", 3.0}}), {});
+  EXPECT_THAT(silent, ::testing::StartsWith("SILENT    The run stands still"));
+  EXPECT_THAT(silent, HasSubstr("no steps, step 240 of 1000, last 16 min 40 s ago"));
+  EXPECT_THAT(silent, Not(HasSubstr("Lower the peak"))) << "advice of when it still ran";
+}
+
+TEST(TopPage, TellsRestartsCheckpointsActsOfTheGuardAndTheCost) {
+  Json marks = Json::array();
+  for (const auto& [kind, step] : {std::pair{"restart", 101},
+                                   {"checkpoint", 100},
+                                   {"checkpoint", 200},
+                                   {"guard", 150},
+                                   {"symptom", 9}})
+    marks.push_back({{"kind", kind}, {"from", step}, {"to", step}});
+  const std::string shown =
+      drawn(view_of({{"marks", marks},
+                     {"cost", {{"so_far", 12.4}, {"per_hour", 3.0}, {"currency", "EUR"}}}}),
+            {100, 24, true});
+  EXPECT_THAT(shown, HasSubstr("Marks     1 restart at step 101, 1 act of the guard at step 150, 2 "
+                               "checkpoints, the last at step 200\n"));
+  EXPECT_THAT(shown, HasSubstr("2.5 steps/s, 12.40 EUR so far\n"));
+  EXPECT_THAT(drawn(view_of({{"rate", 1234567.0}, {"last_step_at", 1.0}}), {50, 24, true}),
+              Not(HasSubstr("steps/s")))
+      << "what has no room is left out whole";
+}
+
+TEST(TopPage, KnowsWhatNeedsEyesFirst) {
+  const auto rank = [](const char* state, const char* standing) {
+    return urgency({{"state", state}, {"standing", standing}});
+  };
+  EXPECT_LT(rank("silent", "healthy"), rank("running", "healthy"));
+  EXPECT_LT(rank("running", "unstable"), rank("running", "warning"));
+  EXPECT_LT(rank("running", "healthy"), rank("failed", "failed"));
+  EXPECT_LT(rank("failed", "healthy"), rank("ended", "healthy"));
 }
 
 TEST(TopPage, NamesTheRanksThatLag) {
