@@ -23,7 +23,9 @@
 #include "sources/reader.h"
 
 namespace aplomb {
-std::unique_ptr<sources::Reader> make_text_log_reader();
+namespace sources {
+std::unique_ptr<Reader> make_text_log_reader();
+}
 namespace {
 
 /// Time on the processor, so that neighbours on a busy machine do not count.
@@ -102,7 +104,7 @@ std::uint64_t read_once(std::string_view text) {
   record::RunBuilder build(run);
   const record::SourceId source = build.open("log.txt", "text-log", text.size());
   const auto bytes = input::bytes_of(text);
-  make_text_log_reader()->read(*bytes, build, source);
+  sources::make_text_log_reader()->read(*bytes, build, source);
   std::uint64_t samples = 0;
   for (const record::Series& series : run.series) samples += series.count;
   return samples;
@@ -184,7 +186,7 @@ int read_file(const std::string& path) {
   record::Run run;
   record::RunBuilder build(run);
   const record::SourceId source = build.open(path, "text-log", 0);
-  make_text_log_reader()->read(**bytes, build, source);
+  sources::make_text_log_reader()->read(**bytes, build, source);
   const double seconds = cpu_seconds() - begin;
   std::uint64_t samples = 0;
   for (const record::Series& series : run.series) samples += series.count;

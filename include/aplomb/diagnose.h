@@ -27,6 +27,9 @@ struct DiagnoseOptions {
   std::size_t most_causes = 8;
   /// Names of files that are listed and not read; empty: none.
   std::function<bool(std::string_view name)> leaves_out;
+  /// Of a text log larger than this, in bytes, every line is looked at and so much of it read: the
+  /// stretches, records and messages that tell the most; the report says so. 0: all of it is read.
+  std::uint64_t most_log_bytes = 0;
   /// Whether symbolic links that lead out of a folder are followed.
   bool follow_links = false;
   /// The interpreter that parses (and never runs) the scripts among the artifacts; empty: none, and

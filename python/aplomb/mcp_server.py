@@ -38,6 +38,7 @@ MOST_BYTES = 12_000  # 4,000 tokens at three bytes each
 MOST_OUTPUT = 64 << 20  # of the program: a report of thousands of series has a few MiB
 MOST_SECONDS = 300
 MOST_LINES = 200
+MOST_READ = "16M"  # of one log: of a larger one every line is looked at and so much read, which takes a second or two
 INSTRUCTIONS = """\
 aplomb says why a deep-learning training run went wrong, and how to mend it. Begin with `diagnose` on the folder or log (any
 size: it is read by aplomb, not by you), `check` on a configuration or training script before a run, `ckpt` on checkpoints.
@@ -194,6 +195,10 @@ class Kept:
         return tuple(state)
 
 
+def diagnosis(view: str, whole: bool = False) -> list[str]:
+    return ["diagnose", view, *([] if whole else ["--max-read", MOST_READ])]
+
+
 def fit(value: Any, most_bytes: int = MOST_BYTES) -> Any:
     """The value with lists and texts cut, no more than it takes; what was cut from a list stands at its end."""
     for items, text in ((40, 600), (20, 400), (12, 280), (8, 200), (5, 140), (3, 100), (2, 80), (1, 60)):
@@ -307,26 +312,29 @@ def make_server(given_roots: list[str]) -> MCPServer[Any]:
 
 def _add_reports(server: MCPServer[Any], roots: Roots, kept: Kept) -> None:
     @server.tool(annotations=LOOKS, structured_output=True)
-    async def diagnose(paths: Paths, declared: Asked, ctx: Context[Any, Any], part: str = "", offset: int = 0) -> Json:
+    async def diagnose(
+        paths: Paths, declared: Asked, ctx: Context[Any, Any], part: str = "", offset: int = 0, whole: bool = False
+    ) -> Json:
         """Say what went wrong with a training run, why, and what to change: from logs, event files, configurations,
         checkpoints,
         scripts, tracebacks, or the run's whole folder. Answers with a part of aplomb.report/1 under its own names.
         `part` (causes,
         ruled_out, symptoms, series, settings, inputs, experiments, health, runs) gives that member of the whole
         report, from
-        `offset` on."""
+        `offset` on. Of a log above 16 MB every line is looked at and the telling parts are read; `inputs` then says
+        so, and `whole` has all of it read (a minute a gigabyte)."""
         roots.take(declared)
         where = [roots.allow(each) for each in paths]
         if not part:
-            return await kept.ask(ctx, ["diagnose", "--agent"], where)
-        whole = await kept.ask(ctx, ["diagnose", "--json"], where)
-        if part not in whole:
-            raise ToolError(f"no part of the report is called {part[:60]}; there are {', '.join(whole)}")
-        value = whole[part]
-        for series in whole.get("series", []):
+            return await kept.ask(ctx, diagnosis("--agent", whole), where)
+        report = await kept.ask(ctx, diagnosis("--json", whole), where)
+        if part not in report:
+            raise ToolError(f"no part of the report is called {part[:60]}; there are {', '.join(report)}")
+        value = report[part]
+        for series in report.get("series", []):
             series.pop("chart", None)
         return {
-            "schema": whole["schema"],
+            "schema": report["schema"],
             part: fit(value[max(offset, 0) :] if isinstance(value, list) else value, MOST_BYTES - 200),
         }
 
@@ -395,7 +403,7 @@ def _add_looks(server: MCPServer[Any], roots: Roots, kept: Kept) -> None:
         roots.take(declared)
         where = roots.allow(path)
         newest = max(((file.stat().st_mtime, file) for file in _files_of(where)), default=None)
-        report = await kept.ask(ctx, ["diagnose", "--agent"], [where])
+        report = await kept.ask(ctx, diagnosis("--agent"), [where])
         summary = report.get("summary", {})
         return {
             "path": where,
@@ -432,7 +440,7 @@ def _add_resources(server: MCPServer[Any], roots: Roots, kept: Kept) -> None:
     async def report(path: str) -> str:
         """The whole report of a file or folder (aplomb.report/1), charts left out: aplomb://report/home/me/run"""
         try:
-            whole = await kept.ask(None, ["diagnose", "--json"], [roots.allow("/" + unquote(path))])
+            whole = await kept.ask(None, diagnosis("--json"), [roots.allow("/" + unquote(path))])
         except ToolError as why:
             raise ResourceError(str(why)) from None
         for series in whole.get("series", []):

@@ -169,6 +169,9 @@ def test_a_session_over_a_large_log_two_checkpoints_and_a_broken_configuration(t
 
     session(body, "--root", tmp_path)
     assert seen["diagnose", None]["verdict"] == "failed"
+    first_nan = f"loss nan at line {lines - 299}"
+    evidence = [each for cause in seen["diagnose", None]["causes"] for each in cause["evidence"] if each.get("line")]
+    assert any(each["line"] == lines - 299 for each in evidence), (first_nan, "of a sampled log too")
     assert last - 10 < seen["run_status", None]["last_step"] <= last, "long series are thinned"
     assert [each["text"].split(" | ")[1] for each in seen["read_lines", -3]["lines"]] == ["loss nan"] * 3
     assert "loss nan" not in seen["read_lines", lines - 301]["lines"][0]["text"]

@@ -19,7 +19,8 @@ std::vector<report::DiagnosedRun> diagnose_runs(const std::vector<std::string>& 
                                                 const DiagnoseOptions& options) {
   return judge_runs(discovery::collect(paths, {.progress = options.progress,
                                                .leaves_out = options.leaves_out,
-                                               .follow_links = options.follow_links}),
+                                               .follow_links = options.follow_links,
+                                               .most_log_bytes = options.most_log_bytes}),
                     paths, options);
 }
 

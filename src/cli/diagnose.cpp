@@ -1,5 +1,6 @@
 #include <aplomb/diagnose.h>
 
+#include "cli/byte_size.h"
 #include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/confine.h"
@@ -27,6 +28,7 @@ struct Options {
   bool follow = false;
   bool redact = false;
   bool remember = false;
+  std::string most_read = "0";
   std::string colour = "auto";
 };
 
@@ -51,6 +53,13 @@ class DiagnoseCommand : public Command {
             "files)")
         .value_name("OUT");
     verb_.option("--most", options_.most, "how many causes to list").within(1, 100).shows_default();
+    verb_
+        .option(
+            "--max-read", options_.most_read,
+            "of a text log larger than this (16M, 1G) look at every line and read so much: what "
+            "tells the most; 0 reads all of it")
+        .value_name("BYTES")
+        .shows_default();
     verb_.flag("--follow", options_.follow, "follow links that lead out of the folders");
     verb_.flag(
         "--redact", options_.redact,
@@ -66,6 +75,7 @@ class DiagnoseCommand : public Command {
         "  aplomb diagnose train.log axolotl.yaml --html report.html\n"
         "  aplomb diagnose train.log axolotl.yaml --fix fixed.yaml\n"
         "  kubectl logs trainer-0 | aplomb diagnose -\n"
+        "  aplomb diagnose --max-read 64M of-a-month.log\n"
         "  aplomb diagnose --json runs/ | jq '.causes[0]'\n"
         "  aplomb diagnose out/ --redact --html for-the-issue.html\n"
         "\n"
@@ -79,6 +89,13 @@ class DiagnoseCommand : public Command {
     Progress progress(is_terminal_error());
     DiagnoseOptions how;
     how.follow_links = options_.follow;
+    const std::optional<std::uint64_t> most_read = parse_byte_size(options_.most_read);
+    if (!most_read) {
+      complain("--max-read: " + core::sanitize(options_.most_read) +
+               " is no number of bytes; write 16M, 1G or 0");
+      return k_exit_usage;
+    }
+    how.most_log_bytes = *most_read;
     for (const std::string& out : {options_.html, options_.fix}) {
       if (out.empty()) continue;
       if (const auto allowed = may_write(out); !allowed) {

@@ -19,6 +19,7 @@
 #include "discovery/file_search.h"
 #include "discovery/run_layout.h"
 #include "input/byte_stream.h"
+#include "log_survey/sampled_log.h"
 #include "record/run_builder.h"
 #include "sources/reader.h"
 
@@ -72,6 +73,20 @@ void note(record::RunBuilder& build, record::SourceId source, std::string kind,
   build.defect({source, 0, std::move(kind), severity, std::move(text)});
 }
 
+/// The whole, or of a larger log the parts that tell the most.
+void read_by(const sources::Reader& reader, input::ByteStream& whole, const FoundFile& file,
+             std::uint64_t most_bytes, record::RunBuilder& build, record::SourceId source) {
+  if (most_bytes == 0 || file.bytes <= most_bytes || !reader.takes_samples())
+    return reader.read(whole, build, source);
+  const std::unique_ptr<log_survey::SampledLog> sampled =
+      log_survey::SampledLog::open(file.path, most_bytes);
+  if (sampled == nullptr) return reader.read(whole, build, source);
+  reader.read(*sampled, build, source);
+  note(build, source, "sampled",
+       sampled->left_serious() ? core::Severity::warning : core::Severity::note,
+       sampled->account());
+}
+
 void read_file(const Artifact& input, record::RunBuilder& build, const Progress& progress) {
   const FoundFile& file = input.file;
   const record::SourceId source = build.open(file.path, "unknown", file.bytes);
@@ -107,7 +122,7 @@ void read_file(const Artifact& input, record::RunBuilder& build, const Progress&
   }
   build.source(source).kind = reader->spec().slug;
   build.speak_for_rank(source, input.place.rank);
-  reader->read(stream, build, source);
+  read_by(*reader, stream, file, progress.options.most_log_bytes, build, source);
 }
 
 Artifact input_of(const FoundFile& file, std::string_view root, bool named) {

@@ -21,7 +21,8 @@ struct CollectOptions {
   std::function<void(std::uint64_t done_bytes, std::uint64_t all_bytes)> progress = {};
   std::size_t most_files = 20000;  ///< below one folder; further ones are counted and said
   std::function<bool(std::string_view name)> leaves_out = {};  ///< names of files not read
-  bool follow_links = false;  ///< symbolic links that lead out of a folder
+  bool follow_links = false;         ///< symbolic links that lead out of a folder
+  std::uint64_t most_log_bytes = 0;  ///< of one log; a larger one is sampled. 0: all of it is read
 };
 
 /// Never fails as a whole: a path that cannot be read is a Run's Source of kind `unknown` with a

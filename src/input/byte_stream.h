@@ -17,6 +17,14 @@
 
 namespace aplomb::input {
 
+/// Where a part stands whose stream left something out before it (log_survey/sampled_log.h).
+struct Gap {
+  std::uint64_t bytes = 0;    ///< that were left out; 0: nothing was
+  std::uint64_t lines = 0;    ///< line feeds before the part, from the front of the artifact
+  bool inside = false;        ///< the part goes on in a line that a carriage return began anew
+  std::uint64_t records = 0;  ///< of the log's commonest kind, among what was left out
+};
+
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
@@ -26,6 +34,8 @@ class ByteStream {
   virtual const std::string& broken() const = 0;
   /// Bytes of the file consumed so far (compressed, where it is), for progress.
   virtual std::uint64_t consumed() const = 0;
+  /// What was left out before the part given last. Only those who ask for such a stream get one.
+  virtual Gap gap() const { return {}; }
 };
 
 /// Opens a file. Bytes that say that they are gzip or zstd are decompressed, whatever the name;

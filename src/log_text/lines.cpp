@@ -129,9 +129,18 @@ void LineSplitter::look_at_head() {
   }
 }
 
+/// Parts that are left out begin and end where lines do.
+void LineSplitter::leap(const input::Gap& gap) {
+  part_offset_ += gap.bytes;
+  number_ = gap.lines + (gap.inside ? 1 : 0);
+  line_open_ = gap.inside;
+  gap_ = gap;
+}
+
 bool LineSplitter::load() {
   part_offset_ += part_bytes_;
   part_ = bytes_.next();
+  if (const input::Gap gap = bytes_.gap(); gap.bytes > 0 && !part_.empty()) leap(gap);
   part_bytes_ = part_.size();
   at_ = 0;
   if (part_.empty()) return false;
@@ -191,18 +200,21 @@ std::string_view LineSplitter::clean(std::string_view text) {
   return cleaned_;
 }
 
+/// What stands behind the last line end.
+bool LineSplitter::rest(Line& line, bool has_escape) {
+  if (!carrying_) return false;
+  carrying_ = false;
+  has_escape_ = has_escape;
+  if (!line_open_) ++number_;
+  line = {clean(carry_), number_, carry_offset_, false};
+  return true;
+}
+
 bool LineSplitter::next(Line& line) {
   while (true) {
     if (at_ >= part_.size()) {
       const bool escapes_before = has_escape_;
-      if (!load()) {
-        if (!carrying_) return false;
-        carrying_ = false;
-        has_escape_ = escapes_before;
-        if (!line_open_) ++number_;
-        line = {clean(carry_), number_, carry_offset_, false};
-        return true;
-      }
+      if (!load()) return rest(line, escapes_before);
       has_escape_ = has_escape_ || (carrying_ && escapes_before);
       continue;
     }

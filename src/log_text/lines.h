@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "input/byte_stream.h"
 
@@ -52,9 +53,13 @@ class LineSplitter {
   /// artifact is no text.
   double control_frac() const { return control_frac_; }
   std::uint64_t lines() const { return number_; }
+  /// What the stream left out before the line given last, told once; `bytes` 0: nothing.
+  input::Gap take_gap() { return std::exchange(gap_, {}); }
 
  private:
   bool load();
+  void leap(const input::Gap& gap);
+  bool rest(Line& line, bool has_escape);
   void look_at_head();
   std::size_t find_end(std::size_t from);
   std::string_view clean(std::string_view text);
@@ -82,6 +87,7 @@ class LineSplitter {
   std::uint64_t too_long_ = 0;
   std::uint64_t first_too_long_offset_ = 0;
   double control_frac_ = 0;
+  input::Gap gap_;
 };
 
 /// Takes terminal colours, cursor movements and wiped-out text from `text` into `out`.

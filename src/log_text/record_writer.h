@@ -28,6 +28,7 @@ class RecordWriter {
   void context(const Place& place, int rank) { recorder_.context(place, rank); }
   /// The step that the rank stated last.
   std::optional<std::int64_t> step(int rank) { return recorder_.tracker(rank).step(); }
+  void left_out(std::uint64_t records) { recorder_.left_out(records); }
   void finish() { recorder_.finish(); }
 
  private:

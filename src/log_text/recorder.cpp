@@ -118,6 +118,15 @@ std::int64_t Recorder::implied_step(Rank& state, KeyId key, const Held& sample) 
   return next_ordinal(line, sample.epoch);
 }
 
+void Recorder::left_out(std::uint64_t records) {
+  for (Rank& state : ranks_) {
+    for (Line& line : state.lines) {
+      if (line.open && line.mode == Mode::ordinal && !line.eval)
+        line.ordinal += static_cast<std::int64_t>(records);
+    }
+  }
+}
+
 void Recorder::finish() {
   for (std::size_t index = 0; index < ranks_.size(); ++index) {
     Rank& state = ranks_[index];

@@ -40,6 +40,9 @@ class Recorder {
   /// Puts what waited for a second sample; names the loss of a log that never prints a plain one.
   void finish();
 
+  /// So many records of training were left out: where samples are counted, they count.
+  void left_out(std::uint64_t records);
+
   std::uint64_t samples() const { return samples_; }
   const StepTracker& tracker(int rank);
 

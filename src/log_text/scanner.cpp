@@ -115,6 +115,11 @@ LineResult LogScanner::table_head(const LogLine& line, bool whole) {
   return {.taken = true, .words = true};
 }
 
+void LogScanner::left_out(std::uint64_t records) {
+  queue_.flush();
+  writer_.left_out(records);
+}
+
 void LogScanner::finish() {
   queue_.flush();
   writer_.finish();

@@ -49,6 +49,8 @@ class LogScanner {
   LogScanner& operator=(const LogScanner&) = delete;
 
   void line(const Line& line);
+  /// Lines were left out before the next one, with so many records of metrics.
+  void left_out(std::uint64_t records);
   void finish();
 
   std::uint64_t records() const { return queue_.records(); }

@@ -48,6 +48,8 @@ class Reader {
   /// caller.
   virtual void read(input::ByteStream& bytes, record::RunBuilder& build,
                     record::SourceId source) const = 0;
+  /// Whether it reads a stream that leaves parts of the artifact out (log_survey/sampled_log.h).
+  virtual bool takes_samples() const { return false; }
 };
 
 /// Every reader of the roster, in its order.

@@ -24,10 +24,12 @@ class Replayed : public input::ByteStream {
  public:
   Replayed(input::ByteStream& rest, std::string_view first) : rest_(rest), first_(first) {}
   std::string_view next() override {
+    at_first_ = !given_;
     if (given_) return rest_.next();
     given_ = true;
     return first_;
   }
+  input::Gap gap() const override { return at_first_ ? input::Gap{} : rest_.gap(); }
   const std::string& broken() const override { return rest_.broken(); }
   std::uint64_t consumed() const override { return rest_.consumed(); }
 
@@ -35,6 +37,7 @@ class Replayed : public input::ByteStream {
   input::ByteStream& rest_;
   std::string_view first_;
   bool given_ = false;
+  bool at_first_ = false;
 };
 
 bool is_text(std::string_view head) {
@@ -66,6 +69,7 @@ class TextLogReader : public Reader {
     return the_spec;
   }
 
+  bool takes_samples() const override { return true; }
   double sniff(const Sniff& artifact) const override { return is_text(artifact.head) ? 0.1 : 0; }
 
   void read(input::ByteStream& bytes, record::RunBuilder& build,
@@ -81,6 +85,7 @@ class TextLogReader : public Reader {
         binary = true;
         break;
       }
+      if (const input::Gap gap = lines.take_gap(); gap.bytes > 0) scanner.left_out(gap.records);
       scanner.line(line);
     }
     scanner.finish();

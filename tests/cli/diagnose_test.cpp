@@ -39,6 +39,29 @@ TEST(DiagnoseCommand, ShowsHelpWithExamplesAndVersionWithStatusZero) {
   EXPECT_THAT(version.out, ::testing::MatchesRegex("aplomb [0-9]+\\.[0-9]+\\.[0-9]+\n"));
 }
 
+/// What is read of a large log is told, and its evidence stands where it stands in the whole.
+TEST(DiagnoseCommand, ReadsOfALargeLogWhatTellsTheMost) {
+  const Folder folder;
+  std::string text;
+  for (int i = 1; i <= 30000; ++i) {
+    const std::string loss = i >= 23456 ? "nan" : "2." + std::to_string(1000 + i * 7919 % 8999);
+    text += "step " + std::to_string(i) + " | loss " + loss + " | grad_norm 1.5 | lr 1e-3\n";
+  }
+  const std::string log = folder.write("train.log", text);
+  const auto whole = nlohmann::json::parse(run_program("% diagnose --json " + log).out);
+  const auto sampled =
+      nlohmann::json::parse(run_program("% diagnose --json --max-read 64K " + log).out);
+  EXPECT_EQ(sampled["verdict"], whole["verdict"]);
+  EXPECT_EQ(sampled["causes"][0]["id"], whole["causes"][0]["id"]);
+  EXPECT_EQ(sampled["causes"][0]["evidence"][0]["line"], whole["causes"][0]["evidence"][0]["line"]);
+  EXPECT_LT(sampled["series"][0]["points"], whole["series"][0]["points"]);
+  EXPECT_THAT(sampled["inputs"][0]["warnings"].dump(), HasSubstr("--max-read 0"));
+  EXPECT_EQ(whole["inputs"][0]["warnings"].size(), 0U);
+  for (const char* wrong : {"x", "-1", "16Q", "1e99", "16MBs", ""})
+    EXPECT_EQ(run_program("% diagnose --max-read '" + std::string(wrong) + "' " + log).status, 2)
+        << wrong;
+}
+
 TEST(DiagnoseCommand, FailsWithAReasonWhereOutputCannotBeWritten) {
   const Folder folder;
   const std::string log = folder.write("train.log", "{'loss': 2.5, 'step': 1}\n");
