@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 
+import audit_carried
 import audit_kinds
 import audit_losses
 import audit_outside
@@ -18,7 +19,7 @@ from aplomb.audit import RULES, Program, audit_program, audit_source
 from audit_support import HEAD, KNOWLEDGE, audited, check_right, check_wrong, entries, rules_of
 
 # Programs by the kind of what is wrong with them: each rule's WRONG ones, and RIGHT ones that look alike.
-PARTS = (audit_steps, audit_losses, audit_training, audit_runs, audit_kinds, audit_outside, audit_paths)
+PARTS = (audit_carried, audit_steps, audit_losses, audit_training, audit_runs, audit_kinds, audit_outside, audit_paths)
 
 
 def programs(side):

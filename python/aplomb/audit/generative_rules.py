@@ -430,3 +430,36 @@ def penalty_has_no_gradient(program: Program) -> Iterator[Finding]:
             yield Finding(
                 form.line, source_of(form.node)[:-1] + ", create_graph=True)", also=sorted({loss.line} - {form.line})
             )
+
+
+@rule("code.opponent-in-optimizer")
+def opponent_in_optimizer(program: Program) -> Iterator[Finding]:
+    """The optimizer of one network holds its opponent too: each of its steps trains the opponent to give in."""
+    made = [(call, program.objects.held(call)) for call, _ in program.objects.optimizers_made()]
+    for call, held in made:
+        for other, others in made:
+            shared = held & others
+            if other is call or not shared or not held - others or others - held:
+                continue
+            judged = judges(program, shared, held - shared)
+            if judged is not None:
+                holders = program.objects.parameters_in(call)
+                names = [source_of(each) for each in holders if program.objects.identity(each) & shared]
+                lines = {each.lineno for each in ast.walk(call) if isinstance(each, ast.expr)} - {call.lineno}
+                yield Finding(
+                    call.lineno, "", {"opponent": names[0] if names else "the opponent"}, also=sorted(lines)[:2]
+                )
+                return
+
+
+def judges(program: Program, judge: frozenset[str], maker: frozenset[str]) -> ast.Call | None:
+    """A forward pass of the one over what the other has made."""
+    for call in program.calls:
+        kind, subjects = program.objects.event_of(call)
+        if kind != "forward" or not subjects & judge:
+            continue
+        for given in call.args:
+            for each in program.algebra.of(given).below():
+                if isinstance(each.node, ast.Call) and program.objects.event_of(each.node)[1] & maker:
+                    return call
+    return None

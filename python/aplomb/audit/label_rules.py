@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule
+from .names import argument_given
 from .numeric_rules import cross_entropy_names, seen_through
 from .program import Program, is_constant, keyword_of, method_of, source_of
 
@@ -191,7 +192,7 @@ def labels_padded_with_token(program: Program) -> Iterator[Finding]:
         return
     for node, _, labels in sample_parts(program):
         value = program.names.origin(labels).node
-        place = padding_in(program, value)
+        place = padding_in(program, value) or padding_in(program, program.names.origin(labels, through_calls=False).node)
         if place is not None:
             yield Finding(
                 place.lineno, program.line_text(place.lineno).replace(source_of(place), "-100", 1), also=[node.lineno]
@@ -229,6 +230,29 @@ def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
             padding = keyword_of(each, "padding_value")
             if padding is not None and "pad_token" in source_of(padding):
                 return padding
+        if isinstance(each, ast.Call):
+            given = padding_given(program, each)
+            if given is not None and "pad" in source_of(given).lower() and program.values.of(given) != IGNORED:
+                return given
+    return None
+
+
+def padding_given(program: Program, call: ast.Call) -> ast.expr | None:
+    """`PAD` of `right_pad(rows, PAD)`, a function of this file that fills up with what it is given."""
+    function = program.names.function_called(call)
+    if function is None:
+        return None
+    for each in program.own_nodes(function):
+        filled: ast.expr | None = None
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult) and isinstance(each.left, ast.List):
+            filled = each.left.elts[0] if len(each.left.elts) == 1 else None
+        elif isinstance(each, ast.Call) and method_of(each) in ("pad_sequence", "pad", "full", "full_like", "new_full"):
+            filled = keyword_of(each, "padding_value") or keyword_of(each, "value") or keyword_of(each, "fill_value")
+            filled = filled or (each.args[-1] if len(each.args) > 1 else None)
+        if isinstance(filled, ast.Name) and any(one.arg == filled.id for one in function.args.args):
+            value = argument_given(call, function, filled.id)
+            if value is not None:
+                return value
     return None
 
 

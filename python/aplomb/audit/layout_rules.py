@@ -366,7 +366,27 @@ def mask_fills_real(program: Program) -> Iterator[Finding]:
             what = (
                 "real, for True lets a place take part," if said == "padding" else "past, for True lets a place take part,"
             )
-            yield Finding(call.lineno, f"attn_mask=~({source_of(mask)})", {"what": what})
+            made = sorted({program.algebra.of(mask).line} - {call.lineno, 0})
+            yield Finding(call.lineno, f"attn_mask=~({source_of(mask)})", {"what": what}, also=made)
+
+
+@rule("code.causal-mask-hides-past")
+def causal_mask_hides_past(program: Program) -> Iterator[Finding]:
+    """torch's attention layers leave out what a boolean mask is true for: True below the diagonal hides the past."""
+    for call in program.calls:
+        if not in_torch_layer(program, call):
+            continue
+        for keyword in call.keywords:
+            if keyword.arg not in ("attn_mask", "mask", "src_mask", "tgt_mask"):
+                continue
+            form = program.algebra.of(keyword.value)
+            if polarity(form) == "past" and is_boolean(form):
+                yield Finding(
+                    keyword.value.lineno,
+                    f"{keyword.arg}=~({source_of(keyword.value)})",
+                    {"name": keyword.arg},
+                    also=sorted({form.line} - {keyword.value.lineno, 0}),
+                )
 
 
 def is_told(form: Form) -> bool:
@@ -389,6 +409,8 @@ def is_attention(program: Program, node: ast.AST) -> bool:
 
 
 def is_boolean(form: Form) -> bool:
+    if form.op == "call" and form.name.rsplit(".", 1)[-1] in ("tril", "triu"):
+        return any("bool" in source_of(each.node) for each in form.below())
     return form.op in ("bool", "eq", "ne", "lt", "gt", "le", "ge", "invert", "and", "or") or (
         form.op in ("index", "slice") and is_boolean(form.parts[0])
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from .findings import Finding, rule
 from .mode_rules import collecting_method, has_graph
-from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
+from .program import Program, is_constant, keyword_of, line_of, method_of, names_in, receiver_of, source_of
 
 STEPS_OF_LIGHTNING = ("training_step", "validation_step", "test_step", "predict_step")
 
@@ -21,6 +21,37 @@ def keeps_graph(program: Program) -> Iterator[Finding]:
         for node in program.own_nodes(loop):
             yield from kept_by_sum(program, node, used)
             yield from kept_in_list(program, node, used)
+
+
+STEPS_OF_TRAINERS = ("compute_loss", "training_step")
+
+
+@rule("code.step-keeps-graph")
+def step_keeps_graph(program: Program) -> Iterator[Finding]:
+    """`self.losses.append(loss)` in the step of a Trainer or of a LightningModule: every graph since the start is held."""
+    for function in program.functions:
+        owner = program.names.class_of(function)
+        if function.name not in STEPS_OF_TRAINERS or owner is None:
+            continue
+        for node in program.own_nodes(function):
+            value = kept_value(node)
+            if value is None or not has_graph(program, value):
+                continue
+            held = receiver_of(node) if isinstance(node, ast.Call) else node.target  # type: ignore[attr-defined]
+            if source_of(held).startswith("self."):
+                kept = f"{source_of(held)}.append({detached(value)})"
+                corrected = kept if isinstance(node, ast.Call) else f"{source_of(held)} += {detached(value)}"
+                yield Finding(line_of(node), corrected, {"list": source_of(held)})
+                break
+
+
+def kept_value(node: ast.AST) -> ast.expr | None:
+    """What `self.losses.append(x)` or `self.total += x` keeps."""
+    if isinstance(node, ast.Call) and method_of(node) == "append" and isinstance(node.func, ast.Attribute):
+        return node.args[0] if node.args else None
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
+        return node.value
+    return None
 
 
 def backward_sources(program: Program, loop: ast.AST) -> set[str]:

@@ -74,8 +74,18 @@ class Names:
                 self._enter(Binding(argument.arg, function, argument, default, how="parameter"))
         for each in self.tree.of_kind(ast.ClassDef):
             self._enter(Binding(each.name, self.scope_of(each), each, None, how="defined"))
+        self._collect_registered()
         for found in self._table.values():
             found.sort(key=lambda binding: self.tree.place(binding.node))
+
+    def _collect_registered(self) -> None:
+        """`self.register_buffer("mask", value)` gives `self.mask` its value."""
+        for call in self.program.calls_to("register_buffer", "register_parameter", "add_module", "register_module"):
+            owner = self.class_of(call)
+            name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+            if owner is None or len(call.args) < 2 or not isinstance(name, str) or not name.isidentifier():
+                continue
+            self._enter(Binding(f".{name}", owner, call, call.args[1], (), "assigned"))
 
     def _bind_assigned(self, node: ast.AST) -> None:
         if isinstance(node, ast.Assign):

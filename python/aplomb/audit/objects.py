@@ -259,7 +259,14 @@ class Objects:
         return (
             isinstance(call.func, (ast.Name, ast.Attribute))
             and bool(call.args or call.keywords)
-            and self.is_model(call.func)
+            and (self.is_model(call.func) or self._is_own_module(call.func))
+        )
+
+    def _is_own_module(self, node: ast.AST) -> bool:
+        """`self` of `self(x)` in a class of modules that has a forward()."""
+        owner = self.names.class_of(node) if isinstance(node, ast.Name) and node.id == "self" else None
+        return (
+            owner is not None and self.makers.is_module_class(owner) and self.makers.method(owner, "forward") is not None
         )
 
     def _is_collective(self, call: ast.Call, name: str) -> bool:

@@ -10,8 +10,8 @@ from .algebra import Form, averaged, product, terms
 from .control_rules import ends_not_cut
 from .findings import Finding, rule
 from .gradients import Loss, attached, directions, is_forward, is_quiet, losses_of, name_of_call
-from .names import Function
-from .program import Program, method_of, source_of, words_in
+from .names import Binding, Function
+from .program import Program, method_of, receiver_of, source_of, words_in
 
 VALUES = re.compile(
     r"(^|_)(v|vs|val|vals|value|values|q|next|nxt|following|last|bootstrap|q\d|qs|critic|v_next|next_v)(_|\d|$)"
@@ -178,6 +178,10 @@ def old_policy_recomputed(program: Program) -> Iterator[Finding]:
             yield Finding(inner.parts[1].line or call.lineno, "", {"name": twin_name(inner)},
                           also=sorted({call.lineno} - {inner.parts[1].line}))  # fmt: skip
             return
+        place = asked_twice(program, call, inner)
+        if place is not None:
+            yield Finding(place.line, "", {"name": place.name}, also=[call.lineno])
+            return
         for each in ast.walk(call):
             binding = program.names.given(each) if isinstance(each, ast.Name) else None
             if binding is None or binding.how != "assigned" or binding.value is None:
@@ -200,6 +204,33 @@ def old_policy_recomputed(program: Program) -> Iterator[Finding]:
                 continue
             yield Finding(binding.line, "", {"name": binding.name}, also=[call.lineno])
             return
+
+
+def asked_twice(program: Program, call: ast.Call, inner: Form) -> Binding | None:
+    """`old` of `exp(logp - old)`, taken without gradients in the very loop that takes logp, from the same weights: it is
+    always equal. Passes over the same data are counted around that loop."""
+    loops = program.loops_of(call)
+    outer = loops[1] if len(loops) > 1 else None
+    counted = isinstance(outer, ast.For) and source_of(outer.iter).startswith("range(")
+    fresh = {"sample", "reset", "rollout", "collect", "generate", "act"}
+    if not counted or outer is None or any(method_of(each) in fresh for each in program.calls_in(outer)):
+        return None
+    for each in ast.walk(call):
+        binding = program.names.given(each) if isinstance(each, ast.Name) else None
+        if binding is None or binding.how != "assigned" or binding.value is None or not is_quiet(program, binding.node):
+            continue
+        old = program.algebra.of(binding.value, binding.path)
+        same = program.loops_of(binding.node)[:1] == loops[:1]
+        if same and calls_probability(old) and bare(inner.parts[0]) == bare(old):
+            return binding
+    return None
+
+
+def bare(form: Form) -> str:
+    """The form's key, detaching left out."""
+    while form.op == "detach":
+        form = form.parts[0]
+    return form.key
 
 
 def is_own_twin(form: Form) -> bool:
@@ -561,3 +592,46 @@ def returns_forward(program: Program) -> Iterator[Finding]:
                 {"sum": source_of(node)[:60]},
                 also=[node.lineno],
             )
+
+
+@rule("code.returns-left-reversed")
+def returns_left_reversed(program: Program) -> Iterator[Finding]:
+    """Returns are summed from the last step back, appended, and never turned round: the first step gets the last one's."""
+    for node in program.nodes.of_kind(ast.Assign):
+        loops = program.loops_of(node)
+        target = node.targets[0]
+        if not loops or not isinstance(loops[0], ast.For) or not isinstance(target, ast.Name):
+            continue
+        order = source_of(loops[0].iter)
+        if not ("reversed(" in order or "[::-1]" in order) or "range(" in order or "enumerate(" in order:
+            continue
+        if not isinstance(node.value, ast.BinOp) or target.id not in names_of(node.value):
+            continue
+        form = program.algebra.of(node.value)
+        if not any(is_discount(one) for each in form.below() for one in product(each).factors):
+            continue
+        for call in program.calls_in(loops[0]):
+            kept = receiver_of(call)
+            if method_of(call) != "append" or not call.args or source_of(call.args[0]) != target.id:
+                continue
+            if not isinstance(kept, ast.Name) or is_turned_round(program, call, kept.id):
+                continue
+            yield Finding(
+                call.lineno, f"{kept.id}.insert(0, {target.id})", {"list": kept.id}, also=[loops[0].lineno]
+            )
+
+
+def names_of(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+
+
+def is_turned_round(program: Program, call: ast.Call, name: str) -> bool:
+    """The list is put the right way round somewhere, where it is made or where the function is called."""
+    function = program.function_of(call)
+    users = [function]
+    if isinstance(function, Function):
+        users += [program.function_of(each) for each in program.calls_to(function.name)]
+    text = "\n".join(source_of(each) for each in dict.fromkeys(users))
+    loop = program.loops_of(call)[0]
+    rest = text.replace(source_of(loop.iter), "") if isinstance(loop, ast.For) else text
+    return any(mark in rest for mark in ("[::-1]", ".reverse(", "reversed(", "flip(", "flipud(", "appendleft", "insert(0"))

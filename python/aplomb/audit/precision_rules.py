@@ -172,7 +172,9 @@ def clip_past_accelerator(program: Program) -> Iterator[Finding]:
     """Accelerator trains in fp16, and torch's own clip_grad_norm_() sees gradients that are still scaled."""
     for made in program.calls_to("Accelerator"):
         precision = keyword_of(made, "mixed_precision")
-        if precision is None or program.values.text(precision) != "fp16" or "unscale_gradients" in program.names_called:
+        if precision is None or "fp16" not in program.values.possible(precision):
+            continue
+        if "unscale_gradients" in program.names_called:
             continue
         for call in program.calls_to("clip_grad_norm_", "clip_grad_value_"):
             if program.name_of(call.func).startswith("torch.") and program.loops_of(call):
@@ -238,6 +240,20 @@ def tf32_finding(line: int, corrected: str) -> Finding:
     return Finding(line, corrected)
 
 
+NARROW = 512  # products of matrices below this end before a card is filled: nothing is won by their format
+
+
+def is_narrow(program: Program) -> bool:
+    """The layers are all made here, and the widest is small."""
+    if program.names_called & {"from_pretrained", "create_model", "from_config", "hub"}:
+        return False
+    sizes: list[float] = []
+    for call in program.calls_to("Linear", "Conv2d", "Conv1d", "LSTM", "GRU", "TransformerEncoderLayer", "Embedding"):
+        written = [program.values.number(each) for each in [*call.args[:2], *(each.value for each in call.keywords)]]
+        sizes += [each for each in written if each is not None]
+    return bool(sizes) and max(sizes) < NARROW
+
+
 def tf32_left_off(program: Program) -> Iterator[Finding]:
     """A plain fp32 loop on a GPU that never says anything about formats."""
     quiet = {"autocast", "GradScaler", "set_float32_matmul_precision", "half", "bfloat16", "Accelerator", "Fabric"}
@@ -247,6 +263,8 @@ def tf32_left_off(program: Program) -> Iterator[Finding]:
     if "cuda" not in program.names_called and not any(each.startswith("cuda") for each in texts):
         return
     if any(each.attr in ("allow_tf32", "float16", "bfloat16") for each in program.nodes.of_kind(ast.Attribute)):
+        return
+    if is_narrow(program):
         return
     first = next((call for call, _ in program.backward_calls(program.tree) if program.loops_of(call)), None)
     if first is not None:

@@ -353,3 +353,25 @@ def emptiness_of(test: ast.AST) -> set[str]:
     if isinstance(test, ast.Compare) and not any(isinstance(each, (ast.In, ast.NotIn)) for each in test.ops):
         return names_in(test)
     return names_in(test) if isinstance(test, ast.Call) else set()
+
+
+@rule("code.reward-column-index")
+def reward_column_index(program: Program) -> Iterator[Finding]:
+    """`answer[i // num_generations]`: TRL repeats each column for every completion: these are answers of other rows."""
+    for function in reward_functions(program):
+        arguments = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
+        if not {"completions", "completion"} & set(arguments):
+            continue
+        for node in program.own_nodes(function):
+            if not isinstance(node, ast.Subscript) or program.last_name(node.value) not in columns_of(function, arguments):
+                continue
+            index = program.names.origin(node.slice).node
+            if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.FloorDiv, ast.Mod)):
+                yield Finding(
+                    node.lineno, f"{source_of(node.value)}[i]", {"column": source_of(node.value), "index": source_of(index)}
+                )
+                return
+
+
+def columns_of(function: ast.FunctionDef | ast.AsyncFunctionDef, arguments: list[str]) -> set[str]:
+    return {each for each in arguments if each not in ("completions", "completion", "completion_ids", "self")}

@@ -34,6 +34,7 @@ from . import (
     restore_rules,
     resume_rules,
     reward_rules,
+    sample_rules,
     schedule_rules,
     selection_rules,
     shape_rules,
@@ -94,6 +95,7 @@ MODULES = (
     axis_rules,
     intake_rules,
     state_rules,
+    sample_rules,
 )
 
 

@@ -287,6 +287,38 @@ def argmax_of_one(program: Program) -> Iterator[Finding]:
             yield Finding(call.lineno, f"({source_of(held)} > 0).long()", {"output": source_of(held)})
 
 
+@rule("code.one-label-classified")
+def one_label_classified(program: Program) -> Iterator[Finding]:
+    """num_labels=1 makes a model of transformers a regression, and the largest of one column is always column 0."""
+    made = [call for call in program.calls if "ForSequenceClassification" in source_of(call.func)]
+    single = [each for call in made if (each := one_label(program, call)) is not None]
+    if not single or any("Reward" in name for name in program.names_called):
+        return
+    for call in program.calls_to("argmax"):
+        library = program.name_of(call.func).startswith(("torch.", "numpy."))
+        held = call.args[0] if library and call.args else receiver_of(call)
+        given = call.args[1:] if library else call.args
+        dim = keyword_of(call, "dim") or keyword_of(call, "axis") or (given[0] if given else None)
+        words = f"{source_of(held)} {source_of(program.names.origin(held).node)}".lower()
+        if program.values.of(dim) in (1, -1) and any(word in words for word in ("logits", "pred", "scores")):
+            yield Finding(single[0].lineno, "num_labels=2", {"how": source_of(call)}, also=[call.lineno])
+            return
+
+
+def one_label(program: Program, call: ast.Call) -> ast.expr | None:
+    """Where num_labels=1 is written, of a model or of the configuration that it is made of."""
+    places = [call]
+    for each in [*call.args[:2], *(one.value for one in call.keywords if one.arg == "config")]:
+        origin = program.names.origin(each).node
+        if isinstance(origin, ast.Call):
+            places.append(origin)
+    for each in places:
+        given = keyword_of(each, "num_labels")
+        if given is not None and program.values.of(given) == 1:
+            return given
+    return None
+
+
 def binary_loss(program: Program) -> bool:
     return any(
         each.kind in ("binary_cross_entropy_with_logits", "binary_cross_entropy") for each in program.losses.all_criteria

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .makers import ITSELF, LINEAR, SQUASHES
-from .names import Binding, Names, Origin, name_called, returns_of
+from .names import Binding, Function, Names, Origin, name_called, returns_of
 
 if TYPE_CHECKING:
     from .program import Program
@@ -108,6 +108,10 @@ class Shapes:
         binding = self.names.given(node)
         if binding is not None and binding.how == "loop":
             return self._rank_of_loop_item(binding, path, depth)
+        if path and binding is not None and binding.how == "parameter":
+            loader = self.loader_of_step(binding)
+            if loader is not None:
+                return self.rank_of_batch(loader, path, depth)
         if binding is not None and binding.how == "parameter" and getattr(binding.scope, "name", "") == "__getitem__":
             return 0  # the place of a sample
         if binding is not None and binding.how == "added":
@@ -147,6 +151,21 @@ class Shapes:
         if name_called(binding.value) in ("split", "chunk"):
             return self.rank(binding.value.func.value, (), depth)  # type: ignore[attr-defined]
         return None if whole is None or whole == 0 else whole - 1
+
+    def loader_of_step(self, binding: Binding) -> ast.AST | None:
+        """Of the batch that Lightning gives a training_step(): what train_dataloader() returns, or what fit() is given."""
+        function = binding.scope
+        if not isinstance(function, Function) or function.name != "training_step" or len(function.args.args) < 2:
+            return None
+        if function.args.args[1].arg != binding.name:
+            return None
+        makers = [each for each in self.program.functions if each.name == "train_dataloader"]
+        made = [each for one in makers for each in returns_of(self.program, one)]
+        if not made:
+            for call in self.program.calls_to("fit"):
+                given = call.args[1:2] or [each.value for each in call.keywords if each.arg == "train_dataloaders"]
+                made += given
+        return made[0] if len(made) == 1 else None
 
     def rank_of_batch(self, loader: ast.AST, place: tuple[int, ...], depth: int = 0) -> int | None:
         """Of a part of a batch: of the tensors of a TensorDataset, or one more than what __getitem__ gives."""
@@ -378,6 +397,10 @@ class Shapes:
             return 1
         if self.program.objects.event_of(call)[0] != "forward":
             return None
+        own = self.program.makers.own_forward(call)
+        if own is not None:
+            returned = returns_of(self.program, own)
+            return self.width(returned[0], depth + 1) if len(returned) == 1 and not origin.path else None
         made = call.func if isinstance(call.func, ast.Call) else self.program.makers.call_of(call.func)
         return self.width_of_module(made, origin.path, depth + 1) if made is not None else None
 

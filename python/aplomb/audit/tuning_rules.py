@@ -190,6 +190,14 @@ def rank_of(program: Program, node: ast.AST, depth: int) -> int:
         return rank_of(program, node.value, depth + 1)
     if isinstance(node, ast.Attribute):
         return rank_of(program, node.value, depth + 1)
+    if isinstance(node, (ast.BinOp, ast.JoinedStr)):  # `prompt + ranked[0]["text"]`, f"{best['text']}"
+        sides = (
+            [node.left, node.right]
+            if isinstance(node, ast.BinOp)
+            else [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
+        )
+        ranks = {rank for each in sides if (rank := rank_of(program, each, depth + 1))}
+        return ranks.pop() if len(ranks) == 1 else 0
     if isinstance(node, ast.Call):
         return rank_of_call(program, node, depth)
     binding = program.names.given(node) if isinstance(node, ast.Name) else None

@@ -137,6 +137,17 @@ class Values:
         except (ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
             return UNKNOWN
 
+    def possible(self, node: Optional[ast.AST], depth: int = 0) -> list[Any]:  # noqa: UP045
+        """The constants that it may be: both of `"fp16" if torch.cuda.is_available() else "no"`."""
+        if isinstance(node, (ast.Name, ast.Attribute)) and depth < 6:
+            binding = self.names.given(node)
+            if binding is not None and binding.how == "assigned" and not binding.path and binding.value is not None:
+                return self.possible(binding.value, depth + 1)
+        if isinstance(node, ast.IfExp) and not known(self.of(node.test)):
+            return self.possible(node.body, depth + 1) + self.possible(node.orelse, depth + 1)
+        value = self.of(node)
+        return [value] if known(value) else []
+
     def number(self, node: Optional[ast.AST]) -> Optional[float]:  # noqa: UP045
         value = self.of(node)
         return float(value) if is_number(value) else None

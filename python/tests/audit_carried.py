@@ -1,0 +1,108 @@
+"""Programs whose mistake is carried by what a framework does: buffers that are registered, batches that Lightning hands on,
+settings that depend on the machine, values that a helper fills up with."""
+
+POWER = """
+import lightning as L
+class Data(L.LightningDataModule):
+    def setup(self, stage=None):
+        x, y = torch.randn(100, 4), torch.randn(100{more})
+        self.train_set = TensorDataset(x[:80], y[:80])
+    def train_dataloader(self):
+        return DataLoader(self.train_set, batch_size=8, shuffle=True)
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    def forward(self, x):
+        return self.net(x){end}
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        return F.mse_loss(self(x), y)  # <-
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), 1e-3)
+L.Trainer(max_epochs=2).fit(Net(), datamodule=Data())
+"""
+MASKED = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mask", torch.{kind}(torch.ones(64, 64, dtype=torch.bool){more}), persistent=False)
+    def forward(self, q, k, v):
+        t = q.size(-2)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask[:t, :t])  # <-
+"""
+ACCELERATED = """
+from accelerate import Accelerator
+accelerator = Accelerator(mixed_precision="{format}" if torch.cuda.is_available() else "no")
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    accelerator.backward(loss)
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # <-
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+PADDED = """
+from transformers import Seq2SeqTrainer
+PAD = 0
+def right_pad(rows, value):
+    width = max(len(row) for row in rows)
+    return torch.tensor([row + [value] * (width - len(row)) for row in rows])
+def collate(rows):
+    ids = right_pad([row["input_ids"] for row in rows], PAD)
+    labels = right_pad([row["labels"] for row in rows], {fill})  # <-
+    return {{"input_ids": ids, "attention_mask": (ids != PAD).long(), "labels": labels}}
+Seq2SeqTrainer(model=model, args=args, data_collator=collate, train_dataset=rows).train()
+"""
+RANKED = """
+def pair(thread):
+    ranked = sorted(thread["replies"], key=lambda reply: reply["upvotes"]{order})
+    return {{
+        "prompt": thread["question"],
+        "chosen": " " + ranked[0]["body"],  # <-
+        "rejected": " " + ranked[-1]["body"],
+    }}
+"""
+PPO = """
+for update in range(100):
+    data = collect(env, net)
+    obs, act, adv{kept} = flatten(data)
+    for _ in range(4):
+        for idx in torch.randperm(len(obs)).split(64):
+            {old}
+            logp = net.dist(obs[idx]).log_prob(act[idx]).sum(-1)
+            ratio = (logp - old).exp()
+            loss = -torch.min(ratio * adv[idx], ratio.clamp(0.8, 1.2) * adv[idx]).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+"""
+AGAIN = "with torch.no_grad(): old = net.dist(obs[idx]).log_prob(act[idx]).sum(-1)  # <-"
+
+WRONG = {
+    "code.column-against-row": [POWER.format(more="", end="")],
+    "code.mask-fills-real": [MASKED.format(kind="triu", more=", diagonal=1")],
+    "code.clip-past-accelerator": [ACCELERATED.format(format="fp16")],
+    "code.labels-padded-with-token": [PADDED.format(fill="PAD")],
+    "code.preference-by-rank": [RANKED.format(order="")],
+    "code.old-policy-recomputed": [PPO.format(kept="", old=AGAIN)],
+}
+
+RIGHT = {
+    "code.column-against-row": [POWER.format(more=", 1", end=""), POWER.format(more="", end=".squeeze(-1)")],
+    "code.mask-fills-real": [MASKED.format(kind="tril", more="")],
+    "code.clip-past-accelerator": [ACCELERATED.format(format="bf16")],
+    "code.labels-padded-with-token": [PADDED.format(fill="-100")],
+    "code.preference-by-rank": [RANKED.format(order=", reverse=True")],
+    "code.old-policy-recomputed": [PPO.format(kept=", before", old="old = before[idx]")],
+    "code.tf32-off": [
+        """
+        model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 2)).to("cuda")
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in loader:
+            loss = F.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """
+    ],
+}
