@@ -6,6 +6,16 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from .domain_rules import (
+    arcs_at_one,
+    functions_of_training,
+    logs_of_squashed,
+    logs_of_zero,
+    roots_of_spreads,
+    shared_out,
+    standardised,
+    unit_of_difference,
+)
 from .findings import Finding, rule
 from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
 
@@ -76,6 +86,8 @@ def log_softmax(program: Program) -> Iterator[Finding]:
         inner = squashed(program, value)
         dim = keyword_of(value, "dim")
         yield Finding(call.lineno, f"F.log_softmax({source_of(inner)}, dim={source_of(dim) if dim is not None else -1})")
+    for call, form in logs_of_squashed(program):
+        yield Finding(call.lineno, f"F.log_softmax({source_of(form.parts[0].node)}, dim=-1)")
 
 
 def model_outputs(program: Program, function: ast.AST) -> set[str]:
@@ -113,6 +125,7 @@ def log_unguarded(program: Program) -> Iterator[Finding]:
             continue  # another rule says more
         if is_output(program, argument, outputs) and not is_guarded(argument):
             yield Finding(node.lineno, f"torch.log({source_of(argument)} + 1e-8)")
+    yield from logs_of_zero(program)
 
 
 @rule("code.sqrt-unguarded")
@@ -129,6 +142,8 @@ def sqrt_unguarded(program: Program) -> Iterator[Finding]:
             yield Finding(node.lineno, f"{name}({guarded})", {"function": method_of(node)}, sure=False)
 
     yield from distances(program)
+    yield from roots_of_spreads(program)
+    yield from arcs_at_one(program)
 
 
 def distances(program: Program) -> Iterator[Finding]:
@@ -150,20 +165,6 @@ def distances(program: Program) -> Iterator[Finding]:
             if bounded:
                 corrected = source_of(call).replace("min=0", "min=1e-12").replace("clamp(0)", "clamp(1e-12)")
             yield Finding(call.lineno, corrected, {"function": "sqrt"})
-
-
-def functions_of_training(program: Program) -> set[ast.AST]:
-    """The functions that hold a backward pass, and those of this file that their training loops call, gradients on."""
-    found: set[ast.AST] = set()
-    waiting = [call for loop in program.training_loops for call in program.calls_in(loop)]
-    found |= {program.function_of(loop) for loop in program.training_loops}
-    while waiting:
-        function = program.objects.function_run(waiting.pop())
-        if function is None or function in found or any("no_grad" in source_of(each) for each in function.decorator_list):
-            continue
-        found.add(function)
-        waiting += program.calls_in(function)
-    return found
 
 
 def is_sum_of_squares(program: Program, node: ast.AST) -> bool:
@@ -213,6 +214,9 @@ def division_unguarded(program: Program) -> Iterator[Finding]:
         if is_output(program, held, outputs) and not is_guarded(divisor):
             corrected = f"{source_of(node.left)} / ({source_of(divisor)} + 1e-8)"
             yield Finding(node.lineno, corrected, {"function": method_of(divisor)})
+    yield from standardised(program)
+    yield from unit_of_difference(program)
+    yield from shared_out(program)
 
 
 def with_outputs(program: Program, names: tuple[str, ...]) -> Iterator[tuple[Any, set[str]]]:
