@@ -11,6 +11,7 @@
 #include "cli/alert_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/price_option.h"
 #include "core/text.h"
 #include "serve/live_server.h"
 #include "watch/run_note.h"
@@ -40,6 +41,13 @@ class LiveCommand : public Command {
         .value_name("PATH");
     verb_.flag("--allow-stop", options_.follow.may_stop,
                "runs that `aplomb run` has started may be stopped from the page");
+    verb_
+        .option(
+            "--silent-after", silent_after_,
+            "seconds without a sign of life after which a run that trained is said to stand still")
+        .within(1, 1000000)
+        .shows_default();
+    price_.declare(verb_);
     alert_.declare(verb_);
     verb_.flag("--of-run", of_run_, "end when the runs have ended and nobody looks").group("");
     verb_.footer(
@@ -59,6 +67,13 @@ class LiveCommand : public Command {
       return k_exit_usage;
     }
     never_write(options_.follow.paths);
+    auto price = price_.make();
+    if (!price) {
+      complain(core::sanitize(price.error().text));
+      return k_exit_usage;
+    }
+    options_.follow.price = *std::move(price);
+    options_.follow.silent_after = std::chrono::seconds(silent_after_);
     auto alarms = alert_.make();
     if (!alarms) {
       complain(core::sanitize(alarms.error().text));
@@ -159,6 +174,8 @@ class LiveCommand : public Command {
   serve::LiveOptions options_;
   bool of_run_ = false;
   AlertOption alert_;
+  PriceOption price_;
+  int silent_after_ = 300;
   std::unique_ptr<alarm::Alarms> alarms_;
   std::set<std::string> seen_;  ///< ids of runs that trained while we looked
 };

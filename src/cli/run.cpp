@@ -15,6 +15,7 @@
 #include "cli/alert_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/price_option.h"
 #include "cli/remember.h"
 #include "core/text.h"
 #include "report/renderer.h"
@@ -144,6 +145,7 @@ class RunCommand : public Command {
         .within(0, 65535)
         .shows_default();
     verb_.flag("--allow-stop", allow_stop_, "the run may be stopped from the page");
+    price_.declare(verb_);
     alert_.declare(verb_);
     verb_.flag("--no-remember", forgets_,
                "do not keep the run in the store of runs (also APLOMB_STORE=off; aplomb history)");
@@ -166,8 +168,9 @@ class RunCommand : public Command {
     options_.command = words_behind_dashes();
     if (options_.command.empty()) options_.command = words_;
     auto alarms = alert_.make();
-    if (!alarms) {
-      complain(core::sanitize(alarms.error().text));
+    const auto price = price_.make();
+    if (!alarms || !price) {
+      complain(core::sanitize(alarms ? price.error().text : alarms.error().text));
       return k_exit_usage;
     }
     alarms_ = *std::move(alarms);
@@ -177,22 +180,9 @@ class RunCommand : public Command {
     options_.tell = [this](std::string_view line) { tell(line); };
     if (!folder) tell(folder.error().text);
     if (alarms_) watch_for_alarms(folder ? *folder : options_.command.front());
-    options_.hang_after = std::chrono::seconds(hang_after_);
-    options_.grace = std::chrono::seconds(grace_);
-    for (const std::string& each : stop_on_) {
-      if (each == "hang") options_.stop_on_hang = true;
-      if (each == "failed" && !options_.stop_on) options_.stop_on = core::Severity::failed;
-      if (each == "unstable") options_.stop_on = core::Severity::unstable;
-    }
-    if (deterministic_) attachment_.seed = static_cast<std::uint32_t>(seed_);
-    if (record_ || guard_)
-      attachment_.steps = guard_ ? watch::Attach::guard : watch::Attach::record;
+    set_limits();
     ::setenv("PYTHONUNBUFFERED", "1", 0);
-    if (folder && attachment_.any()) {
-      const auto attached = watch::attach_python(*folder, attachment_);
-      if (!attached) tell(attached.error().text);
-      older_ = watch::attached_records(*folder);
-    }
+    if (folder) attach(*folder);
     watch::RunNote note = watch::new_note();
     if (folder) {
       if (const auto done = watch::write_note(*folder, note); !done) tell(done.error().text);
@@ -205,12 +195,7 @@ class RunCommand : public Command {
       note.stopped = ended && ended->stopped;
       if (const auto done = watch::write_note(*folder, note); !done) tell(done.error().text);
     }
-    if (!ended) {
-      complain(core::sanitize(ended.error().text));
-      if (ended.error().code == core::ErrorCode::not_found) return k_exit_no_program;
-      return ended.error().code == core::ErrorCode::not_readable ? k_exit_not_executable
-                                                                 : k_exit_usage;
-    }
+    if (!ended) return not_started(ended.error());
     if (folder) report(*folder, *ended, note);
     if (alarms_) {
       tell_end(*ended);
@@ -220,6 +205,32 @@ class RunCommand : public Command {
   }
 
  private:
+  void set_limits() {
+    options_.hang_after = std::chrono::seconds(hang_after_);
+    options_.grace = std::chrono::seconds(grace_);
+    for (const std::string& each : stop_on_) {
+      if (each == "hang") options_.stop_on_hang = true;
+      if (each == "failed" && !options_.stop_on) options_.stop_on = core::Severity::failed;
+      if (each == "unstable") options_.stop_on = core::Severity::unstable;
+    }
+  }
+
+  void attach(const std::string& folder) {
+    if (deterministic_) attachment_.seed = static_cast<std::uint32_t>(seed_);
+    if (record_ || guard_)
+      attachment_.steps = guard_ ? watch::Attach::guard : watch::Attach::record;
+    if (!attachment_.any()) return;
+    const auto attached = watch::attach_python(folder, attachment_);
+    if (!attached) tell(attached.error().text);
+    older_ = watch::attached_records(folder);
+  }
+
+  static int not_started(const core::Error& why) {
+    complain(core::sanitize(why.text));
+    if (why.code == core::ErrorCode::not_found) return k_exit_no_program;
+    return why.code == core::ErrorCode::not_readable ? k_exit_not_executable : k_exit_usage;
+  }
+
   void tell(std::string_view line) const {
     if (!quiet_) complain(core::sanitize(line));
   }
@@ -263,10 +274,14 @@ class RunCommand : public Command {
   /// A process of its own, in a session of its own: the training waits for no viewer, and the page
   /// outlives it until everybody has seen its end.
   void start_page(const std::string& folder) const {
-    std::vector<std::string> words = {"aplomb",   "live",   folder,
-                                      "--of-run", "--port", std::to_string(port_)};
+    std::vector<std::string> words = {"aplomb",         "live",
+                                      folder,           "--of-run",
+                                      "--port",         std::to_string(port_),
+                                      "--silent-after", std::to_string(hang_after_)};
     if (allow_stop_) words.emplace_back("--allow-stop");
+    if (!price_.word().empty()) words.insert(words.end(), {"--price-per-hour", price_.word()});
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
     const pid_t pid = ::fork();
@@ -350,6 +365,7 @@ class RunCommand : public Command {
   int hang_after_ = 300;
   int grace_ = 30;
   AlertOption alert_;
+  PriceOption price_;
   std::unique_ptr<alarm::Alarms> alarms_;
   std::string run_name_;
   int hangs_ = 0;

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/price_option.h"
 #include "core/text.h"
 #include "live/event_log.h"
 #include "live/follower.h"
@@ -47,6 +48,13 @@ class TopCommand : public Command {
     verb_.flag("--once", once_, "print one picture and end");
     verb_.flag("--allow-stop", follow_.may_stop,
                "runs that `aplomb run` has started may be stopped with s");
+    verb_
+        .option(
+            "--silent-after", silent_after_,
+            "seconds without a sign of life after which a run that trained is said to stand still")
+        .within(1, 1000000)
+        .shows_default();
+    price_.declare(verb_);
     verb_.footer(
         "Examples:\n"
         "  aplomb top out/\n"
@@ -64,6 +72,13 @@ class TopCommand : public Command {
       return k_exit_usage;
     }
     never_write(follow_.paths);
+    auto price = price_.make();
+    if (!price) {
+      complain(core::sanitize(price.error().text));
+      return k_exit_usage;
+    }
+    follow_.price = *std::move(price);
+    follow_.silent_after = std::chrono::seconds(silent_after_);
     live::EventLog events;
     live::Follower follower(follow_, events);
     if (once_) return print(follower);
@@ -173,6 +188,8 @@ class TopCommand : public Command {
   }
 
   live::FollowOptions follow_;
+  PriceOption price_;
+  int silent_after_ = 300;
   bool once_ = false;
   bool asks_ = false;    ///< whether the run shall be stopped
   bool picked_ = false;  ///< somebody has chosen a run

@@ -174,6 +174,9 @@ struct Known {
   std::shared_ptr<const Judged> judged;
   std::uint64_t revision = 0;
   std::map<std::string, std::vector<Later>> since;  ///< by page name: what came since it was judged
+  std::map<std::string, double> seen_at;            ///< by page name: when its last sample came
+  std::map<std::string, double> written;            ///< by path: when it last was
+  std::optional<double> born;                       ///< its oldest file
   std::string lead;                                 ///< page name
   std::optional<std::int64_t> step;
   std::optional<double> last_step_at;
@@ -336,7 +339,7 @@ class Follower::Work {
     detail["report"] = *known.judged->report;
     detail["series"] = series_json(known);
     detail["marks"] = known.judged->marks;
-    detail["ranks"] = ranks_of(*known.judged->run);
+    detail["ranks"] = ranks_of(*known.judged->run, rank_news(known));
     detail["memory"] = memory_of(*known.judged->run);
     Json lines = Json::array();
     for (const Known::Line& each : known.lines) lines.push_back(line_json(each));
@@ -527,6 +530,7 @@ class Follower::Work {
                           double now) {
     std::vector<Later>& since = run.since[name];
     since.insert(since.end(), points.begin(), points.end());
+    run.seen_at[name] = now;
     if (since.size() > k_most_since) since.erase(since.begin(), since.end() - k_most_since / 2);
     if (name != run.lead) return;
     run.step = points.back().step;
@@ -769,6 +773,8 @@ class Follower::Work {
     for (const auto& each : followed_) {
       if (each->tail->ended() || each->run.empty()) continue;
       newest[each->run] = std::max(newest[each->run], each->tail->modified());
+      if (const auto known = known_.find(each->run); known != known_.end())
+        note_times(known->second, *each->tail);
     }
     for (auto& [id, known] : known_) {
       const Wall::time_point grown = newest[id];
@@ -782,6 +788,37 @@ class Follower::Work {
       // What is said of a run that has come to its end is said over the whole of it.
       if (goes_on(known.noted, grown) != known.judged->so_far) dirty_ = true;
     }
+  }
+
+  void note_times(Known& known, const Tail& tail) const {
+    const bool fresh = known.written.insert_or_assign(tail.path(), seconds(tail.modified())).second;
+    if (!fresh || !options_.price || known.noted) return;
+    if (const auto made = born(tail.path()))
+      known.born = known.born ? std::min(*known.born, *made) : *made;
+  }
+
+  /// Until now while it may still cost; until its end, or its last sign of life, of one that is over.
+  Json cost_of(const Known& known) const {
+    if (!options_.price) return nullptr;
+    const bool goes_on = known.state == "running" || known.state == "silent";
+    double ended = goes_on ? seconds(Wall::now()) : seconds(known.grown);
+    if (!known.noted) return cost_json(*options_.price, known.born, ended);
+    if (known.noted->note.ended > 0) ended = known.noted->note.ended;
+    return cost_json(*options_.price, known.noted->note.started, ended);
+  }
+
+  /// Of each series what is newer than the run as it was judged, and when it came.
+  static RankNews rank_news(const Known& known) {
+    RankNews news;
+    news.written = known.written;
+    for (std::size_t i = 0; i < known.judged->names.size(); ++i) {
+      const auto since = known.since.find(known.judged->names[i]);
+      if (since != known.since.end() && !since->second.empty())
+        news.step[i] = since->second.back().step;
+      const auto seen = known.seen_at.find(known.judged->names[i]);
+      if (seen != known.seen_at.end()) news.seen_at[i] = seen->second;
+    }
+    return news;
   }
 
   std::string state_of(const Known& known) const {
@@ -854,7 +891,7 @@ class Follower::Work {
             {"started_at", or_null(started)},
             {"rate", or_null(rate)},
             {"eta_s", or_null(eta)},
-            {"cost", nullptr},
+            {"cost", cost_of(known)},
             {"can_stop", ends_here}};
   }
 

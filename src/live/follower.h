@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "live/cost.h"
 #include "live/event_log.h"
 
 namespace aplomb::live {
@@ -26,6 +27,7 @@ namespace aplomb::live {
 struct FollowOptions {
   std::vector<std::string> paths;
   bool may_stop = false;  ///< runs that `aplomb run` has started may be ended from the page
+  std::optional<Price> price = std::nullopt;
   std::string python = "python3";
   std::chrono::milliseconds tick{100};
   std::chrono::milliseconds search{2000};  ///< between two looks for new files, at least

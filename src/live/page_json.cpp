@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/text.h"
@@ -48,6 +49,19 @@ void add_checkpoints(Json& marks, const record::Run& run) {
   std::size_t left = k_most_marks;
   for (auto step = steps.rbegin(); step != steps.rend() && left > 0; ++step, --left)
     marks.push_back(mark("checkpoint", nullptr, *step, *step, "checkpoint", "info"));
+}
+
+/// The last ones where there are many; with the reason that the guard gave.
+void add_guard_acts(Json& marks, const record::Run& run) {
+  std::size_t left = k_most_marks;
+  for (auto each = run.events.rbegin(); each != run.events.rend() && left > 0; ++each) {
+    if (!each->kind.starts_with("guard-") || each->kind == "guard-note" || !each->step) continue;
+    --left;
+    const char* severity = each->severity == core::Severity::note      ? "info"
+                           : each->severity == core::Severity::warning ? "warning"
+                                                                       : "error";
+    marks.push_back(mark("guard", nullptr, *each->step, *each->step, each->text, severity));
+  }
 }
 
 }  // namespace
@@ -113,6 +127,7 @@ Json marks_of(const record::Run& run, const Report& report, const std::vector<st
   }
   add_restarts(marks, run);
   add_checkpoints(marks, run);
+  add_guard_acts(marks, run);
   std::size_t stages = 0;
   for (const task::Stage& stage : task::stages_of(run)) {
     if (++stages > k_most_marks) break;
@@ -121,21 +136,43 @@ Json marks_of(const record::Run& run, const Report& report, const std::vector<st
   return marks;
 }
 
-Json ranks_of(const record::Run& run) {
-  std::map<int, std::int64_t> last;
+Json ranks_of(const record::Run& run, const RankNews& news) {
+  std::map<std::string, std::set<int>> sharing;  // by path: whose samples it holds
   for (const record::Series& each : run.series) {
+    if (each.rank >= 0 && !each.empty()) sharing[run.sources[each.source].path].insert(each.rank);
+  }
+  struct Last {
+    std::int64_t step = 0;
+    std::optional<double> at;
+  };
+  std::map<int, Last> last;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < run.series.size(); ++i) {
+    const record::Series& each = run.series[i];
     if (each.rank < 0 || each.empty()) continue;
-    const std::int64_t step = each.step[each.size() - 1];
-    const auto [known, fresh] = last.emplace(each.rank, step);
-    if (!fresh) known->second = std::max(known->second, step);
+    const auto later = news.step.find(i);
+    const std::int64_t step = later != news.step.end() ? later->second : each.step[each.size() - 1];
+    Last& known = last.try_emplace(each.rank, Last{step, {}}).first->second;
+    known.step = std::max(known.step, step);
+    first = std::max(first, step);
+    std::optional<double> at;
+    const std::string& path = run.sources[each.source].path;
+    if (const auto seen = news.seen_at.find(i); seen != news.seen_at.end()) {
+      at = seen->second;
+    } else if (const auto file = news.written.find(path);
+               file != news.written.end() && sharing[path].size() == 1) {
+      at = file->second;
+    }
+    if (at) known.at = known.at ? std::max(*known.at, *at) : *at;
   }
   Json ranks = Json::array();
   if (last.size() < 2) return ranks;
-  std::int64_t first = 0;
-  for (const auto& [rank, step] : last) first = std::max(first, step);
-  for (const auto& [rank, step] : last)
-    ranks.push_back(
-        {{"rank", rank}, {"step", step}, {"last_at", nullptr}, {"behind", first - step}});
+  for (const auto& [rank, known] : last) {
+    ranks.push_back({{"rank", rank},
+                     {"step", known.step},
+                     {"last_at", known.at ? Json(*known.at) : Json(nullptr)},
+                     {"behind", first - known.step}});
+  }
   return ranks;
 }
 

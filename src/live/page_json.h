@@ -3,6 +3,7 @@
 
 #include <aplomb/report.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -29,10 +30,17 @@ std::string unit_of(record::Role role);
 /// The series by which people tell how far the run is; null where there is none.
 const record::Series* lead_of(const record::Run& run);
 
-/// Symptoms, restarts, checkpoints and stages.
+/// Symptoms, restarts, checkpoints, acts of the guard and stages.
 Json marks_of(const record::Run& run, const Report& report, const std::vector<std::string>& names);
-/// Of runs that log each rank by itself: how far each is.
-Json ranks_of(const record::Run& run);
+/// What is known of a run's series beyond the run itself.
+struct RankNews {
+  std::map<std::size_t, std::int64_t> step;  ///< by place of the series: its last step
+  std::map<std::size_t, double> seen_at;     ///< by place: when its last sample came
+  std::map<std::string, double> written;     ///< by path: when the file was last written
+};
+/// Of runs that log each rank by itself: how far each is, and when it was last heard of. A file that several
+/// ranks share says nothing of when.
+Json ranks_of(const record::Run& run, const RankNews& news);
 /// The last known use of memory; null where none is known.
 Json memory_of(const record::Run& run);
 /// aplomb.report/1 with empty charts: the page asks for series by themselves.

@@ -240,6 +240,50 @@ TEST(Follower, TheNoteOfTheRunSaysHowItEnded) {
   EXPECT_EQ(watched.runs()[0]["state"], "stopped");
 }
 
+TEST(Follower, TellsTheCostSoFarWhereThePriceIsKnown) {
+  const Folder folder;
+  folder.write("output.log", lines(1, 60));
+  watch::RunNote note = watch::new_note();
+  note.started -= 1800;
+  note.ended = note.started + 900;
+  ASSERT_TRUE(watch::write_note(folder / "", note));
+  EventLog events;
+  Follower follower({.paths = {folder / ""}, .price = Price{8, "EUR"}, .python = ""}, events);
+  follower.settle();
+  const json cost = json::parse(follower.summaries_text())[0]["cost"];
+  EXPECT_EQ(cost["so_far"], 2.0) << "a quarter of an hour";
+  EXPECT_EQ(cost["per_hour"], 8.0);
+  EXPECT_EQ(cost["currency"], "EUR");
+  Watched free(folder / "");
+  free.follower.settle();
+  EXPECT_TRUE(free.runs()[0]["cost"].is_null());
+}
+
+TEST(Follower, TellsWhichRankLagsAndWhenItWasLastSeen) {
+  const Folder folder;
+  for (int rank = 0; rank < 3; ++rank)
+    folder.write("rank_" + std::to_string(rank) + ".log", lines(1, rank == 1 ? 20 : 60));
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::minutes(10);
+  std::filesystem::last_write_time(folder / "rank_1.log", old);
+  Watched watched(folder / "");
+  watched.follower.settle();
+  const json ranks = watched.run()["ranks"];
+  ASSERT_EQ(ranks.size(), 3U);
+  EXPECT_EQ(ranks[1]["behind"], 40);
+  EXPECT_EQ(ranks[2]["behind"], 0);
+  const double apart = ranks[0]["last_at"].get<double>() - ranks[1]["last_at"].get<double>();
+  EXPECT_NEAR(apart, 600, 60);
+  // One that goes on is told at once, not with the next verdict.
+  watched.follower.start();
+  append(folder / "rank_1.log", lines(21, 50));
+  EXPECT_TRUE(watched.comes([&] { return watched.run()["ranks"][1]["behind"] == 10; }));
+  EXPECT_TRUE(watched.comes([&] {
+    const json now = watched.run()["ranks"];
+    return now[1]["last_at"].get<double>() >= now[0]["last_at"].get<double>();
+  }));
+  watched.follower.stop();
+}
+
 TEST(Follower, StopsNoProcessThatDoesNotWriteTheRunsLog) {
   const Folder folder;
   folder.write("output.log", lines(1, 60));
