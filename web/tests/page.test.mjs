@@ -206,6 +206,39 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
     );
   });
 
+  test("what it cost so far, who lags since when, and restarts, checkpoints and acts of the guard on the charts", async () => {
+    const run = sound_run();
+    run.ranks = [0, 1, 2].map((rank) => ({
+      rank,
+      step: rank === 1 ? 120 : 150,
+      last_at: Date.now() / 1000 - (rank === 1 ? 14 * 60 : 1),
+      behind: rank === 1 ? 30 : 0,
+    }));
+    run.marks = ["restart", "checkpoint", "guard"].map((kind, index) => ({
+      kind: /** @type {import("../src/contract").MarkKind} */ (kind),
+      series: null,
+      from: 60 + 20 * index,
+      to: 60 + 20 * index,
+      label: `the ${kind} here`,
+      severity: "info",
+    }));
+    await watched(
+      async ({ page }) => {
+        const cost = page.locator(".fact", { hasText: "Cost so far" });
+        await cost.waitFor();
+        assert.match((await cost.textContent()) ?? "", /1\.31 EUR 7\.60 an hour/);
+        await page.getByText("1 of 3 lag, rank 1 by 30 steps.").waitFor();
+        assert.match((await page.locator("tr.lags").textContent()) ?? "", /14 min ago/);
+        const legend = page.getByLabel("What the marks mean");
+        assert.equal(
+          (await legend.locator("li").allTextContents()).join(", "),
+          "act of the guard, checkpoint, restart",
+        );
+      },
+      { runs: [run] },
+    );
+  });
+
   test("a run that ended says so, and never that it runs", async () => {
     const run = sound_run();
     Object.assign(run.summary, { state: "ended", last_step_at: Date.now() / 1000 - 3 * 86400 });

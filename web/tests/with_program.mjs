@@ -2,7 +2,7 @@
 // build/dev/aplomb is taken, and without that these are skipped.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -116,6 +116,89 @@ describe("the program and its page", { skip: why_not }, () => {
       await shows(page, /\b90\b/);
       for (let step = 91; step <= 95; ++step) appendFileSync(log, sound(step));
       await shows(page, /\b95\b/);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      live.child.kill("SIGTERM");
+      await live.ended;
+    }
+  });
+
+  test("a run that hangs: it is said, and that it goes on again", async () => {
+    const log = join(folder, "hang/train.log");
+    mkdirSync(join(folder, "hang"));
+    for (let step = 1; step <= 60; ++step) appendFileSync(log, sound(step));
+    const live = await start(["live", join(folder, "hang"), "--silent-after", "3"], folder);
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(live.url);
+      await shows(page, /learns/);
+      for (let step = 61; step <= 70; ++step) {
+        appendFileSync(log, sound(step));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      await shows(page, /\b70\b/);
+      await shows(page, /No step for/);
+      await page.getByRole("heading", { level: 1, name: /stands still/ }).waitFor();
+      await picture(page, "program-hang");
+      for (let step = 71; step <= 75; ++step) appendFileSync(log, sound(step));
+      await shows(page, /Last step/);
+      await shows(page, /\b75\b/);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      live.child.kill("SIGTERM");
+      await live.ended;
+    }
+  });
+
+  test("a run that is started again into the same log: its steps go back, and the restart is marked", async () => {
+    const log = join(folder, "restart/train.log");
+    mkdirSync(join(folder, "restart"));
+    for (let step = 1; step <= 120; ++step) appendFileSync(log, sound(step));
+    const live = await start(
+      ["live", join(folder, "restart"), "--price-per-hour", "7.60 EUR"],
+      folder,
+    );
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(live.url);
+      await shows(page, /\b120\b/);
+      await shows(page, /Cost so far\s+0\.0\d EUR/i);
+      for (let step = 101; step <= 140; ++step) appendFileSync(log, sound(step));
+      await shows(page, /\b140\b/);
+      const legend = page.getByLabel("What the marks mean");
+      await legend.getByText("restart").waitFor({ timeout: k_patience_ms });
+      await picture(page, "program-restart");
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      live.child.kill("SIGTERM");
+      await live.ended;
+    }
+  });
+
+  test("a second run appears while the first is watched, and is drawn beneath it", async () => {
+    const runs = join(folder, "runs");
+    for (const name of ["a", "b"]) mkdirSync(join(runs, name), { recursive: true });
+    for (let step = 1; step <= 80; ++step) appendFileSync(join(runs, "a/train.log"), sound(step));
+    const live = await start(["live", runs], folder);
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(live.url);
+      await shows(page, /learns/);
+      for (let step = 1; step <= 80; ++step)
+        appendFileSync(
+          join(runs, "b/train.log"),
+          step <= 40 ? sound(step) : line(step, 4 + step / 40, 20 + step),
+        );
+      await shows(page, /runs\/b/);
+      const other = page.getByLabel("Draw beneath");
+      await other.waitFor({ timeout: k_patience_ms });
+      const value = await other.locator("option").nth(1).getAttribute("value");
+      await other.selectOption(value);
+      await shows(page, /part at step 4\d/);
+      await picture(page, "program-two");
       assert.deepEqual(faults, []);
     } finally {
       await context.close();
