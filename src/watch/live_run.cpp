@@ -67,12 +67,11 @@ class LiveRun::Stream : public input::ByteStream {
 
  private:
   void take_part() {
-    if (live_.waiting_.size() <= k_part) {
-      part_ = std::exchange(live_.waiting_, {});
-    } else {
-      part_ = live_.waiting_.substr(0, k_part);
-      live_.waiting_.erase(0, k_part);
-    }
+    part_.clear();
+    if (live_.waiting_.empty()) return;
+    part_ = std::move(live_.waiting_.front());
+    live_.waiting_.pop_front();
+    live_.waiting_bytes_ -= part_.size();
     consumed_ += part_.size();
   }
 
@@ -127,15 +126,39 @@ LiveRun::LiveRun(core::Severity least) : least_(least), thread_([this] { work();
 
 LiveRun::~LiveRun() { finish(); }
 
+/// Whether all of these bytes are left out, as too many wait; else takes off those that are. What is
+/// left out begins and ends where lines do: half a number would be another number.
+bool LiveRun::leaves_out(std::string_view& bytes) {
+  if (!leaving_out_ && waiting_bytes_ + bytes.size() > k_most_waiting) {
+    leaving_out_ = true;
+    while (!waiting_.empty() && !waiting_.back().ends_with('\n')) {
+      std::string& last = waiting_.back();
+      const std::size_t whole = last.rfind('\n') + 1;  // npos + 1: no line ends in it
+      waiting_bytes_ -= last.size() - whole;
+      left_out_bytes_ += last.size() - whole;
+      last.resize(whole);
+      if (whole == 0) waiting_.pop_back();
+    }
+  }
+  if (!leaving_out_) return false;
+  const std::size_t line = bytes.find('\n');
+  const bool has_room = waiting_bytes_ + bytes.size() <= k_most_waiting / 2;
+  leaving_out_ = !has_room || line == std::string_view::npos;
+  const std::size_t without = leaving_out_ ? bytes.size() : line + 1;
+  left_out_bytes_ += without;
+  bytes.remove_prefix(without);
+  return bytes.empty();
+}
+
 void LiveRun::feed(std::string_view bytes) {
   const std::lock_guard lock(mutex_);
-  if (closed_) return;
-  if (waiting_.size() + bytes.size() > k_most_waiting) {
-    gave_up_ = "the output comes faster than it can be read";
-    closed_ = true;
+  if (closed_ || bytes.empty() || leaves_out(bytes)) return;
+  if (waiting_.empty() || waiting_.back().size() + bytes.size() > k_part) {
+    waiting_.emplace_back(bytes);
   } else {
-    waiting_.append(bytes);
+    waiting_.back().append(bytes);
   }
+  waiting_bytes_ += bytes.size();
   wake_.notify_one();
 }
 
@@ -164,6 +187,11 @@ std::string LiveRun::gave_up() {
   return gave_up_;
 }
 
+std::uint64_t LiveRun::left_out_bytes() {
+  const std::lock_guard lock(mutex_);
+  return left_out_bytes_;
+}
+
 void LiveRun::work() {
   std::string fault;
   try {
@@ -181,6 +209,7 @@ void LiveRun::work() {
   if (!fault.empty()) gave_up_ = fault;
   closed_ = true;
   waiting_.clear();
+  waiting_bytes_ = 0;
 }
 
 }  // namespace aplomb::watch

@@ -8,14 +8,15 @@
 ///     for (const Symptom& each : live.fresh())   // now and then
 ///     live.finish();
 ///
-/// Reading goes on in a thread of its own. feed() never waits for it: where more than
-/// k_most_waiting bytes are unread the rest of the live reading is given up (the log on disk is
-/// whole), and gave_up() says why. A fault in reader or detectors ends the live reading and nothing
-/// else.
+/// Reading goes on in a thread of its own. feed() never waits for it: where k_most_waiting bytes are
+/// unread, whole lines are left out until half of them are read (the log on disk is whole), and
+/// left_out_bytes() says how much. A fault in reader or detectors ends the live reading and nothing
+/// else; gave_up() says which.
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -54,14 +55,19 @@ class LiveRun {
   static constexpr std::size_t k_least_records = 5;
   std::optional<Pace> pace();
   std::string gave_up();
+  std::uint64_t left_out_bytes();
 
  private:
   class Stream;
   void work();
+  bool leaves_out(std::string_view& bytes);
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::string waiting_;
+  std::deque<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  bool leaving_out_ = false;
+  std::uint64_t left_out_bytes_ = 0;
   bool closed_ = false;
   std::string gave_up_;
   std::vector<detectors::Symptom> fresh_;

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <future>
 
+#include "core/text.h"
 #include "watch/child.h"
 #include "watch/live_run.h"
 #include "watch/process_tree.h"
@@ -98,6 +99,10 @@ class Wrapped {
                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)),
         relay_(child_, log_.get()) {
     if (!log_) tell_log_fault();
+    // Fewer and longer reads and writes; refused (a terminal, a limit), the pipes stay as they are.
+    for (const int pipe : {child_.out.get(), child_.error.get(), STDOUT_FILENO, STDERR_FILENO}) {
+      if (::fcntl(pipe, F_GETPIPE_SZ) < k_pipe_bytes) ::fcntl(pipe, F_SETPIPE_SZ, k_pipe_bytes);
+    }
   }
 
   Ended run() {
@@ -113,6 +118,12 @@ class Wrapped {
     judge();
     if (const std::string why = live_.gave_up(); !why.empty())
       options_.tell("the output was not read to its end while it came: " + why);
+    if (const std::uint64_t bytes = live_.left_out_bytes(); bytes > 0) {
+      options_.tell(
+          fmt::format("{} came faster than they can be read, and were passed on and logged "
+                      "only; the report reads the whole log",
+                      core::show_bytes(static_cast<double>(bytes))));
+    }
     return result_;
   }
 
@@ -127,20 +138,29 @@ class Wrapped {
   }
 
   void pass_on(Handle& from, int to) {
-    char part[65536];
-    const ssize_t size = ::read(from.get(), part, sizeof part);
-    if (size < 0 && errno == EINTR) return;
-    if (size <= 0) return from.close();  // the end; EIO of a pseudo-terminal
-    const std::string_view bytes(part, static_cast<std::size_t>(size));
+    // From pipe to pipe nothing is copied: what has been passed on so is still there to be read.
+    ssize_t passed = ::tee(from.get(), to, part_.size(), 0);
+    if (passed < 0 && errno == EINTR) return;
+    do {
+      const std::size_t most = passed > 0 ? static_cast<std::size_t>(passed) : part_.size();
+      const ssize_t size = ::read(from.get(), part_.data(), most);
+      if (size < 0 && errno == EINTR) continue;
+      if (size <= 0) return from.close();  // the end; EIO of a pseudo-terminal
+      take({part_.data(), static_cast<std::size_t>(size)});
+      // As without us: who writes where nobody reads is told so.
+      if (passed <= 0 && !write_all(to, {part_.data(), static_cast<std::size_t>(size)})) {
+        relay_.dismiss();
+        return from.close();
+      }
+      passed -= size;
+    } while (passed > 0);
+  }
+
+  void take(std::string_view bytes) {
     last_output_ = Clock::now();
     captured_ = false;
     if (log_ && !write_all(log_.get(), bytes)) tell_log_fault();
     live_.feed(bytes);
-    // As without us: who writes where nobody reads is told so.
-    if (!write_all(to, bytes)) {
-      relay_.dismiss();
-      from.close();
-    }
   }
 
   void tell_log_fault() {
@@ -248,6 +268,9 @@ class Wrapped {
     }
     return any;
   }
+
+  static constexpr int k_pipe_bytes = 1 << 20;
+  std::vector<char> part_ = std::vector<char>(k_pipe_bytes);
 
   const WrapOptions& options_;
   std::vector<pid_t> strangers_;  ///< and this process

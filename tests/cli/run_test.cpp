@@ -34,6 +34,21 @@ TEST(RunCommand, PassesOutputOnUnchangedAndApart) {
   EXPECT_THAT(run.file("output.log"), ::testing::AllOf(HasSubstr("one\ntwo"), HasSubstr("three")));
 }
 
+/// More than pipes hold, to a reader that is slow and to a file, both streams at once.
+TEST(RunCommand, PassesMuchOutputOnByteByByte) {
+  const Folder folder;
+  const std::string run = "% run -q --out " + (folder / "out") +
+                          " -- sh -c 'seq 400000 & seq 300000 >&2; wait' 2>>" + (folder / "error");
+  const std::string sum = run_program("seq 400000 | sha256sum").out;
+  EXPECT_EQ(run_program(run + " | (sleep 0.5; sha256sum)").out, sum);
+  EXPECT_EQ(run_program("sha256sum <" + (folder / "error")).out,
+            run_program("seq 300000 | sha256sum").out);
+  EXPECT_EQ(content(folder / "out/output.log").size(),
+            content(folder / "error").size() + 2'688'895);
+  EXPECT_EQ(run_program(run + " >" + (folder / "to")).status, 0);
+  EXPECT_EQ(run_program("sha256sum <" + (folder / "to")).out, sum);
+}
+
 TEST(RunCommand, GivesArgumentsOnAsTheyAre) {
   const Wrapped run("-q",
                     R"(sh -c 'for a; do echo "<$a>"; done' x '[1,2]' '' '--lr' 'a b' '--' '{}')");
