@@ -287,3 +287,36 @@ main()
     early = lay(tmp_path / "early", train=program.replace("{}", "adapt(net)\n    opt = build(net)"))
     assert ("train.py", "code.optimizer-before-model") in found(late)
     assert found(early) == set()
+
+
+STARTED = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=1e-3)
+args = parser.parse_args()
+net = nn.Linear(4, 2)
+opt = torch.optim.AdamW(net.parameters(), lr=args.lr)
+for x, y in loader:
+    loss = F.cross_entropy(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("python train.py --lr 0.5\n", True),
+        ("LR=0.5\ntorchrun --nproc-per-node 2 train.py \\\n  --epochs 3 \\\n  --lr=$LR\n", True),
+        ("accelerate launch --num_processes 8 src/train.py --lr ${LR:-0.5}\n", True),
+        ("deepspeed train.py --lr 3e-4 --deepspeed ds.json\n", False),
+        ("python train.py --lr $1\n", False),
+        ("python train.py --lr 0.5\npython train.py --lr 1e-3\n", False),
+        ("python other.py --lr 0.5\n", False),
+    ],
+)
+def test_what_a_shell_script_starts_a_program_with_counts(tmp_path, text, wrong):
+    paths = lay(tmp_path, train=HEAD + STARTED)
+    (tmp_path / "go.sh").write_text(text)
+    assert (("go.sh", "code.lr-too-high") in found(paths)) == wrong

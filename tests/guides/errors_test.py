@@ -137,3 +137,31 @@ def test_infrastructure_first(diagnose, cause, end):
     answer = diagnose({"train.log": [*STEPS, *end]})
     assert answer.verdict == "failed" and answer.first == cause, answer
     assert not any(each["id"].startswith("nan.") for each in answer.causes[:1])
+
+
+THREADED = """
+import threading
+import torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+out = {}
+def run(x):
+    out["y"] = model(x)
+for x, y in loader:
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        thread = threading.Thread(target=run, args=(x,))
+        thread.start()
+        thread.join()
+        loss = torch.nn.functional.cross_entropy(out["y"], y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.row("G3")
+def test_autocast_of_another_thread(program, write):
+    "autocast entered in one thread and a forward pass in another is told from the program"
+    folder = write({"train.py": THREADED})
+    shown = " ".join(program("check", folder / "train.py").stdout.split())
+    assert "Autocast is entered in one thread" in shown and "train.py:10" in shown, shown

@@ -86,3 +86,49 @@ def test_reproducible_step(diagnose):
     answer = diagnose({"log.jsonl": rows(190, 163)})
     assert answer.first == "nan.bad-data-nonfinite" and "step 163" in answer.text, answer
     assert "same seed" in answer.text
+
+
+OPERATIONS = """
+import torch
+import torch.nn.functional as F
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(4, 4)
+    def forward(self, x):
+        x = self.fc(x)
+        a = {log}
+        b = {root}
+        c = {quotient}
+        d = {exponential}
+        return a.mean() + b.mean() + c.mean() + d.mean()
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x in loader:
+    loss = model(x)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+BARE = {
+    "log": "torch.log(F.relu(x))",
+    "root": "x.var(-1).sqrt()",
+    "quotient": "(x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True)",
+    "exponential": "torch.exp(x) / torch.exp(x).sum(-1, keepdim=True)",
+}
+BOUNDED = {
+    "log": "torch.log(F.relu(x) + 1e-6)",
+    "root": "(x.var(-1) + 1e-6).sqrt()",
+    "quotient": "(x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6)",
+    "exponential": "torch.softmax(x, -1)",
+}
+
+
+@pytest.mark.row("P8")
+@pytest.mark.parametrize("bounded", [False, True])
+def test_operations_of_a_program(program, write, bounded):
+    "a logarithm, root, quotient or softmax by hand without a bound is named from the program alone, at its line"
+    folder = write({"train.py": OPERATIONS.format(**(BOUNDED if bounded else BARE))})
+    shown = " ".join(program("check", "--verbose", folder / "train.py").stdout.split())
+    for line in (10, 11, 12, 13):
+        assert (f"train.py:{line}:" in shown) != bounded, shown

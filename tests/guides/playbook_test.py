@@ -415,3 +415,29 @@ def test_startup_lines(diagnose):
     assert answer.verdict == "healthy", answer
     settings = json.dumps(answer.report["settings"])
     assert "attn.impl" in settings and "eager" in settings and "precision.params" in settings
+
+
+EARLY = """
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+{before}
+model = get_peft_model(model, LoraConfig(r=8, task_type="CAUSAL_LM"))
+{after}
+for batch in loader:
+    loss = model(**batch).loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+MADE = "optimizer = torch.optim.AdamW(model.parameters(), lr=2e-4)"
+
+
+@pytest.mark.row("D3")
+@pytest.mark.parametrize("late", [False, True])
+def test_an_optimizer_made_before_the_adapter(program, write, late):
+    "an optimizer that is made before PEFT wraps the model holds none of the adapter's weights: told from the program"
+    folder = write({"train.py": EARLY.format(before="" if late else MADE, after=MADE if late else "")})
+    shown = " ".join(program("check", folder / "train.py").stdout.split())
+    assert ("optimizer holds weights that the model no longer has" in shown) != late, shown

@@ -116,3 +116,51 @@ def test_a_program_that_undoes_it(program, write):
     program("run", "--deterministic", "--out", out, "--", sys.executable, folder / "train.py", status=0)
     log = (out / "output.log").read_text()
     assert "cudnn.benchmark on" in log and "seed to 3" in log, log
+
+
+STACK = """
+import torch
+layer = torch.nn.TransformerEncoderLayer(64, 4, batch_first=True, norm_first={first})
+model = torch.nn.TransformerEncoder(layer, num_layers=24, enable_nested_tensor=False)
+optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
+for x, y in loader:
+    loss = torch.nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.row("P17")
+@pytest.mark.parametrize("first", [False, True])
+def test_norms_behind_the_sums_of_a_program(program, write, first):
+    "the same in a program that builds the stack, where nothing warms it up"
+    folder = write({"train.py": STACK.format(first=first)})
+    shown = " ".join(program("check", folder / "train.py").stdout.split())
+    assert ("normalises behind the sum" in shown) != first, shown
+
+
+REPEATED = """
+import os
+import torch
+{before}
+torch.use_deterministic_algorithms(True)
+model = torch.nn.Linear(4, 2).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+KNOBS = 'os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"\ntorch.manual_seed(0)'
+
+
+@pytest.mark.row("P19")
+@pytest.mark.parametrize("before", ["", KNOBS])
+def test_a_program_that_asks_for_deterministic_kernels(program, write, before):
+    "a program that demands deterministic kernels without a seed, or without a workspace for cuBLAS, is told before it starts"
+    folder = write({"train.py": REPEATED.format(before=before)})
+    shown = " ".join(program("check", folder / "train.py").stdout.split())
+    for said in ("CUBLAS_WORKSPACE_CONFIG", "no seed"):
+        assert (said in shown) == (not before), shown

@@ -130,7 +130,7 @@ def standardised(program: Program) -> Iterator[Finding]:
             each.op == "mean" and each.parts[0].key == spread.parts[0].key for each in above.below()
         ):
             divisor = source_of(node.right) if isinstance(node, ast.BinOp) else ""
-            corrected = f"{source_of(node.left)} / ({divisor} + 1e-8)" if isinstance(node, ast.BinOp) else ""
+            corrected = f"({source_of(node.left)}) / ({divisor} + 1e-8)" if isinstance(node, ast.BinOp) else ""
             yield Finding(node.lineno, corrected, {"function": spread.op})  # type: ignore[attr-defined]
 
 
@@ -178,6 +178,18 @@ def unit_of_difference(program: Program) -> Iterator[Finding]:
         pairs = inner.op == "sub" and inner.parts[0].key == inner.parts[1].key and is_pairing(program, inner.node)
         if pairs and form.parts[0].key == inner.key:
             yield Finding(node.lineno, f"{source_of(node.left)} / ({source_of(node.right)} + 1e-8)", {"function": "norm"})
+
+
+def units(program: Program) -> Iterator[Finding]:
+    """`x / x.norm(dim)`: 0 / 0 where a row is all zeros, as padding is, or what a ReLU has let nothing through of."""
+    quotients: list[ast.AST] = [each for each in program.nodes.of_kind(ast.BinOp) if isinstance(each.op, ast.Div)]
+    if not program.names_called & {"norm", "vector_norm"}:
+        return
+    for node in in_training(program, quotients):
+        form = program.algebra.of(node)
+        if form.op == "div" and form.parts[1].op == "norm" and form.parts[0].key == form.parts[1].parts[0].key:
+            text = source_of(form.parts[0].node)
+            yield Finding(node.lineno, f"F.normalize({text}, dim=-1)", {"given": text})  # type: ignore[attr-defined]
 
 
 def is_pairing(program: Program, node: ast.AST) -> bool:
@@ -241,7 +253,7 @@ def logs_of_squashed(program: Program) -> Iterator[tuple[ast.Call, Form]]:
     """`probs.log()` of probabilities that a helper or another name has made of logits."""
     for node in in_training(program, list(program.calls_to("log"))):
         form = program.algebra.of(node)
-        if isinstance(node, ast.Call) and form.op == "log" and form.parts and form.parts[0].op == "softmax":
+        if isinstance(node, ast.Call) and form.op == "log" and form.parts and form.parts[0].op in ("softmax", "sigmoid"):
             yield node, form.parts[0]
 
 

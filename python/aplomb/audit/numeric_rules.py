@@ -15,6 +15,7 @@ from .domain_rules import (
     shared_out,
     standardised,
     unit_of_difference,
+    units,
 )
 from .findings import Finding, rule
 from .program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
@@ -87,7 +88,8 @@ def log_softmax(program: Program) -> Iterator[Finding]:
         dim = keyword_of(value, "dim")
         yield Finding(call.lineno, f"F.log_softmax({source_of(inner)}, dim={source_of(dim) if dim is not None else -1})")
     for call, form in logs_of_squashed(program):
-        yield Finding(call.lineno, f"F.log_softmax({source_of(form.parts[0].node)}, dim=-1)")
+        if form.op == "softmax":
+            yield Finding(call.lineno, f"F.log_softmax({source_of(form.parts[0].node)}, dim=-1)")
 
 
 def model_outputs(program: Program, function: ast.AST) -> set[str]:
@@ -126,6 +128,9 @@ def log_unguarded(program: Program) -> Iterator[Finding]:
         if is_output(program, argument, outputs) and not is_guarded(argument):
             yield Finding(node.lineno, f"torch.log({source_of(argument)} + 1e-8)")
     yield from logs_of_zero(program)
+    for call, form in logs_of_squashed(program):
+        if form.op == "sigmoid":
+            yield Finding(call.lineno, f"F.logsigmoid({source_of(form.parts[0].node)})")
 
 
 @rule("code.sqrt-unguarded")
@@ -217,6 +222,11 @@ def division_unguarded(program: Program) -> Iterator[Finding]:
     yield from standardised(program)
     yield from unit_of_difference(program)
     yield from shared_out(program)
+
+
+@rule("code.norm-unguarded")
+def norm_unguarded(program: Program) -> Iterator[Finding]:
+    yield from units(program)
 
 
 def with_outputs(program: Program, names: tuple[str, ...]) -> Iterator[tuple[Any, set[str]]]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule, where_set
+from .launches import ENDINGS as SCRIPTS
 from .makers import WRAPPERS
 from .names import Binding, Function, name_called
 from .objects import ADAPTIVE, OPTIMIZERS
@@ -447,7 +448,9 @@ def rate_too_high(program: Program) -> Iterator[Finding]:
         else:
             continue
         if rate >= likely and not rises_to_it(program):
-            yield Finding(call.lineno, "", {"rate": shown(rate), "optimizer": name}, sure=rate >= limit)
+            finding = Finding(call.lineno, "", {"rate": shown(rate), "optimizer": name}, sure=rate >= limit)
+            started = where_set(program, finding, option(program, call, "lr", 1))
+            yield started if started.file.endswith(SCRIPTS) else finding
 
 
 def rises_to_it(program: Program) -> bool:

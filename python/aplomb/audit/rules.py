@@ -12,6 +12,7 @@ from . import (
     contrast_rules,
     control_rules,
     data_rules,
+    depth_rules,
     detection_rules,
     generative_rules,
     intake_rules,
@@ -96,6 +97,7 @@ MODULES = (
     intake_rules,
     state_rules,
     sample_rules,
+    depth_rules,
 )
 
 

@@ -15,8 +15,10 @@ import operator
 import os
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Optional
 
+from .launches import Given, arguments_given
 from .names import Binding, Function, Names, argument_given, dotted, name_called
 
 if TYPE_CHECKING:
@@ -344,12 +346,15 @@ class Values:
         return UNKNOWN
 
     def _argument(self, field: str, depth: int) -> Any:
-        """The default of a command-line argument."""
+        """A command-line argument: as a script of the folder gives it, else its default."""
         if self._arguments is None:
             self._arguments = {}
             for call in self.program.calls_to("add_argument", "add_arg", "option"):
                 for name in argument_names(call):
                     self._arguments.setdefault(name, call)
+        given_at = self.launched.get(field)
+        if given_at is not None:
+            return given_at.value
         call = self._arguments.get(field)  # type: ignore[assignment]
         if call is None:
             return UNKNOWN
@@ -361,6 +366,11 @@ class Values:
         if isinstance(value, str) and isinstance(given.get("type"), ast.Name) and given["type"].id in ("float", "int"):  # type: ignore[attr-defined]
             return float(value)
         return value
+
+    @cached_property
+    def launched(self) -> dict[str, Given]:
+        """What the shell scripts of the program's folders start it with."""
+        return arguments_given(self.program.folders, self.program.path)
 
     def _keywords(self, call: ast.Call, bound: dict[str, Any], depth: int) -> dict[str, Any]:
         return {each.arg: self.of(each.value, bound, depth) for each in call.keywords if each.arg}
@@ -491,6 +501,8 @@ class Values:
                 keys.insert(0, key[1])
                 held = key[0]
                 continue
+            if isinstance(held, ast.Attribute) and self.names.given(held) is None and held.attr in self.launched:
+                return self.launched[held.attr].path, self.launched[held.attr].line
             if isinstance(held, ast.Call) and self._read.get(held):
                 return line_of_keys(self._read[held], keys) if keys else None
             binding = self.names.given(held)
