@@ -19,6 +19,7 @@ Importing this module imports no torch.
 from typing import TYPE_CHECKING, Any
 
 from aplomb.guard import Guard, Halt
+from aplomb.live_page import LivePage, live
 from aplomb.report import Cause, Report, Symptom, diagnose
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from aplomb.softmax import z_loss
 
 __all__ = [
-    "Cause", "Finding", "Guard", "Halt", "Report", "Symptom", "autopsy", "axolotl", "diagnose", "experiments", "lightning",
-    "trackers", "transformers", "z_loss",
+    "Cause", "Finding", "Guard", "Halt", "LivePage", "Report", "Symptom", "autopsy", "axolotl", "diagnose", "experiments",
+    "lightning", "live", "trackers", "transformers", "z_loss",
 ]
 
 # Modules that need what the user may not have (torch, a trainer): imported when they are first named.

@@ -48,6 +48,9 @@ class LiveCommand : public Command {
         .within(1, 1000000)
         .shows_default();
     price_.declare(verb_);
+    verb_.flag(
+        "--in-frame", options_.in_frame,
+        "pages of this machine (a notebook) may show the page in a frame; not with --allow-stop");
     alert_.declare(verb_);
     verb_.flag("--of-run", of_run_, "end when the runs have ended and nobody looks").group("");
     verb_.footer(
@@ -67,6 +70,10 @@ class LiveCommand : public Command {
       return k_exit_usage;
     }
     never_write(options_.follow.paths);
+    if (options_.in_frame && options_.follow.may_stop) {
+      complain("[live] a page in a frame stops no runs: --in-frame or --allow-stop, not both");
+      return k_exit_usage;
+    }
     auto price = price_.make();
     if (!price) {
       complain(core::sanitize(price.error().text));

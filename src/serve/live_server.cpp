@@ -24,7 +24,9 @@ constexpr std::size_t k_points = 1000;
 constexpr std::chrono::seconds k_keep_alive{10};
 constexpr const char* k_policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
-    "'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'";
+    "'self'; base-uri 'none'; form-action 'none'; frame-ancestors ";
+/// Where a notebook may be: a server of this machine, or the proxy that shows both.
+constexpr const char* k_frames = "'self' http://localhost:* http://127.0.0.1:*";
 
 /// From the kernel; empty where it gives none.
 std::string random_hex() {
@@ -176,12 +178,13 @@ bool LiveServer::is_let_in(const Request& request) const {
 }
 
 void LiveServer::answer(const Request& request, Answer& out) {
-  out.headers = {{"Content-Security-Policy", k_policy},
+  out.headers = {{"Content-Security-Policy",
+                  std::string(k_policy) + (options_.in_frame ? k_frames : "'none'")},
                  {"X-Content-Type-Options", "nosniff"},
-                 {"X-Frame-Options", "DENY"},
                  {"Referrer-Policy", "no-referrer"},
                  {"Cross-Origin-Resource-Policy", "same-origin"},
                  {"Cross-Origin-Opener-Policy", "same-origin"}};
+  if (!options_.in_frame) out.headers.emplace_back("X-Frame-Options", "DENY");
   const std::string& host = request.header("host");
   if (!is_host_ours(host)) {
     return say_error(out, 421, "This is not a name of this machine",
@@ -203,8 +206,11 @@ void LiveServer::answer(const Request& request, Answer& out) {
   // Pages of other servers of this machine are the same site to the browser: it sends them the cookie.
   const std::string& origin = request.header("origin");
   const std::string& site = request.header("sec-fetch-site");
+  // In a frame the page itself is asked for by the notebook's; what it asks for then is of its own origin.
+  const bool is_frame = options_.in_frame && reads && request.path == "/" && origin.empty() &&
+                        site == "same-site" && request.header("sec-fetch-dest") == "iframe";
   const bool is_foreign = (!origin.empty() && origin != "http://" + host) || site == "cross-site" ||
-                          site == "same-site";
+                          (site == "same-site" && !is_frame);
   if (is_foreign || (!reads && origin.empty())) {
     return say_error(out, 403, "A page of another origin asks", origin,
                      "Open the address that `aplomb live` printed");

@@ -176,6 +176,24 @@ TEST_F(LiveServerTest, EveryAnswerCarriesThePolicy) {
   }
 }
 
+TEST_F(LiveServerTest, NoPageShowsItInAFrameUnlessItWasStartedSo) {
+  const std::vector<std::string> framed = {"Sec-Fetch-Site: same-site", "Sec-Fetch-Dest: iframe"};
+  begin();
+  EXPECT_NE(get("/").find("frame-ancestors 'none'"), std::string::npos);
+  EXPECT_NE(get("/").find("X-Frame-Options: DENY"), std::string::npos);
+  EXPECT_EQ(status(ask("GET / HTTP/1.1", framed)), 403);
+  cookie_.clear();
+  LiveOptions options;
+  options.in_frame = true;
+  begin(std::move(options));
+  EXPECT_NE(get("/").find("frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"),
+            std::string::npos);
+  EXPECT_EQ(get("/").find("X-Frame-Options"), std::string::npos);
+  EXPECT_NE(status(ask("GET / HTTP/1.1", framed)), 403);
+  EXPECT_EQ(status(ask("GET /api/runs HTTP/1.1", framed)), 403) << "the page and nothing else";
+  EXPECT_EQ(status(ask("GET / HTTP/1.1", {"Sec-Fetch-Site: cross-site", framed[1]})), 403);
+}
+
 TEST_F(LiveServerTest, ServesNothingFromDiskByName) {
   begin();
   for (const char* path :

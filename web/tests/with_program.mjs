@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -202,6 +203,33 @@ describe("the program and its page", { skip: why_not }, () => {
       assert.deepEqual(faults, []);
     } finally {
       await context.close();
+      live.child.kill("SIGTERM");
+      await live.ended;
+    }
+  });
+
+  test("a notebook of this machine shows the page in a frame, where it was started so", async () => {
+    const log = join(folder, "framed.log");
+    for (let step = 1; step <= 60; ++step) appendFileSync(log, sound(step));
+    const live = await start(["live", log, "--in-frame"], folder);
+    const notebook = createHttpServer((_, answer) => {
+      answer.setHeader("content-type", "text/html");
+      answer.end(`<iframe src="${live.url}" width="900" height="700"></iframe>`);
+    });
+    await new Promise((resolve) => notebook.listen(0, "127.0.0.1", () => resolve(null)));
+    const { page, context, faults } = await open_page(browser);
+    try {
+      const { port } = /** @type {import("node:net").AddressInfo} */ (notebook.address());
+      await page.goto(`http://127.0.0.1:${port}/`);
+      await page
+        .frameLocator("iframe")
+        .getByText(/learns/)
+        .first()
+        .waitFor();
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      notebook.close();
       live.child.kill("SIGTERM");
       await live.ended;
     }
