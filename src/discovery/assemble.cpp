@@ -11,6 +11,7 @@
 
 #include "task/interleaved_evals.h"
 #include "task/roles.h"
+#include "task/score_series.h"
 
 namespace aplomb::discovery {
 namespace {
@@ -357,6 +358,7 @@ std::vector<record::Run> assemble(std::vector<Fragment> fragments) {
   for (auto& folder : with_companions(with_outputs(std::move(folders)))) {
     for (record::Run& run : Folder(std::move(folder)).runs()) {
       task::settle_roles(run);
+      task::note_scores(run);
       task::merge_interleaved_evals(run);
       runs.push_back(std::move(run));
     }

@@ -66,6 +66,8 @@ Framework load(const Node& content) {
   framework.usual = truth_of(content, "usual");
   framework.part = truth_of(content, "part");
   framework.call = text_of(content, "call");
+  for (const auto& [method, name] : content["call_for"].members())
+    framework.call_for.emplace(method, name.text().value_or(""));
   framework.calls = texts_of(content, "calls");
   for (const auto& [key, item] : content["series"].members())
     framework.series.push_back(series_alias(key, item));

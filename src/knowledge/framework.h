@@ -12,6 +12,7 @@
 /// Keys are compared without regard to case. A table key may hold one `*`, which catches one or
 /// more characters; `$1` in the canonical name puts them back. Safe from several threads.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -83,6 +84,8 @@ struct Framework {
   std::string syntax;  ///< how it is configured: `yaml`, `json`, `toml`, `flags`, `python`,
                        ///< `assignments`, `hydra`
   std::string call;    ///< of `python`: the class whose keywords the keys are, `TrainingArguments`
+  std::map<std::string, std::string, std::less<>>
+      call_for;                    ///< by train.method, where it is not `call`: grpo -> GRPOConfig
   std::vector<std::string> calls;  ///< further classes and functions whose keywords the keys are
 };
 

@@ -77,12 +77,17 @@ std::string render_toml(const std::vector<WrittenKey>& keys) {
   return out;
 }
 
-std::string render_python(const std::vector<WrittenKey>& keys) {
+const std::string& call_of(const WrittenKey& written, std::string_view method) {
+  if (!written.key->call.empty()) return written.key->call;
+  const auto special = written.framework->call_for.find(method);
+  return special == written.framework->call_for.end() ? written.framework->call : special->second;
+}
+
+std::string render_python(const std::vector<WrittenKey>& keys, std::string_view method) {
   std::vector<std::string> calls;
   std::map<std::string, std::string> keywords;
   for (const WrittenKey& written : keys) {
-    const std::string& call =
-        written.key->call.empty() ? written.framework->call : written.key->call;
+    const std::string& call = call_of(written, method);
     std::string& list = keywords[call];
     if (list.empty()) calls.push_back(call);
     list += (list.empty() ? "" : ", ") + spell_keyword(written);
@@ -113,10 +118,11 @@ std::string render_lines(const std::vector<WrittenKey>& keys, std::string_view s
   return out;
 }
 
-std::string render_block(const std::vector<WrittenKey>& keys, std::string_view syntax) {
+std::string render_block(const std::vector<WrittenKey>& keys, std::string_view syntax,
+                         std::string_view method) {
   if (syntax == "json") return render_json(keys) + "\n";
   if (syntax == "toml") return render_toml(keys);
-  if (syntax == "python") return render_python(keys);
+  if (syntax == "python") return render_python(keys, method);
   if (syntax == "flags") return render_flags(keys);
   if (syntax != "yaml") return render_lines(keys, syntax);
   std::string out;
@@ -127,7 +133,8 @@ std::string render_block(const std::vector<WrittenKey>& keys, std::string_view s
 }  // namespace
 
 std::string render_settings(std::string_view framework, const std::vector<SettingValue>& settings,
-                            std::string_view syntax, const Versions& versions) {
+                            std::string_view syntax, const Versions& versions,
+                            std::string_view method) {
   const WrittenSettings written = write_settings(framework, settings, versions);
   const Framework* own = find_framework(framework);
   std::vector<const Framework*> places;
@@ -146,7 +153,7 @@ std::string render_settings(std::string_view framework, const std::vector<Settin
     const std::string_view how =
         is_own && !syntax.empty() ? syntax : std::string_view(place->syntax);
     if (!is_own && how != "python") out += "# " + place->name + "\n";
-    out += render_block(keys, how);
+    out += render_block(keys, how, method);
   }
   while (!out.empty() && out.back() == '\n') out.pop_back();
   return out;

@@ -20,8 +20,10 @@ namespace aplomb::knowledge {
 
 /// The settings in the framework's own syntax, or in `syntax` where one is given (`flags` for
 /// Hugging Face's command line). Keys that belong to another file or call stand in a block of their
-/// own under a comment. Settings without a key are left out. Empty where nothing can be written.
+/// own under a comment. `method` is what is trained for (train.method): it decides the class where a
+/// framework has several (`GRPOConfig`). Settings without a key are left out. Empty where nothing can be written.
 std::string render_settings(std::string_view framework, const std::vector<SettingValue>& settings,
-                            std::string_view syntax = {}, const Versions& versions = {});
+                            std::string_view syntax = {}, const Versions& versions = {},
+                            std::string_view method = {});
 
 }  // namespace aplomb::knowledge

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "core/text.h"
 #include "log_text/number.h"
@@ -117,6 +118,44 @@ bool is_meant_as_table(std::string_view line, const std::vector<std::string_view
          std::all_of(names.begin(), names.end(), is_column_name);
 }
 
+/// `grpo step 8/60`, `Epoch 3`: a short line that counts and holds no pair of name and value.
+std::optional<Place> counted_by(std::string_view line) {
+  constexpr std::size_t k_longest_title = 80;
+  static constexpr std::array<std::string_view, 5> k_steps = {"step", "iteration", "iter", "update",
+                                                              "it"};
+  line = core::trim(line);
+  if (line.size() > k_longest_title || line.find('=') != std::string_view::npos)
+    return std::nullopt;
+  std::vector<std::string_view> words;
+  split_by_blanks(line, false, words);
+  Place place;
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string word = core::lower(bare(words[i]));
+    const bool step = std::find(k_steps.begin(), k_steps.end(), word) != k_steps.end();
+    if (!step && word != "epoch") continue;
+    const Scanned count = scan_number(words[i + 1]);
+    if (count.size == 0 || !(count.value >= 0)) continue;
+    (step ? place.step : place.epoch) = count.value;
+    const std::string_view rest = words[i + 1].substr(count.size);
+    const Scanned total = rest.starts_with('/') ? scan_number(rest.substr(1)) : Scanned{};
+    if (step && total.size > 0) place.step_total = total.value;
+  }
+  if (std::isnan(place.step) && std::isnan(place.epoch)) return std::nullopt;
+  return place;
+}
+
+/// The frame of a table: no letter, no digit.
+bool is_frame(std::string_view line) {
+  const bool drawn =
+      line.find("\u2500") != std::string_view::npos ||  // light, heavy and double bars
+      line.find("\u2501") != std::string_view::npos ||
+      line.find("\u2550") != std::string_view::npos || line.find("--") != std::string_view::npos ||
+      line.find("==") != std::string_view::npos;
+  return drawn && std::none_of(line.begin(), line.end(), [](char c) {
+           return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+         });
+}
+
 }  // namespace
 
 void TableWatch::split(std::string_view line, bool head) {
@@ -144,6 +183,45 @@ void TableWatch::split(std::string_view line, bool head) {
       head && !narrow_ &&
       (line.find("  ") != std::string_view::npos || line.find('\t') != std::string_view::npos);
   split_by_blanks(core::trim(line), wide, parts_);
+}
+
+bool TableWatch::title(std::string_view line) {
+  if (core::trim(line).starts_with('|') || is_frame(line)) return titled_;
+  const std::optional<Place> place = counted_by(line);
+  titled_ = place.has_value();
+  if (place) title_ = *place;
+  return titled_;
+}
+
+/// The head of a table in bars that has no column of steps, right below a line that counts them.
+bool TableWatch::drawn_head(std::string_view line) {
+  static constexpr std::array<std::string_view, 5> k_names = {"metric", "metrics", "name", "key",
+                                                              "measure"};
+  if (!titled_ || !core::trim(line).starts_with('|')) return false;
+  split(line, true);
+  if (parts_.size() < 2 || parts_.size() > k_most_columns) return false;
+  const std::string first = core::lower(bare(parts_[0]));
+  const bool pairs =
+      parts_.size() == 2 && std::find(k_names.begin(), k_names.end(), first) != k_names.end();
+  std::vector<Column> columns;
+  std::size_t known = 0;
+  for (const std::string_view part : parts_) {
+    const std::string_view name = bare(part);
+    if (!is_column_name(name)) return false;
+    Column column{keys_.find(name, false), Meaning::unknown};
+    if (column.key != KeyTable::k_none) column.meaning = keys_[column.key].meaning;
+    known += column.meaning == Meaning::metric ? 1 : 0;
+    columns.push_back(column);
+  }
+  constexpr std::size_t k_least_known = 2;  // `loss | reward | n`
+  if (!pairs && known < k_least_known) return false;
+  for (std::size_t i = 0; !pairs && i < columns.size(); ++i) {
+    if (columns[i].key == KeyTable::k_none) columns[i].key = keys_.learn(bare(parts_[i]), false);
+  }
+  columns_ = std::move(columns);
+  shape_ = pairs ? Shape::name_value : Shape::one_row;
+  misses_ = 0;
+  return true;
 }
 
 bool TableWatch::head(std::string_view line) {
@@ -185,8 +263,31 @@ bool TableWatch::head(std::string_view line) {
       columns[i].key = keys_.learn(bare(parts_[i]), false);
   }
   columns_ = std::move(columns);
+  shape_ = Shape::rows;
   misses_ = 0;
   return true;
+}
+
+/// A row of a table under a title, in the place that the title counts.
+bool TableWatch::titled_row(Record& out) {
+  if (parts_.size() != columns_.size()) {
+    columns_.clear();  // what follows is something else
+    return false;
+  }
+  bool taken = true;
+  if (shape_ == Shape::name_value) {
+    const std::string_view name = bare(parts_[0]);
+    Column column{is_column_name(name) ? keys_.find(name, false) : KeyTable::k_none};
+    if (column.key == KeyTable::k_none && is_column_name(name))
+      column.key = keys_.learn(name, false);
+    taken = column.key != KeyTable::k_none && take_cell(bare(parts_[1]), column, out);
+  } else {
+    for (std::size_t i = 0; i < columns_.size(); ++i) take_cell(bare(parts_[i]), columns_[i], out);
+    columns_.clear();  // rows under it would be of the same step: a comparison of other things
+  }
+  out.place = title_;
+  titled_ = titled_ && shape_ == Shape::name_value;
+  return taken && !out.samples.empty();
 }
 
 bool TableWatch::take_cell(std::string_view cell, const Column& column, Record& out) const {
@@ -213,7 +314,9 @@ bool TableWatch::take_cell(std::string_view cell, const Column& column, Record& 
 
 bool TableWatch::row(std::string_view line, Record& out) {
   out.clear();
+  if (shape_ != Shape::rows && is_frame(line)) return false;
   split(line, false);
+  if (shape_ != Shape::rows) return titled_row(out);
   // The last head may span more cells than the rows do, by a bar or a time at the end, or by a list
   // of numbers (`action freq` above `0.10 0.18 0.72`).
   const bool more =

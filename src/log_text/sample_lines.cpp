@@ -24,7 +24,9 @@ constexpr std::uint32_t k_least_counts = 3;
 constexpr std::uint32_t k_sure_counts = 4;
 constexpr double k_sure_tokens = 16;
 constexpr double k_least_samples = 3;
-constexpr double k_least_mean = 8;  // tokens: means of a few short answers may be whole
+constexpr std::uint32_t k_least_empty = 3;  // answers in a row, up to the last
+constexpr double k_share_empty = 0.6;       // of all: the first ones may say something
+constexpr double k_least_mean = 8;          // tokens: means of a few short answers may be whole
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -82,6 +84,35 @@ std::optional<double> number_behind(std::string_view text, std::size_t at) {
   return at < end ? core::parse_number(text.substr(at, end - at)) : std::nullopt;
 }
 
+/// The key of `   A: nairobi`, in lower case; empty where the line has none.
+std::string key_of(std::string_view text) {
+  constexpr std::size_t k_longest_key = 20;
+  text = core::trim(text);
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon > k_longest_key) return {};
+  return core::lower(core::trim(text.substr(0, colon)));
+}
+
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+constexpr std::array<std::string_view, 16> k_answer_keys = {
+    "a",         "answer", "ans",   "output",   "out", "prediction", "pred",       "predicted",
+    "generated", "model",  "reply", "response", "got", "completion", "hypothesis", "generation"};
+constexpr std::array<std::string_view, 17> k_beside_keys = {
+    "q",    "question", "prompt", "input",  "expected", "gold", "target", "reference", "ref",
+    "true", "truth",    "label",  "wanted", "correct",  "user", "source", "src"};
+
+/// Quotes, stops and brackets alone say nothing.
+bool says_nothing(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x80 || is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+  });
+}
+
 }  // namespace
 
 void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_t offset) {
@@ -89,10 +120,41 @@ void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_
   at_ = {number, offset, {}};
   note_finished(text);
   note_new_tokens(text);
+  note_answer(text);
   if (ends_in_a_loop(text)) {
     ++loops_;
     last_loop_ = {number, offset, std::string(core::trim(text).substr(0, 160))};
   }
+}
+
+void SampleLines::count_answer(bool empty, const Place& place) {
+  ++answers_;
+  empty_run_ = empty ? empty_run_ + 1 : 0;
+  if (!empty) return;
+  ++empty_answers_;
+  last_empty_ = place;
+}
+
+/// `A:` between a question and what was expected; `please explain bread ->`. What a key opens may
+/// stand on the lines below it: it is empty only where the next line has a key of its own.
+void SampleLines::note_answer(std::string_view text) {
+  const std::string key = key_of(text);
+  const bool answer = is_one_of(k_answer_keys, key);
+  const bool beside = is_one_of(k_beside_keys, key);
+  if (open_answer_) count_answer(answer || beside, open_place_);
+  open_answer_ = false;
+  const Place here{at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
+  if (answer) {
+    const bool empty = says_nothing(core::trim(text).substr(core::trim(text).find(':') + 1));
+    open_answer_ = empty;
+    open_place_ = here;
+    if (!empty) count_answer(false, here);
+    return;
+  }
+  const std::size_t arrow = text.rfind("->");
+  const bool of_words = arrow != std::string_view::npos && arrow > 2 && text[arrow - 1] == ' ' &&
+                        !says_nothing(text.substr(0, arrow));
+  if (of_words) count_answer(says_nothing(text.substr(arrow + 2)), here);
 }
 
 /// `0/6 finished before the 120 token limit`, `ended with eos: 0/20`.
@@ -177,6 +239,8 @@ void SampleLines::finish(record::RunBuilder& build, record::SourceId source) con
     put("samples-never-end", core::Severity::warning, tokens_place_);
   }
   if (loops_ >= k_least_loops) put("samples-loop", core::Severity::note, last_loop_);
+  if (empty_run_ >= k_least_empty && empty_answers_ >= k_share_empty * answers_)
+    put("samples-empty", core::Severity::warning, last_empty_);
 }
 
 }  // namespace aplomb::log_text

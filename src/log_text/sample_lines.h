@@ -6,8 +6,13 @@
 ///     0/6 finished before the 120 token limit
 ///     mean new tokens 40.0 of 40
 ///
-/// Two events: `samples-never-end` (no sample ends before its limit) and `samples-loop` (most of the
-/// last samples say one phrase again and again up to their end). O(1) memory.
+///     Q: what is the capital of kenya ?               please explain bread ->
+///     A:
+///     expected: nairobi
+///
+/// Three events: `samples-never-end` (no sample ends before its limit), `samples-loop` (most of the
+/// last samples say one phrase again and again up to their end) and `samples-empty` (the answers say
+/// nothing at all). O(1) memory.
 
 #include <cstdint>
 #include <string>
@@ -25,6 +30,7 @@ class SampleLines {
  private:
   void note_finished(std::string_view text);
   void note_new_tokens(std::string_view text);
+  void note_answer(std::string_view text);
 
   struct Place {
     std::uint64_t number = 0;
@@ -32,9 +38,17 @@ class SampleLines {
     std::string text;
   };
 
+  void count_answer(bool empty, const Place& place);
+
   Place at_;                 ///< of the line that is looked at
   std::uint32_t loops_ = 0;  ///< lines that end in a phrase said again and again
   Place last_loop_;
+  std::uint32_t answers_ = 0;        ///< with and without a word
+  std::uint32_t empty_answers_ = 0;  ///< without one
+  std::uint32_t empty_run_ = 0;      ///< of them, up to the last answer
+  bool open_answer_ = false;         ///< a key of an answer with nothing behind it: text may follow
+  Place open_place_;
+  Place last_empty_;
   std::uint32_t none_ended_ = 0;  ///< lines that say that none of several samples ended
   std::uint32_t some_ended_ = 0;
   Place none_place_;

@@ -65,6 +65,10 @@ LineResult LogScanner::stages(const LogLine& line, bool whole) {
   LineResult result = trace(line);
   if (!result.taken) result = bar(line);
   if (!result.taken && tables_.open()) result = table_row(line, nullptr);
+  if (!result.taken && whole) {
+    titled_ = tables_.title(line.text);
+    result.taken = tables_.drawn_head(line.text);
+  }
   if (!result.taken) result = pairs_.line(line);
   if (!result.taken) result = table_head(line, whole);
   return result;
@@ -111,7 +115,7 @@ LineResult LogScanner::table_row(const LogLine& line, const Bar* bar) {
 
 LineResult LogScanner::table_head(const LogLine& line, bool whole) {
   const bool head = tables_.head(line.text);
-  if (!head && whole) dull_.note(line.text);
+  if (!head && !titled_ && whole) dull_.note(line.text);
   return {.taken = true, .words = true};
 }
 

@@ -72,6 +72,7 @@ class LogScanner {
   RecordQueue queue_;
   PairLines pairs_;
   TableWatch tables_;
+  bool titled_ = false;  ///< the line counts, and may stand above a table
   std::string_view barred(std::string_view text);
 
   std::string barred_;  ///< the line at hand, its drawn bars made plain

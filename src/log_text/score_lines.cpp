@@ -15,39 +15,6 @@ constexpr std::size_t k_longest_line = 400;
 constexpr std::size_t k_reach = 48;      // bytes from a name to its number
 constexpr std::size_t k_most_parts = 4;  // `ppl major 4.0 minor 8.6`
 constexpr std::size_t k_most_words = 4;  // of a name
-// Judgement in view of a handful of outsiders' logs, not measured apart; there are no published bounds.
-// The error of a share of n answers is at most 1 / (2 sqrt(n)): a tenth is two sigma of a hundred.
-constexpr double k_none = 0.02;           // of 1: one answer of fifty
-constexpr double k_lost = 0.1;            // of 1, between the first and the last
-constexpr double k_lost_ratio = 0.15;     // of the first value, where there is no scale
-constexpr double k_unmoved = 0.05;        // of the first value
-constexpr double k_unmoved_error = 0.12;  // an error that falls by less
-constexpr double k_good = 0.85;           // of 1: what is nearly all right need not move
-
-struct Name {
-  std::string_view word;
-  bool more_is_better;
-};
-
-/// Names of what is measured of a model's answers. Losses and rewards have series of their own.
-constexpr std::array<Name, 47> k_names = {
-    {{"exact match", true},  {"exact_match", true},   {"exact", true},
-     {"em", true},           {"accuracy", true},      {"acc", true},
-     {"f1", true},           {"macro f1", true},      {"bleu", true},
-     {"chrf", true},         {"rouge", true},         {"rouge-l", true},
-     {"rougel", true},       {"win rate", true},      {"win_rate", true},
-     {"success rate", true}, {"success", true},       {"solved", true},
-     {"pass@1", true},       {"pass rate", true},     {"mean score", true},
-     {"avg score", true},    {"judge score", true},   {"judge", true},
-     {"score", true},        {"recall", true},        {"precision", true},
-     {"auc", true},          {"auroc", true},         {"iou", true},
-     {"miou", true},         {"correct", true},       {"right", true},
-     {"recall@1", true},     {"r@1", true},           {"mrr", true},
-     {"wer", false},         {"cer", false},          {"fid", false},
-     {"mmd", false},         {"swd", false},          {"ppl", false},
-     {"perplexity", false},  {"error rate", false},   {"mae", false},
-     {"rmse", false},        {"edit distance", false}}};
-
 /// The number behind these is no score: `step 20`, `over 50 prompts`.
 constexpr std::array<std::string_view, 20> k_counted = {
     "step", "epoch", "iter", "it",  "iteration", "over", "of",   "first", "last",  "top",
@@ -185,24 +152,6 @@ std::string name_of(std::string_view text) {
   return name;
 }
 
-struct Found {
-  const Name* name = nullptr;
-  std::size_t at = 0;
-};
-
-/// The name that stands first in the line, of several there the longest.
-Found first_name(std::string_view text) {
-  Found found;
-  for (const Name& each : k_names) {
-    const std::size_t place = find_word(text, each.word, 0);
-    if (place == std::string_view::npos) continue;
-    const bool sooner = found.name == nullptr || place < found.at ||
-                        (place == found.at && each.word.size() > found.name->word.size());
-    if (sooner) found = {&each, place};
-  }
-  return found;
-}
-
 struct Part {
   std::string_view word;
   Value value;
@@ -235,8 +184,8 @@ bool says_end(std::string_view text) {
 void ScoreLines::line(std::string_view line, std::uint64_t number, std::uint64_t offset) {
   if (line.empty() || line.size() > 4096 || line.find_first_of("0123456789") == line.npos) return;
   const std::string text = core::lower(line.substr(0, k_longest_line));
-  const Found found = first_name(text);
-  const Name* named = found.name;
+  const record::FoundScore found = record::first_score_name(text);
+  const record::ScoreName* named = found.name;
   const std::size_t at = found.at;
   if (named == nullptr) return;
   std::size_t end = at + named->word.size();
@@ -268,31 +217,14 @@ void ScoreLines::note(std::string name, bool more_is_better, bool share, double 
                                   [&](const Score& score) { return score.name == name; });
   if (known == scores_.end()) {
     if (scores_.size() >= k_most_scores) return;
-    scores_.push_back(
-        {std::move(name), more_is_better, share, ends, value, value, value, 1, place});
+    scores_.push_back({std::move(name), {more_is_better, share, ends}, place});
+    scores_.back().course.add(value);
     return;
   }
-  known->share = known->share && share;
-  known->ends = ends;
-  known->last = value;
-  known->best = more_is_better ? std::max(known->best, value) : std::min(known->best, value);
+  known->course.share = known->course.share && share;
+  known->course.ends = ends;
+  known->course.add(value);
   known->place = place;
-  ++known->count;
-}
-
-/// The kind of event that the course of the score makes; null where it makes none.
-const char* ScoreLines::judged(const Score& score) {
-  const bool up = score.more_is_better;
-  if (up && score.share && score.best <= k_none && (score.count >= 2 || score.ends))
-    return "score-none";
-  if (score.count < 2) return nullptr;
-  const double lost = up ? score.first - score.last : score.last - score.first;
-  const double needed = up && score.share ? k_lost : k_lost_ratio * std::fabs(score.first);
-  if (lost > 0 && lost >= needed) return "score-worse";
-  if (up && score.share && score.first >= k_good) return nullptr;
-  const double gained = up ? score.best - score.first : score.first - score.best;
-  const double little = (up ? k_unmoved : k_unmoved_error) * std::fabs(score.first);
-  return score.ends && gained <= little && score.first != 0 ? "score-unmoved" : nullptr;
 }
 
 void ScoreLines::finish(record::RunBuilder& build, record::SourceId source) const {
@@ -303,17 +235,17 @@ void ScoreLines::finish(record::RunBuilder& build, record::SourceId source) cons
   }
   for (Score score : scores_) {
     // What is printed once, behind the last record, is what came out of it all.
-    score.ends = score.ends || (last_record > 0 && score.place.offset > last_record);
-    const char* kind = judged(score);
+    score.course.ends = score.course.ends || (last_record > 0 && score.place.offset > last_record);
+    const char* kind = score.course.judged();
     if (kind == nullptr) continue;
     record::Event event;
     event.kind = kind;
     event.severity = core::Severity::note;
     event.text = score.place.text;
     event.caught["name_text"] = score.name;
-    event.caught["first"] = score.first;
-    event.caught["last"] = score.last;
-    event.caught["count"] = static_cast<double>(score.count);
+    event.caught["first"] = score.course.first;
+    event.caught["last"] = score.course.last;
+    event.caught["count"] = static_cast<double>(score.course.count);
     event.origin = {source, score.place.number, score.place.offset};
     build.event(std::move(event));
   }

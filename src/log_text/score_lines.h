@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "record/run_builder.h"
+#include "record/score_course.h"
 
 namespace aplomb::log_text {
 
@@ -35,19 +36,12 @@ class ScoreLines {
   };
   struct Score {
     std::string name;
-    bool more_is_better = true;
-    bool share = true;  ///< of 1: a fraction, a percentage, a count of a total
-    bool ends = false;  ///< the last line says that training is over
-    double first = 0;
-    double best = 0;
-    double last = 0;
-    std::uint64_t count = 0;
+    record::ScoreCourse course;
     Place place;  ///< of the last one
   };
 
   void note(std::string name, bool more_is_better, bool share, double value, bool ends,
             const Place& place);
-  static const char* judged(const Score& score);
 
   std::vector<Score> scores_;
 };

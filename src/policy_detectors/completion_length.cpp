@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/pair_sums.h"
 #include "detectors/curve.h"
 #include "detectors/range_watch.h"
 
@@ -13,6 +14,10 @@ namespace {
 
 constexpr double k_cut =
     0.8;  // axolotl's training stability guide: above 0.8 most completions hit the limit
+/// A correlation of -0.5 over 30 records is chance in one of 200 runs (t = -3.1).
+constexpr double k_correlated = -0.5;
+constexpr std::uint64_t k_least_pairs = 20;
+constexpr double k_cut_some = 0.25;  // fewer cost less than the noise of a reward
 constexpr double k_growth = 1.5;
 constexpr double k_collapse = 0.3;
 constexpr double k_collapse_grave = 0.2;
@@ -46,8 +51,11 @@ class CompletionLengthDetector final : public detectors::Detector {
                std::vector<detectors::Symptom>&) override {
     if (const detectors::Reading* cut = finite_of(frame, record::Role::completion_clipped_ratio))
       cut_.add(sample_of(frame, *cut));
-    if (const detectors::Reading* reward = finite_of(frame, record::Role::reward))
+    if (const detectors::Reading* reward = finite_of(frame, record::Role::reward)) {
       rewarded_.add(reward->value > 0);
+      if (const detectors::Reading* cut = finite_of(frame, record::Role::completion_clipped_ratio))
+        paid_.add(cut->value, reward->value);
+    }
     const detectors::Reading* length = finite_of(frame, record::Role::completion_length);
     if (length == nullptr || length->value < 0) return;
     const detectors::Sample sample = sample_of(frame, *length);
@@ -92,9 +100,33 @@ class CompletionLengthDetector final : public detectors::Detector {
     return up.share() > 0.6 && curve.last > 0.9 * most;
   }
 
+  /// A cut answer is not paid: over the records the reward is lower the more of them are cut.
+  void report_unpaid(const detectors::RunContext& context,
+                     std::vector<detectors::Symptom>& out) const {
+    if (paid_.count() < k_least_pairs || paid_.mean_x() < k_cut_some) return;
+    const double correlation = paid_.correlation();
+    if (correlation > k_correlated) return;
+    detectors::Symptom symptom = detectors::describe_range(
+        cut_, "completion.truncated", "completion_clipped_ratio", core::Severity::warning);
+    symptom.measures["for_nothing"] = false;
+    symptom.measures["mean"] = paid_.mean_x();
+    symptom.measures["correlation"] = correlation;
+    symptom.summary = fmt::format(
+        "{} of the completions are cut at the length limit (mean to {}), and the reward is lower "
+        "the "
+        "more of them are (correlation {:.2f}); a longer limit (max_completion_length) lets "
+        "answers "
+        "end",
+        detectors::percent(paid_.mean_x()), at_step(context, cut_.last().step), correlation);
+    out.push_back(std::move(symptom));
+  }
+
   void report_cut(const detectors::RunContext& context,
                   std::vector<detectors::Symptom>& out) const {
-    if (!cut_.fires()) return;
+    if (!cut_.fires()) {
+      report_unpaid(context, out);
+      return;
+    }
     const bool for_nothing = rewarded_.of > 0 && rewarded_.hit == 0;
     const core::Severity severity =
         for_nothing && cut_.count() >= 3 ? core::Severity::unstable : core::Severity::warning;
@@ -135,6 +167,7 @@ class CompletionLengthDetector final : public detectors::Detector {
 
   detectors::RangeWatch cut_{detectors::RangeWatch::Side::above, k_cut};
   detectors::Tally rewarded_;
+  core::PairSums paid_;  ///< share that is cut, reward
   core::BlockSummary lengths_;
   core::SortedWindow<3> head_;
   core::SortedWindow<5> recent_;

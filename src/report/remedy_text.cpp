@@ -32,6 +32,18 @@ knowledge::Versions versions_of(const record::Run& run) {
   return versions;
 }
 
+/// What is trained for: as it is set, or as what is logged shows.
+std::string method_of(const record::Run& run) {
+  const record::Setting* set = run.setting("train.method");
+  const std::string* word = set == nullptr ? nullptr : core::as_text(set->value);
+  if (word != nullptr) return *word;
+  const bool pairs = run.find("rewards/chosen") != nullptr;
+  if (pairs) return "dpo";
+  const bool rewarded =
+      run.primary(record::Role::reward) != nullptr || run.setting("rl.num_generations") != nullptr;
+  return rewarded ? "grpo" : "";
+}
+
 }  // namespace
 
 std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy,
@@ -44,7 +56,8 @@ std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy
   std::map<std::string, std::string> rendered = {{"generic", lines}};
   const knowledge::Versions versions = versions_of(run);
   for (const std::string& framework : frameworks_of(run)) {
-    std::string text = knowledge::render_settings(framework, remedy.set, {}, versions);
+    std::string text =
+        knowledge::render_settings(framework, remedy.set, {}, versions, method_of(run));
     if (!text.empty()) rendered[framework] = std::move(text);
     const knowledge::Framework* table = knowledge::find_framework(framework);
     if (table == nullptr || !table->command_line) continue;

@@ -169,9 +169,11 @@ class RunRestartDetector final : public detectors::Detector {
     } else if (started_ && frame.segment != segment_) {
       ++restarts_;
       begin_segment(frame);
-      repeated_ = std::max<std::int64_t>(0, furthest_ - frame.step);
+      // Records that are merely counted begin at 0 in every part of a log.
+      const bool counted = context.step_kind == record::StepKind::ordinal;
+      repeated_ = counted ? 0 : std::max<std::int64_t>(0, furthest_ - frame.step);
       furthest_before_ = furthest_;
-      restart_.to_start = frame.step <= first_step_ + (furthest_ - first_step_) / 20;
+      restart_.to_start = !counted && frame.step <= first_step_ + (furthest_ - first_step_) / 20;
     } else if (started_ && is_said(frame.step, context)) {
       begin_segment(frame);
     }
@@ -385,13 +387,15 @@ class RunRestartDetector final : public detectors::Detector {
     if (!compare_now || again == 0) rates_.note(sample.value);
     const bool watched = !compare_now && lr_.take();
     if (!(compare_now || watched) || previous.value <= 0 || sample.value <= 0) return;
+    if (again > 0) {
+      lr_.stop();
+      const bool redone = rates_.size() >= again + static_cast<std::size_t>(k_redone);
+      if (redone && repeated_ <= 0) report_again(again, previous, sample, context, out);
+      return;
+    }
     const double ratio = sample.value / previous.value;
     if (ratio < k_lr_jump && (watched || ratio > 1 / k_lr_jump)) return;
     lr_.stop();
-    if (again > 0) {
-      if (repeated_ <= 0) report_again(again, previous, sample, context, out);
-      return;
-    }
     restart_.lr_anew = true;
     if (restart_.to_start) return;
     detectors::Symptom symptom = about("resume.lr_jump", core::Severity::warning, previous, sample);

@@ -26,6 +26,12 @@ TEST(RenderSettings, WritesHuggingFaceAsCodeAndAsFlags) {
             "--learning_rate 2.0e-05 --bf16 True --fp16 False --max_grad_norm 1");
 }
 
+TEST(RenderSettings, TakesTheClassOfWhatIsTrainedFor) {
+  const std::vector<SettingValue> rate = {{"optim.lr", core::Value(1e-6)}};
+  EXPECT_EQ(render_settings("trl", rate, {}, {}, "grpo"), "GRPOConfig(..., learning_rate=1.0e-06)");
+  EXPECT_EQ(render_settings("trl", rate), "SFTConfig(..., learning_rate=1.0e-06)");
+}
+
 TEST(RenderSettings, WritesNestedJsonOfDeepSpeed) {
   EXPECT_EQ(
       render_settings("deepspeed", {{"dist.zero_stage", core::Value(3.0)},

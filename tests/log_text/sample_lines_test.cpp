@@ -30,6 +30,20 @@ TEST(SampleLines, AnswersThatGoRoundAndNeverEnd) {
             (Kinds{"samples-never-end", "samples-loop"}));
 }
 
+TEST(SampleLines, AnswersThatSayNothing) {
+  const std::vector<std::string> asked = {"Q: where is kenya ?", "A: ", "expected: in africa"};
+  std::vector<std::string> lines;
+  for (int i = 0; i < 3; ++i) lines.insert(lines.end(), asked.begin(), asked.end());
+  EXPECT_EQ(kinds(lines), Kinds{"samples-empty"});
+  lines.insert(lines.end(), {"Q: where is peru ?", "A: in america", "expected: in america"});
+  EXPECT_EQ(kinds(lines), Kinds{}) << "at last there is one";
+  EXPECT_EQ(kinds({"Answer:", "in africa", "Answer:", "in asia", "Answer:", "in peru", "Q: next"}),
+            Kinds{})
+      << "the text stands below its key";
+  EXPECT_EQ(kinds({"explain bread ->", "explain rain -> .", "explain salt -> ''"}),
+            Kinds{"samples-empty"});
+}
+
 TEST(SampleLines, APrintedCountOfThoseThatEnded) {
   EXPECT_EQ(kinds({"=== leek", "1. wash the leek", "0/6 finished before the 120 token limit"}),
             Kinds{"samples-never-end"});

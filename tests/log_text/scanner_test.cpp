@@ -103,6 +103,29 @@ TEST(LogScanner, TablesOfAnyNames) {
   EXPECT_EQ(values(mixed, "eval_loss"), (std::vector<double>{1.37, 1.35}));
 }
 
+/// A table a step, drawn below a line that counts: the row is of that step. Without such a line, and
+/// in a second row, something else is compared.
+TEST(LogScanner, ATableDrawnForEachStep) {
+  const record::Run rows =
+      scanned({"      grpo step 2/60      ", "┏━━━━━━━━━┳━━━━━━━━┓", "┃    loss ┃ reward ┃",
+               "┡━━━━━━━━━╇━━━━━━━━┩", "│ -0.0122 │ 0.5469 │", "└─────────┴────────┘",
+               "      grpo step 4/60      ", "┏━━━━━━━━━┳━━━━━━━━┓", "┃    loss ┃ reward ┃",
+               "┡━━━━━━━━━╇━━━━━━━━┩", "│  0.0089 │ 0.4531 │", "│  0.5000 │ 0.9000 │"});
+  EXPECT_EQ(values(rows, "reward"), (std::vector<double>{0.5469, 0.4531}));
+  const record::Series* loss = rows.find("loss");
+  ASSERT_NE(loss, nullptr);
+  EXPECT_EQ(loss->step[1], 4);
+  const record::Run pairs =
+      scanned({"Epoch 1", "| metric   | value  |", "|----------|--------|", "| val_loss | 0.4122 |",
+               "| loss     | 0.3300 |", "", "Epoch 2", "| metric   | value  |",
+               "|----------|--------|", "| val_loss | 0.3911 |", "| loss     | 0.3100 |"});
+  EXPECT_EQ(values(pairs, "eval_loss"), (std::vector<double>{0.4122, 0.3911}));
+  EXPECT_EQ(values(pairs, "loss"), (std::vector<double>{0.33, 0.31}));
+  const record::Run untitled =
+      scanned({"| loss   | reward |", "|--------|--------|", "| 0.0089 | 0.4531 |"});
+  EXPECT_EQ(untitled.find("reward"), nullptr);
+}
+
 TEST(LogScanner, HowManySamplesThereAreIsNoLoss) {
   const record::Run run =
       scanned({"windows: train 899 val 158 hold-out 265", "epoch  1   train 0.39   val 0.47",

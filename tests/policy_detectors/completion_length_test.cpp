@@ -47,6 +47,27 @@ TEST(Completions, ShortOnesThatBecomeEmptyHaveCollapsed) {
   EXPECT_EQ(find(shorter, "completion_length.collapse"), nullptr) << told(shorter);
 }
 
+TEST(Completions, WhereTheRewardIsLowerTheMoreAreCutTheLimitIsTooShort) {
+  for (const double paid : {-1.0, 0.0}) {
+    Draw draw(7);
+    std::vector<double> cut;
+    std::vector<double> reward;
+    for (int i = 0; i < 40; ++i) {
+      cut.push_back(0.5 + 0.2 * std::sin(1.7 * i));
+      reward.push_back(0.9 + paid * cut.back() + 0.05 * draw.normal());
+    }
+    const auto symptoms = RunOf()
+                              .with("reward", record::Role::reward, reward)
+                              .with("cut", record::Role::completion_clipped_ratio, cut)
+                              .detect();
+    const detectors::Symptom* truncated = find(symptoms, "completion.truncated");
+    EXPECT_EQ(truncated != nullptr, paid < 0) << told(symptoms);
+    if (truncated != nullptr) {
+      EXPECT_EQ(truncated->severity, core::Severity::warning);
+    }
+  }
+}
+
 TEST(Completions, SteadyLengthsAndNaNAreSilent) {
   Draw draw(1);
   auto length = curve(60, [](double) { return 400; }, [&] { return 40 * draw.normal(); });

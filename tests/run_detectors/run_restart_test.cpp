@@ -208,4 +208,24 @@ TEST(Restart, ARateFromTheMidstOfItsCourseIsNoLostSchedule) {
   EXPECT_TRUE(core::is_true(back->measures.at("skips_saves"))) << "40 records, saved at 20";
 }
 
+TEST(Restart, ARateThatComesAgainTellsHowFarBackALogWithoutStepsWent) {
+  for (const std::size_t back : {20U, 2U}) {
+    RunOf run;
+    std::vector<double> lr;
+    for (int i = 0; i < 52; ++i) lr.push_back(1e-3 * (1 - i / 80.0));
+    const std::vector<double> again(lr.end() - static_cast<std::ptrdiff_t>(back), lr.end());
+    constexpr record::StepKind k_counted = record::StepKind::ordinal;
+    run.with("loss", record::Role::loss, part(52, 2.0, 35), 1, 0, k_counted)
+        .with("lr", record::Role::lr, lr, 1, 0, k_counted)
+        .with("loss", record::Role::loss, part(back, 1.9, 36), 1, 0, k_counted)
+        .with("lr", record::Role::lr, again, 1, 0, k_counted);
+    const auto symptoms = run.detect();
+    const detectors::Symptom* found = find(symptoms, "resume.step_back");
+    EXPECT_EQ(found != nullptr, back == 20) << told(symptoms);
+    if (found != nullptr) {
+      EXPECT_TRUE(core::is_true(found->measures.at("skips_saves")));
+    }
+  }
+}
+
 }  // namespace aplomb::testing
