@@ -318,7 +318,8 @@ def relinked(text, folder=""):
 
 def python_modules():
     package = ROOT / "python" / "aplomb"
-    public = ["__init__", "report", "guard", "transformers", "lightning", "axolotl", "autopsies", "softmax"]
+    public = ["__init__", "report", "guard", "transformers", "lightning", "axolotl", "keras", "jax", "ray", "composer"]
+    public += ["torchtune", "autopsies", "softmax"]
     files = [package / f"{name}.py" for name in public]
     return [*files, package / "experiments" / "__init__.py"]
 

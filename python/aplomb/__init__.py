@@ -23,17 +23,19 @@ from aplomb.live_page import LivePage, live
 from aplomb.report import Cause, Report, Symptom, diagnose
 
 if TYPE_CHECKING:
-    from aplomb import axolotl, experiments, lightning, trackers, transformers
+    from aplomb import axolotl, composer, experiments, jax, keras, lightning, ray, torchtune, trackers, transformers
     from aplomb.autopsies import Finding, autopsy
     from aplomb.softmax import z_loss
 
 __all__ = [
-    "Cause", "Finding", "Guard", "Halt", "LivePage", "Report", "Symptom", "autopsy", "axolotl", "diagnose", "experiments",
-    "lightning", "live", "trackers", "transformers", "z_loss",
+    "Cause", "Finding", "Guard", "Halt", "LivePage", "Report", "Symptom", "autopsy", "axolotl", "composer", "diagnose",
+    "experiments", "jax", "keras", "lightning", "live", "ray", "torchtune", "trackers", "transformers", "z_loss",
 ]
 
 # Modules that need what the user may not have (torch, a trainer): imported when they are first named.
-_LATER = ("axolotl", "experiments", "lightning", "trackers", "transformers")
+_LATER = (
+    "axolotl", "composer", "experiments", "jax", "keras", "lightning", "ray", "torchtune", "trackers", "transformers"
+)
 _NEED_TORCH = {"Finding": "aplomb.autopsies", "autopsy": "aplomb.autopsies", "z_loss": "aplomb.softmax"}
 
 
