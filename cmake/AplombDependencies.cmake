@@ -62,6 +62,21 @@ set_target_properties(SQLite::SQLite3 PROPERTIES IMPORTED_LOCATION "${SQLITE3_LI
                       INTERFACE_INCLUDE_DIRECTORIES "${SQLITE3_INCLUDE_DIR}"
                       INTERFACE_LINK_LIBRARIES "m;Threads::Threads;${CMAKE_DL_LIBS}")
 
+# A team's store of runs (`--store postgresql://...`), where libpq is there. Its static archive wants OpenSSL, Kerberos and LDAP, which have
+# none: the static program is built without.
+set(APLOMB_POSTGRESQL "")
+find_path(PQ_INCLUDE_DIR libpq-fe.h PATH_SUFFIXES postgresql)
+find_library(PQ_LIBRARY pq)
+set(APLOMB_STORE_LEAVES_OUT src/store/team_store.cpp)
+if(PQ_INCLUDE_DIR AND PQ_LIBRARY AND NOT APLOMB_STATIC)
+  add_library(PostgreSQL::pq UNKNOWN IMPORTED)
+  set_target_properties(PostgreSQL::pq PROPERTIES IMPORTED_LOCATION "${PQ_LIBRARY}"
+                        INTERFACE_INCLUDE_DIRECTORIES "${PQ_INCLUDE_DIR}")
+  set(APLOMB_POSTGRESQL PostgreSQL::pq)
+  set(APLOMB_STORE_LEAVES_OUT src/store/team_store_absent.cpp)
+endif()
+set_source_files_properties(${APLOMB_STORE_LEAVES_OUT} PROPERTIES HEADER_FILE_ONLY ON)
+
 # The terminal of `aplomb top`. Its wide form, and the part that knows the terminals, which Debian keeps apart.
 find_path(NCURSES_INCLUDE_DIR curses.h REQUIRED)
 find_library(NCURSESW_LIBRARY ncursesw REQUIRED)

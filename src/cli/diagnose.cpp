@@ -28,6 +28,7 @@ struct Options {
   bool follow = false;
   bool redact = false;
   bool remember = false;
+  std::string store;
   std::string most_read = "0";
   std::string colour = "auto";
 };
@@ -66,6 +67,10 @@ class DiagnoseCommand : public Command {
         "replace user, host and home names, addresses, accounts and keys in all that is said");
     verb_.flag("--remember", options_.remember,
                "keep the run in the store of runs (aplomb history)");
+    verb_
+        .option("--store", options_.store,
+                "another store of runs: a file, or postgresql://HOST/DATABASE of a team")
+        .value_name("PLACE");
     confinement_.declare(verb_);
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     add_colour_option(verb_, options_.colour);
@@ -106,7 +111,7 @@ class DiagnoseCommand : public Command {
     how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
     if (options_.redact) names_ = names_here();
     Remembering memory;
-    memory.begin(options_.remember);
+    memory.begin(options_.remember, options_.store);
     confinement_.enter({options_.html, options_.fix}, standard_input.paths());
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
     Report report = diagnose(paths, how);

@@ -11,7 +11,7 @@
 #include "report/text_chart.h"
 #include "report/view.h"
 #include "store/place.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace aplomb::cli {
 namespace {
@@ -78,6 +78,11 @@ class HistoryCommand : public Command {
     forget_.flag("--all", all_, "every run");
     forget_.flag("--yes", yes_, "they are to go: without this nothing is removed");
     for (const arguments::Verb& each : {list_, search_, show_}) json_of(each);
+    for (const arguments::Verb& each : {verb_, list_, search_, show_, export_, forget_}) {
+      each.option("--store", place_,
+                  "another store: a file, or postgresql://HOST/DATABASE of a team")
+          .value_name("PLACE");
+    }
     verb_.footer(
         "Examples:\n"
         "  aplomb history\n"
@@ -87,7 +92,8 @@ class HistoryCommand : public Command {
         "  aplomb history forget 3fa9 --yes\n"
         "\n"
         "`aplomb run` and `aplomb diagnose --remember` keep runs in aplomb/runs.db below\n"
-        "$XDG_DATA_HOME or ~/.local/share; APLOMB_STORE names another file, or `off`.");
+        "$XDG_DATA_HOME or ~/.local/share; APLOMB_STORE (or --store) names another file or\n"
+        "a team's database, or `off`.");
   }
 
   int run() override {
@@ -96,15 +102,16 @@ class HistoryCommand : public Command {
       complain("[history] name one run by its ID, or all by --all");
       return k_exit_usage;
     }
-    auto store = store::Store::open(store::default_path(), store::Store::Access::read);
+    const auto store =
+        store::open_store(place_.empty() ? store::default_path() : place_, store::Access::read);
     if (!store) {
       complain(core::sanitize(store.error().text));
       return k_exit_usage;
     }
-    if (show_.is_wanted()) return show(*store);
-    if (export_.is_wanted()) return give(*store);
-    if (removes) return forget(*store);
-    return list(*store);
+    if (show_.is_wanted()) return show(**store);
+    if (export_.is_wanted()) return give(**store);
+    if (removes) return forget(**store);
+    return list(**store);
   }
 
  private:
@@ -125,7 +132,7 @@ class HistoryCommand : public Command {
     return done ? k_exit_healthy : failed(done.error());
   }
 
-  int list(store::Store& store) const {
+  int list(store::RunStore& store) const {
     const auto lines = store.list(words_, most_);
     const auto count = store.count();
     if (!lines) return failed(lines.error());
@@ -179,7 +186,7 @@ class HistoryCommand : public Command {
     return out;
   }
 
-  int show(store::Store& store) const {
+  int show(store::RunStore& store) const {
     const auto run = store.find(id_);
     if (!run) return failed(run.error());
     if (json_) {
@@ -264,7 +271,7 @@ class HistoryCommand : public Command {
     return page.take();
   }
 
-  int give(store::Store& store) const {
+  int give(store::RunStore& store) const {
     const auto line = [](const store::PastRun& run) {
       return store::json_of(run).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     };
@@ -280,7 +287,7 @@ class HistoryCommand : public Command {
     return done ? status : failed(done.error());
   }
 
-  int forget(store::Store& store) const {
+  int forget(store::RunStore& store) const {
     if (!all_) {
       const auto run = store.find(id_);
       if (!run) return failed(run.error());
@@ -305,6 +312,7 @@ class HistoryCommand : public Command {
   arguments::Verb list_, search_, show_, export_, forget_;
   std::vector<std::string> words_;
   std::string id_;
+  std::string place_;
   std::uint64_t most_ = 20;
   bool all_ = false;
   bool yes_ = false;

@@ -73,9 +73,9 @@ void set_times(store::PastRun& run) {
 
 }  // namespace
 
-void Remembering::begin(bool remembers) {
+void Remembering::begin(bool remembers, const std::string& place) {
   remembers_ = remembers;
-  const std::string path = store::default_path();
+  const std::string path = place.empty() ? store::default_path() : place;
   if (remembers && path.empty()) {
     complain("the run is not remembered: APLOMB_STORE is off, or no home folder is known");
     return;
@@ -108,7 +108,7 @@ void Remembering::finish(Report& report) {
 }
 
 core::Result<std::string> remember_wrapped(Report& report, const WrappedRun& wrapped) {
-  const std::string path = store::default_path();
+  const std::string path = wrapped.store.empty() ? store::default_path() : wrapped.store;
   if (path.empty()) return std::string();
   store::PastRun run = store::past_run_of(report);
   run.origin = "run";

@@ -18,7 +18,8 @@ class Remembering {
  public:
   /// Before the sandbox is entered: starts who has the store, where runs are kept there already or this
   /// one is to be.
-  void begin(bool remembers);
+  /// `place`: empty for the usual one.
+  void begin(bool remembers, const std::string& place);
   /// When the report stands: adds what was seen before, and keeps the run where that was asked for.
   void finish(Report& report);
 
@@ -30,6 +31,7 @@ class Remembering {
 /// Of a run that `aplomb run` has started.
 struct WrappedRun {
   std::string folder;
+  std::string store;   ///< empty for the usual one
   std::string script;  ///< empty where the command names none
   std::vector<std::string> command;
   double began = 0;

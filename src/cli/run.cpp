@@ -147,8 +147,12 @@ class RunCommand : public Command {
     verb_.flag("--allow-stop", allow_stop_, "the run may be stopped from the page");
     price_.declare(verb_);
     alert_.declare(verb_);
-    verb_.flag("--no-remember", forgets_,
+    verb_.flag("--no-remember", store_.forgets,
                "do not keep the run in the store of runs (also APLOMB_STORE=off; aplomb history)");
+    verb_
+        .option("--store", store_.place,
+                "another store of runs: a file, or postgresql://HOST/DATABASE of a team")
+        .value_name("PLACE");
     verb_.flag("--quiet,-q", quiet_,
                "say nothing on the terminal; log and report are written all the same");
     verb_.footer(
@@ -311,7 +315,7 @@ class RunCommand : public Command {
       if (const std::string script = script_of(options_.command); !script.empty())
         left.insert(left.begin(), script);
       Report report = diagnose(left, {});
-      if (!forgets_) remember(report, folder, note);
+      if (!store_.forgets) remember(report, folder, note);
       standing_ = name(report.verdict);
       cause_ = report.causes.empty() ? std::string() : report.causes.front().id;
       const auto headline = report.summary.find("headline");
@@ -335,8 +339,8 @@ class RunCommand : public Command {
 
   void remember(Report& report, const std::string& folder, const watch::RunNote& note) const {
     const auto kept =
-        remember_wrapped(report, {folder, script_of(options_.command), options_.command,
-                                  note.started, note.ended, note.status});
+        remember_wrapped(report, {folder, store_.place, script_of(options_.command),
+                                  options_.command, note.started, note.ended, note.status});
     if (!kept) tell(kept.error().text + "; the run is not remembered");
   }
 
@@ -375,7 +379,10 @@ class RunCommand : public Command {
   bool live_ = false;
   bool allow_stop_ = false;
   int port_ = 0;
-  bool forgets_ = false;
+  struct {
+    bool forgets = false;
+    std::string place;
+  } store_;
   bool quiet_ = false;
 };
 

@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <exception>
 
-#include "store/store.h"
+#include "store/place.h"
+#include "store/run_store.h"
+#include "store/spool.h"
 
 namespace aplomb::store {
 namespace {
@@ -110,6 +112,20 @@ std::string answer_to(const std::string& text, const std::string& path, bool rem
   return dumped({{"error", told.error().text}, {"code", static_cast<int>(told.error().code)}});
 }
 
+core::Result<Told> ask_and_add(const std::string& path, bool remembers, const PastRun& run) {
+  auto store = open_store(path, remembers ? Access::write : Access::read);
+  if (!store) return tl::unexpected(store.error());
+  auto seen = (*store)->seen_before(run);
+  if (!seen) return tl::unexpected(seen.error());
+  Told told{*std::move(seen), {}};
+  if (!remembers) return told;
+  auto id = (*store)->add(run);
+  if (!id) return tl::unexpected(id.error());
+  told.id = *std::move(id);
+  if (is_of_a_team(path)) (void)send_waiting(**store, waiting_folder(path));
+  return told;
+}
+
 /// The other process: one question, one answer.
 [[noreturn]] void serve(int socket, const std::string& path, bool remembers) {
   for (const int each : {SIGINT, SIGQUIT, SIGHUP}) std::signal(each, SIG_IGN);
@@ -125,17 +141,16 @@ std::string answer_to(const std::string& text, const std::string& path, bool rem
 }  // namespace
 
 core::Result<Told> tell_store(const std::string& path, bool remembers, PastRun run) {
-  core::Result<Store> store =
-      Store::open(path, remembers ? Store::Access::write : Store::Access::read);
-  if (!store) return tl::unexpected(store.error());
-  auto seen = store->seen_before(run);
-  if (!seen) return tl::unexpected(seen.error());
-  Told told{*std::move(seen), {}};
-  if (!remembers) return told;
-  auto id = store->add(std::move(run));
-  if (!id) return tl::unexpected(id.error());
-  told.id = *std::move(id);
-  return told;
+  auto told = ask_and_add(path, remembers, run);
+  if (told || !remembers || !is_of_a_team(path)) return told;
+  // The database is away: the run is sent when it is there again.
+  const std::string folder = waiting_folder(path);
+  if (folder.empty()) return told;
+  const auto laid = lay_down(run, folder);
+  return core::fail(
+      told.error().code,
+      told.error().text + (laid ? "; the run waits in " + *laid + " and is sent with the next one"
+                                : "; and it cannot wait: " + laid.error().text));
 }
 
 std::unique_ptr<Attendant> Attendant::start(const std::string& path, bool remembers) {

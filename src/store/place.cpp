@@ -1,10 +1,14 @@
 #include "store/place.h"
 
+#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "store/likeness.h"
 
 namespace aplomb::store {
 namespace {
@@ -20,24 +24,47 @@ std::string home() {
   return user == nullptr || user->pw_dir == nullptr ? std::string() : user->pw_dir;
 }
 
+// https://specifications.freedesktop.org/basedir-spec: a relative path there counts as none
+std::string data_folder() {
+  std::string data = variable("XDG_DATA_HOME");
+  if (data.starts_with('/')) return data;
+  data = home();
+  return data.starts_with('/') ? data + "/.local/share" : std::string();
+}
+
 }  // namespace
 
 std::string default_path() {
   if (std::string set = variable("APLOMB_STORE"); !set.empty())
     return set == "off" || set == "0" || set == "no" ? std::string() : set;
-  // https://specifications.freedesktop.org/basedir-spec: a relative path there counts as none
-  std::string data = variable("XDG_DATA_HOME");
-  if (!data.starts_with('/')) {
-    data = home();
-    if (!data.starts_with('/')) return {};
-    data += "/.local/share";
-  }
-  return data + "/aplomb/runs.db";
+  const std::string data = data_folder();
+  return data.empty() ? data : data + "/aplomb/runs.db";
 }
 
-bool is_there(const std::string& path) {
+bool is_of_a_team(const std::string& place) {
+  return place.starts_with("postgresql://") || place.starts_with("postgres://");
+}
+
+bool is_there(const std::string& place) {
+  if (is_of_a_team(place)) return true;
   struct stat about{};
-  return !path.empty() && ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+  return !place.empty() && ::stat(place.c_str(), &about) == 0 && S_ISREG(about.st_mode);
+}
+
+std::string shown_place(const std::string& place) {
+  if (!is_of_a_team(place)) return place;
+  const std::size_t end = std::min(place.find('?'), place.size());
+  const std::size_t at = place.rfind('@', end);  // also behind a password with a slash in it
+  const std::size_t host = at == std::string::npos ? place.find("://") + 3 : at + 1;
+  // Behind the question mark may stand a password, too.
+  return "postgresql://" + place.substr(host, end - host);
+}
+
+std::string waiting_folder(const std::string& place) {
+  const std::string data = data_folder();
+  if (data.empty()) return data;
+  return fmt::format("{}/aplomb/waiting-{:08x}", data,
+                     static_cast<std::uint32_t>(hash_of(shown_place(place)) >> 32U));
 }
 
 }  // namespace aplomb::store

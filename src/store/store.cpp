@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <set>
 
 #include "core/text.h"
+#include "store/likeness.h"
 #include "store/schema.h"
 
 namespace aplomb::store {
@@ -23,8 +23,6 @@ namespace {
 using core::ErrorCode;
 
 constexpr std::int64_t k_candidates = 200;  // runs of one cause that are looked through
-/// Of the symptoms that either run has so many must be of both.
-constexpr double k_like = 0.5;
 constexpr const char* k_line_columns =
     "SELECT id, began, verdict, name, program, CASE answered WHEN 1 THEN cause ELSE '' END, "
     "headline, steps, helped, (SELECT count(*) FROM change WHERE change.run = run.number) FROM "
@@ -61,19 +59,6 @@ const char* what_to_do(int code) {
     default:
       return "";
   }
-}
-
-std::uint64_t hash_of(std::string_view text) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
-
-std::string new_id() {
-  std::uint32_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    number = static_cast<std::uint32_t>(hash_of(fmt::format("{} {}", ::getpid(), ::clock())));
-  return fmt::format("{:08x}", number);
 }
 
 /// The file for SQLite to open, with its folder, for this user alone.
@@ -122,21 +107,6 @@ std::vector<ChartPoint> unpacked(std::span<const char> bytes) {
   return out;
 }
 
-/// What `aplomb history search` looks through.
-std::string words_of(const PastRun& run) {
-  std::string out = run.name + '\n' + run.program + '\n' + run.host + '\n' + run.verdict + '\n' +
-                    run.headline + '\n' + date_of(run.began) + '\n';
-  for (const std::string& each : run.paths) out += each + '\n';
-  const auto add = [&out](const std::string& name, const std::string& value) {
-    out.append(name).append(" ").append(value).append("\n");
-  };
-  for (const PastCause& each : run.causes) add(each.id, each.title);
-  for (const PastSymptom& each : run.symptoms) add(each.id, each.summary);
-  for (const auto& [name, value] : run.settings) add(name, value);
-  for (const auto& [name, value] : run.environment) add(name, value);
-  return out;
-}
-
 /// A query of FTS5 for all of the words, whatever marks stand in them.
 std::string query_of(const std::vector<std::string>& words) {
   std::string out;
@@ -146,13 +116,6 @@ std::string query_of(const std::vector<std::string>& words) {
     out += (out.empty() ? "\"" : " \"") + quoted + "\"*";
   }
   return out;
-}
-
-Helped helped_of(std::string_view word) {
-  for (const Helped each : {Helped::yes, Helped::no, Helped::worse}) {
-    if (word == name(each)) return each;
-  }
-  return Helped::unknown;
 }
 
 PastLine line_of(const Statement& row) {
@@ -168,27 +131,6 @@ PastLine line_of(const Statement& row) {
   line.helped = helped_of(row.text(8));
   line.changed = static_cast<std::size_t>(row.integer(9));
   return line;
-}
-
-/// Symptoms that say that something is wrong.
-std::set<std::string> troubles(const PastRun& run) {
-  std::set<std::string> out;
-  for (const PastSymptom& each : run.symptoms) {
-    if (each.severity != "note") out.insert(each.id);
-  }
-  return out;
-}
-
-std::vector<std::string> shared(const std::set<std::string>& a, const std::set<std::string>& b) {
-  std::vector<std::string> out;
-  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
-  return out;
-}
-
-bool are_alike(const std::set<std::string>& a, const std::set<std::string>& b) {
-  const std::size_t both = shared(a, b).size();
-  const std::size_t either = a.size() + b.size() - both;
-  return either == 0 || static_cast<double>(both) >= k_like * static_cast<double>(either);
 }
 
 }  // namespace
@@ -228,12 +170,8 @@ core::Result<Store> Store::open(const std::string& path, Access access) {
 }
 
 std::string Store::host() const {
-  std::string name(256, '\0');
-  if (::gethostname(name.data(), name.size() - 1) != 0) return "host";
   Statement salt(database_, "SELECT value FROM about WHERE name = 'salt'");
-  const std::string seed = salt.next() ? salt.text(0) : std::string();
-  return fmt::format("host-{:08x}",
-                     static_cast<std::uint32_t>(hash_of(seed + name.c_str()) >> 32U));
+  return host_pseudonym(salt.next() ? salt.text(0) : std::string());
 }
 
 std::int64_t Store::same_run(const PastRun& run) const {

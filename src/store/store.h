@@ -20,48 +20,36 @@
 #include "core/result.h"
 #include "store/database.h"
 #include "store/past_run.h"
+#include "store/run_store.h"
 
 namespace aplomb::store {
 
-/// A run in one line.
-struct PastLine {
-  std::string id;
-  double began = 0;
-  std::string verdict;
-  std::string name;
-  std::string program;
-  std::string cause;  ///< id, where one was put forward
-  std::string headline;
-  std::uint64_t steps = 0;
-  Helped helped = Helped::unknown;
-  std::size_t changed = 0;  ///< settings that differ from the run before it
-};
-
-class Store {
+class Store final : public RunStore {
  public:
-  enum class Access { read, write };
+  using Access = store::Access;
 
   /// With Access::write the file and its folder are made, for this user alone, where they are missing.
   static core::Result<Store> open(const std::string& path, Access access);
 
   /// Keeps the run, or what is new of one that is kept already; its id.
-  core::Result<std::string> add(PastRun run);
+  core::Result<std::string> add(PastRun run) override;
 
   /// The newest first; of those that hold all of the words (as a word of theirs begins) where words are
   /// given.
-  core::Result<std::vector<PastLine>> list(const std::vector<std::string>& words, std::size_t most);
-  core::Result<std::uint64_t> count();
+  core::Result<std::vector<PastLine>> list(const std::vector<std::string>& words,
+                                           std::size_t most) override;
+  core::Result<std::uint64_t> count() override;
   /// By its id, or the beginning of it that fits no other.
-  core::Result<PastRun> find(const std::string& id);
+  core::Result<PastRun> find(const std::string& id) override;
   /// Each run, oldest first, until `take` says no.
-  core::Result<void> each(const std::function<bool(const PastRun&)>& take);
+  core::Result<void> each(const std::function<bool(const PastRun&)>& take) override;
 
-  core::Result<void> forget(const std::string& id);
-  core::Result<void> forget_all();
+  core::Result<void> forget(const std::string& id) override;
+  core::Result<void> forget_all() override;
 
   /// The last run with the same first cause and mostly the same symptoms, one that a later run of the
   /// same program ended before others; nothing where no cause was put forward.
-  core::Result<std::optional<ReportSeenBefore>> seen_before(const PastRun& run);
+  core::Result<std::optional<ReportSeenBefore>> seen_before(const PastRun& run) override;
 
   const std::string& path() const { return path_; }
 

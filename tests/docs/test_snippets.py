@@ -35,6 +35,8 @@ NOT_RUN = {
     ("docs/history.md", "aplomb run"): "runs a training: tests/cli/history_test.cpp",
     ("docs/history.md", "Before    Seen"): "a part of an answer: tests/cli/history_test.cpp",
     ("docs/history.md", "aplomb history"): "asks the runs of whoever reads it: tests/cli/history_test.cpp",
+    ("docs/trackers.md", "page = aplomb.live"): "Python in a notebook: python/tests/test_live_page.py",
+    ("docs/history.md", "aplomb history --store"): "asks a database: tests/store/team_store_test.cpp",
     ("docs/live.md", "aplomb top"): "fills a terminal: tests/cli/top_test.cpp",
     ("docs/plan.md", "aplomb plan config.json [trainer's"): "the shape of the command: the next test runs one of it",
     ("docs/trackers.md", "- uses: aplomb"): "a workflow: python/tests/test_trackers.py runs the action's step",
