@@ -8,6 +8,9 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+#include <utility>
+
 #include "config_text/config_support.h"
 #include "config_text/nested_text.h"
 #include "config_text/setting_sink.h"
@@ -43,6 +46,20 @@ void add_unpacked(std::string_view text, std::vector<config_text::ConfigEntry>& 
   }
 }
 
+/// `DPOConfig(`, `KTOTrainer(`: what is learnt from pairs says so by the class alone.
+std::string_view method_of_call(std::string_view line) {
+  static constexpr std::pair<std::string_view, std::string_view> k_calls[] = {
+      {"DPOConfig(", "dpo"},  {"DPOTrainer(", "dpo"},  {"KTOConfig(", "kto"},
+      {"KTOTrainer(", "kto"}, {"ORPOConfig(", "orpo"}, {"ORPOTrainer(", "orpo"}};
+  for (const auto& [call, method] : k_calls) {
+    const std::size_t at = line.find(call);
+    const bool whole = at != std::string_view::npos &&
+                       (at == 0 || std::isalnum(static_cast<unsigned char>(line[at - 1])) == 0);
+    if (whole && line.find("class ") == std::string_view::npos) return method;
+  }
+  return {};
+}
+
 class PythonConfigReader final : public Reader {
  public:
   const ReaderSpec& spec() const override { return the_spec(); }
@@ -65,11 +82,17 @@ class PythonConfigReader final : public Reader {
     program::CodeReader code;
     prose::TextFeatures words;
     std::uint64_t number = 0;
+    bool told_method = false;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view line = std::string_view(text).substr(at, end - at);
       const prose::LiteralHits hits = prose::find_literals(line);
       ++number;
+      const std::string_view method = told_method ? std::string_view() : method_of_call(line);
+      if (!method.empty() && !core::trim(line).starts_with('#')) {
+        sink.put_canonical("train.method", std::string(method), method, number, at);
+        told_method = true;
+      }
       if (!core::trim(line).starts_with('#'))
         prose::apply_statements(hits.statements, line, true, number, at, sink);
       code.line(line, number, at);

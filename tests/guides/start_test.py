@@ -159,7 +159,7 @@ KNOBS = 'os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"\ntorch.manual_seed(0)
 @pytest.mark.row("P19")
 @pytest.mark.parametrize("before", ["", KNOBS])
 def test_a_program_that_asks_for_deterministic_kernels(program, write, before):
-    "a program that demands deterministic kernels without a seed, or without a workspace for cuBLAS, is told before it starts"
+    "a program that demands deterministic kernels without a seed or a workspace for cuBLAS is told before it starts"
     folder = write({"train.py": REPEATED.format(before=before)})
     shown = " ".join(program("check", folder / "train.py").stdout.split())
     for said in ("CUBLAS_WORKSPACE_CONFIG", "no seed"):

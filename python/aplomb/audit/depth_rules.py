@@ -134,7 +134,9 @@ def workspace_not_set(program: Program) -> Iterator[Finding]:
             continue
         texts = [each.value for each in program.nodes.of_kind(ast.Constant) if isinstance(each.value, str)]
         on_card = "cuda" in program.names_called or any(each.startswith("cuda") for each in texts)
-        if not on_card or not trains_somehow(program) or any("CUBLAS_WORKSPACE_CONFIG" in each for each in texts) or told_by_script(program):
+        if not on_card or not trains_somehow(program) or told_by_script(program):
+            continue
+        if any("CUBLAS_WORKSPACE_CONFIG" in each for each in texts):
             continue
         yield Finding(call.lineno, 'os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # before torch is imported')
 
