@@ -80,9 +80,8 @@ def main():
             statistics.median(own / theirs for own, theirs in zip(times, taken[other], strict=True))
             for other in ("cat", "tee FILE")
         )
-        print(
-            f"{name:12} {statistics.median(rates):5.2f} GB/s, best {max(rates):5.2f}; {cat:.2f} x cat's time, {tee:.2f} x tee's"
-        )
+        rate = f"{statistics.median(rates):5.2f} GB/s, best {max(rates):5.2f}"
+        print(f"{name:12} {rate}; {cat:.2f} x cat's time, {tee:.2f} x tee's")
 
 
 if __name__ == "__main__":

@@ -106,6 +106,12 @@ Argument Argument::positive() const { return Argument(option_->check(CLI::Positi
 
 Argument Argument::not_negative() const { return Argument(option_->check(CLI::NonNegativeNumber)); }
 
+Argument Argument::is_size() const {
+  CLI::AsSizeValue sizes(false);
+  sizes.description("");  // of --help: every unit in a list
+  return Argument(option_->transform(sizes));
+}
+
 Argument Argument::last_counts() const {
   return Argument(option_->multi_option_policy(CLI::MultiOptionPolicy::TakeLast));
 }

@@ -47,6 +47,8 @@ class Argument {
   Argument within_real(double least, double most) const;
   Argument positive() const;
   Argument not_negative() const;
+  /// Of whole numbers: 2000, 512M, 4G, 4GiB (each of 1,024).
+  Argument is_size() const;
 
   /// Given several times the last one counts; without this it is an error.
   Argument last_counts() const;

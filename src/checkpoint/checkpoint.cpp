@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <set>
 
 #include "checkpoint/checkpoint_format.h"
 #include "checkpoint/folder_audit.h"
 #include "checkpoint/safetensors.h"
 #include "core/inside_folder.h"
+#include "core/memory_budget.h"
 #include "core/text.h"
 #include "tensors/mapped_file.h"
 
@@ -192,7 +194,9 @@ bool is_checkpoint_path(const std::string& path) {
          !part_folders(path).empty();
 }
 
-core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
+namespace {
+
+core::Result<Checkpoint> open_known(const std::string& path, bool verify) {
   Checkpoint out;
   out.path = path;
   std::error_code why;
@@ -231,6 +235,17 @@ core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
                       first.text);
   }
   return out;
+}
+
+}  // namespace
+
+core::Result<Checkpoint> open_checkpoint(const std::string& path, bool verify) {
+  try {
+    return open_known(path, verify);
+  } catch (const std::bad_alloc&) {
+    return core::fail(core::ErrorCode::too_large,
+                      fmt::format("[checkpoint] {} was left out: {}", path, core::why_left_out()));
+  }
 }
 
 }  // namespace aplomb::checkpoint

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <unordered_set>
 
 #include "checkpoint/checkpoint_format.h"
@@ -106,10 +107,12 @@ class HeaderReader {
   bool read(std::string_view header) {
     simdjson::ondemand::parser parser;
     const simdjson::padded_string padded(header);
+    if (padded.size() != header.size()) throw std::bad_alloc();
     simdjson::ondemand::document document;
     simdjson::ondemand::object object;
-    if (parser.iterate(padded).get(document) != simdjson::SUCCESS ||
-        document.get_object().get(object) != simdjson::SUCCESS) {
+    const simdjson::error_code begun = parser.iterate(padded).get(document);
+    if (begun == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (begun != simdjson::SUCCESS || document.get_object().get(object) != simdjson::SUCCESS) {
       return false;
     }
     for (auto field : object) {

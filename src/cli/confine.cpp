@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/output.h"
+#include "core/memory_budget.h"
 #include "preflight/embedded_python.h"
 #include "preflight/python_process.h"
 
@@ -19,6 +20,11 @@ constexpr const char* k_python = "python3";  // as in DiagnoseOptions and CheckO
 void Confinement::declare(const arguments::Verb& verb) {
   verb.flag("--no-sandbox", no_sandbox_,
             "keep all rights of this process while files are read (also APLOMB_SANDBOX=off)");
+  verb.option("--max-memory", max_memory_bytes_,
+              "leave out what needs more memory than this, as 4G, and name it; without it half of "
+              "the machine")
+      .is_size()
+      .value_name("SIZE");
 }
 
 bool Confinement::is_off() const {
@@ -30,6 +36,7 @@ bool Confinement::is_off() const {
 
 void Confinement::enter(const std::vector<std::string>& outputs,
                         const std::vector<std::string>& temporaries) {
+  core::limit_memory(max_memory_bytes_ > 0 ? max_memory_bytes_ : core::half_of_the_machine());
   if (is_off()) return;
   sandbox::Announced may;
   for (const std::string& each : outputs) {

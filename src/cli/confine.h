@@ -1,8 +1,10 @@
 #pragma once
 /// The sandbox of the commands that read (sandbox/sandbox.h): on unless --no-sandbox or
 /// APLOMB_SANDBOX=off says otherwise. Where the kernel has neither means the command works as ever;
-/// `aplomb doctor` says what is in force.
+/// `aplomb doctor` says what is in force. Beside it --max-memory (core/memory_budget.h), which holds
+/// with and without.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +28,7 @@ class Confinement {
 
  private:
   bool no_sandbox_ = false;
+  std::uint64_t max_memory_bytes_ = 0;  ///< 0: half of the machine
   std::unique_ptr<sandbox::Sandbox> sandbox_;
 };
 

@@ -69,7 +69,7 @@ int main(int count, char** words) {
   try {
     return run_program(count, words);
   } catch (const std::bad_alloc&) {
-    aplomb::cli::complain("out of memory");
+    aplomb::cli::complain("out of memory: name fewer inputs, or allow more by --max-memory");
   } catch (const std::exception& fault) {
     aplomb::cli::complain(std::string("a fault of aplomb itself, please report it: ") +
                           fault.what());

@@ -9,11 +9,13 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "config_text/derived_settings.h"
+#include "core/memory_budget.h"
 #include "discovery/assemble.h"
 #include "discovery/file_kind.h"
 #include "discovery/file_search.h"
@@ -87,7 +89,7 @@ void read_by(const sources::Reader& reader, input::ByteStream& whole, const Foun
        sampled->account());
 }
 
-void read_file(const Artifact& input, record::RunBuilder& build, const Progress& progress) {
+void read_known(const Artifact& input, record::RunBuilder& build, const Progress& progress) {
   const FoundFile& file = input.file;
   const record::SourceId source = build.open(file.path, "unknown", file.bytes);
   if (!input.trouble.empty())
@@ -123,6 +125,22 @@ void read_file(const Artifact& input, record::RunBuilder& build, const Progress&
   build.source(source).kind = reader->spec().slug;
   build.speak_for_rank(source, input.place.rank);
   read_by(*reader, stream, file, progress.options.most_log_bytes, build, source);
+}
+
+/// What asks for more memory than there is is left out and named; the other files are still read.
+void read_file(const Artifact& input, record::Run& run, const Progress& progress) {
+  const std::string name = run.name;
+  try {
+    record::RunBuilder build(run);
+    return read_known(input, build, progress);
+  } catch (const std::bad_alloc&) {
+    run = {};
+  }
+  run.name = name;
+  record::RunBuilder build(run);
+  note(build, build.open(input.file.path, "unknown", input.file.bytes), "unreadable",
+       core::Severity::warning,
+       fmt::format("[file] {} was left out: {}", input.file.path, core::why_left_out()));
 }
 
 Artifact input_of(const FoundFile& file, std::string_view root, bool named) {
@@ -241,8 +259,7 @@ Fragment read_artifact(const Artifact& artifact, const std::string& folder) {
   Fragment fragment;
   fragment.folder = folder;
   fragment.run.name = folder;
-  record::RunBuilder build(fragment.run);
-  read_file(artifact, build, Progress{silent});
+  read_file(artifact, fragment.run, Progress{silent});
   return fragment;
 }
 
@@ -267,8 +284,7 @@ std::vector<record::Run> collect(const std::vector<std::string>& paths,
       Fragment fragment;
       fragment.folder = run.name;
       fragment.run.name = run.name;
-      record::RunBuilder build(fragment.run);
-      read_file(each, build, progress);
+      read_file(each, fragment.run, progress);
       fragments.push_back(std::move(fragment));
       if (each.file.use == FileUse::read) progress.before += each.file.bytes;
       progress.tell(0);

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/memory_budget.h"
+
 namespace aplomb::input {
 namespace {
 
@@ -43,6 +45,11 @@ class FileStream final : public ByteStream {
 
   std::string_view next() override {
     while (broken_.empty()) {
+      if (core::memory_is_short()) {
+        broken_ = fmt::format("[file] reading stopped after {} of {} bytes: {}", consumed_, size_,
+                              core::why_left_out());
+        break;
+      }
       const ssize_t got = ::read(file_.get(), buffer_.data(), buffer_.size());
       if (got > 0) {
         consumed_ += static_cast<std::uint64_t>(got);

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "core/memory_budget.h"
 #include "core/text.h"
 #include "report/chart_points.h"
 #include "report/evidence.h"
@@ -237,6 +238,9 @@ void add_lead(const DiagnosedRun& lead, std::size_t most_causes, const LineReade
               Report& report) {
   const EvidenceFinder finder(lead.run, line_at);
   report.verdict = verdict_of(lead.diagnosis.standing);
+  // What was left out for want of memory may be the run that failed.
+  if (report.verdict == Verdict::healthy && core::memory_was_short())
+    report.verdict = Verdict::insufficient_evidence;
   report.unknown_probability = lead.diagnosis.unknown_probability;
   add_series(lead.run, report);
   add_symptoms(lead, finder, report);

@@ -170,6 +170,8 @@ std::unique_ptr<Attendant> Attendant::start(const std::string& path, bool rememb
 }
 
 Attendant::~Attendant() {
+  // Processes that were started later may hold copies of this end: closing it alone says nothing.
+  ::shutdown(socket_, SHUT_RDWR);
   ::close(socket_);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }

@@ -14,6 +14,8 @@
 #include <map>
 #include <mutex>
 
+#include "core/memory_budget.h"
+
 namespace aplomb::tensors {
 namespace {
 
@@ -141,6 +143,11 @@ core::Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::stri
   if (::fstat(file.value, &about) != 0 || !S_ISREG(about.st_mode)) {
     return core::fail(core::ErrorCode::not_readable,
                       fmt::format("[checkpoint] {} is no plain file", path));
+  }
+  // The file itself is the system's to drop; what is read out of it is not.
+  if (core::memory_is_short()) {
+    return core::fail(core::ErrorCode::too_large,
+                      fmt::format("[checkpoint] {} was left out: {}", path, core::why_left_out()));
   }
   const auto size = static_cast<std::size_t>(about.st_size);
   if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(path, nullptr, 0));
