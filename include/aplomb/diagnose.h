@@ -19,6 +19,14 @@
 
 namespace aplomb {
 
+/// What a language model of the user's own said of a text (`diagnose --reader`). Of its answer counts
+/// what stands on a quote of the text, and weighs as words do.
+struct DeclaredText {
+  std::string path;    ///< among those that are diagnosed
+  std::string text;    ///< what was sent of it, from its beginning
+  std::string answer;  ///< the body that came back, whatever it is
+};
+
 struct DiagnoseOptions {
   /// Called now and then from the calling thread with bytes read and bytes known of; empty: no
   /// progress.
@@ -35,6 +43,8 @@ struct DiagnoseOptions {
   /// The interpreter that parses (and never runs) the scripts among the artifacts; empty: none, and
   /// they are read by patterns.
   std::string python = "python3";
+  /// Empty: no model was asked, which is as it should be unless the user says otherwise.
+  std::vector<DeclaredText> declared;
 };
 
 Report diagnose(const std::vector<std::string>& paths, const DiagnoseOptions& options);

@@ -5,18 +5,17 @@
 
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "alarm/address.h"
 #include "alarm/child_program.h"
+#include "alarm/web_request.h"
 #include "core/text.h"
 
 namespace aplomb::alarm {
 namespace {
 
 constexpr std::chrono::seconds k_limit{30};
-constexpr std::chrono::seconds k_resolve{10};
-constexpr int k_curl_seconds = 15;
+constexpr std::chrono::seconds k_web{15};
 
 core::Error failed(const std::string& who, const Ran& ran) {
   const std::string said = core::shorten(core::sanitize(core::trim(ran.output)), 200);
@@ -61,32 +60,7 @@ class Desktop final : public Sink {
   }
 };
 
-core::Result<std::vector<std::string>> resolve(const Url& url) {
-  if (reach_of(url.host) != Reach::never) return std::vector<std::string>{url.host};
-  const core::Result<Ran> ran = run_program({"getent", "ahosts", url.host}, {}, k_resolve);
-  if (!ran) return tl::unexpected(ran.error());
-  std::vector<std::string> addresses;
-  std::istringstream lines(ran->output);
-  for (std::string line; std::getline(lines, line);)
-    addresses.push_back(line.substr(0, line.find_first_of(" \t")));
-  return addresses;
-}
-
-/// A text in curl's configuration.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else if (static_cast<unsigned char>(c) >= ' ') {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-/// A request by curl. Its configuration comes on standard input: what the URL holds is often a key.
+/// A notice by the web.
 class Web : public Sink {
  public:
   Web(Url url, bool may_be_private) : url_(std::move(url)), may_be_private_(may_be_private) {}
@@ -94,27 +68,13 @@ class Web : public Sink {
  protected:
   const std::string& host() const { return url_.host; }
   core::Result<void> post(const std::string& body, const std::vector<std::string>& headers) const {
-    const auto resolved = resolve(url_);
-    if (!resolved) return tl::unexpected(resolved.error());
-    const auto address = choose_address(url_, *resolved, may_be_private_);
-    if (!address) return tl::unexpected(address.error());
-    const bool v6 = address->find(':') != std::string::npos;
-    std::string config = fmt::format("url = {}\nrequest = \"POST\"\ndata-raw = {}\nresolve = {}\n",
-                                     quoted(url_.text), quoted(body),
-                                     quoted(fmt::format("{}:{}:{}", url_.host, url_.port,
-                                                        v6 ? "[" + *address + "]" : *address)));
-    for (const std::string& each : headers) config += "header = " + quoted(each) + "\n";
-    return run("curl", {"curl",           "--disable",
-                        "--silent",       "--show-error",
-                        "--fail",         "--globoff",
-                        "--proto",        "=http,https",
-                        "--noproxy",      "*",
-                        "--max-redirs",   "0",
-                        "--max-time",     std::to_string(k_curl_seconds),
-                        "--max-filesize", "65536",
-                        "--output",       "/dev/null",
-                        "--config",       "-"},
-               config);
+    const auto answer = web_post(url_, {.who = "[alert]",
+                                        .body = body,
+                                        .headers = headers,
+                                        .may_be_private = may_be_private_,
+                                        .limit = k_web});
+    if (!answer) return tl::unexpected(answer.error());
+    return {};
   }
 
  private:

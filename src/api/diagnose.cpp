@@ -6,6 +6,7 @@
 #include "api/artifact_lines.h"
 #include "api/checkpoint_evidence.h"
 #include "api/code_evidence.h"
+#include "api/declared_text.h"
 #include "api/flow.h"
 #include "detection/detect.h"
 #include "detectors/detector.h"
@@ -30,6 +31,7 @@ std::vector<report::DiagnosedRun> judge_runs(std::vector<record::Run> runs,
   std::vector<report::DiagnosedRun> diagnosed;
   add_code_evidence(runs, options.python, how.audits);
   for (record::Run& run : runs) {
+    for (const DeclaredText& each : options.declared) take_declared(run, each);
     std::vector<detectors::Symptom> symptoms =
         how.so_far ? detection::detect_so_far(run) : detection::detect(run);
     if (how.opens_checkpoints) add_checkpoint_evidence(run, symptoms, paths);

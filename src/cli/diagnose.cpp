@@ -8,6 +8,7 @@
 #include "cli/names_here.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/prose_reader.h"
 #include "cli/remember.h"
 #include "cli/standard_input.h"
 #include "cli/views.h"
@@ -71,6 +72,7 @@ class DiagnoseCommand : public Command {
         .option("--store", options_.store,
                 "another store of runs: a file, or postgresql://HOST/DATABASE of a team")
         .value_name("PLACE");
+    reader_.declare(verb_);
     confinement_.declare(verb_);
     verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
     add_colour_option(verb_, options_.colour);
@@ -82,6 +84,7 @@ class DiagnoseCommand : public Command {
         "  kubectl logs trainer-0 | aplomb diagnose -\n"
         "  aplomb diagnose --max-read 64M of-a-month.log\n"
         "  aplomb diagnose --json runs/ | jq '.causes[0]'\n"
+        "  aplomb diagnose --reader http://127.0.0.1:8080/v1 what-happened.txt\n"
         "  aplomb diagnose out/ --redact --html for-the-issue.html\n"
         "\n"
         "Exit status: 0 healthy, 1 something was found, 2 usage or unreadable input.");
@@ -108,10 +111,15 @@ class DiagnoseCommand : public Command {
         return k_exit_usage;
       }
     }
+    if (const auto allowed = reader_.check(); !allowed) {
+      complain(allowed.error().text);
+      return k_exit_usage;
+    }
     how.most_causes = std::max<std::size_t>(options_.most, how.most_causes);
     if (options_.redact) names_ = names_here();
     Remembering memory;
     memory.begin(options_.remember, options_.store);
+    how.declared = reader_.ask(paths);
     confinement_.enter({options_.html, options_.fix}, standard_input.paths());
     how.progress = [&progress](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
     Report report = diagnose(paths, how);
@@ -163,6 +171,7 @@ class DiagnoseCommand : public Command {
 
   Options options_;
   Confinement confinement_;
+  ProseReader reader_;
   report::RedactNames names_;
 };
 

@@ -20,6 +20,7 @@ NOT_RUN = {
     ("README.md", "./quickstart"): "installs packages and builds: ./quickstart is how the program came to be here",
     ("README.md", "aplomb::Report report"): "C++: include/aplomb/diagnose.h, tests/api/diagnose_test.cpp",
     ("docs/agents.md", '{"mcpServers"'): "a client's configuration: python/tests/test_mcp.py starts the server so",
+    ("docs/agents.md", "aplomb diagnose --reader"): "asks an endpoint of the user's: tests/cli/prose_reader_test.cpp",
     ("docs/architecture.md", "your files"): "a picture",
     ("docs/compare.md", "DIFFERS"): "an answer about a run of the page's author: tests/compare",
     ("docs/guard.md", "autopsy:"): "a line of a training's output: python/tests/test_autopsy.py",
