@@ -101,10 +101,10 @@ class HtmlRenderer : public Renderer {
     specs.insert(specs.end(), plan.more.begin(), plan.more.end());
     const std::string details = report::inputs(report) + report::settings(report);
     return head(report) + "<body>\n<main class=\"page\">\n" + top_bar(report) +
-           report::hero(report) + report::action(report) + report::findings(report) +
-           charts(plan, report) + report::why(report) + report::health(report) +
-           report::symptoms(report) + report::other_causes(report) + report::ruled_out(report) +
-           report::experiments(report) + report::runs(report) +
+           report::hero(report) + report::action(report) + report::before(report) +
+           report::findings(report) + charts(plan, report) + report::why(report) +
+           report::health(report) + report::symptoms(report) + report::other_causes(report) +
+           report::ruled_out(report) + report::experiments(report) + report::runs(report) +
            (details.empty() ? "" : "<section><h2>Read</h2>" + details + "</section>\n") +
            footer(report) + "</main>\n<script type=\"application/json\" id=\"samples\">" +
            chart_data(specs, report) + "</script>\n<script>" + k_page_script +

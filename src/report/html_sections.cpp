@@ -168,6 +168,12 @@ std::string action(const Report& report) {
   return out + "</section>\n";
 }
 
+std::string before(const Report& report) {
+  const std::string text = seen_before_text(report);
+  return text.empty() ? text
+                      : "<section><h2>Seen before</h2><p>" + escape(text) + "</p></section>\n";
+}
+
 std::string why(const Report& report) {
   if (!is_answered(report)) return {};
   const ReportCause& cause = report.causes.front();

@@ -12,6 +12,8 @@ namespace aplomb::report {
 std::string hero(const Report& report);
 /// What to change, in the keys of the user's framework; or what to do next where that is not known.
 std::string action(const Report& report);
+/// When the same was seen before, and what ended it.
+std::string before(const Report& report);
 /// What `aplomb check` found, with the lines and what to change.
 std::string findings(const Report& report);
 /// Why the first cause: its paragraph, the lines that show it, the weights behind its probability.

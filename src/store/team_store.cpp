@@ -50,6 +50,7 @@ std::string said(const char* text) {
   std::string line = text == nullptr ? "" : text;
   while (line.ends_with('\n')) line.pop_back();
   std::replace(line.begin(), line.end(), '\n', ' ');
+  std::erase(line, '\t');
   return core::sanitize(line);
 }
 

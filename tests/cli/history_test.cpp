@@ -100,6 +100,28 @@ TEST(HistoryCommand, ABrokenStoreIsToldAndDoesNotStopTheDiagnosis) {
   EXPECT_THAT(list.error, HasSubstr("not a database"));
 }
 
+TEST(HistoryCommand, AnotherStoreCanBeNamed) {
+  const Remembered memory;
+  const std::string other = " --store " + (memory.folder / "other.db");
+  const std::string log = memory.log("exp-1/train.log", true, "0.5");
+  ASSERT_THAT(memory.diagnose("--remember" + other + " " + log).error, HasSubstr("remembered"));
+  EXPECT_EQ(memory.history("").status, 2) << "not in the usual one";
+  EXPECT_EQ(json::parse(memory.history("--json" + other).out)["count"], 1);
+  EXPECT_EQ(run_program(memory.store + "% run -q --out " + memory.folder / "out" + other +
+                        " -- sh -c 'echo loss 1'")
+                .status,
+            0);
+  EXPECT_EQ(json::parse(memory.history("list --json" + other).out)["count"], 2);
+  // A database that is not there: the diagnosis stands, and no password is told.
+  const std::string team = " --store postgresql://me:secret@127.0.0.1:1/runs";
+  const Said said = run_program("XDG_DATA_HOME=" + (memory.folder / "data") +
+                                " % diagnose --remember" + team + " " + log);
+  EXPECT_EQ(said.status, 1);
+  EXPECT_THAT(said.out, HasSubstr("FAILED"));
+  EXPECT_THAT(said.error, ::testing::Not(HasSubstr("secret")));
+  EXPECT_EQ(memory.history(team).status, 2);
+}
+
 TEST(HistoryCommand, KeepsWhatRunHasRun) {
   const Remembered memory;
   const std::string log = memory.log("text", true, "0.5");

@@ -85,6 +85,23 @@ TEST(HtmlReport, ShowsVerdictCauseFixEvidenceAndWhatWasNotRead) {
   EXPECT_TRUE(holds(page, "precision.compute"));
 }
 
+TEST(HtmlReport, SaysWhatWasSeenBefore) {
+  Report report = test::made_report();
+  EXPECT_FALSE(holds(rendered(report), "Seen before"));
+  report.seen_before = ReportSeenBefore{};
+  report.seen_before->run = "3fa9c1d2";
+  report.seen_before->name = "out/<b>exp";
+  report.seen_before->date = "2026-11-12";
+  report.seen_before->times = 2;
+  report.seen_before->ended_by = "77b01e4c";
+  report.seen_before->ended_date = "2026-11-13";
+  report.seen_before->changed = {{"optim.lr", "0.01", "0.001"}};
+  const std::string page = rendered(report);
+  EXPECT_TRUE(holds(page, "<h2>Seen before</h2>"));
+  EXPECT_TRUE(holds(page, "optim.lr 0.001 (was 0.01)"));
+  EXPECT_FALSE(holds(page, "out/<b>exp"));
+}
+
 TEST(HtmlReport, PutsTheUsersFrameworkFirst) {
   const std::string page = rendered(test::made_report());
   EXPECT_LT(page.find("data-way=\"hf-trainer\""), page.find("data-way=\"generic\""));
