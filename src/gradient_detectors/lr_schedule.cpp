@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "detectors/curve.h"
 #include "detectors/support.h"
@@ -24,6 +25,11 @@ constexpr double k_jump = 2.0;
 /// x the highest rate before, between two records behind the peak: restarts come back to a peak
 /// that was there, and stages that rise do so by less than an order of magnitude.
 constexpr double k_wild_jump = 10.0;
+// A schedule whose restart is planned comes to its lowest rate first, and there falls no more.
+constexpr double k_midst = 0.05;  // of the peak: above it the fall was not over
+constexpr double k_slope = 0.25;  // of the mean fall since the peak: still falling
+constexpr double k_rise_sigmas = 4;
+constexpr double k_least_rise = 0.05;
 constexpr std::uint64_t k_held = 8;  // records at the peak: it was one
 
 const detectors::DetectorSpec& lr_schedule_spec() {
@@ -53,8 +59,11 @@ class LrScheduleDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext& context,
                std::vector<detectors::Symptom>& out) override {
-    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
+    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss)) {
       loss_.add(frame.step, loss->value);
+      latest_.push(loss->value);
+      if (jumps_ > 0 && !behind_.full()) behind_.push(loss->value);
+    }
     const detectors::Reading* lr = finite_of(frame, record::Role::lr);
     if (lr == nullptr) return;
     const detectors::Sample sample = sample_of(frame, *lr);
@@ -79,6 +88,7 @@ class LrScheduleDetector final : public detectors::Detector {
     note_warmup_end(sample);
     note_jump(frame, sample);
     monotone_fall_ = monotone_fall_ && (count_ == 1 || sample.value <= last_.value * (1 + 1e-9));
+    before_last_ = last_;
     last_ = sample;
     segment_ = frame.segment;
   }
@@ -114,9 +124,29 @@ class LrScheduleDetector final : public detectors::Detector {
   void keep_jump(const detectors::Sample& sample) {
     ++jumps_;
     if (sample.value / last_.value <= jump_ratio_) return;
+    mid_course_ = falls_still();
+    before_ = latest_;
+    behind_.clear();
     jump_ratio_ = sample.value / last_.value;
     jump_from_ = last_;
     jump_to_ = sample;
+  }
+
+  /// The last rate was on its way down, not at the end of it.
+  bool falls_still() const {
+    const auto since = static_cast<double>(last_.step - peak_.step);
+    const double fall = before_last_.value - last_.value;
+    const auto width = static_cast<double>(last_.step - before_last_.step);
+    return since > 0 && width > 0 && last_.value > k_midst * peak_.value &&
+           fall / width > k_slope * (peak_.value - last_.value) / since;
+  }
+
+  /// The loss behind the jump stands above that before it.
+  bool loss_rises() const {
+    if (before_.size() < 4 || behind_.size() < 4) return false;
+    const double rise = behind_.median() - before_.median();
+    return rise > k_least_rise * std::fabs(before_.median()) &&
+           rise > k_rise_sigmas * before_.spread();
   }
 
   /// Asked before the sample enters the peak.
@@ -239,6 +269,8 @@ class LrScheduleDetector final : public detectors::Detector {
     symptom.measures["ratio"] = jump_ratio_;
     symptom.measures["count"] = static_cast<double>(jumps_);
     symptom.measures["step"] = static_cast<double>(jump_to_.step);
+    symptom.measures["mid_course"] = mid_course_;
+    symptom.measures["loss_rises"] = loss_rises();
     symptom.summary =
         fmt::format("learning rate jumps {} -> {} at {}", core::show_number(jump_from_.value, 3),
                     core::show_number(jump_to_.value, 3), at_step(context, jump_to_.step));
@@ -258,6 +290,11 @@ class LrScheduleDetector final : public detectors::Detector {
   core::BlockSummary loss_;
   detectors::Sample first_;
   detectors::Sample last_;
+  detectors::Sample before_last_;
+  bool mid_course_ = false;  // the largest jump came while the rate still fell
+  core::SortedWindow<16> latest_;
+  core::SortedWindow<16> before_;  // losses up to that jump
+  core::SortedWindow<16> behind_;  // and behind it
   detectors::Sample peak_;
   detectors::Sample warmup_end_;
   detectors::Sample first_zero_;

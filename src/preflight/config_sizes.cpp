@@ -27,7 +27,8 @@ bool same(const core::Value& a, const core::Value& b) {
 
 void derive_generation(FactView& view) {
   const auto generations = view.positive("rl.num_generations");
-  if (!generations) return;
+  // EBFT's samples are rollouts of one document: no groups are cut out of a batch.
+  if (!generations || view.word("train.method") == "ebft") return;
   const auto micro = view.positive("batch.micro");
   const auto accumulation = view.positive("batch.accumulation");
   const auto world = view.positive("config.ranks");
@@ -254,8 +255,8 @@ void derive_driver(FactView& view) {
 std::vector<facts::Deriver> size_facts() {
   return {
       {.name = "generation batch",
-       .reads = {"rl.num_generations", "rl.generation_batch", "rl.steps_per_generation",
-                 "batch.micro", "batch.accumulation", "config.ranks"},
+       .reads = {"train.method", "rl.num_generations", "rl.generation_batch",
+                 "rl.steps_per_generation", "batch.micro", "batch.accumulation", "config.ranks"},
        .gives = {"config.generation_ranks", "config.generation_batch", "config.prompts_at_once",
                  "config.generation_off"},
        .derive = derive_generation},

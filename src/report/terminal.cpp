@@ -224,8 +224,10 @@ class Page {
       }
     };
     const std::size_t most = options_.verbose ? 40 : 4;
-    if (!report_.symptoms.empty())
-      take(report_.symptoms.front().evidence, options_.verbose ? most : 2);
+    // What is no trouble by itself does not come before the lines that name the cause.
+    const bool leads = !report_.symptoms.empty() &&
+                       (report_.symptoms.front().severity != "note" || report_.causes.empty());
+    if (leads) take(report_.symptoms.front().evidence, options_.verbose ? most : 2);
     if (!report_.causes.empty()) take(report_.causes.front().evidence, most);
     for (const ReportSymptom& symptom : report_.symptoms) take(symptom.evidence, most);
     return all;

@@ -25,7 +25,7 @@ const detectors::DetectorSpec& gate_success_spec() {
       "Says which of them hold and which this log cannot show.",
       "100 steps without NaN, loss 2.3 -> 1.4, grad_norm below 100, eval_loss 1.9 -> 1.5",
       {record::Role::loss, record::Role::grad_norm, record::Role::memory_bytes,
-       record::Role::eval_loss, record::Role::epoch},
+       record::Role::eval_loss, record::Role::epoch, record::Role::loss_scale},
       {{"steps", static_cast<double>(k_steps), "steps", 1, 1e6,
         "the bf16 stability checklist: no NaN in the first 100 steps"},
        {"norm", k_norm, "", 1, 1e6, "the bf16 stability checklist: grad_norm finite and below 100"},
@@ -69,14 +69,17 @@ class GateSuccessDetector final : public detectors::Detector {
       if (losses_ > 0) tell("loss_not_zero", "the loss is not exactly 0", !last_is_zero_);
       tell("loss_falls", "the loss falls", falls());
     }
-    // Overflows that loss scaling skips come singly; a norm that stays without a value is lost.
     if (norms_ > 0 || lost_norms_ >= k_lost)
-      tell("grad_norm_finite", "the gradient norm is finite", lost_norms_ < k_lost);
+      tell("grad_norm_finite", "the gradient norm is finite", keeps_norm());
     if (norms_ > 0)
       tell("grad_norm_below_100", "the gradient norm stays below 100", largest_norm_ < k_norm);
     if (memory_.count() >= 8) tell("memory_steady", "memory is steady", steady());
     if (evals_ >= 2) tell("eval_improves", "the held-out loss improves", best_eval_ < first_eval_);
     if (epoch_ > 0) symptom.measures["epoch_completed"] = epoch_ >= 1;
+    const bool unfinished =
+        context.counts_steps() && context.planned_steps &&
+        static_cast<double>(last_step_) < k_all * static_cast<double>(*context.planned_steps);
+    symptom.measures["unfinished"] = unfinished;
     const bool long_enough = last_step_ - first_step_ >= k_steps;
     symptom.measures["hundred_steps"] = long_enough;
     symptom.measures["passed"] = passed;
@@ -85,6 +88,9 @@ class GateSuccessDetector final : public detectors::Detector {
         passed ? "every success criterion that this log can show holds" : "not met: " + in_words;
     if (!long_enough)
       symptom.summary += fmt::format(" (of {} steps)", last_step_ - first_step_ + 1);
+    if (unfinished)
+      symptom.summary +=
+          fmt::format("; the run stands at step {} of {}", last_step_, *context.planned_steps);
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
   }
@@ -112,7 +118,12 @@ class GateSuccessDetector final : public detectors::Detector {
           largest_norm_ = std::max(largest_norm_, reading.value);
         } else {
           ++lost_norms_;
+          // While a loss scale is looked for, any norm may be lost.
+          if (std::isnan(reading.value) && norms_ >= k_settled) ++nan_norms_;
         }
+        break;
+      case record::Role::loss_scale:
+        scaled_ = true;
         break;
       case record::Role::memory_bytes:
         if (finite) memory_.add(frame.step, reading.value);
@@ -130,6 +141,10 @@ class GateSuccessDetector final : public detectors::Detector {
     }
   }
 
+  /// Overflows that loss scaling skips come singly, as Inf; a NaN is none, and what stays without a
+  /// value is lost.
+  bool keeps_norm() const { return lost_norms_ < k_lost && (nan_norms_ == 0 || scaled_); }
+
   std::optional<bool> falls() const {
     const detectors::Curve curve = detectors::curve_of(loss_);
     if (curve.size < 5) return std::nullopt;
@@ -145,6 +160,11 @@ class GateSuccessDetector final : public detectors::Detector {
   std::uint64_t losses_ = 0;
   std::uint64_t bad_ = 0;
   static constexpr std::uint64_t k_lost = 3;
+  static constexpr std::uint64_t k_settled = 20;  // norms: a scale is found within 20 halvings
+  static constexpr double k_all =
+      0.98;  // of the planned steps: the last record may lie before the end
+  std::uint64_t nan_norms_ = 0;
+  bool scaled_ = false;  ///< a loss scale is logged
   std::uint64_t norms_ = 0;
   std::uint64_t lost_norms_ = 0;  ///< not finite, since the last that was
   std::uint64_t evals_ = 0;

@@ -24,6 +24,9 @@ constexpr std::size_t k_after = 5;    // samples of the new segment that are com
 constexpr std::int64_t k_redone = 3;  // records: fewer are done again after every stop
 /// Of what is saved: with two saves at equal distances, less than half of it lies behind the last one.
 constexpr double k_most_between_saves = 0.5;
+// A pass further, fine-tuning on the same samples loses a tenth to a fifth of its loss at once.
+constexpr double k_loss_drop = 0.75;
+constexpr double k_drop_sigmas = 6;
 constexpr int k_lr_watched = 8;        // records in which a warm-up that began anew comes up
 constexpr double k_epoch_back = 0.05;  // epochs: beyond what rounding and repeated records make
 
@@ -41,7 +44,7 @@ bool saves_were_skipped(std::int64_t loaded, std::int64_t redone) {
 const detectors::DetectorSpec& run_restart_spec() {
   static const detectors::DetectorSpec spec{
       "run.restart",
-      {"run.restart", "resume.loss_jump", "resume.lr_jump", "resume.step_back",
+      {"run.restart", "resume.loss_jump", "resume.loss_drop", "resume.lr_jump", "resume.step_back",
        "resume.no_continuity", "resume.epoch_back"},
       "The run was restarted: is there continuity of loss, learning rate, step and data?",
       "A resume that drops optimizer or scheduler state unlearns for hundreds of steps, and "
@@ -304,6 +307,9 @@ class RunRestartDetector final : public detectors::Detector {
     const double before = before_.level();
     const double after = after_.median();
     restart_.goes_on = start_level_ > k_loss_jump * before && 2 * after < before + start_level_;
+    if (!context.reinforcement && after > 0 && after < k_loss_drop * before &&
+        before - after >= k_drop_sigmas * before_.noise())
+      report_drop(before, after, context, out);
     if (context.reinforcement || !(before > 0) || after < k_small_jump * before ||
         after - before < k_small_sigma * before_.noise())
       return;
@@ -330,6 +336,20 @@ class RunRestartDetector final : public detectors::Detector {
         fmt::format("loss {} before the restart, {} after it ({})", core::show_number(before),
                     core::show_number(after), at_step(context, after_first_.step));
     if (anew) symptom.summary += ": as at the very start";
+    out.push_back(std::move(symptom));
+  }
+
+  /// No resume makes a model better: what is easier behind it was seen before.
+  void report_drop(double before, double after, const detectors::RunContext& context,
+                   std::vector<detectors::Symptom>& out) const {
+    detectors::Symptom symptom =
+        about("resume.loss_drop", core::Severity::warning, back_from_, after_first_);
+    symptom.measures["before"] = before;
+    symptom.measures["after"] = after;
+    symptom.measures["ratio"] = after / before;
+    symptom.summary = fmt::format(
+        "loss {} before the resume, {} right after it ({}): as on samples seen before",
+        core::show_number(before), core::show_number(after), at_step(context, after_first_.step));
     out.push_back(std::move(symptom));
   }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "detection/bank.h"
 #include "detection/feed.h"
 
@@ -111,6 +113,32 @@ TEST(LearningRate, NaNIsLeftOut) {
   auto lr = schedule(200, 10, 1e-4);
   lr[50] = k_nan;
   EXPECT_FALSE(has(of(lr), "lr.jump"));
+}
+
+/// A schedule that is begun anew in the midst of its fall is another thing than one that restarts at
+/// its end, and the loss tells whether it did harm.
+TEST(LrSchedule, AJumpInMidCourseIsNoPlannedRestart) {
+  for (const bool midst : {true, false}) {
+    std::vector<double> lr;
+    std::vector<double> loss;
+    const int length = midst ? 160 : 120;  // of the cosine; it begins anew after 120 records
+    for (int i = 0; i < 200; ++i) {
+      lr.push_back(1e-4 + 1e-3 * (1 + std::cos(3.14159 * (i % 120) / length)));
+      if (!midst) lr.back() -= 1e-4;
+      loss.push_back(1.2 + std::exp(-i / 25.0) + 0.02 * std::sin(7.7 * i) +
+                     (i >= 120 ? 0.4 * std::exp(-(i - 120) / 30.0) : 0));
+    }
+    const auto symptoms =
+        RunOf().with("lr", record::Role::lr, lr).with("loss", record::Role::loss, loss).detect();
+    const detectors::Symptom* jump = find(symptoms, "lr.jump");
+    if (midst) {
+      ASSERT_NE(jump, nullptr) << told(symptoms);
+      EXPECT_TRUE(flag(jump, "mid_course"));
+      EXPECT_TRUE(flag(jump, "loss_rises"));
+    } else if (jump != nullptr) {
+      EXPECT_FALSE(flag(jump, "mid_course"));
+    }
+  }
 }
 
 }  // namespace

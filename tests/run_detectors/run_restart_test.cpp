@@ -208,6 +208,18 @@ TEST(Restart, ARateFromTheMidstOfItsCourseIsNoLostSchedule) {
   EXPECT_TRUE(core::is_true(back->measures.at("skips_saves"))) << "40 records, saved at 20";
 }
 
+TEST(Restart, WhatIsEasierBehindAResumeWasSeenBefore) {
+  for (const double level : {1.2, 1.9}) {
+    RunOf run;
+    run.loss(part(40, 2.0, 37)).loss(part(20, level, 38), 1, 40);
+    record::Event event;
+    event.kind = "resuming";
+    event.origin = {0, 40, 40 * 80};
+    run.run().events.push_back(event);
+    EXPECT_EQ(has(run.detect(), "resume.loss_drop"), level < 1.5) << told(run.detect());
+  }
+}
+
 TEST(Restart, ARateThatComesAgainTellsHowFarBackALogWithoutStepsWent) {
   for (const std::size_t back : {20U, 2U}) {
     RunOf run;
