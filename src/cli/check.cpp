@@ -19,6 +19,7 @@ struct Options {
   bool json = false;
   bool agent = false;
   std::string html;
+  bool lines = false;
   std::string sarif;
   std::string fix;
   std::string gpu;
@@ -46,6 +47,8 @@ class CheckCommand : public Command {
     verb_.flag("--agent", options_.agent,
                "print the report for an assistant: fewer members of the same JSON, at most 12,000 "
                "bytes, and what to ask next");
+    verb_.flag("--lines", options_.lines,
+               "print one line a finding (path:line:1: warning: ...), for editors");
     verb_.option("--sarif", options_.sarif, "write the findings for code review (SARIF 2.1.0)")
         .value_name("FILE");
     verb_.option("--html", options_.html, "write the report as one self-contained page")
@@ -87,9 +90,10 @@ class CheckCommand : public Command {
     const bool written = save_view(report, how, "html", options_.html) &&
                          save_view(report, how, "sarif", options_.sarif) &&
                          print_view(report, how,
-                                    options_.agent  ? "agent"
-                                    : options_.json ? "json"
-                                                    : "findings") &&
+                                    options_.agent   ? "agent"
+                                    : options_.json  ? "json"
+                                    : options_.lines ? "lines"
+                                                     : "findings") &&
                          save_fix(fixable(report), options_.fix);
     return written ? exit_of(report) : k_exit_usage;
   }

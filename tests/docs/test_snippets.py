@@ -41,6 +41,7 @@ NOT_RUN = {
     ("docs/live.md", "aplomb top"): "fills a terminal: tests/cli/top_test.cpp",
     ("docs/plan.md", "aplomb plan config.json [trainer's"): "the shape of the command: the next test runs one of it",
     ("docs/trackers.md", "- uses: aplomb"): "a workflow: python/tests/test_trackers.py runs the action's step",
+    ("docs/trackers.md", "{"): "a task of VS Code: tests/docs/test_editors.py",
     ("docs/trackers.md", "repos:"): "pre-commit's configuration: python/tests/test_trackers.py runs the hook's entry",
     ("docs/train.md", "pip install torch"): "needs the trainer: train/tests",
     ("docs/train.md", "aplomb train"): "needs the trainer: train/tests",
