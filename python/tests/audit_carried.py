@@ -106,3 +106,69 @@ RIGHT = {
         """
     ],
 }
+
+ACTOR = """
+for rollout in rollouts:
+    flat, adv = rollout.flat, rollout.advantages
+    for index in torch.randperm(len(adv)).split(64):
+        logp = agent.dist(flat["obs"][index]).log_prob(flat["action"][index])
+        ratio = ({ratio}).exp()
+        a = adv[index]
+        a = (a - a.mean()) / (a.std() + 1e-8)
+        gain = torch.min(ratio * a, ratio.clamp(0.8, 1.2) * a).mean()
+        loss = {sign}gain
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+"""
+RIGHT_RATIO = 'logp - flat["logp"][index]'
+CUT = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(4, 2)
+    def forward(self, x):
+        h = self.head(x)
+        return {value}
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in loader:
+    out{more} = model(x)
+    loss = F.cross_entropy(out, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+EXCHANGED = """
+net = nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for inputs, wanted in loader:
+    objective = F.cross_entropy({first}, {second})
+    opt.zero_grad()
+    objective.backward()
+    opt.step()
+"""
+LOADERS = """
+import lightning as L
+class Data(L.LightningDataModule):
+    def setup(self, stage=None):
+        self.train_set, self.val_set = torch.utils.data.random_split(make(), [800, 200])
+    def train_dataloader(self):
+        return DataLoader(self.train_set, batch_size=8, shuffle=True)
+    def val_dataloader(self):
+        return DataLoader(self.{held}, batch_size=8)
+"""
+WRONG |= {
+    "code.ratio-inverted": [ACTOR.format(ratio='flat["logp"][index] - logp', sign="-")],
+    "code.policy-gradient-sign": [ACTOR.format(ratio=RIGHT_RATIO, sign="")],
+    "code.detached": [CUT.format(value="h.detach()", more=""), CUT.format(value="h.detach(), x", more=", _")],
+    "code.loss-arguments-swapped": [EXCHANGED.format(first="wanted.cuda()", second="net(inputs)")],
+    "code.same-data-for-eval": [LOADERS.format(held="train_set")],
+}
+RIGHT |= {
+    "code.ratio-inverted": [ACTOR.format(ratio=RIGHT_RATIO, sign="-")],
+    "code.policy-gradient-sign": [ACTOR.format(ratio=RIGHT_RATIO, sign="-")],
+    "code.detached": [CUT.format(value="h, h.detach()", more=", _")],
+    "code.loss-arguments-swapped": [EXCHANGED.format(first="net(inputs)", second="wanted.cuda()")],
+    "code.same-data-for-eval": [LOADERS.format(held="val_set")],
+}

@@ -132,6 +132,8 @@ def workspace_not_set(program: Program) -> Iterator[Finding]:
         on = call.args[0] if call.args else keyword_of(call, "mode")
         if not program.values.is_true(on) or keyword_of(call, "warn_only") is not None:
             continue
+        if program.is_conditional(call, program.function_of(call)):
+            continue  # whoever asks for it can say so
         texts = [each.value for each in program.nodes.of_kind(ast.Constant) if isinstance(each.value, str)]
         on_card = "cuda" in program.names_called or any(each.startswith("cuda") for each in texts)
         if not on_card or not trains_somehow(program) or told_by_script(program):

@@ -101,6 +101,10 @@ def data_part(program: Program, node: ast.AST) -> ast.AST:
     """The expression behind a name, also behind that of a loader's batch."""
     origin = program.names.origin(node)
     value = origin.node
+    moved = without_reshapes(value)
+    if moved is not value and isinstance(moved, ast.Name):  # `x.to(device)` of a batch that a function gives
+        origin = program.names.origin(moved)
+        value = origin.node
     if isinstance(value, ast.Name):
         binding = program.names.given(value)
         if binding is not None and binding.how == "loop" and binding.value is not None:

@@ -145,9 +145,24 @@ def loss_arguments_swapped(program: Program) -> Iterator[Finding]:
             continue
         named = program.last_name(first).lower()
         is_label = any(word in named.split("_") for word in ("label", "labels", "target", "targets", "y", "gt"))
+        is_label = is_label or is_of_batch(program, first)
         if is_label and is_output(program, second) and not is_output(program, first):
             rest = [source_of(second), source_of(first), *map(source_of, criterion.call.args[2:])]
             yield Finding(criterion.call.lineno, f"{source_of(criterion.call.func)}({', '.join(rest)})")
+
+
+def is_of_batch(program: Program, node: ast.AST) -> bool:
+    """What a training loop takes from its loader, at most moved: `yb.cuda()`, `y`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("to", "cuda", "long"):
+        node = node.func.value
+    binding = program.names.given(node) if isinstance(node, ast.Name) else None
+    if binding is not None and binding.how == "assigned" and binding.value is not None:
+        moved = binding.value
+        same = isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute) and moved.func.attr in ("to", "cuda")
+        if same and isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
+            place = [each for each in program.names.all_given(node) if each.how == "loop"]
+            return bool(place) and isinstance(moved.func.value, ast.Name)
+    return binding is not None and binding.how == "loop" and binding.scope is program.function_of(node)
 
 
 def is_output(program: Program, node: ast.AST) -> bool:

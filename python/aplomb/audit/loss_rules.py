@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule
+from .gradients import is_quiet
+from .names import returns_of
 from .precision_rules import is_optimizer_class
 from .program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
 
@@ -78,6 +80,7 @@ def hidden_detached(program: Program) -> Iterator[Finding]:
     """`h = model.body(x).detach(); loss = ...(model.head(h))` while the optimizer is given all of `model`: nothing but
     the head learns. A probe whose optimizer has the head alone, a discriminator's `D(fake.detach())` and a recurrent
     state that is carried on are right."""
+    yield from cut_in_forward(program)
     trained = roots_of_optimizers(program)
     if not trained:
         return
@@ -87,6 +90,37 @@ def hidden_detached(program: Program) -> Iterator[Finding]:
             cut = flow.cut_between(loss, call.lineno, trained)
             if cut is not None:
                 yield Finding(line_of(cut), program.line_text(cut.lineno).replace(".detach()", ""))
+
+
+def cut_in_forward(program: Program) -> Iterator[Finding]:
+    """`return self.head(h).detach()` in forward(): no loss of what it returns has a gradient."""
+    for criterion in program.losses.all_criteria:
+        if criterion.given is None or is_quiet(program, criterion.call):
+            continue
+        for origin in program.names.origins(criterion.given):
+            call = origin.node
+            forward = program.makers.forward_run(call) if isinstance(call, ast.Call) else None
+            if forward is None or is_quiet(program, call) or not learns(program, criterion.call):
+                continue
+            for value in returns_of(program, forward):
+                part = value
+                for place in origin.path:
+                    inside = isinstance(part, (ast.Tuple, ast.List)) and 0 <= place < len(part.elts)
+                    part = part.elts[place] if inside else part  # type: ignore[attr-defined]
+                cut = cut_off(part)
+                if cut is not None:
+                    yield Finding(
+                        value.lineno,
+                        program.line_text(value.lineno).replace(".detach()", "").replace(".data", ""),
+                        also=sorted({criterion.call.lineno} - {value.lineno}),
+                    )
+
+
+def learns(program: Program, call: ast.Call) -> bool:
+    """The loss stands where a gradient is asked for: in a training loop, or in a step of Lightning or of a Trainer."""
+    function = program.function_of(call)
+    name = getattr(function, "name", "")
+    return is_stepped(program, call) or name in ("training_step", "compute_loss")
 
 
 def roots_of_optimizers(program: Program) -> set[str]:

@@ -12,8 +12,8 @@ from .step_rules import cycles
 from .timeline import LEAVES, Cycle, Event, Timeline
 
 NO_GRADIENT = ("no_grad", "inference_mode")
-HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "validate",
-            "va", "vl")  # fmt: skip
+HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "held",
+            "validate", "va", "vl")  # fmt: skip
 
 
 def is_of_held_out(text: str) -> bool:

@@ -67,7 +67,7 @@ def bootstrap_through_end(program: Program) -> Iterator[Finding]:
         if not isinstance(node.op, (ast.Add, ast.Sub)) or isinstance(program.nodes.parents.get(node), ast.BinOp):
             continue
         function = program.function_of(node)
-        if not isinstance(function, Function) or not knows_ends(program, function):
+        if not isinstance(function, (*Function, ast.Module)) or not knows_ends(program, function):
             continue
         found = terms(algebra.of(node))
         if not any(sign > 0 and named_part(each, REWARDS) for sign, each in found):
@@ -91,7 +91,9 @@ def value_ahead(program: Program, form: Form) -> Form | None:
     discounted = len(discounts) == 1 or 0.9 <= held.coefficient < 1
     if not discounted or len(ahead) != 1:
         return None
-    return ahead[0] if named(ahead[0], VALUES) or is_best_of_network(program, ahead[0]) else None
+    chosen = ahead[0].parts if ahead[0].op == "choice" else (ahead[0],)  # `last if t == T - 1 else values[t + 1]`
+    is_value = any(named_part(each, VALUES) for each in chosen)
+    return ahead[0] if is_value or is_best_of_network(program, ahead[0]) else None
 
 
 def is_best_of_network(program: Program, form: Form) -> bool:
@@ -104,7 +106,7 @@ def named_part(form: Form, pattern: re.Pattern[str]) -> bool:
     return named(form, pattern) or (form.op in ("index", "key") and named(form.parts[0], pattern))
 
 
-def knows_ends(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def knows_ends(program: Program, function: ast.AST) -> bool:
     """The function itself has the ends of episodes: as a parameter, a field, a name."""
     for each in program.nodes.below(function):
         name = (
@@ -279,8 +281,21 @@ def ratio_inverted(program: Program) -> Iterator[Finding]:
             is_old(first, old)
             and not is_old(second, old)
             and (second.mentions("new", "logp", "log_prob", "log_probs", "curr") or calls_probability(second))
-        ):
+        ) or (taken_now(program, second) and is_kept(first)):
             yield Finding(call.lineno, "ratio = (new_log_prob - old_log_prob).exp()")
+
+
+def taken_now(program: Program, form: Form) -> bool:
+    """A log-probability that is computed here, with gradients."""
+    return any(
+        each.op == "call" and "log_prob" in each.name and not is_quiet(program, each.node) for each in form.below()
+    )
+
+
+def is_kept(form: Form) -> bool:
+    """A log-probability out of the rollout: looked up, and nothing is computed for it here."""
+    named = form.mentions("logp", "log_prob", "log_probs", "logprob")
+    return form.op in ("index", "key") and named and not form.holds("call")
 
 
 def is_old(form: Form, words: tuple[str, ...]) -> bool:

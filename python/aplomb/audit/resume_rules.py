@@ -62,7 +62,9 @@ def restores_all(program: Program) -> bool:
 
 def optimizer_steps(program: Program) -> bool:
     return any(
-        isinstance(call.func, ast.Attribute) and program.is_optimizer(call.func.value) for call in program.calls_to("step")
+        isinstance(call.func, ast.Attribute)
+        and (program.is_optimizer(call.func.value) or any(program.is_optimizer(each) for each in call.args))
+        for call in program.calls_to("step")
     )
 
 

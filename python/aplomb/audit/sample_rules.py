@@ -213,6 +213,8 @@ def begin_of_row(program: Program, node: ast.AST, depth: int) -> tuple[int, int]
         binding = program.names.given(node)
         plain = binding is not None and binding.how == "assigned" and not binding.path
         once = plain and len(program.names.all_given(node)) == 1
+        if binding is not None and binding.how == "assigned" and isinstance(binding.value, ast.Subscript) and binding.path:
+            return 0, binding.line  # one field of a row, as it is
         return begin_of_row(program, binding.value, depth + 1) if once and binding is not None and binding.value else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.lower is None:
         return begin_of_row(program, node.value, depth + 1)

@@ -147,9 +147,14 @@ def sources(program: Program, node: ast.expr) -> list[ast.AST]:
             value = batch_part(program, value) or program.names.origin(value.value).node
         if isinstance(value, ast.Name):
             binding = program.names.given(value)
-            if binding is not None and binding.how == "loop" and binding.value is not None:
-                part = program.shapes.part_of_batch(binding.value, (*binding.path, *origin.path))
-                value = program.names.origin(part[0]).node if part is not None else value
+            loader: ast.AST | None = None
+            path = origin.path
+            if binding is not None and binding.how == "loop":
+                loader, path = binding.value, (*binding.path, *origin.path)
+            elif binding is not None and binding.how == "parameter":
+                loader = program.shapes.loader_of_step(binding)
+            part = program.shapes.part_of_batch(loader, path) if loader is not None else None
+            value = program.names.origin(part[0]).node if part is not None else value
         found.append(value)
     return found
 
@@ -179,6 +184,8 @@ def largest(program: Program, node: ast.AST, depth: int) -> float | None:
         return largest_of_arithmetic(program, node, depth)
     if isinstance(node, ast.Call):
         return largest_of_call(program, node, depth)
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return largest(program, node.value, depth + 1)
     origin = program.names.origin(node).node if isinstance(node, ast.Name) else node
     return largest(program, origin, depth + 1) if origin is not node else None
 

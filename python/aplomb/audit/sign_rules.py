@@ -106,7 +106,9 @@ def policy_gradient_sign(program: Program) -> Iterator[Finding]:
             continue
         for term in terms:
             if term.sign > 0 and is_surrogate(program, term.node, 0) > 0:
-                yield Finding(getattr(term.node, "lineno", 0), f"loss = -({source_of(term.node)})  # and its mean")
+                line = getattr(term.node, "lineno", 0)
+                also = sorted({each for each in term.lines if each} - {line})
+                yield Finding(line, f"loss = -({source_of(term.node)})  # and its mean", also=also)
 
 
 def is_surrogate(program: Program, node: ast.AST, depth: int) -> int:
@@ -151,9 +153,15 @@ def of_product(program: Program, node: ast.BinOp) -> int:
                 and mentions(program, one_origin, (*LOG_PROBABILITIES, "ratio"))
             )
         )
-        if probability and mentions(program, other, ADVANTAGES):
+        if probability and (mentions(program, other, ADVANTAGES) or made_of_advantages(program, other)):
             return sign
     return 0
+
+
+def made_of_advantages(program: Program, node: ast.AST) -> bool:
+    """By the names that the value had on its way: `a = adv[index]`."""
+    words = {word for each in program.algebra.of(node).below() for word in each.words}
+    return any(word in ADVANTAGES or word.startswith(("adv_", "advantage")) for word in words)
 
 
 @rule("code.entropy-sign")
@@ -325,6 +333,28 @@ def sum_reduction(program: Program) -> Iterator[Finding]:
                 clipped = any(each.kind == "clip" for each in cycle.events)
                 yield Finding(line, "", sure=rate is not None and not clipped, also=[optimizer.lineno])
                 break
+
+
+@rule("code.reductions-mixed")
+def reductions_mixed(program: Program) -> Iterator[Finding]:
+    """One term of a loss is summed over the batch and another is its mean: their balance moves with the batch's size."""
+    for _, _, found in passes(program):
+        summed = [each for each in found if is_summed(program, each) and each.weight == 1.0 and not each.divided]
+        summed = [each for each in summed if not each.scaled and "mean" not in each.reductions]
+        averaged = [each for each in found if each.reductions[:1] == ("mean",) or is_mean(program, each)]
+        if summed and averaged:
+            line = getattr(summed[0].node, "lineno", 0)
+            yield Finding(
+                line,
+                f"{source_of(summed[0].node)} / x.size(0)",
+                {"sum": source_of(summed[0].node)[:60], "mean": source_of(averaged[0].node)[:60]},
+                also=sorted({getattr(averaged[0].node, "lineno", line)} - {line}),
+            )
+
+
+def is_mean(program: Program, term: Term) -> bool:
+    criterion = program.losses.criterion(term.node) if isinstance(term.node, ast.Call) else None
+    return criterion is not None and criterion.reduction == "mean"
 
 
 def optimizer_made(program: Program, step: Event) -> ast.Call | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .data_rules import data_of
 from .findings import Finding, rule
+from .gradients import is_quiet
 from .mode_rules import is_of_held_out
 from .names import name_called
 from .program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
@@ -470,6 +471,7 @@ def pairs(program: Program) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
             yield call, train, evaluated
     yield from fitted_pairs(program)
     yield from named_pairs(program)
+    yield from pairs_of_methods(program)
 
 
 def fitted_pairs(program: Program) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
@@ -484,6 +486,69 @@ def fitted_pairs(program: Program) -> Iterator[tuple[ast.Call, ast.expr, ast.exp
             second = data_of(other) if other is not None and name_called(other) == "DataLoader" else loaders[1]
             if first is not None and second is not None:
                 yield call, first, second
+
+
+def pairs_of_methods(program: Program) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
+    """Of train_dataloader() and val_dataloader() of one class of Lightning."""
+    found: dict[tuple[ast.AST | None, str], list[tuple[ast.Call, ast.expr]]] = {}
+    for function in program.functions:
+        if function.name in ("train_dataloader", "val_dataloader"):
+            for call in program.calls_in(function):
+                data = data_of(call) if name_called(call) == "DataLoader" else None
+                if data is not None:
+                    found.setdefault((program.names.class_of(function), function.name), []).append((call, data))
+    for (owner, name), held in found.items():
+        for _, train in found.get((owner, "train_dataloader"), []) if name == "val_dataloader" else ():
+            for place, data in held:
+                yield place, train, data
+
+
+WRAPPING_LOADERS = ("prepare", "setup_dataloaders", "setup", "prepare_data_loader")
+
+
+@rule("code.held-out-never-used")
+def held_out_never_used(program: Program) -> Iterator[Finding]:
+    """A held-out loader is made and never read, and what is evaluated on is the training loader."""
+    unused = []
+    for call in program.calls_to("DataLoader"):
+        holder = program.statement_of(call)
+        target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
+        if isinstance(target, ast.Name) and holder.value is call and is_of_held_out(target.id):  # type: ignore[attr-defined]
+            read = any(
+                each.id == target.id and isinstance(each.ctx, ast.Load) for each in program.nodes.of_kind(ast.Name)
+            )
+            passed_on = is_only_renamed(program, target.id)
+            if not read or passed_on:
+                unused.append((target, call))
+    trained = {source_of(loop.iter) for loop in program.training_loops if isinstance(loop, ast.For)}
+    if not unused or not trained:
+        return
+    for loop in program.nodes.of_kind(ast.For):
+        if loop in program.training_loops or source_of(loop.iter) not in trained:
+            continue
+        forwards = [each for each in program.calls_in(loop) if program.objects.event_of(each)[0] == "forward"]
+        if forwards and is_quiet(program, forwards[0]):
+            name = unused[0][0].id
+            yield Finding(
+                loop.lineno,
+                f"for {source_of(loop.target)} in {name}:",
+                {"data": source_of(loop.iter), "unused": name},
+                also=[unused[0][1].lineno],
+            )
+            return
+
+
+def is_only_renamed(program: Program, name: str) -> bool:
+    """`model, loader, test_loader = accelerator.prepare(model, loader, test_loader)` is all that reads it."""
+    for node in program.nodes.of_kind(ast.Name):
+        if node.id != name or not isinstance(node.ctx, ast.Load):
+            continue
+        parent = program.nodes.parents.get(node)
+        statement = program.statement_of(node)
+        same = isinstance(parent, ast.Call) and isinstance(statement, ast.Assign) and statement.value is parent
+        if not same or not isinstance(parent, ast.Call) or name_called(parent) not in WRAPPING_LOADERS:
+            return False
+    return True
 
 
 def named_pairs(program: Program) -> Iterator[tuple[ast.Call, ast.expr, ast.expr]]:
