@@ -3,6 +3,7 @@
 add_executable(aplomb_knowledge_tool src/knowledge/embed_tool.cpp)
 target_link_libraries(aplomb_knowledge_tool PRIVATE yaml-cpp nlohmann_json::nlohmann_json fmt::fmt)
 aplomb_warnings(aplomb_knowledge_tool)
+target_compile_options(aplomb_knowledge_tool PRIVATE -O0)  # runs once a build, a second; -O3 took longer to compile than it saved
 
 file(GLOB_RECURSE APLOMB_KNOWLEDGE_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/knowledge/*.yaml")
 set(embedded "${PROJECT_BINARY_DIR}/generated/knowledge_embedded.cpp")

@@ -1,4 +1,4 @@
-# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def...] [COLD] [SHARED])
+# aplomb_layer(NAME [DEPENDS layer...] [USES target...] [FAMILY roster.def...] [COLD] [SHARED] [ALONE])
 #
 # One static library for the folder src/NAME, from every .cpp in it (and below it) but main.cpp.
 # FAMILY names rosters in the folder or below it: each APLOMB_MEMBER(x) line needs x.cpp beside its
@@ -6,9 +6,9 @@
 #
 # COLD marks a layer that runs once a report, not once a line: its release build is -O1, which halves its compile
 # time. SHARED marks one that goes into a shared library (libaplomb_scan.so, Python's extension): its code
-# is position-independent.
+# is position-independent. ALONE marks one whose files compile a second time within themselves (Highway's), and so cannot be joined.
 function(aplomb_layer name)
-  cmake_parse_arguments(layer "COLD;SHARED" "" "DEPENDS;USES;FAMILY" ${ARGN})
+  cmake_parse_arguments(layer "COLD;SHARED;ALONE" "" "DEPENDS;USES;FAMILY" ${ARGN})
   set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$|/[a-z_]*_tool\\.cpp$")
@@ -31,6 +31,9 @@ function(aplomb_layer name)
   if(APLOMB_PRECOMPILED)
     aplomb_precompile(aplomb_${name} ${flags})
   endif()
+  if(APLOMB_JOINED AND NOT layer_ALONE)
+    aplomb_join(aplomb_${name} ${sources})
+  endif()
 
   foreach(roster IN LISTS layer_FAMILY)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${roster}")
@@ -47,9 +50,12 @@ function(aplomb_layer name)
   endforeach()
 endfunction()
 
-# The flags of a layer: hot | cold | shared.
+# The flags of a layer: hot | cold | shared. Loops over tensors and numbers are in shared layers, at CMake's -O3 of a release; in what reads
+# and judges lines -O3 is no faster than -O2 and takes a quarter longer to compile.
 function(aplomb_flags target flags)
-  if(flags STREQUAL "cold")
+  if(flags STREQUAL "hot" AND CMAKE_CXX_FLAGS_RELEASE MATCHES "-O3")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
+  elseif(flags STREQUAL "cold")
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   elseif(flags STREQUAL "shared")
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/bytes.h"
+
 #if defined(__x86_64__)
 #include <nmmintrin.h>
 #endif
@@ -32,12 +34,6 @@ constexpr std::array<std::array<std::uint32_t, 256>, 8> make_tables() {
 
 constexpr auto k_tables = make_tables();
 
-std::uint64_t load8(const char* p) {
-  std::uint64_t word = 0;
-  std::memcpy(&word, p, sizeof word);
-  return word;
-}
-
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::string_view bytes) {
   std::uint64_t crc = 0xFFFFFFFF;
@@ -46,9 +42,7 @@ __attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::string_view 
   for (; left >= 8; left -= 8, p += 8) crc = _mm_crc32_u64(crc, load8(p));
   auto small = static_cast<std::uint32_t>(crc);
   if ((left & 4U) != 0) {
-    std::uint32_t word = 0;
-    std::memcpy(&word, p, sizeof word);
-    small = _mm_crc32_u32(small, word);
+    small = _mm_crc32_u32(small, load4(p));
     p += 4;
   }
   if ((left & 2U) != 0) {
