@@ -13,19 +13,23 @@ set(APLOMB_JOINED_MOST 10)  # files of a group: more are no faster, and fewer gr
 # What is large to read, or made of templates: the files that include it come first, so that they come together.
 set(APLOMB_LARGE_HEADERS "nlohmann/|json\\.h\"|simdjson|yaml-cpp|toml\\+\\+|protozero|re2/|httplib|<thread>|<filesystem>|<fstream>")
 
-# Into OUT: the names that lines of the file define which begin with START.
+# Into OUT: the names that the file may define: on lines at column 0 that begin with START each word in front of a bracket, a brace or an
+# equals sign, on other lines a constant that gets its value there (its type filled the line before).
 function(aplomb_own_names file out start)
-  file(STRINGS "${file}" lines REGEX "^(${start}).*[({=]")
+  file(STRINGS "${file}" lines REGEX "^(${start}).*[({=]|^ +k_[a-z_0-9]+ ?[{=]")
   set(names "")
   foreach(line IN LISTS lines)
     if(line MATCHES "^(namespace|using|return|extern|case|default|public|private|template)")
       continue()
     elseif(line MATCHES "^(struct|class|enum class|enum|union) ([A-Za-z_0-9]+)")
       list(APPEND names "${CMAKE_MATCH_2}")
-    elseif(line MATCHES "^[^(={]*[ *&>]([A-Za-z_0-9]+)(\\[[^]]*\\])* ?[({=]")
-      list(APPEND names "${CMAKE_MATCH_1}")
+    else()
+      string(REGEX MATCHALL "[A-Za-z_0-9]+(\\[[^]]*\\])* ?[({=]" found "${line}")
+      list(TRANSFORM found REPLACE "(\\[.*)? ?[({=]$" "")
+      list(APPEND names ${found})
     endif()
   endforeach()
+  list(REMOVE_ITEM names void bool int double float operator)
   list(REMOVE_DUPLICATES names)
   set(${out} "${names}" PARENT_SCOPE)
 endfunction()
@@ -91,4 +95,9 @@ function(aplomb_join target)
     set_source_files_properties("${file}" PROPERTIES UNITY_GROUP "${group}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC collects its garbage whenever its memory has doubled, from 128 MB on, and a group needs 500 MB: without that it takes a tenth less
+  # time, and 700 MB at most instead of 600.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=400000)
+  endif()
 endfunction()
