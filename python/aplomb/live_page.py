@@ -74,7 +74,8 @@ def live(
 
     The browser must reach the page's port: on another machine forward it (`ssh -L 8080:localhost:8080`, port=8080). `host`
     is the name under which the browser opened the notebook, localhost or 127.0.0.1: it lets no frame of another name have
-    the page's cookie. `base_url` is where a proxy of yours shows the page, if one does. A framed page cannot stop runs.
+    the page's cookie. `base_url` is where a proxy shows the page, if one does (asking under a loopback name: no other is
+    answered). A framed page cannot stop runs.
     Raises ValueError where nothing can be followed."""
     if not paths:
         raise ValueError("[aplomb] live() wants files or folders of runs")

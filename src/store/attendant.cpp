@@ -114,7 +114,12 @@ std::string answer_to(const std::string& text, const std::string& path, bool rem
 
 core::Result<Told> ask_and_add(const std::string& path, bool remembers, const PastRun& run) {
   auto store = open_store(path, remembers ? Access::write : Access::read);
-  if (!store) return tl::unexpected(store.error());
+  if (!store) {
+    // Nobody has told the team's database of a run yet: nothing was seen before, and that is no fault.
+    if (!remembers && is_of_a_team(path) && store.error().code == core::ErrorCode::not_found)
+      return Told{};
+    return tl::unexpected(store.error());
+  }
   auto seen = (*store)->seen_before(run);
   if (!seen) return tl::unexpected(seen.error());
   Told told{*std::move(seen), {}};

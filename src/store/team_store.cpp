@@ -243,6 +243,7 @@ class TeamStore final : public RunStore {
       const Rows rows =
           database_.ask((query + "ORDER BY began DESC, number DESC LIMIT $1").c_str(), given);
       std::vector<PastLine> out;
+      out.reserve(static_cast<std::size_t>(rows.size()));
       for (int i = 0; i < rows.size(); ++i) {
         out.push_back({rows.text(i, 0), rows.real(i, 1), rows.text(i, 2), rows.text(i, 3),
                        rows.text(i, 4), rows.text(i, 5), rows.text(i, 6),

@@ -104,6 +104,8 @@ TEST(TeamStore, KeepsFindsComparesAndForgetsRunsInARealServer) {
   if (!knows_postgresql() || !server.is_installed() || !server.start())
     GTEST_SKIP() << "no PostgreSQL here";
   EXPECT_EQ(open_store(server.url(), Access::read).error().code, core::ErrorCode::not_found);
+  const auto look = tell_store(server.url(), false, run_of("train.py", 1000, "failed"));
+  EXPECT_TRUE(look && !look->seen_before) << "an empty database is no fault of a diagnosis";
   auto opened = open_store(server.url(), Access::write);
   ASSERT_TRUE(opened) << opened.error().text;
   RunStore& store = **opened;
