@@ -119,7 +119,7 @@ core::Result<std::string> remember_wrapped(Report& report, const WrappedRun& wra
   run.status =
       WIFSIGNALED(wrapped.status) ? 128 + WTERMSIG(wrapped.status) : WEXITSTATUS(wrapped.status);
   run.program = wrapped.script.empty() ? wrapped.command.front() : absolute(wrapped.script);
-  auto told = store::tell_store(path, true, std::move(run));
+  auto told = store::tell_store(path, true, run);
   if (!told) return tl::unexpected(told.error());
   report.seen_before = std::move(told->seen_before);
   return told->id;

@@ -106,8 +106,8 @@ Told told_from(const Json& value) {
 std::string answer_to(const std::string& text, const std::string& path, bool remembers) {
   const Json value = Json::parse(text, nullptr, false);
   core::Result<PastRun> run = past_run_from(value);
-  core::Result<Told> told = run ? tell_store(path, remembers, *std::move(run))
-                                : core::Result<Told>(tl::unexpected(run.error()));
+  core::Result<Told> told =
+      run ? tell_store(path, remembers, *run) : core::Result<Told>(tl::unexpected(run.error()));
   if (told) return dumped(json_of_told(*told));
   return dumped({{"error", told.error().text}, {"code", static_cast<int>(told.error().code)}});
 }
@@ -145,7 +145,7 @@ core::Result<Told> ask_and_add(const std::string& path, bool remembers, const Pa
 
 }  // namespace
 
-core::Result<Told> tell_store(const std::string& path, bool remembers, PastRun run) {
+core::Result<Told> tell_store(const std::string& path, bool remembers, const PastRun& run) {
   auto told = ask_and_add(path, remembers, run);
   if (told || !remembers || !is_of_a_team(path)) return told;
   // The database is away: the run is sent when it is there again.

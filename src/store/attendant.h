@@ -41,6 +41,6 @@ class Attendant {
 };
 
 /// The same in this process.
-core::Result<Told> tell_store(const std::string& path, bool remembers, PastRun run);
+core::Result<Told> tell_store(const std::string& path, bool remembers, const PastRun& run);
 
 }  // namespace aplomb::store

@@ -37,7 +37,7 @@ std::string data_folder() {
 std::string default_path() {
   if (std::string set = variable("APLOMB_STORE"); !set.empty())
     return set == "off" || set == "0" || set == "no" ? std::string() : set;
-  const std::string data = data_folder();
+  std::string data = data_folder();
   return data.empty() ? data : data + "/aplomb/runs.db";
 }
 
@@ -61,7 +61,7 @@ std::string shown_place(const std::string& place) {
 }
 
 std::string waiting_folder(const std::string& place) {
-  const std::string data = data_folder();
+  std::string data = data_folder();
   if (data.empty()) return data;
   return fmt::format("{}/aplomb/waiting-{:08x}", data,
                      static_cast<std::uint32_t>(hash_of(shown_place(place)) >> 32U));
