@@ -9,10 +9,8 @@
 /// tables, images and histograms lie between the numbers; a run that ended early has no history.
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <string>
@@ -20,11 +18,11 @@
 
 #include "config_text/setting_sink.h"
 #include "core/text.h"
-#include "input/byte_window.h"
 #include "input/json_cursor.h"
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
 #include "sources/reader.h"
+#include "sources/record_log.h"
 #include "sources/record_sink.h"
 
 namespace aplomb::sources {
@@ -33,15 +31,7 @@ namespace {
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-// The log format of LevelDB: blocks of 32 KiB; a piece is checksum (4), length (2), type (1),
-// bytes. W&B puts seven bytes of its own before the first piece (":W&B", two bytes of magic,
-// version) and uses the CRC-32 of zlib.
-constexpr std::uint64_t k_block_bytes = 32768;
-constexpr std::size_t k_piece_head_bytes = 7;
-constexpr std::string_view k_magic = ":W&B";
-constexpr std::size_t k_most_record = 64U << 20U;
-
-enum PieceType : unsigned char { k_zero = 0, k_full = 1, k_first = 2, k_middle = 3, k_last = 4 };
+constexpr std::string_view k_magic = ":W&B";  // two bytes of magic and the version follow
 
 const ReaderSpec& the_spec() {
   static const ReaderSpec spec = {
@@ -102,17 +92,14 @@ class WandbFile {
  public:
   WandbFile(input::ByteStream& bytes, record::RunBuilder& build, record::SourceId source)
       : bytes_(bytes),
-        window_(bytes),
+        log_(bytes, build, source, "wandb"),
         build_(build),
         source_(source),
         history_(build, source),
         settings_(build, source) {}
 
   void read() {
-    if (window_.look(k_piece_head_bytes).size() == k_piece_head_bytes)
-      window_.drop(k_piece_head_bytes);
-    while (piece()) {
-    }
+    for (std::string_view bytes; log_.next(bytes);) record(bytes);
     history_.finish();
     if (!line_.empty()) output_line();
     matcher_.finish(build_, source_);
@@ -123,72 +110,7 @@ class WandbFile {
 
  private:
   void defect(std::string kind, core::Severity severity, std::string text) {
-    build_.defect({source_, window_.offset(), std::move(kind), severity, std::move(text)});
-  }
-
-  bool torn() {
-    defect("truncated", core::Severity::note,
-           "[wandb] the last record is cut: the process was stopped, or still writes");
-    return false;
-  }
-
-  /// Reads the next piece; false at the end of the file.
-  bool piece() {
-    const std::uint64_t room = k_block_bytes - window_.offset() % k_block_bytes;
-    if (room < k_piece_head_bytes) {  // too little for a head: the writer fills it with zeros
-      return window_.skip(room) == room;
-    }
-    const std::string_view head = window_.look(k_piece_head_bytes);
-    if (head.empty()) return false;
-    if (head.size() < k_piece_head_bytes) return torn();
-    std::uint32_t checksum = 0;
-    std::uint16_t size = 0;
-    std::memcpy(&checksum, head.data(), sizeof checksum);
-    std::memcpy(&size, head.data() + 4, sizeof size);
-    const auto type = static_cast<unsigned char>(head[6]);
-    const std::size_t whole = k_piece_head_bytes + size;
-    if (whole > room || type > k_last || (type == k_zero && size == 0))
-      return next_block(room, type == k_zero);
-    const std::string_view bytes = window_.look(whole);
-    if (bytes.size() < whole) return torn();
-    const std::string_view content = bytes.substr(k_piece_head_bytes);
-    // The checksum covers the type and the content.
-    const uLong crc = crc32(0, reinterpret_cast<const Bytef*>(bytes.data() + 6),
-                            static_cast<uInt>(1 + content.size()));
-    if (crc != checksum) return next_block(room, false);
-    take(type, content);
-    window_.drop(whole);
-    return true;
-  }
-
-  /// After damage the next block starts a piece again.
-  bool next_block(std::uint64_t room, bool padding) {
-    if (!padding) {
-      defect("bad-crc", core::Severity::warning,
-             "[wandb] a piece is damaged; what is left of its block of 32 KiB was left out");
-    }
-    open_ = false;
-    return window_.skip(room) == room;
-  }
-
-  void take(unsigned char type, std::string_view content) {
-    if (type == k_full) return record(content);
-    if (type == k_first) {
-      record_.clear();
-      open_ = true;
-    }
-    if (!open_) return;  // the rest of a record whose beginning was damaged
-    if (record_.size() + content.size() > k_most_record) {
-      defect("too-large", core::Severity::warning,
-             fmt::format("[wandb] a record beyond {} bytes was left out", k_most_record));
-      open_ = false;
-      return;
-    }
-    record_ += content;
-    if (type == k_last) {
-      open_ = false;
-      record(record_);
-    }
+    build_.defect({source_, log_.offset(), std::move(kind), severity, std::move(text)});
   }
 
   /// wandb_internal.proto, Record: what else there is (files, statistics, telemetry) is skipped by
@@ -226,7 +148,7 @@ class WandbFile {
   }
 
   void history(pbf_reader message) {
-    history_.begin(0, window_.offset());
+    history_.begin(0, log_.offset());
     while (message.next()) {
       if (message.tag() != 1 || message.wire_type() != pbf_wire_type::length_delimited) {
         message.skip();
@@ -270,7 +192,7 @@ class WandbFile {
     const bool text = json.peek() == input::JsonCursor::Kind::text;
     config_text::ConfigEntry entry;
     entry.path = path;
-    entry.offset = window_.offset();
+    entry.offset = log_.offset();
     entry.quoted = text;
     if (text) {
       entry.text = json.text().value_or("");
@@ -300,8 +222,8 @@ class WandbFile {
   }
 
   void output_line() {
-    matcher_.line(line_, 0, window_.offset(), -1, build_, source_);
-    scanner_.line(line_, 0, window_.offset(), build_, source_);
+    matcher_.line(line_, 0, log_.offset(), -1, build_, source_);
+    scanner_.line(line_, 0, log_.offset(), build_, source_);
     line_.clear();
   }
 
@@ -316,16 +238,14 @@ class WandbFile {
   }
 
   input::ByteStream& bytes_;
-  input::ByteWindow window_;
+  RecordLog log_;
   record::RunBuilder& build_;
   record::SourceId source_;
   RecordSink history_;
   config_text::SettingSink settings_;
   log_text::SignatureMatcher matcher_;
   log_text::SettingScanner scanner_;
-  bool open_ = false;   ///< a record over several pieces has begun
-  std::string record_;  ///< the pieces of a record that goes over several
-  std::string line_;    ///< of the console, not yet ended
+  std::string line_;  ///< of the console, not yet ended
   Item item_;
 };
 

@@ -62,10 +62,11 @@ inline std::string scalar_event(std::int64_t step, std::string_view tag, float n
                      [number](protozero::pbf_writer& value) { value.add_float(2, number); });
 }
 
-/// A W&B file: the head, then records cut into pieces at the borders of 32 KiB blocks.
+/// A file of W&B (or SwanLab, by its head): the head, then records cut into pieces at the borders of 32 KiB blocks.
 class WandbWriter {
  public:
-  WandbWriter() { out_ = std::string(":W&B\xE1\xBE\x00", 7); }
+  explicit WandbWriter(std::string head = std::string(":W&B\xE1\xBE\x00", 7))
+      : out_(std::move(head)) {}
 
   void record(std::string_view bytes) {
     bool first = true;
