@@ -14,9 +14,9 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
-#include <thread>
 
 #include "core/inside_folder.h"
+#include "core/share_work.h"
 #include "core/text.h"
 
 namespace aplomb::checkpoint {
@@ -176,12 +176,9 @@ std::vector<FileHash> hash_files(const std::string& path, const std::string& exc
       if (listed.files[i].why.empty()) hash(listed.paths[i], listed.files[i]);
     }
   };
-  std::vector<std::thread> others;
-  const std::size_t most = std::min(static_cast<std::size_t>(std::max(threads, 1)),
-                                    std::max<std::size_t>(listed.files.size(), 1));
-  for (std::size_t i = 1; i < most; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& each : others) each.join();
+  core::share_work(static_cast<int>(std::min<std::size_t>(
+                       static_cast<std::size_t>(std::max(threads, 1)), listed.files.size())),
+                   work);
   return std::move(listed.files);
 }
 

@@ -1,7 +1,7 @@
 #include "checkpoint/pages_ahead.h"
 
 #include <algorithm>
-#include <system_error>
+#include <exception>
 
 #include "tensors/mapped_file.h"
 
@@ -13,8 +13,8 @@ PagesAhead::PagesAhead(std::vector<std::span<const std::byte>> parts) : parts_(s
     for (std::size_t i = 0; i < std::min(k_threads, parts_.size()); ++i) {
       threads_.emplace_back([this] { work(); });
     }
-  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): fewer threads will do
-    // No more threads to be had: those that run do the work, or the reader's own page faults.
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): fewer threads will do
+    // No more threads to be had, nor the memory of one: those that run do the work, or the reader's own page faults.
   }
 }
 

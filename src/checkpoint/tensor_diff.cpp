@@ -6,10 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <thread>
 #include <unordered_map>
 
 #include "checkpoint/pages_ahead.h"
+#include "core/share_work.h"
 #include "core/text.h"
 #include "tensors/mapped_file.h"
 
@@ -140,10 +140,7 @@ class Comparison {
         if (options_.progress) options_.progress(done, all_bytes_);
       }
     };
-    std::vector<std::thread> others;
-    for (int i = 1; i < options_.threads; ++i) others.emplace_back(work);
-    work();
-    for (std::thread& each : others) each.join();
+    core::share_work(options_.threads, work);
     if (options_.join) options_.join(found);
     return found;
   }

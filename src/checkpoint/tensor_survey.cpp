@@ -4,8 +4,8 @@
 #include <atomic>
 #include <map>
 #include <numeric>
-#include <thread>
 
+#include "core/share_work.h"
 #include "core/text.h"
 
 namespace aplomb::checkpoint {
@@ -37,10 +37,7 @@ std::vector<std::optional<scan::TensorStats>> scan_all(const Checkpoint& checkpo
       if (options.progress) options.progress(bytes);
     }
   };
-  std::vector<std::thread> others;
-  for (int i = 1; i < options.threads; ++i) others.emplace_back(work);
-  work();
-  for (std::thread& each : others) each.join();
+  core::share_work(options.threads, work);
   if (options.join) options.join(stats);
   return stats;
 }

@@ -1,9 +1,12 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/here.h"
@@ -60,12 +63,28 @@ void survive_bus_errors() {
   sigaction(SIGBUS, &action, nullptr);
 }
 
+/// Functions of libraries that may not throw end the program where memory ends: by a word and the
+/// status of what could not be done, not by a signal.
+[[noreturn]] void on_terminate() {
+  constexpr std::string_view k_said =
+      "aplomb: out of memory, or a fault of aplomb itself: it was ended (please report it)\n";
+  (void)!::write(STDERR_FILENO, k_said.data(), k_said.size());
+  ::_exit(aplomb::cli::k_exit_usage);
+}
+
 }  // namespace
+
+/// simdjson asks for its buffers so and writes to them without a look (3.1 and before): rather an end
+/// by on_terminate().
+void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return ::operator new[](size);
+}
 
 int main(int count, char** words) {
   // A closed pipe is told by the write that fails, and by the exit status, not by a silent death.
   std::signal(SIGPIPE, SIG_IGN);
   survive_bus_errors();
+  std::set_terminate(on_terminate);
   try {
     return run_program(count, words);
   } catch (const std::bad_alloc&) {

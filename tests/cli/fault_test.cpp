@@ -104,5 +104,119 @@ TEST(Faults, AnInputThatCannotBeReadToItsEndIsToldAndEndsNothing) {
   }
 }
 
+/// How a command fared with each call of a kind failing in turn, until none failed any more.
+struct Sweep {
+  int failures = 0;
+  std::string wrong;  ///< where it ended by a signal, hung, or left half an output
+};
+
+std::string output_left(const Folder& folder, const std::string& out, const std::string& whole,
+                        bool killed) {
+  for (const auto& each : std::filesystem::directory_iterator(folder / "")) {
+    const std::string name = each.path().filename().string();
+    if (name == "mark" || name == "out") continue;
+    if (!killed || !name.starts_with(".out.")) return "left " + name;
+  }
+  const std::string stands = content(out);
+  if (stands.empty()) return {};
+  if (stands.starts_with("\x1f\x8b"))
+    return run_program("tar tzf " + out).status == 0 ? "" : "half an archive";
+  return stands.ends_with(whole) ? "" : "half an output";
+}
+
+/// `OUT` in the command stands for its output. The first forty calls one by one, then so much
+/// further each time: allocations are a hundred thousand.
+Sweep sweep(const std::string& command, const std::string& kind, int error, double growth = 1) {
+  Sweep result;
+  std::string whole;
+  for (int at = 1; at < 10'000'000;
+       at = at < 40 ? at + 1 : std::max(at + 1, static_cast<int>(at * growth))) {
+    const Folder folder;
+    const std::string out = folder / "out";
+    std::string line = command;
+    if (const auto place = line.find("OUT"); place != std::string::npos)
+      line.replace(place, 3, out);
+    if (at == 1) {
+      run_program("APLOMB_SANDBOX=off " + line);
+      const std::string all = content(out);
+      whole = all.substr(all.size() - std::min<std::size_t>(all.size(), 8));
+      std::filesystem::remove_all(out);
+    }
+    const Said said = run_program(
+        "APLOMB_SANDBOX=off APLOMB_FAIL_FROM=examples/ APLOMB_FAIL_MARK=" + (folder / "mark") +
+        " timeout 60 env " + failing(kind, at, error) + line);
+    if (!std::filesystem::exists(folder / "mark")) return result;
+    ++result.failures;
+    const bool killed = kind == "kill";
+    std::string wrong = killed || (said.status >= 0 && said.status <= 2)
+                            ? output_left(folder, out, whole, killed)
+                            : "status " + std::to_string(said.status);
+    if (!wrong.empty())
+      result.wrong += kind + " " + std::to_string(at) + ": " + wrong + " " + said.error + "\n";
+  }
+  return result;
+}
+
+const std::string k_checkpoints = APLOMB_SOURCE_DIR "/examples/bf16-frozen-norms";
+
+TEST(Faults, EveryCallOfAReaderMayFailOnce) {
+  SKIP_WHERE_NOTHING_IS_PRELOADED();
+  const std::string newest = k_checkpoints + "/checkpoint-400";
+  for (const std::string& command :
+       {"% diagnose --json " + k_run, "% ckpt scan " + newest, "% ckpt precision " + newest,
+        "% ckpt diff " + k_checkpoints + "/checkpoint-200 " + newest,
+        "% check " + k_run + "/training_args.json"}) {
+    for (const auto& [kind, error] : std::initializer_list<std::pair<const char*, int>>{
+             {"read-open", EMFILE}, {"mmap", ENOMEM}}) {
+      EXPECT_EQ(sweep(command, kind, error).wrong, "") << command;
+    }
+    EXPECT_EQ(sweep(command, "read", EIO, 1.2).wrong, "") << command;
+    const Sweep memory = sweep(command, "malloc", 0, 2);
+    EXPECT_EQ(memory.wrong, "") << command;
+    EXPECT_GT(memory.failures, 10) << command;
+  }
+}
+
+TEST(Faults, AWriterMayFailOrBeKilledAtEveryCall) {
+  SKIP_WHERE_NOTHING_IS_PRELOADED();
+  const std::string newest = k_checkpoints + "/checkpoint-400";
+  for (const std::string& command :
+       {"% bundle " + k_run + " --yes -o OUT", "% diagnose " + k_run + " --html OUT",
+        "% diagnose " + k_run + " --fix OUT", "% ckpt scan " + newest + " --write-manifest OUT"}) {
+    for (const auto& [kind, error] :
+         std::initializer_list<std::pair<const char*, int>>{{"open", EACCES},
+                                                            {"write", ENOSPC},
+                                                            {"write", EIO},
+                                                            {"fsync", EIO},
+                                                            {"rename", EIO},
+                                                            {"kill", 0}}) {
+      const Sweep found = sweep(command, kind, error);
+      EXPECT_EQ(found.wrong, "") << command;
+      EXPECT_GE(found.failures, 1) << command << " " << kind;
+    }
+    EXPECT_EQ(sweep(command, "malloc", 0, 2).wrong, "") << command;
+  }
+}
+
+/// A folder of several files: whichever call fails or is the last, what has its name is whole.
+TEST(Faults, AConvertedCheckpointNeverHoldsHalfAFile) {
+  SKIP_WHERE_NOTHING_IS_PRELOADED();
+  for (const char* kind : {"write", "rename", "kill"}) {
+    for (int at = 1; at <= 60; at += 3) {
+      const Folder folder;
+      const std::string line = "% ckpt convert " + k_checkpoints + "/checkpoint-400 " +
+                               (folder / "out") + " --dtype bfloat16";
+      const Said said = run_program("APLOMB_SANDBOX=off " + failing(kind, at, ENOSPC) + line);
+      for (const auto& each : std::filesystem::recursive_directory_iterator(folder / "")) {
+        const std::string path = each.path().string();
+        if (path.ends_with(".safetensors") && each.path().filename().string().front() != '.') {
+          EXPECT_EQ(run_program("% ckpt optimizer " + path).error.find("cut"), std::string::npos)
+              << kind << at << said.error;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace aplomb::cli
