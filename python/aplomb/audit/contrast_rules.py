@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .algebra import Form
 from .findings import Finding, rule
 from .gradients import attached, is_quiet, name_of_call
 from .names import Function, name_called
@@ -268,3 +269,37 @@ def shifts(one: ast.Subscript, other: ast.Subscript) -> bool:
 
 
 __all__ = ["no_causal_mask", "no_stop_gradient", "temperature_multiplied"]
+
+
+@rule("code.own-similarity-counted")
+def own_similarity_counted(program: Program) -> Iterator[Finding]:
+    """`cross_entropy(z @ z.T / t, partner)`: each row's largest similarity is the one to itself."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind != "cross_entropy" or criterion.given is None:
+            continue
+        form = program.algebra.of(criterion.given)
+        while form.op in ("div", "mul") and form.parts:
+            form = next((each for each in form.parts if each.op in ("matmul", "div", "mul")), form.parts[0])
+        if form.op != "matmul" or is_diagonal_hidden(program, criterion.call):
+            continue
+        one, other = form.parts[0], unturned(form.parts[1])
+        if one.node is other.node:  # one value, not two views by the same words
+            yield Finding(
+                criterion.call.lineno,
+                'logits.fill_diagonal_(float("-inf"))  # before the loss',
+                {"rows": source_of(one.node)[:60]},
+                also=sorted({form.line} - {criterion.call.lineno, 0}),
+            )
+
+
+def unturned(form: Form) -> Form:
+    """`z` of `z.t()`, `z.T`, `z.transpose(0, 1)`."""
+    name = form.name.rsplit(".", 1)[-1]
+    if form.op == "transposed" or (form.op == "call" and name in ("t", "transpose", "permute", "swapaxes")):
+        return form.parts[0]
+    return form
+
+
+def is_diagonal_hidden(program: Program, call: ast.Call) -> bool:
+    text = source_of(program.function_of(call))
+    return any(mark in text for mark in ("fill_diagonal", "eye(", "diag", "masked_fill", "-inf", "1e9", "mask"))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .findings import Finding, rule
-from .names import argument_given
+from .names import argument_given, returns_of
 from .numeric_rules import cross_entropy_names, seen_through
 from .program import Program, is_constant, keyword_of, method_of, source_of
 
@@ -415,3 +415,47 @@ def polarity(mask: ast.AST) -> tuple[str, bool]:
             mask = mask.func.value
         else:
             return source_of(mask), on
+
+
+@rule("code.padding-counted")
+def padding_counted(program: Program) -> Iterator[Finding]:
+    """A collate function pads the targets, and the loss is told of nothing to leave out."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind not in ("cross_entropy", "nll_loss") or criterion.target is None:
+            continue
+        if keyword_of(criterion.maker, "ignore_index") is not None or criterion.reduction == "none":
+            continue
+        if criterion.call is not criterion.maker and keyword_of(criterion.call, "ignore_index") is not None:
+            continue
+        padded = padded_target(program, criterion.target)
+        filled = keyword_of(padded, "padding_value") if padded is not None else None
+        if padded is None or (filled is not None and program.values.of(filled) == IGNORED):
+            continue
+        given = source_of(filled) if filled is not None else "0"
+        made = source_of(criterion.maker)
+        yield Finding(
+            criterion.maker.lineno,
+            f"{made[:-1]}{', ' if not made.endswith('()') else ''}ignore_index={given})",
+            {"padding": given},
+            also=sorted({padded.lineno, criterion.call.lineno} - {criterion.maker.lineno}),
+        )
+
+
+def padded_target(program: Program, target: ast.AST) -> ast.Call | None:
+    """The pad_sequence() of a collate function that made this part of the batch."""
+    node = without_reshapes(target)
+    binding = program.names.given(node) if isinstance(node, ast.Name) else None
+    if binding is not None and binding.how == "assigned" and binding.value is not None:  # `y = y.to(device)`
+        node = without_reshapes(binding.value)
+        loops = [each for each in program.names.all_given(node) if each.how == "loop"] if isinstance(node, ast.Name) else []
+        binding = loops[-1] if loops else None
+    if binding is None or binding.how != "loop" or binding.value is None or len(binding.path) != 1:
+        return None
+    loader = program.makers.call_of(binding.value)
+    given = keyword_of(loader, "collate_fn") if loader is not None else None
+    functions = program.functions_by_name.get(given.id, []) if isinstance(given, ast.Name) else []
+    returned = returns_of(program, functions[0]) if len(functions) == 1 else []
+    if len(returned) != 1 or not isinstance(returned[0], ast.Tuple) or binding.path[0] >= len(returned[0].elts):
+        return None
+    made = program.names.origin(returned[0].elts[binding.path[0]]).node
+    return made if isinstance(made, ast.Call) and method_of(made) == "pad_sequence" else None

@@ -395,4 +395,25 @@ def part_returned(program: Program, value: ast.AST, path: tuple[int, ...]) -> as
     return whole.elts[path[0]] if isinstance(whole, ast.Tuple) and 0 <= path[0] < len(whole.elts) else None
 
 
+@rule("code.pretrained-left-in-eval")
+def pretrained_left_in_eval(program: Program) -> Iterator[Finding]:
+    """from_pretrained() gives a model in eval mode, and the loop that trains it never says train()."""
+    if program.names_called & {"fit", "train_epoch"} or any(name.endswith("Trainer") for name in program.names_called):
+        return
+    if any(not call.args or program.values.is_true(call.args[0]) for call in program.calls_to("train")):
+        return
+    trained = program.objects.trained()
+    for call in program.calls_to("from_pretrained"):
+        full = program.name_of(call.func)
+        holder = program.statement_of(call)
+        target = holder.targets[0] if isinstance(holder, ast.Assign) else None
+        if not full.startswith("transformers.") or target is None or not program.training_loops:
+            continue
+        if program.objects.is_model(target) and program.objects.identity(target) & trained:
+            loop = program.training_loops[0]
+            yield Finding(loop.lineno, f"{source_of(target)}.train()  # before it", {"model": source_of(target)},
+                          also=[call.lineno])  # fmt: skip
+            return
+
+
 __all__ = ["has_graph", "is_of_held_out", "names_in"]

@@ -715,3 +715,38 @@ def row_splits(program: Program) -> list[ast.AST]:
         if share is not None and program.values.of(share) == 1:
             found.append(call)
     return found
+
+
+@rule("code.held-out-is-training-part")
+def held_out_is_training_part(program: Program) -> Iterator[Finding]:
+    """`test = CIFAR10(root, train=True)` beside the training set of the same class, and read as it is."""
+    made = []
+    for node in program.nodes.of_kind(ast.Assign):
+        call, target = node.value, node.targets[0]
+        if isinstance(call, ast.Call) and isinstance(target, ast.Name):
+            part = keyword_of(call, "train")
+            named = keyword_of(call, "split")
+            if program.values.is_true(part) or program.values.text(named) == "train":
+                made.append((target.id, call))
+    for name, call in made:
+        twin = [one for other, one in made if other != name and not is_of_held_out(other)]
+        same = [each for each in twin if source_of(each.func) == source_of(call.func)]
+        if not is_of_held_out(name) or not same or not is_read_whole(program, name):
+            continue
+        corrected = program.line_text(call.lineno).replace("train=True", "train=False")
+        yield Finding(
+            call.lineno,
+            corrected.replace('split="train"', 'split="test"'),
+            {"data": name},
+            also=sorted({same[0].lineno} - {call.lineno}),
+        )
+
+
+def is_read_whole(program: Program, name: str) -> bool:
+    """A loader is given it, without a sampler; nothing takes a part of it."""
+    used = [each for each in program.nodes.of_kind(ast.Name) if each.id == name and isinstance(each.ctx, ast.Load)]
+    loaders = [program.nodes.parents.get(each) for each in used]
+    return bool(used) and all(
+        isinstance(each, ast.Call) and name_called(each) == "DataLoader" and keyword_of(each, "sampler") is None
+        for each in loaders
+    )
