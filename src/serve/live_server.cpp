@@ -112,6 +112,10 @@ std::string event_text(const live::EventLog& log, const live::Happening& event) 
                      event.data);
 }
 
+std::string reset_text(const std::string& id) {
+  return fmt::format("id: {}\nevent: reset\ndata: {{}}\n\n", id);
+}
+
 }  // namespace
 
 LiveServer::LiveServer(LiveOptions options)
@@ -332,37 +336,40 @@ void LiveServer::serve_events(const Request& request, Answer& out) {
   const std::string run = only == request.query.end() ? std::string() : only->second;
   const std::string last = request.header("last-event-id");
   out.stream = [this, run, last, place](Outlet& outlet, const std::atomic<bool>& stopping) {
-    std::uint64_t number = events_.newest();
-    std::string text = ": here\nretry: 300\n\n";
-    if (!last.empty()) {
-      const auto from = events_.number_of(last);
-      if (from) {
-        number = *from;
-      } else {  // of an earlier start of the program
-        text += fmt::format("id: {}\nevent: reset\ndata: {{}}\n\n", events_.id_of(number));
-      }
-    }
-    if (!outlet.write(text)) return;
-    auto next_sign = std::chrono::steady_clock::now() + k_keep_alive;
-    while (!stopping) {
-      const live::EventLog::Batch batch = events_.after(number, std::chrono::milliseconds(500));
-      if (batch.closed) return;
-      text.clear();
-      if (batch.lost) {
-        number = events_.newest();
-        text += fmt::format("id: {}\nevent: reset\ndata: {{}}\n\n", events_.id_of(number));
-      }
-      for (const auto& event : batch.events) {
-        number = event->number;
-        if (run.empty() || event->run.empty() || event->run == run)
-          text += event_text(events_, *event);
-      }
-      if (text.empty() && std::chrono::steady_clock::now() < next_sign) continue;
-      if (text.empty()) text = ": still here\n\n";
-      next_sign = std::chrono::steady_clock::now() + k_keep_alive;
-      if (!outlet.write(text)) return;
-    }
+    tell_events(outlet, stopping, run, last);
   };
+}
+
+/// `run`: of this one alone, where it is named. `last`: the id of the event that was heard last.
+void LiveServer::tell_events(Outlet& outlet, const std::atomic<bool>& stopping,
+                             const std::string& run, const std::string& last) {
+  std::uint64_t number = events_.newest();
+  std::string text = ": here\nretry: 300\n\n";
+  if (const auto from = events_.number_of(last); !last.empty() && from) {
+    number = *from;
+  } else if (!last.empty()) {  // of an earlier start of the program
+    text += reset_text(events_.id_of(number));
+  }
+  if (!outlet.write(text)) return;
+  auto next_sign = std::chrono::steady_clock::now() + k_keep_alive;
+  while (!stopping) {
+    const live::EventLog::Batch batch = events_.after(number, std::chrono::milliseconds(500));
+    if (batch.closed) return;
+    text.clear();
+    if (batch.lost) {
+      number = events_.newest();
+      text += reset_text(events_.id_of(number));
+    }
+    for (const auto& event : batch.events) {
+      number = event->number;
+      if (run.empty() || event->run.empty() || event->run == run)
+        text += event_text(events_, *event);
+    }
+    if (text.empty() && std::chrono::steady_clock::now() < next_sign) continue;
+    if (text.empty()) text = ": still here\n\n";
+    next_sign = std::chrono::steady_clock::now() + k_keep_alive;
+    if (!outlet.write(text)) return;
+  }
 }
 
 }  // namespace aplomb::serve

@@ -60,6 +60,8 @@ class LiveServer {
   void serve_run(const Request& request, Answer& answer);
   void serve_stop(const Request& request, const std::string& id, Answer& answer) const;
   void serve_events(const Request& request, Answer& answer);
+  void tell_events(Outlet& outlet, const std::atomic<bool>& stopping, const std::string& run,
+                   const std::string& last);
 
   LiveOptions options_;
   std::string token_;
