@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "redact_kinds.h"
 #include "redact_planted.h"
 #include "report/redact_report.h"
 
@@ -33,6 +34,17 @@ TEST(Redact, NoPlantedSecretStays) {
     if (secret.size() >= 16) {
       EXPECT_EQ(left.find(secret.substr(secret.size() / 2)), std::string::npos) << left;
     }
+  }
+}
+
+TEST(Redact, NoSecretOfAFurtherKindStays) {
+  for (const test::Kind& each : test::k_kinds) {
+    Redactor redact({});
+    const std::string left = redact(each.text);
+    EXPECT_EQ(left.find(each.secret), std::string::npos) << each.name << "\n-> " << left;
+    // What stays of a key is less than half of it.
+    EXPECT_EQ(left.find(each.secret.substr(each.secret.size() / 2)), std::string::npos)
+        << each.name << "\n-> " << left;
   }
 }
 
