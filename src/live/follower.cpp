@@ -793,8 +793,9 @@ class Follower::Work {
   void note_times(Known& known, const Tail& tail) const {
     const bool fresh = known.written.insert_or_assign(tail.path(), seconds(tail.modified())).second;
     if (!fresh || !options_.price || known.noted) return;
-    if (const auto made = born(tail.path()))
-      known.born = known.born ? std::min(*known.born, *made) : *made;
+    // Where the file system does not tell when it was made, it counts from when it was first seen.
+    const double made = born(tail.path()).value_or(seconds(tail.modified()));
+    known.born = known.born ? std::min(*known.born, made) : made;
   }
 
   /// Until now while it may still cost; until its end, or its last sign of life, of one that is over.

@@ -117,6 +117,28 @@ TEST(TopCommand, ShowsARunInATerminalAsItGoesWrong) {
   EXPECT_FALSE(terminal.lives());
 }
 
+TEST(TopCommand, SaysThatARunStandsStillAndThatItWasStartedAgain) {
+  if (!has_tmux()) GTEST_SKIP() << "tmux is not installed";
+  const Folder folder;
+  const std::string log = folder.write("run/train.log", lines_of(1, 100));
+  const Terminal terminal(folder, "LC_ALL=C.UTF-8 " APLOMB_BINARY
+                                  " top --silent-after 2 "
+                                  "--price-per-hour 7.20EUR " +
+                                      folder / "run");
+  ASSERT_TRUE(terminal.started());
+  EXPECT_THAT(terminal.until_it_shows("step 100"), HasSubstr("step 100"));
+  std::ofstream(log, std::ios::app) << lines_of(101, 120);
+  EXPECT_THAT(terminal.until_it_shows("step 120"), HasSubstr("step 120"));
+  const std::string silent = terminal.until_it_shows("SILENT");
+  EXPECT_THAT(silent, ::testing::StartsWith("SILENT    The run stands still"));
+  EXPECT_THAT(silent, HasSubstr("no steps, step 120, last "));
+  EXPECT_THAT(silent, HasSubstr("EUR so far"));
+  // It is started again from an earlier step.
+  std::ofstream(log, std::ios::app) << lines_of(101, 140);
+  EXPECT_THAT(terminal.until_it_shows("running, step 140"), HasSubstr("running, step 140"));
+  EXPECT_THAT(terminal.until_it_shows("1 restart at step 101"), HasSubstr("1 restart at step 101"));
+}
+
 TEST(TopCommand, ChoosesARunAndStopsItOnlyWhereThatIsAllowed) {
   if (!has_tmux()) GTEST_SKIP() << "tmux is not installed";
   const Folder folder;
