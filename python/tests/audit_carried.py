@@ -158,7 +158,21 @@ class Data(L.LightningDataModule):
     def val_dataloader(self):
         return DataLoader(self.{held}, batch_size=8)
 """
+ADVANTAGES = """
+rewards, values, dones = [], [], []
+with torch.no_grad():
+    for _ in range(64):
+        obs, reward, done = env.step(policy(obs).argmax(-1))
+        rewards.append(reward); dones.append(done.float()); values.append(critic(obs))
+    last = critic(obs)
+running = 0.0
+for t in reversed(range(64)):
+    ahead = last if t == 63 else values[t + 1]
+    delta = rewards[t] + 0.99 * ahead{mask} - values[t]  # <-
+    running = delta + 0.95 * 0.99 * (1.0 - dones[t]) * running
+"""
 WRONG |= {
+    "code.bootstrap-through-end": [ADVANTAGES.format(mask="")],
     "code.ratio-inverted": [ACTOR.format(ratio='flat["logp"][index] - logp', sign="-")],
     "code.policy-gradient-sign": [ACTOR.format(ratio=RIGHT_RATIO, sign="")],
     "code.detached": [CUT.format(value="h.detach()", more=""), CUT.format(value="h.detach(), x", more=", _")],
@@ -166,6 +180,7 @@ WRONG |= {
     "code.same-data-for-eval": [LOADERS.format(held="train_set")],
 }
 RIGHT |= {
+    "code.bootstrap-through-end": [ADVANTAGES.format(mask=" * (1.0 - dones[t])")],
     "code.ratio-inverted": [ACTOR.format(ratio=RIGHT_RATIO, sign="-")],
     "code.policy-gradient-sign": [ACTOR.format(ratio=RIGHT_RATIO, sign="-")],
     "code.detached": [CUT.format(value="h, h.detach()", more=", _")],

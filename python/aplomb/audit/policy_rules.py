@@ -137,11 +137,12 @@ def leaves_last_unread(program: Program, function: ast.AST) -> bool:
 
 def is_masked(program: Program, function: ast.AST, form: Form) -> bool:
     """Something of the ends is a factor of it, or the values are set to zero there."""
-    if anywhere(form, ENDS) or form.holds("invert"):
+    parts = list(before_networks(program, form))
+    if any(ENDS.search(word) for each in parts for word in each.words) or any(each.op == "invert" for each in parts):
         return True
-    if any(each.op == "sub" and each.parts[0].value == 1.0 for each in form.below()):
+    if any(each.op == "sub" and each.parts[0].value == 1.0 for each in parts):
         return True
-    names = {each for one in form.below() for each in one.words}
+    names = {each for one in parts for each in one.words}
     for node in program.nodes.below(function):
         target = (
             node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AugAssign) else None
@@ -151,6 +152,18 @@ def is_masked(program: Program, function: ast.AST, form: Form) -> bool:
         if isinstance(node, (ast.If, ast.IfExp)) and ends_in(node.test):
             return True
     return False
+
+
+def before_networks(program: Program, form: Form) -> Iterator[Form]:
+    """The form and its parts, what networks are given left out: observations know of ends, and mask nothing."""
+    waiting = [form]
+    for _ in range(2000):
+        if not waiting:
+            return
+        each = waiting.pop()
+        yield each
+        if not is_forward(program, each):
+            waiting += each.parts
 
 
 def ends_in(node: ast.AST) -> bool:
