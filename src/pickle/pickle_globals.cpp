@@ -13,64 +13,59 @@ namespace {
 using Names = std::vector<std::string_view>;
 using NameSet = std::unordered_set<std::string_view>;
 
-#define TAKE(name) std::string_view(name),
-#define DANGEROUS_MODULE(name) TAKE(name)
-const NameSet& dangerous_modules() {
-  static const NameSet all = {
+enum class List {
+  dangerous_modules,
+  dangerous_names,
+  dangerous_parts,
+  harmless_builtins,
+  allowed_calls,
+  allowed_classes,
+  allowed_values
+};
+
+struct Listed {
+  List list;
+  std::string_view name;
+};
+
+constexpr Listed k_listed[] = {
+#define DANGEROUS_MODULE(name) {List::dangerous_modules, name},
+#define DANGEROUS_NAME(name) {List::dangerous_names, name},
+#define DANGEROUS_PART(name) {List::dangerous_parts, name},
+#define HARMLESS_BUILTIN(name) {List::harmless_builtins, name},
+#define ALLOWED_CALL(name) {List::allowed_calls, name},
+#define ALLOWED_CLASSES(name) {List::allowed_classes, name},
+#define ALLOWED_VALUE(name) {List::allowed_values, name},
 #include "pickle/globals.def"
-  };
-  return all;
-}
 #undef DANGEROUS_MODULE
-#define DANGEROUS_NAME(name) TAKE(name)
-const Names& dangerous_names() {
-  static const Names all = {
-#include "pickle/globals.def"
-  };
-  return all;
-}
 #undef DANGEROUS_NAME
-#define DANGEROUS_PART(name) TAKE(name)
-const NameSet& dangerous_parts() {
-  static const NameSet all = {
-#include "pickle/globals.def"
-  };
-  return all;
-}
 #undef DANGEROUS_PART
-#define HARMLESS_BUILTIN(name) TAKE(name)
-const NameSet& harmless_builtins() {
-  static const NameSet all = {
-#include "pickle/globals.def"
-  };
-  return all;
-}
 #undef HARMLESS_BUILTIN
-#define ALLOWED_CALL(name) TAKE(name)
-const Names& allowed_calls() {
-  static const Names all = {
-#include "pickle/globals.def"
-  };
-  return all;
-}
 #undef ALLOWED_CALL
-#define ALLOWED_CLASSES(name) TAKE(name)
-const NameSet& allowed_classes() {
-  static const NameSet all = {
-#include "pickle/globals.def"
-  };
-  return all;
-}
 #undef ALLOWED_CLASSES
-#define ALLOWED_VALUE(name) TAKE(name)
-const Names& allowed_values() {
-  static const Names all = {
-#include "pickle/globals.def"
-  };
+#undef ALLOWED_VALUE
+};
+
+/// The names of one list, in the order of globals.def.
+template <List list, class All>
+const All& names_of() {
+  static const All all = [] {
+    All found;
+    for (const Listed& each : k_listed) {
+      if (each.list == list) found.insert(found.end(), each.name);
+    }
+    return found;
+  }();
   return all;
 }
-#undef ALLOWED_VALUE
-#undef TAKE
+
+constexpr auto dangerous_modules = names_of<List::dangerous_modules, NameSet>;
+constexpr auto dangerous_names = names_of<List::dangerous_names, Names>;
+constexpr auto dangerous_parts = names_of<List::dangerous_parts, NameSet>;
+constexpr auto harmless_builtins = names_of<List::harmless_builtins, NameSet>;
+constexpr auto allowed_calls = names_of<List::allowed_calls, Names>;
+constexpr auto allowed_classes = names_of<List::allowed_classes, NameSet>;
+constexpr auto allowed_values = names_of<List::allowed_values, Names>;
 
 /// `*` for any characters but a dot, `**` for any.
 bool fits(std::string_view pattern, std::string_view text) {
