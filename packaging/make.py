@@ -163,22 +163,53 @@ def completion(program, shell):
     return ran(program, "completion", shell)
 
 
-def man_page(program):
-    """aplomb(1), made of --help: the same words."""
-    whole = ran(program, "--help", text=True)
-    verbs = re.findall(r"^  ([a-z]+) {2,}\S", whole.split("Subcommands:")[1].split("\n\n")[0], re.M)
+def roff(text):
+    """Lines that stand as they are."""
+    lines = (line.replace("\\", "\\\\").replace("-", "\\-") for line in text.splitlines())
+    return ".nf\n" + "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in lines) + "\n.fi\n"
 
-    def literal(text):
-        lines = (line.replace("\\", "\\\\").replace("-", "\\-") for line in text.splitlines())
-        return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in lines)
 
+def verbs_of(text):
+    """The names under `Subcommands:` of a --help, with what they do."""
+    part = text.split("Subcommands:")[1].split("\n\n")[0] if "Subcommands:" in text else ""
+    return re.findall(r"^  ([a-z]+) {2,}(\S.*)", part, re.M)
+
+
+def man_page(name, summary, text, also):
+    """A page of section 1, of what --help says: the same words under the headings of a manual."""
     date = time.strftime("%Y-%m-%d", time.gmtime(epoch()))
-    text = f'.TH APLOMB 1 "{date}" "aplomb {VERSION}" "User Commands"\n.SH NAME\naplomb \\- {SUMMARY[0].lower() + SUMMARY[1:]}\n'
-    text += f".SH SYNOPSIS\n.nf\n{literal(whole)}\n.fi\n"
-    for verb in verbs:
-        if verb not in ("train", "lab", "mcp"):  # other programs' words
-            text += f".SH APLOMB {verb.upper()}\n.nf\n{literal(ran(program, verb, '--help', text=True))}\n.fi\n"
-    return text.encode()
+    page = f'.TH {name.upper()} 1 "{date}" "aplomb {VERSION}" "User Commands"\n.SH NAME\n'
+    page += f"{name.replace('-', chr(92) + '-')} \\- {summary[0].lower() + summary[1:]}\n"
+    for paragraph in re.split(r"\n\n+", text.strip()):
+        first, _, rest = paragraph.partition("\n")
+        usage = re.search(r"^Usage: (.*)$", paragraph, re.M)
+        if usage:
+            page += f".SH SYNOPSIS\n{roff(usage[1])}"
+        elif re.fullmatch(r"[A-Z][A-Za-z ]+:", first) and rest:
+            page += f".SH {first[:-1].upper()}\n{roff(rest)}"
+        else:
+            page += f".SH NOTES\n{roff(paragraph)}" if ".SH NOTES\n" not in page else f".PP\n{roff(paragraph)}"
+    page += ".SH SEE ALSO\n" + ", ".join(f"{each.replace('-', chr(92) + '-')}(1)" for each in also) + "\n"
+    return page.encode()
+
+
+def man_pages(program):
+    """aplomb(1), a page for each verb, and one for each verb of a verb (aplomb-ckpt-scan(1))."""
+    whole = ran(program, "--help", text=True)
+    verbs = verbs_of(whole)
+    pages = {"aplomb.1": man_page("aplomb", SUMMARY, whole, [f"aplomb-{verb}" for verb, _ in verbs])}
+    for verb, summary in verbs:
+        if verb in ("train", "lab", "mcp"):  # other programs' words
+            text, below = f"Usage: aplomb {verb} --help\n\nIts own --help says what it takes.", []
+        else:
+            text = ran(program, verb, "--help", text=True)
+            below = verbs_of(text)
+        names = [f"aplomb-{verb}-{each}" for each, _ in below]
+        pages[f"aplomb-{verb}.1"] = man_page(f"aplomb-{verb}", summary, text, ["aplomb", *names])
+        for each, what in below:
+            text = ran(program, verb, each, "--help", text=True)
+            pages[f"aplomb-{verb}-{each}.1"] = man_page(f"aplomb-{verb}-{each}", what, text, [f"aplomb-{verb}"])
+    return pages
 
 
 def tarball(program, out):
@@ -188,7 +219,7 @@ def tarball(program, out):
         "LICENSE": ((ROOT / "LICENSE").read_bytes(), 0o644),
         "NOTICES.txt": (notices().encode(), 0o644),
         "sbom.spdx.json": (parts_list().encode(), 0o644),
-        "share/man/man1/aplomb.1.gz": (gz(man_page(program)), 0o644),
+        **{f"share/man/man1/{name}.gz": (gz(page), 0o644) for name, page in man_pages(program).items()},
         "share/bash-completion/completions/aplomb": (completion(program, "bash"), 0o644),
         "share/zsh/site-functions/_aplomb": (completion(program, "zsh"), 0o644),
         "share/fish/vendor_completions.d/aplomb.fish": (completion(program, "fish"), 0o644),
@@ -212,7 +243,7 @@ def deb(program, out):
         )
         files = {
             "usr/bin/aplomb": (stripped(program), 0o755),
-            "usr/share/man/man1/aplomb.1.gz": (gz(man_page(program)), 0o644),
+            **{f"usr/share/man/man1/{name}.gz": (gz(page), 0o644) for name, page in man_pages(program).items()},
             "usr/share/bash-completion/completions/aplomb": (completion(program, "bash"), 0o644),
             "usr/share/zsh/vendor-completions/_aplomb": (completion(program, "zsh"), 0o644),
             "usr/share/fish/vendor_completions.d/aplomb.fish": (completion(program, "fish"), 0o644),
