@@ -101,8 +101,12 @@ void compare_splits(FactView& view) {
   const bool improves = view.truth("trend.eval_loss.better");
   const auto now = view.number("eval_loss.last");
   if (!now) return;
+  // What got better and stands at its best is no worse for what training has gained beyond it.
+  constexpr double k_at_best = 1.05;
+  const bool at_best = gained && *now <= k_at_best * held_out->min;
   view.set_at(
-      "eval.far_above_train", !improves && *last > 0 && *now > std::max(k_far * *last, k_tiny_loss),
+      "eval.far_above_train",
+      !improves && !at_best && *last > 0 && *now > std::max(k_far * *last, k_tiny_loss),
       fmt::format("held-out loss {} against a training loss of {}, and no better than it was",
                   core::show_number(*now), core::show_number(*last)),
       places);

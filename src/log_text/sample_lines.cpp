@@ -84,6 +84,25 @@ std::optional<double> number_behind(std::string_view text, std::size_t at) {
   return at < end ? core::parse_number(text.substr(at, end - at)) : std::nullopt;
 }
 
+/// The whole numbers of `24, 24, 24]`; empty where anything else stands among them.
+std::vector<double> numbers_in_list(std::string_view text) {
+  constexpr std::size_t k_most = 512;
+  std::vector<double> numbers;
+  for (std::size_t at = 0; at < text.size() && numbers.size() < k_most;) {
+    const std::size_t begin = text.find_first_not_of(' ', at);
+    if (begin == std::string_view::npos || !is_digit(text[begin])) return {};
+    std::size_t end = begin;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    const auto number = core::parse_number(text.substr(begin, end - begin));
+    if (!number || end == text.size()) return {};
+    numbers.push_back(*number);
+    if (text[end] == ']') return numbers;
+    if (text[end] != ',' && text[end] != ' ') return {};
+    at = end + 1;
+  }
+  return {};
+}
+
 /// The key of `   A: nairobi`, in lower case; empty where the line has none.
 std::string key_of(std::string_view text) {
   constexpr std::size_t k_longest_key = 20;
@@ -121,6 +140,7 @@ void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_
   note_finished(text);
   note_new_tokens(text);
   note_answer(text);
+  note_list(text);
   if (ends_in_a_loop(text)) {
     ++loops_;
     last_loop_ = {number, offset, std::string(core::trim(text).substr(0, 160))};
@@ -155,6 +175,43 @@ void SampleLines::note_answer(std::string_view text) {
   const bool of_words = arrow != std::string_view::npos && arrow > 2 && text[arrow - 1] == ' ' &&
                         !says_nothing(text.substr(0, arrow));
   if (of_words) count_answer(says_nothing(text.substr(arrow + 2)), here);
+}
+
+/// Lengths of samples, which end where not all have one length, and tokens of one.
+void SampleLines::note_list(std::string_view text) {
+  static constexpr std::array<std::string_view, 6> k_written = {
+      "continuation", "output", "generated", "sample", "prediction", "completion"};
+  constexpr std::size_t k_least_tokens = 8;
+  const std::size_t open = text.find('[');
+  if (open == std::string_view::npos || open == 0) return;
+  const std::vector<double> numbers = numbers_in_list(text.substr(open + 1));
+  if (numbers.size() < k_least_counts) return;
+  const bool equal = std::all_of(numbers.begin(), numbers.end(),
+                                 [&](double each) { return each == numbers.front(); });
+  const std::string key = core::lower(text.substr(0, open));
+  const Place here{at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
+  const bool lengths =
+      key.find("len") != std::string::npos || key.find("tokens") != std::string::npos;
+  const bool written = std::any_of(k_written.begin(), k_written.end(), [&](std::string_view word) {
+    return key.find(word) != std::string::npos;
+  });
+  if (lengths) {
+    // The limit stands in the same line: `max_new_tokens: 24`.
+    const std::size_t most = text.find("max", open);
+    const auto limit = most == std::string_view::npos
+                           ? std::nullopt
+                           : number_behind(text, text.find_first_of("0123456789", most));
+    if (!limit) return;
+    if (equal && *limit == numbers.front()) {
+      ++none_ended_;
+      none_place_ = here;
+    } else {
+      ++some_ended_;
+    }
+  } else if (written && numbers.size() >= k_least_tokens) {
+    one_token_ = equal;
+    one_token_place_ = here;
+  }
 }
 
 /// `0/6 finished before the 120 token limit`, `ended with eos: 0/20`.
@@ -239,6 +296,7 @@ void SampleLines::finish(record::RunBuilder& build, record::SourceId source) con
     put("samples-never-end", core::Severity::warning, tokens_place_);
   }
   if (loops_ >= k_least_loops) put("samples-loop", core::Severity::note, last_loop_);
+  if (one_token_) put("samples-one-token", core::Severity::warning, one_token_place_);
   if (empty_run_ >= k_least_empty && empty_answers_ >= k_share_empty * answers_)
     put("samples-empty", core::Severity::warning, last_empty_);
 }

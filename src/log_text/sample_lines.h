@@ -10,9 +10,11 @@
 ///     A:
 ///     expected: nairobi
 ///
-/// Three events: `samples-never-end` (no sample ends before its limit), `samples-loop` (most of the
-/// last samples say one phrase again and again up to their end) and `samples-empty` (the answers say
-/// nothing at all). O(1) memory.
+///     {"gen_len": [24, 24, 24, 24], "max_new_tokens": 24}      continuation [37, 37, 37, 37, 37, 37, 37, 37]
+///
+/// Four events: `samples-never-end` (no sample ends before its limit), `samples-loop` (most of the
+/// last samples say one phrase again and again up to their end) `samples-empty` (the answers say
+/// nothing at all) and `samples-one-token` (what is written is one token again and again). O(1) memory.
 
 #include <cstdint>
 #include <string>
@@ -31,6 +33,7 @@ class SampleLines {
   void note_finished(std::string_view text);
   void note_new_tokens(std::string_view text);
   void note_answer(std::string_view text);
+  void note_list(std::string_view text);
 
   struct Place {
     std::uint64_t number = 0;
@@ -48,6 +51,8 @@ class SampleLines {
   std::uint32_t empty_run_ = 0;      ///< of them, up to the last answer
   bool open_answer_ = false;         ///< a key of an answer with nothing behind it: text may follow
   Place open_place_;
+  bool one_token_ = false;  ///< the last printed list of tokens is of one token
+  Place one_token_place_;
   Place last_empty_;
   std::uint32_t none_ended_ = 0;  ///< lines that say that none of several samples ended
   std::uint32_t some_ended_ = 0;

@@ -19,8 +19,10 @@ constexpr double k_rise_diverged = 0.3;
 /// loss of 5 % and two evaluations since the best one).
 constexpr double k_rise_live = 0.05;
 constexpr std::size_t k_since_best = 2;
-constexpr double k_gap = 0.5;          // training loss below so much of the held-out one
-constexpr double k_gained = 0.98;      // of the first evaluation: less is no gain
+constexpr double k_gap = 0.5;      // training loss below so much of the held-out one
+constexpr double k_gained = 0.98;  // of the first evaluation: less is no gain
+constexpr std::size_t k_many_evals = 8;
+constexpr double k_gain_noise = 2;     // sigma of one evaluation
 constexpr double k_fell_on = 0.75;     // of the training loss at the first evaluation
 constexpr double k_better = 0.9;       // held-out loss below nine tenths of training loss
 constexpr double k_perfect = 0.05;     // of the start level, or nats
@@ -166,14 +168,22 @@ class EvalOverfitDetector final : public detectors::Detector {
     return true;
   }
 
+  /// The held-out loss got better than it was at first. The best of many evaluations does so by noise.
+  bool gained() const {
+    const detectors::Curve curve = detectors::curve_of(eval_);
+    if (curve.size < k_many_evals) return best_.value < k_gained * first_eval_.value;
+    const double gain = curve.start - curve.last;
+    return gain > (1 - k_gained) * curve.start && gain > k_gain_noise * curve.noise;
+  }
+
   /// The held-out loss stays where it was first measured, and the training loss leaves it far behind:
   /// what is learnt since then is the training set alone.
   void report_gap(const detectors::RunContext& context,
                   std::vector<detectors::Symptom>& out) const {
     const double now = recent_.median();
     if (train_.count() < 4 || !(now > 0) || first_train_at_eval_ <= 0) return;
-    const bool gained = best_.value < k_gained * first_eval_.value;
-    if (gained || now > k_gap * last_eval_.value || now > k_fell_on * first_train_at_eval_) return;
+    if (gained() || now > k_gap * last_eval_.value || now > k_fell_on * first_train_at_eval_)
+      return;
     detectors::Symptom symptom;
     symptom.id = "eval.gap_widens";
     symptom.severity = core::Severity::warning;
@@ -197,6 +207,7 @@ class EvalOverfitDetector final : public detectors::Detector {
 
   void report_below(std::vector<detectors::Symptom>& out) const {
     if (below_.of < 3 || below_.share() < 0.8 || recent_.median() <= 0) return;
+    if (last_eval_.value >= recent_.median()) return;  // no longer
     detectors::Symptom symptom;
     symptom.id = "eval.better_than_train";
     symptom.severity = core::Severity::note;

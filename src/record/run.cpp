@@ -13,6 +13,29 @@ auto rank_of(const Series& series) {
                          -series.rank);
 }
 
+/// Records that are merely counted cannot be laid beside those of another artifact: a log that prints
+/// its last evaluation once more is no better than the file that knows its steps.
+constexpr double k_nearly_all = 0.75;
+
+/// The one to judge among the series that `fits` takes; null where it takes none.
+template <typename Fits>
+const Series* best_of(const std::vector<Series>& series, const Fits& fits) {
+  const Series* most = nullptr;
+  const Series* with_steps = nullptr;
+  for (const Series& candidate : series) {
+    if (candidate.empty() || !fits(candidate)) continue;
+    if (most == nullptr || rank_of(candidate) > rank_of(*most)) most = &candidate;
+    if (candidate.step_kind != StepKind::explicit_) continue;
+    if (with_steps == nullptr || rank_of(candidate) > rank_of(*with_steps)) with_steps = &candidate;
+  }
+  // What was done again after a restart only the log has.
+  const bool counted = most != nullptr && most->step_kind == StepKind::ordinal &&
+                       most->segment[most->size() - 1] == most->segment[0];
+  const bool enough = with_steps != nullptr && static_cast<double>(with_steps->count) >=
+                                                   k_nearly_all * static_cast<double>(most->count);
+  return counted && enough ? with_steps : most;
+}
+
 /// The same samples, printed with fewer digits: trainers print four (a relative error of 5e-4 at
 /// most).
 bool is_same_data(const Series& printed, const Series& exact) {
@@ -29,21 +52,11 @@ bool is_same_data(const Series& printed, const Series& exact) {
 }  // namespace
 
 const Series* Run::primary(Role role) const {
-  const Series* best = nullptr;
-  for (const Series& candidate : series) {
-    if (candidate.role != role || candidate.empty()) continue;
-    if (best == nullptr || rank_of(candidate) > rank_of(*best)) best = &candidate;
-  }
-  return best;
+  return best_of(series, [role](const Series& each) { return each.role == role; });
 }
 
 const Series* Run::find(std::string_view series_name) const {
-  const Series* best = nullptr;
-  for (const Series& candidate : series) {
-    if (candidate.name != series_name || candidate.empty()) continue;
-    if (best == nullptr || rank_of(candidate) > rank_of(*best)) best = &candidate;
-  }
-  return best;
+  return best_of(series, [series_name](const Series& each) { return each.name == series_name; });
 }
 
 const Series& Run::shown_by(const Series& wanted) const {

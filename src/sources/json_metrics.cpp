@@ -261,6 +261,26 @@ class DocumentReader {
   std::size_t values_left_;
 };
 
+bool is_log(std::string_view path) {
+  return path.ends_with(".log") || path.ends_with(".txt") || path.ends_with(".out") ||
+         path.ends_with(".stdout");
+}
+
+/// `saved ckpt/step_260` between records: what a program prints is a log, and its sentences tell.
+bool says_something_between(std::string_view head) {
+  while (!head.empty()) {
+    const std::size_t end = head.find('\n');
+    if (end == std::string_view::npos) return false;  // the last line may be cut
+    const std::string_view line = core::trim(head.substr(0, end));
+    head.remove_prefix(end + 1);
+    const bool letter =
+        !line.empty() && ((line.front() >= 'a' && line.front() <= 'z') ||
+                          (line.front() >= 'A' && line.front() <= 'Z') || line.front() == '[');
+    if (letter && line.find(' ') != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 class JsonMetricsReader final : public Reader {
  public:
   const ReaderSpec& spec() const override { return the_spec(); }
@@ -269,6 +289,7 @@ class JsonMetricsReader final : public Reader {
     const std::string_view head = without_mark(artifact.head);
     const std::size_t start = head.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return 0;
+    if (is_log(artifact.path) && says_something_between(head)) return 0;
     return sniff_json_metrics(head.substr(start));
   }
 

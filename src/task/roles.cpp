@@ -260,10 +260,24 @@ void settle_losses(record::Run& run, const std::vector<Candidate>& candidates) {
   }
 }
 
+/// A model of rewards is trained on pairs: what it gives them is its output and no policy's reward.
+/// (TRL's RewardTrainer logs min_reward, mean_reward, max_reward, margin and accuracy.)
+void settle_reward_model(record::Run& run) {
+  const auto named = [&run](std::string_view name) {
+    return std::any_of(run.series.begin(), run.series.end(),
+                       [&](const record::Series& series) { return series.raw_name == name; });
+  };
+  if (!named("min_reward") || !named("max_reward") || !named("margin")) return;
+  for (record::Series& series : run.series) {
+    if (series.role == Role::reward) name_as(series, "mean_reward", Role::other);
+  }
+}
+
 }  // namespace
 
 void settle_roles(record::Run& run) {
   settle_memory_units(run);
+  settle_reward_model(run);
   std::vector<Candidate> candidates = unknown_series(run);
   if (candidates.empty()) return;
   read_letters(run, candidates);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <sstream>
 #include <string>
 
@@ -52,6 +51,8 @@ record::ScoreCourse course_of(const Series& series, bool more_is_better) {
   record::ScoreCourse course{more_is_better};
   course.share = more_is_better && series.min >= 0 && series.max <= 1;
   const bool smoothed = series.size() >= k_many;
+  // An error that was measured many times from early on and stays is told; a share may be at its ceiling.
+  course.ends = smoothed && !more_is_better;
   const std::size_t width = smoothed ? k_window : 1;
   for (std::size_t i = 0; i + width <= series.size(); ++i)
     course.add(smoothed ? median_of_three(&series.value[i]) : series.value[i]);
@@ -75,7 +76,7 @@ void note_scores(record::Run& run) {
     if (score.name == nullptr) continue;
     const record::ScoreCourse course = course_of(series, score.name->more_is_better);
     const char* kind = course.judged();
-    if (kind == nullptr || std::strcmp(kind, "score-unmoved") == 0 || is_told(run, kind)) continue;
+    if (kind == nullptr || is_told(run, kind)) continue;
     record::Event event;
     event.kind = kind;
     event.severity = core::Severity::note;

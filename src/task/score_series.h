@@ -7,7 +7,7 @@
 
 namespace aplomb::task {
 
-/// Adds an event `score-none` or `score-worse` for each such series; series with a role of training
+/// Adds an event `score-none`, `score-worse` or `score-unmoved` for such series; series with a role of training
 /// have detectors of their own. Call it when the roles are settled.
 void note_scores(record::Run& run);
 

@@ -44,6 +44,19 @@ TEST(SampleLines, AnswersThatSayNothing) {
             Kinds{"samples-empty"});
 }
 
+TEST(SampleLines, ListsOfLengthsAndOfTokens) {
+  EXPECT_EQ(kinds({R"({"epoch": 1.0, "gen_len": [24, 24, 24, 24], "max_new_tokens": 24})"}),
+            Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({R"({"epoch": 1.0, "gen_len": [24, 24, 24, 24], "max_new_tokens": 24})",
+                   R"({"epoch": 2.0, "gen_len": [7, 24, 9, 24], "max_new_tokens": 24})"}),
+            Kinds{});
+  const std::string same = "continuation [37, 37, 37, 37, 37, 37, 37, 37, 37]";
+  EXPECT_EQ(kinds({"context [3, 17, 0]", same, "reference [18, 4, 40]"}),
+            Kinds{"samples-one-token"});
+  EXPECT_EQ(kinds({same, "continuation [37, 4, 37, 12, 37, 9, 37, 2, 37]"}), Kinds{});
+  EXPECT_EQ(kinds({"lengths [0.5, 0.5, 0.5]", "shape [64, 64, 64]"}), Kinds{});
+}
+
 TEST(SampleLines, APrintedCountOfThoseThatEnded) {
   EXPECT_EQ(kinds({"=== leek", "1. wash the leek", "0/6 finished before the 120 token limit"}),
             Kinds{"samples-never-end"});

@@ -46,6 +46,27 @@ TEST(RunBuilder, AStepThatGoesBackStartsASegmentForAllSeriesOfTheSource) {
   EXPECT_EQ(run.series[lr].segment, run.series[loss].segment);
 }
 
+/// A log without steps that prints its last evaluation once more beside the file that knows the steps.
+TEST(Run, StepsThatAreKnownAreTakenBeforeAFewMoreRecordsThatAreCounted) {
+  for (const bool restarted : {false, true}) {
+    aplomb::record::Run run;
+    RunBuilder build(run);
+    const SourceId log = build.open("train.log", "text-log", 0);
+    const SeriesId counted =
+        build.series(log, "eval_loss", "eval_loss", Role::eval_loss, StepKind::ordinal);
+    for (std::int64_t i = 0; i < 10; ++i)
+      build.append(counted, restarted && i > 5 ? i - 6 : i, 1.0, 0, 0);
+    const SourceId state = build.open("trainer_state.json", "hf-state", 0);
+    const SeriesId known =
+        build.series(state, "eval_loss", "eval_loss", Role::eval_loss, StepKind::explicit_);
+    for (std::int64_t i = 1; i <= 8; ++i) build.append(known, 60 * i, 1.0, 0, 0);
+    const Series* chosen = run.primary(Role::eval_loss);
+    ASSERT_NE(chosen, nullptr);
+    EXPECT_EQ(chosen->step_kind == StepKind::explicit_, !restarted)
+        << "what was done again only the log has";
+  }
+}
+
 TEST(RunBuilder, GoesOnWithARunThatHasSeriesAlready) {
   aplomb::record::Run run;
   RunBuilder first(run);

@@ -120,6 +120,13 @@ TEST(JsonMetrics, ReadsColumnsAndListsOfRecords) {
   EXPECT_EQ(pretty.primary(record::Role::loss)->step, (Steps{2, 4}));
 }
 
+TEST(JsonMetrics, RecordsBetweenWhichAProgramSpeaksAreALog) {
+  const std::string spoken = k_lines + "resumed from ckpt/step_15 at step 15\n" + k_lines;
+  EXPECT_EQ(test::chosen_reader("train.log", spoken), "text-log");
+  EXPECT_EQ(test::chosen_reader("train.log", k_lines), "json-metrics");
+  EXPECT_EQ(test::chosen_reader("metrics.jsonl", spoken), "json-metrics");
+}
+
 TEST(JsonMetrics, SniffsMetricsButNeitherConfigurationsNorDatasets) {
   EXPECT_EQ(test::chosen_reader("trainer_log.jsonl", k_lines), "json-metrics");
   EXPECT_EQ(test::chosen_reader("all_results.json",

@@ -127,5 +127,16 @@ TEST(Roles, LettersOfPoliciesAreReadWhereOneIsTrained) {
   EXPECT_EQ(plain.primary(Role::is_ratio_mean), nullptr);
 }
 
+TEST(Roles, WhatAModelOfRewardsGivesIsNoReward) {
+  Made made;
+  record::Run& run = made.with("loss", Role::loss, {0.69, 0.6, 0.5, 0.4})
+                         .with("mean_reward", Role::reward, {0.2, 0.1, -0.1, -0.2})
+                         .with("min_reward", Role::other, {0, -1, -2, -2})
+                         .with("max_reward", Role::other, {0, 1, 2, 2})
+                         .with("margin", Role::other, {0, 0.5, 1, 1.4})
+                         .settled();
+  EXPECT_EQ(run.primary(Role::reward), nullptr);
+}
+
 }  // namespace
 }  // namespace aplomb::task

@@ -42,6 +42,13 @@ TEST(ScoreSeries, AScoreThatGetsWorseIsToldBeyondItsNoise) {
   EXPECT_EQ(told("val_wer", {0.2, 0.25, 0.31}), "score-worse wer;");
 }
 
+TEST(ScoreSeries, AnErrorThatStaysIsToldOfManyValues) {
+  EXPECT_EQ(told("mmd", {0.45, 0.46, 0.46, 0.45, 0.45, 0.46, 0.45, 0.47, 0.46}),
+            "score-unmoved mmd;");
+  EXPECT_EQ(told("mmd", {0.45, 0.46, 0.46}), "");
+  EXPECT_EQ(told("f1", {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}), "");
+}
+
 TEST(ScoreSeries, BestValuesAndRolesOfTrainingAreLeftAlone) {
   EXPECT_EQ(told("best_f1", {0, 0, 0}), "");
   EXPECT_EQ(told("accuracy", {0, 0, 0}, record::Role::accuracy), "");
