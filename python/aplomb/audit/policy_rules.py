@@ -18,9 +18,9 @@ VALUES = re.compile(
 )
 ENDS = re.compile(
     r"(^|_)(done|dones|terminated|terminal|terminals|terminations|end|ends|over|truncated|finished|masks?|live|alive|cont|"
-    r"continues?|nonterminal|nonterminals|notdone|not_done|running|d|nd|ended|not_end|stop|stops|dead)(_|\d|$)"
+    r"continues?|nonterminal|nonterminals|notdone|not_done|running|b?d|nd|ended|not_end|stop|stops|dead)(_|\d|$)"
 )
-REWARDS = re.compile(r"(^|_)(r|rew|rews|reward|rewards|rs)(_|\d|$)")
+REWARDS = re.compile(r"(^|_)b?(r|rew|rews|reward|rewards|rs)(_|\d|$)")
 KEPT_ENDS = re.compile(r"(^|_)(done|dones|terminated|terminal|terminals|terminations|ends|ended)(_|\d|$)")
 CRITICS = ("critic", "critics", "q", "qf", "q1", "q2", "qf1", "qf2", "critic1", "critic2", "critic_1", "critic_2", "q_net",
            "qnet", "q_network", "twin")  # fmt: skip
@@ -74,7 +74,7 @@ def bootstrap_through_end(program: Program) -> Iterator[Finding]:
             continue
         for sign, each in found:
             ahead = value_ahead(program, each) if sign > 0 else None
-            if ahead is None or is_masked(program, function, each) or is_carried(program, node, ahead) or function in seen:
+            if ahead is None or is_masked(program, function, each, node) or is_carried(program, node, ahead) or function in seen:
                 continue
             seen.add(function)
             text = source_of(ahead.node) if ahead.node is not node else "next_value"
@@ -98,7 +98,9 @@ def value_ahead(program: Program, form: Form) -> Form | None:
 
 def is_best_of_network(program: Program, form: Form) -> bool:
     """`net(next).max(1).values`, `net(next).amax(-1)`."""
-    taken = name_of_call(form) in ("amax", "max") or form.op == "max"
+    while form.op == "index" and form.parts:  # `.gather(1, best)[:, 0]`
+        form = form.parts[0]
+    taken = name_of_call(form) in ("amax", "max", "gather") or form.op == "max"
     return taken and bool(form.parts) and is_forward(program, form.parts[0])
 
 
@@ -135,7 +137,7 @@ def leaves_last_unread(program: Program, function: ast.AST) -> bool:
     return False
 
 
-def is_masked(program: Program, function: ast.AST, form: Form) -> bool:
+def is_masked(program: Program, function: ast.AST, form: Form, sum_: ast.AST) -> bool:
     """Something of the ends is a factor of it, or the values are set to zero there."""
     parts = list(before_networks(program, form))
     if any(ENDS.search(word) for each in parts for word in each.words) or any(each.op == "invert" for each in parts):
@@ -143,15 +145,22 @@ def is_masked(program: Program, function: ast.AST, form: Form) -> bool:
     if any(each.op == "sub" and each.parts[0].value == 1.0 for each in parts):
         return True
     names = {each for one in parts for each in one.words}
-    for node in program.nodes.below(function):
+    above = set(program.enclosing(sum_))
+    for node in program.own_nodes(function):
         target = (
             node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AugAssign) else None
         )
         if isinstance(target, ast.Subscript) and words_in(target.value) & names and ends_in(target.slice):
             return True
-        if isinstance(node, (ast.If, ast.IfExp)) and ends_in(node.test):
+        if isinstance(node, (ast.If, ast.IfExp)) and ends_in(node.test) and (node in above or decides(node, names)):
             return True
     return False
+
+
+def decides(branch: ast.If | ast.IfExp, names: set[str]) -> bool:
+    """The branch itself speaks of the values: `if done: following = 0.0`."""
+    inside = branch.body + branch.orelse if isinstance(branch, ast.If) else [branch.body, branch.orelse]
+    return any(words_in(each) & names for one in inside for each in ast.walk(one))
 
 
 def before_networks(program: Program, form: Form) -> Iterator[Form]:

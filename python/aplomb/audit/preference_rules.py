@@ -64,6 +64,9 @@ def preference_swapped(program: Program) -> Iterator[Finding]:
             place = ascending(program, chosen)
             if place is not None and ascending(program, rejected) is None:
                 yield Finding(place.lineno, mended_order(place), also=[node.lineno])
+            elif place is None and worst_end(program, chosen) and not worst_end(program, rejected):
+                corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
+                yield Finding(chosen.lineno, corrected, also=[node.lineno, order_of(program, chosen)[1]])
 
 
 def takes_the_other(program: Program, chosen: ast.expr, rejected: ast.expr) -> bool:
@@ -164,6 +167,11 @@ def ascending(program: Program, node: ast.expr) -> ast.Call | None:
 def indexed(program: Program, node: ast.expr) -> tuple[ast.expr, int | None]:
     """`pairs`, 0 of `pairs[0]["text"]`; of `best["text"]` with `best, worst = sorted(...)` too."""
     while True:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant):
+            node = node.left  # `best["text"] + "<eos>"`
+            continue
+        if isinstance(node, ast.Subscript) and source_of(node.slice) == "-1":
+            return node.value, -1
         if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             if type(node.slice.value) is int:
                 return node.value, node.slice.value
@@ -182,6 +190,37 @@ def indexed(program: Program, node: ast.expr) -> tuple[ast.expr, int | None]:
                 return binding.value, None
         else:
             return node, None
+
+
+#: Of these 1 stands for the best: `rank`, not `rank_score`.
+PLACES = re.compile(r"(^|[^a-z])(rank|ranks|ranking|place|position|standing)([^a-z]|$)")
+
+
+def order_of(program: Program, node: ast.expr) -> tuple[int, int]:
+    """1 where candidates are sorted from the worst to the best, -1 from the best to the worst, 0 where unknown; and the
+    line of the call."""
+    base, _ = indexed(program, node)
+    value = program.names.origin(base).node
+    if name_called(value) != "sorted" or not isinstance(value, ast.Call):
+        return 0, 0
+    key = keyword_of(value, "key")
+    text = source_of(key).lower().split(":", 1)[-1] if key is not None else ""
+    ranked = bool(PLACES.search(text.replace("_", " ")))
+    if ranked == any(word in text for word in UPWARD) or "(" in text.strip("() "):
+        return 0, 0
+    upward = -1 if ranked else 1
+    if "-" in text:
+        upward = -upward
+    if program.values.of(keyword_of(value, "reverse")) is True:
+        upward = -upward
+    return upward, value.lineno
+
+
+def worst_end(program: Program, node: ast.expr) -> bool:
+    """The expression takes the worst of sorted candidates: the first or the last."""
+    upward, _ = order_of(program, node)
+    place = indexed(program, node)[1]
+    return upward != 0 and place == (0 if upward > 0 else -1)
 
 
 def rises(program: Program, call: ast.Call) -> bool:
