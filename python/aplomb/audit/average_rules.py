@@ -198,8 +198,13 @@ def average_outlasts_run(program: Program) -> Iterator[Finding]:
 def is_warmed(program: Program, update: Update) -> bool:
     """The decay depends on the count of updates."""
     function = program.function_of(update.node)
-    return any(name_called(each) in ("min", "max") for each in program.calls_in(function)) or any(
-        "warm" in name for name in {each.id.lower() for each in program.nodes.below(function) if isinstance(each, ast.Name)}
+    # A whole script has other uses for min and max.
+    where = program.statement_of(update.node) if isinstance(function, ast.Module) else function
+    below = program.nodes.below(where)
+    forms = [form.node for form in (update.keep, update.rate) if form is not None]
+    asked = [*below, *(each for form in forms for each in ast.walk(form))]
+    return any(name_called(each) in ("min", "max") for each in asked if isinstance(each, ast.Call)) or any(
+        "warm" in each.id.lower() for each in asked if isinstance(each, ast.Name)
     )
 
 
@@ -224,7 +229,7 @@ def run_length(program: Program) -> float | None:
     for loop in [loops[0], *[each for each in program.loops_of(loops[0])]]:
         if not isinstance(loop, ast.For):
             return None
-        call = loop.iter
+        call = program.names.origin(loop.iter).node  # `bar = tqdm(range(steps))`
         while (
             isinstance(call, ast.Call)
             and name_called(call) in ("tqdm", "trange", "enumerate")

@@ -74,7 +74,9 @@ def bootstrap_through_end(program: Program) -> Iterator[Finding]:
             continue
         for sign, each in found:
             ahead = value_ahead(program, each) if sign > 0 else None
-            if ahead is None or is_masked(program, function, each, node) or is_carried(program, node, ahead) or function in seen:
+            if ahead is None or function in seen or is_carried(program, node, ahead):
+                continue
+            if is_masked(program, function, each, node):
                 continue
             seen.add(function)
             text = source_of(ahead.node) if ahead.node is not node else "next_value"

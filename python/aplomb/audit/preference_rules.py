@@ -169,27 +169,34 @@ def indexed(program: Program, node: ast.expr) -> tuple[ast.expr, int | None]:
     while True:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant):
             node = node.left  # `best["text"] + "<eos>"`
-            continue
-        if isinstance(node, ast.Subscript) and source_of(node.slice) == "-1":
-            return node.value, -1
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            if type(node.slice.value) is int:
-                return node.value, node.slice.value
-            node = node.value
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Subscript) and (place := place_in(node)) is not None:
+            return node.value, place
+        elif isinstance(node, ast.Attribute) or isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
             node = node.value
         elif isinstance(node, ast.Name):
-            binding = program.names.given(node)
-            if binding is None or binding.value is None or binding.how != "assigned":
+            inner, place = bound(program, node)
+            if inner is None:
                 return node, None
-            if len(binding.path) == 1:
-                return binding.value, binding.path[0]
-            if isinstance(binding.value, (ast.Subscript, ast.Name)):
-                node = binding.value
-            else:
-                return binding.value, None
+            if place is not None or not isinstance(inner, (ast.Subscript, ast.Name)):
+                return inner, place
+            node = inner
         else:
             return node, None
+
+
+def place_in(node: ast.Subscript) -> int | None:
+    """0 of `pairs[0]`, -1 of `pairs[-1]`."""
+    if source_of(node.slice) == "-1":
+        return -1
+    return node.slice.value if isinstance(node.slice, ast.Constant) and type(node.slice.value) is int else None
+
+
+def bound(program: Program, name: ast.Name) -> tuple[ast.expr | None, int | None]:
+    """What a name was assigned, and its place in it: `best, worst = sorted(...)`."""
+    binding = program.names.given(name)
+    if binding is None or binding.value is None or binding.how != "assigned":
+        return None, None
+    return binding.value, binding.path[0] if len(binding.path) == 1 else None
 
 
 #: Of these 1 stands for the best: `rank`, not `rank_score`.
