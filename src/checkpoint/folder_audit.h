@@ -9,10 +9,12 @@
 
 namespace aplomb::checkpoint {
 
-/// Adds what pickle::audit_pickles says of one file. A file that cannot be opened adds nothing.
+/// Adds what pickle::audit_pickles says of one file. A file that cannot be opened is
+/// `pickle.inconclusive`. Whether a pickle gave a finding.
 bool audit_file(const std::string& path, std::vector<tensors::Finding>& out);
 
 /// The same of all files below a folder, but for those below `except`; links are not followed.
+/// What cannot be read or lies too deep is `pickle.inconclusive`.
 /// Whether anything was found.
 bool audit_folder(const std::string& folder, const std::string& except,
                   std::vector<tensors::Finding>& out);

@@ -81,5 +81,19 @@ TEST(FolderAudit, AFolderOfNothingButAPickleIsJudged) {
   EXPECT_TRUE(has(got->findings, "pickle.dangerous"));
 }
 
+TEST(FolderAudit, WhatIsNotLookedAtIsNotCalledHarmless) {
+  const test::TempFolder folder;
+  folder.write("run/model.safetensors",
+               test::safetensors(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                                 std::string(4, '\1')));
+  folder.write("run/1/2/3/4/5/6/7/8/9/10/deep.pkl", "cos\nsystem\n(S'true'\ntR.");
+  const auto got = open_checkpoint(folder / "run");
+  ASSERT_TRUE(got.has_value()) << got.error().text;
+  EXPECT_TRUE(has(got->findings, "pickle.inconclusive"));
+  std::vector<tensors::Finding> found;
+  EXPECT_FALSE(audit_file(folder / "run/nothing.pkl", found));
+  EXPECT_TRUE(has(found, "pickle.inconclusive"));
+}
+
 }  // namespace
 }  // namespace aplomb::checkpoint
