@@ -25,12 +25,9 @@ void leave_out(const std::string& path, const std::string& why,
 
 }  // namespace
 
-bool audit_file(const std::string& path, std::vector<tensors::Finding>& out) {
+core::Result<bool> audit_file(const std::string& path, std::vector<tensors::Finding>& out) {
   const auto mapped = tensors::MappedFile::open(path);
-  if (!mapped) {
-    leave_out(path, mapped.error().text, out);
-    return false;
-  }
+  if (!mapped) return tl::unexpected(mapped.error());
   const tensors::Findings found = pickle::audit_pickles((*mapped)->bytes(), path);
   out.insert(out.end(), found.list().begin(), found.list().end());
   return !found.list().empty();
@@ -66,7 +63,9 @@ bool audit_folder(const std::string& folder, const std::string& except,
                        folder, k_most_files)});
       return true;
     }
-    any = audit_file(path, out) || any;
+    const core::Result<bool> found = audit_file(path, out);
+    if (!found) leave_out(path, found.error().text, out);
+    any = any || !found || *found;
   }
   if (why) leave_out(folder, why.message() + "; files behind it were not looked at either", out);
   return any || why;

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "core/result.h"
 #include "tensors/finding.h"
 
 namespace aplomb::checkpoint {
 
-/// Adds what pickle::audit_pickles says of one file. A file that cannot be opened is
-/// `pickle.inconclusive`. Whether a pickle gave a finding.
-bool audit_file(const std::string& path, std::vector<tensors::Finding>& out);
+/// Adds what pickle::audit_pickles says of one file; whether it said anything. Errors: those of
+/// tensors::MappedFile::open.
+core::Result<bool> audit_file(const std::string& path, std::vector<tensors::Finding>& out);
 
 /// The same of all files below a folder, but for those below `except`; links are not followed.
 /// What cannot be read or lies too deep is `pickle.inconclusive`.
