@@ -84,6 +84,14 @@ bool may_count(std::string_view line) {
          });
 }
 
+/// `kl val_recon` among names that two blanks and more part: right-aligned columns of their own width.
+bool has_single_blank(std::string_view text) {
+  for (std::size_t at = 1; at + 1 < text.size(); ++at) {
+    if (text[at] == ' ' && text[at - 1] != ' ' && text[at + 1] != ' ') return true;
+  }
+  return false;
+}
+
 /// What a head line is written with around its names.
 std::string_view bare(std::string_view text) {
   while (!text.empty() && (text.front() == '#' || text.front() == '*' || text.front() == '`' ||
@@ -229,9 +237,8 @@ bool TableWatch::head(std::string_view line) {
   if (line.find('=') != std::string_view::npos) return false;
   const std::string_view body = bare(line);
   // `epoch train_loss train_acc  val_loss`: two blanks between groups of names, not between names.
-  const std::size_t blanks = body.find("  ");
-  narrow_ = body.find('_') != std::string_view::npos && blanks != std::string_view::npos &&
-            core::trim(body.substr(0, blanks)).find(' ') != std::string_view::npos;
+  narrow_ = body.find('_') != std::string_view::npos && body.find("  ") != std::string_view::npos &&
+            has_single_blank(body);
   split(body, true);
   if (narrow_ && !std::all_of(parts_.begin(), parts_.end(), is_column_name)) {
     narrow_ = false;

@@ -103,6 +103,14 @@ TEST(LogScanner, TablesOfAnyNames) {
   EXPECT_EQ(values(mixed, "eval_loss"), (std::vector<double>{1.37, 1.35}));
 }
 
+TEST(LogScanner, ColumnsOfTheWidthOfTheirNames) {
+  const record::Run run = scanned({" ep     loss    recon       kl val_recon   val_kl active",
+                                   "  0   0.5587   0.5565   0.0022    0.5018   0.0003      0",
+                                   "  1   0.5023   0.5021   0.0002    0.4992   0.0001      0"});
+  EXPECT_EQ(values(run, "val_recon"), (std::vector<double>{0.5018, 0.4992}));
+  EXPECT_EQ(values(run, "active"), (std::vector<double>{0, 0}));
+}
+
 /// A table a step, drawn below a line that counts: the row is of that step. Without such a line, and
 /// in a second row, something else is compared.
 TEST(LogScanner, ATableDrawnForEachStep) {
