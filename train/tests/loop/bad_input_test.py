@@ -133,7 +133,7 @@ def test_a_config_that_is_no_json_and_a_folder_that_is_none(tmp_path):
     refused(run(tmp_path / "out", "--base-model=meta-llama/Llama-3.2-1B"), "meta-llama/Llama-3.2-1B", "download")
     (folder / "config.json").write_text((EXAMPLE / "model/config.json").read_text())
     (folder / "model.safetensors").unlink()
-    refused(run(tmp_path / "out", f"--base-model={folder}"), "weights are missing")
+    refused(run(tmp_path / "out", f"--base-model={folder}"), "holds no weights")
 
 
 def test_quantised_weights_are_told_as_such(tmp_path):
