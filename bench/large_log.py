@@ -3,8 +3,8 @@
 
 usage: bench/large_log.py PROGRAM [BYTES [BOUND...]]      1000000000 bytes, bounds 16M and 0 (all) without a word
 
-The log is chatter with a record of metrics in every 50th line, and breaks at its end; a second one is records alone. Printed are
-processor time and wall time of one process each, the verdict, and the line of the first evidence.
+The log is chatter with a record of metrics in every 50th line, and breaks at its end; a second one is records alone.
+Printed are processor time and wall time of one process each, the verdict, and the line of the first evidence.
 """
 
 import json
@@ -43,7 +43,8 @@ def write_records(path, size):
             for _ in range(20_000):
                 step += 1
                 loss = 2 + 3 / (1 + step / 500) + 0.1 * noise.random()
-                part.append(f"{{'loss': {loss:.4f}, 'grad_norm': 1.{step * 31 % 9973:04d}, 'learning_rate': 1e-05, 'epoch': 1.0}}\n")
+                norm = f"1.{step * 31 % 9973:04d}"
+                part.append(f"{{'loss': {loss:.4f}, 'grad_norm': {norm}, 'learning_rate': 1e-05, 'epoch': 1.0}}\n")
             file.write("".join(part))
         file.write("RuntimeError: CUDA error: device-side assert triggered\n")
 

@@ -83,7 +83,8 @@ class GradNormLayersDetector final : public detectors::Detector {
     std::vector<Layer> levels;
     for (const auto& [number, norms] : layers_) {
       if (norms.count() < k_least) continue;
-      levels.push_back({number, norms.median(0, 0.25), norms.median(0.75, 1), norms.back()});
+      levels.push_back({number, norms.median(0, 0.25), norms.median(0.75, 1), norms.median(0.95, 1),
+                        norms.back()});
     }
     if (levels.size() < k_layers) return;
     // Beside one that explodes all the others look small.
@@ -95,6 +96,7 @@ class GradNormLayersDetector final : public detectors::Detector {
     int number = 0;
     double first = 0;
     double last = 0;
+    double end = 0;  ///< of the last records: what explodes does so within few
     detectors::Sample latest;
   };
 
@@ -162,17 +164,16 @@ class GradNormLayersDetector final : public detectors::Detector {
     for (const Layer& layer : levels) values.push_back(layer.last);
     const double middle = core::upper_median(values);
     for (const Layer& layer : levels) {
-      if (layer.last < k_large || layer.last < k_apart * middle ||
-          layer.last < k_grown * layer.first)
+      if (layer.end < k_large || layer.end < k_apart * middle || layer.end < k_grown * layer.first)
         continue;
       detectors::Symptom symptom =
           about("grad_norm.layer_exploding", core::Severity::unstable, layer);
       symptom.measures["layer"] = static_cast<double>(layer.number);
-      symptom.measures["norm"] = layer.last;
-      symptom.measures["ratio"] = layer.last / layer.first;
+      symptom.measures["norm"] = layer.end;
+      symptom.measures["ratio"] = layer.end / layer.first;
       symptom.summary =
           fmt::format("the gradient norm of layer {} grows {} -> {} by {}, the others stay at {}",
-                      layer.number, core::show_number(layer.first), core::show_number(layer.last),
+                      layer.number, core::show_number(layer.first), core::show_number(layer.end),
                       at_step(context, layer.latest.step), core::show_number(middle));
       out.push_back(std::move(symptom));
       return true;

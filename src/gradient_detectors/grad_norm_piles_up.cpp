@@ -18,6 +18,8 @@ constexpr double k_falls = 0.08;   // share of records that fall
 constexpr double k_still = 0.02;   // change from record to record that is next to none
 constexpr double k_stills = 0.15;  // share of them: single gradients are small beside the sum
 constexpr std::size_t k_most_series = 16;
+constexpr double k_grown_midway =
+    2;  // x the first: n like gradients grow to the root of n at least
 
 const detectors::DetectorSpec& grad_norm_piles_up_spec() {
   static const detectors::DetectorSpec spec{
@@ -67,6 +69,8 @@ class GradNormPilesUpDetector final : public detectors::Detector {
     if (norms.count() < k_least || norms.thinned()) return false;
     const double first = norms.median(0, 0.15);
     if (!(first > 0) || norms.back().value < k_growth * first) return false;
+    // A sum grows from the first steps on; what stays for half of the run and then grows is none.
+    if (norms.median(0.4, 0.6) < k_grown_midway * first) return false;
     detectors::Tally falls;
     detectors::Tally stills;
     for (std::size_t i = 1; i < norms.size(); ++i) {

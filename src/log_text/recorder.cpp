@@ -26,12 +26,34 @@ record::StepKind Recorder::kind_of(Mode mode) {
 const StepTracker& Recorder::tracker(int rank) { return rank_state(rank).tracker; }
 
 void Recorder::begin(const Place& place, int rank, std::uint64_t line, std::uint64_t offset) {
+  note_total(place, line, offset);
   now_ = &rank_state(rank);
   now_rank_ = rank >= k_most_ranks ? -1 : rank;
   now_step_ = now_->tracker.note(place);
   now_epoch_ = std::isnan(place.epoch) ? now_->tracker.epoch() : place.epoch;
   now_line_ = line;
   now_offset_ = offset;
+}
+
+/// `step 30/12000`: how long the run is to be, where all records say the same.
+void Recorder::note_total(const Place& place, std::uint64_t line, std::uint64_t offset) {
+  if (std::isnan(place.step) || std::isnan(place.step_total)) return;
+  const bool whole = std::isnan(place.epoch) && place.step <= place.step_total;
+  const bool same = total_.times == 0 || place.step_total == total_.steps;
+  total_.mixed = total_.mixed || !whole || !same;
+  if (total_.times++ == 0) total_ = {place.step_total, 1, total_.mixed, line, offset};
+}
+
+/// The total that the records gave, unless a configuration gave one.
+void Recorder::put_total() {
+  constexpr std::uint64_t k_least = 5;  // records: fewer may speak of something else
+  if (total_.mixed || total_.times < k_least || build_.run().setting("train.max_steps") != nullptr)
+    return;
+  build_.setting({"train.max_steps",
+                  core::Value(total_.steps),
+                  "steps of the run",
+                  {},
+                  {source_, total_.line, total_.offset}});
 }
 
 void Recorder::context(const Place& place, int rank) { rank_state(rank).tracker.note(place); }
@@ -128,6 +150,7 @@ void Recorder::left_out(std::uint64_t records) {
 }
 
 void Recorder::finish() {
+  put_total();
   for (std::size_t index = 0; index < ranks_.size(); ++index) {
     Rank& state = ranks_[index];
     for (KeyId key = 0; key < state.lines.size(); ++key) {

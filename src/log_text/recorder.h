@@ -72,6 +72,16 @@ class Recorder {
     std::optional<std::int64_t> trained;  ///< step of the last training sample
   };
 
+  struct Total {
+    double steps = 0;
+    std::uint64_t times = 0;
+    bool mixed = false;  ///< of parts of the run, or of several
+    std::uint64_t line = 0;
+    std::uint64_t offset = 0;
+  };
+
+  void note_total(const Place& place, std::uint64_t line, std::uint64_t offset);
+  void put_total();
   Rank& rank_state(int rank);
   static record::StepKind kind_of(Mode mode);
   void put(Rank& state, Line& target, std::int64_t step, double value, std::uint64_t line,
@@ -106,6 +116,7 @@ class Recorder {
   std::uint64_t now_line_ = 0;
   std::uint64_t now_offset_ = 0;
   std::uint64_t samples_ = 0;
+  Total total_;
 };
 
 }  // namespace aplomb::log_text

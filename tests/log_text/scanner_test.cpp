@@ -103,6 +103,17 @@ TEST(LogScanner, TablesOfAnyNames) {
   EXPECT_EQ(values(mixed, "eval_loss"), (std::vector<double>{1.37, 1.35}));
 }
 
+TEST(LogScanner, StepsThatAreCountedOutOfATotalTellHowLongTheRunIsToBe) {
+  std::vector<std::string> lines;
+  for (int i = 1; i <= 8; ++i)
+    lines.push_back("step " + std::to_string(i) + "/12000 loss 2.5 lr 3e-7");
+  const record::Run whole = scanned(lines);
+  ASSERT_NE(whole.setting("train.max_steps"), nullptr);
+  EXPECT_EQ(*core::as_number(whole.setting("train.max_steps")->value), 12000);
+  lines.push_back("step 1/300 loss 2.4 lr 3e-7");
+  EXPECT_EQ(scanned(lines).setting("train.max_steps"), nullptr) << "parts of a run";
+}
+
 TEST(LogScanner, ColumnsOfTheWidthOfTheirNames) {
   const record::Run run = scanned({" ep     loss    recon       kl val_recon   val_kl active",
                                    "  0   0.5587   0.5565   0.0022    0.5018   0.0003      0",
