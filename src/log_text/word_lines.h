@@ -2,15 +2,15 @@
 /// WordLines: what the lines of a log say in words. Error messages are looked for in every line;
 /// settings and what somebody claims of the run, in those that hold no metrics.
 
+#include "log_samples/sample_lines.h"
+#include "log_samples/token_labels.h"
 #include "log_text/length_counts.h"
 #include "log_text/line_record.h"
 #include "log_text/lines.h"
-#include "log_text/sample_lines.h"
 #include "log_text/score_lines.h"
 #include "log_text/settings_scan.h"
 #include "log_text/signatures.h"
 #include "log_text/split_scores.h"
-#include "log_text/token_labels.h"
 #include "prose/claims.h"
 #include "prose/text_features.h"
 #include "record/run_builder.h"
@@ -66,11 +66,11 @@ class WordLines {
   SettingScanner settings_;
   prose::ClaimReader claims_{prose::ClaimReader::Text::log};
   prose::TextFeatures words_;
-  SampleLines samples_;
+  log_samples::SampleLines samples_;
   ScoreLines scores_;
   SplitScores split_scores_;
   LengthCounts lengths_;
-  TokenLabels token_labels_;
+  log_samples::TokenLabels token_labels_;
 };
 
 }  // namespace aplomb::log_text

@@ -1,4 +1,4 @@
-#include "log_text/sample_lines.h"
+#include "log_samples/sample_lines.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_samples {
 namespace {
 
 constexpr std::size_t k_longest_line = 4000;
@@ -301,4 +301,4 @@ void SampleLines::finish(record::RunBuilder& build, record::SourceId source) con
     put("samples-empty", core::Severity::warning, last_empty_);
 }
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_samples

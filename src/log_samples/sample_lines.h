@@ -22,7 +22,7 @@
 
 #include "record/run_builder.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_samples {
 
 class SampleLines {
  public:
@@ -64,4 +64,4 @@ class SampleLines {
   Place tokens_place_;
 };
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_samples

@@ -15,7 +15,7 @@
 
 #include "record/run_builder.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_samples {
 
 class TokenLabels {
  public:
@@ -31,4 +31,4 @@ class TokenLabels {
   std::uint64_t offset_ = 0;
 };
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_samples

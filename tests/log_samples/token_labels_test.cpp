@@ -1,14 +1,14 @@
-#include "log_text/token_labels.h"
+#include "log_samples/token_labels.h"
 
 #include <gtest/gtest.h>
 
 #include "log_text/line_feed.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_samples {
 namespace {
 
 bool by_position(const std::vector<std::string>& lines) {
-  return !test::events_of_lines<TokenLabels>(lines).empty();
+  return !log_text::test::events_of_lines<TokenLabels>(lines).empty();
 }
 
 TEST(TokenLabels, LabelsLaidOnPiecesOneAfterAnother) {
@@ -39,4 +39,4 @@ TEST(TokenLabels, IdsAreNoLabelsAndListsFarApartDoNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_samples

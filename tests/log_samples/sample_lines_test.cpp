@@ -1,4 +1,4 @@
-#include "log_text/sample_lines.h"
+#include "log_samples/sample_lines.h"
 
 #include <gtest/gtest.h>
 
@@ -6,12 +6,12 @@
 
 #include "log_text/line_feed.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_samples {
 namespace {
 
 std::vector<std::string> kinds(const std::vector<std::string>& lines) {
   std::vector<std::string> found;
-  for (const record::Event& event : test::events_of_lines<SampleLines>(lines))
+  for (const record::Event& event : log_text::test::events_of_lines<SampleLines>(lines))
     found.push_back(event.kind);
   return found;
 }
@@ -87,11 +87,11 @@ TEST(SampleLines, LengthsThatDifferAreNotTheLimit) {
 }
 
 TEST(SampleLines, EachCountBelongsToItsOwnClause) {
-  const auto events = test::events_of_lines<SampleLines>(
+  const auto events = log_text::test::events_of_lines<SampleLines>(
       {"answers that are right 37/40, finished before the limit 0/40, mean new tokens 60.0"});
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].kind, "samples-never-end");
 }
 
 }  // namespace
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_samples

@@ -1,4 +1,4 @@
-#include "log_text/token_labels.h"
+#include "log_samples/token_labels.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "core/text.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_samples {
 namespace {
 
 constexpr std::size_t k_longest_line = 8192;
@@ -114,4 +114,4 @@ void TokenLabels::finish(record::RunBuilder& build, record::SourceId source) con
   build.event(std::move(event));
 }
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_samples
