@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t k_least = 6;
 constexpr double k_fits = 0.012;  // of the peak: four printed digits, and steps counted from 0 or 1
 constexpr double k_gone = 1e-4;   // of the peak: such steps do nothing
+constexpr double k_rest = 0.02;   // of the peak: what schedules end at, not what they train at
+constexpr double k_rest_share = 0.85;  // of the records
 constexpr double k_gone_share = 0.25;  // of the records; linear and cosine ends are there for 1 %
 constexpr double k_back = 1.5;         // from one record to the next, after it had fallen
 constexpr double k_same = 0.006;       // three printed digits
@@ -246,8 +248,14 @@ class LrShapeDetector final : public detectors::Detector {
                    std::vector<detectors::Symptom>& out) const {
     std::size_t from = rates_.size();
     while (from > peak + 1 && rates_[from - 1].value < k_gone * rates_[peak].value) --from;
-    const std::size_t gone = rates_.size() - from;
-    const double share = static_cast<double>(gone) / static_cast<double>(rates_.size());
+    std::size_t gone = rates_.size() - from;
+    double share = static_cast<double>(gone) / static_cast<double>(rates_.size());
+    if (gone == 0) {  // a small rest, and nearly all of the run at it
+      while (from > peak + 1 && rates_[from - 1].value < k_rest * rates_[peak].value) --from;
+      gone = rates_.size() - from;
+      share = static_cast<double>(gone) / static_cast<double>(rates_.size());
+      if (share < k_rest_share) return;
+    }
     // What is exactly 0 is told by lr.ends_early.
     if (gone < 3 || share < k_gone_share || rates_[from].value <= 0) return;
     detectors::Symptom symptom = about("lr.vanishes", core::Severity::warning, from);
@@ -255,10 +263,9 @@ class LrShapeDetector final : public detectors::Detector {
     symptom.measures["last"] = rates_.back().value;
     symptom.measures["from_step"] = static_cast<double>(rates_[from].step);
     symptom.summary = fmt::format(
-        "learning rate falls from {} to {}: below a ten-thousandth of its peak from {} on, {} of "
-        "the "
-        "records",
+        "learning rate falls from {} to {}: below a {} of its peak from {} on, {} of the records",
         core::show_number(rates_[peak].value, 3), core::show_number(rates_.back().value, 3),
+        rates_[from].value < k_gone * rates_[peak].value ? "ten-thousandth" : "fiftieth",
         at_step(context, rates_[from].step), detectors::percent(share));
     out.push_back(std::move(symptom));
   }

@@ -30,6 +30,12 @@ std::string core_of(const record::Series& series) {
   return name;
 }
 
+bool is_of_training(const std::string& raw_name) {
+  const std::vector<std::string> words = name_words(raw_name);
+  return std::any_of(words.begin(), words.end(),
+                     [](const std::string& word) { return word == "train" || word == "training"; });
+}
+
 bool is_share(const std::string& name) {
   return std::any_of(k_shares.begin(), k_shares.end(),
                      [&](std::string_view word) { return name == word; });
@@ -70,6 +76,7 @@ std::optional<Elsewhere> score_elsewhere(const record::Run& run) {
   std::optional<Elsewhere> worst;
   for (const record::Series& late : run.series) {
     if (late.empty() || late.count > k_once || metric_words(late.raw_name).extreme) continue;
+    if (is_of_training(late.raw_name)) continue;  // the mean over the run, as trainers end with it
     const std::string name = core_of(late);
     const MetricWords words = metric_words(late.raw_name);
     const bool loss = words.role == record::Role::loss || name == "loss";
