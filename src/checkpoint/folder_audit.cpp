@@ -33,42 +33,53 @@ core::Result<bool> audit_file(const std::string& path, std::vector<tensors::Find
   return !found.list().empty();
 }
 
+namespace {
+
+/// Whether a folder is gone into; one that is left out for its depth or its rights is a finding.
+bool goes_into(const fs::recursive_directory_iterator& at, const std::string& except,
+               std::vector<tensors::Finding>& out) {
+  const std::string path = at->path().string();
+  const bool elsewhere = (!except.empty() && path == except) || at->path().filename() == ".git";
+  if (elsewhere) return false;
+  if (at.depth() >= k_most_depth) {
+    leave_out(path, fmt::format("it lies more than {} folders deep", k_most_depth), out);
+    return false;
+  }
+  if (::access(path.c_str(), R_OK | X_OK) == 0) return true;
+  leave_out(path, "it may not be read", out);
+  return false;
+}
+
+void audit_of_folder(const std::string& path, std::vector<tensors::Finding>& out) {
+  const core::Result<bool> found = audit_file(path, out);
+  if (!found) leave_out(path, found.error().text, out);
+}
+
+}  // namespace
+
 bool audit_folder(const std::string& folder, const std::string& except,
                   std::vector<tensors::Finding>& out) {
   std::error_code why;
   if (!fs::is_directory(folder, why)) return false;
+  const std::size_t before = out.size();
   std::size_t files = 0;
-  bool any = false;
   fs::recursive_directory_iterator at(folder, why);
   for (const fs::recursive_directory_iterator end; !why && at != end; at.increment(why)) {
     std::error_code none;
-    const std::string path = at->path().string();
     if (at->is_symlink(none)) continue;
     if (at->is_directory(none)) {
-      const bool elsewhere = (!except.empty() && path == except) || at->path().filename() == ".git";
-      const bool deep = at.depth() >= k_most_depth;
-      const bool closed = !elsewhere && !deep && ::access(path.c_str(), R_OK | X_OK) != 0;
-      if (elsewhere || deep || closed) at.disable_recursion_pending();
-      if (deep && !elsewhere)
-        leave_out(path, fmt::format("it lies more than {} folders deep", k_most_depth), out);
-      if (closed) leave_out(path, "it may not be read", out);
-      any = any || ((deep || closed) && !elsewhere);
+      if (!goes_into(at, except, out)) at.disable_recursion_pending();
       continue;
     }
     if (!at->is_regular_file(none)) continue;
     if (++files > k_most_files) {
-      out.push_back(
-          {"pickle.inconclusive", core::Severity::warning, folder, 0,
-           fmt::format("[pickle] {} holds more than {} files; the others were not looked at",
-                       folder, k_most_files)});
+      leave_out(folder, fmt::format("what comes behind its first {} files", k_most_files), out);
       return true;
     }
-    const core::Result<bool> found = audit_file(path, out);
-    if (!found) leave_out(path, found.error().text, out);
-    any = any || !found || *found;
+    audit_of_folder(at->path().string(), out);
   }
   if (why) leave_out(folder, why.message() + "; files behind it were not looked at either", out);
-  return any || why;
+  return out.size() > before;
 }
 
 }  // namespace aplomb::checkpoint

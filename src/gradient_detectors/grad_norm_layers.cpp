@@ -161,6 +161,7 @@ class GradNormLayersDetector final : public detectors::Detector {
                                const detectors::RunContext& context,
                                std::vector<detectors::Symptom>& out) {
     std::vector<double> values;
+    values.reserve(levels.size());
     for (const Layer& layer : levels) values.push_back(layer.last);
     const double middle = core::upper_median(values);
     for (const Layer& layer : levels) {

@@ -232,9 +232,9 @@ bool TableWatch::drawn_head(std::string_view line) {
   return true;
 }
 
-bool TableWatch::head(std::string_view line) {
-  if (line.size() > k_longest_head || !may_count(line)) return false;
-  if (line.find('=') != std::string_view::npos) return false;
+/// The cells of a head; false where they are no names of columns.
+bool TableWatch::names_of(std::string_view line) {
+  constexpr std::size_t k_longest_name = 48;
   const std::string_view body = bare(line);
   // `epoch train_loss train_acc  val_loss`: two blanks between groups of names, not between names.
   narrow_ = body.find('_') != std::string_view::npos && body.find("  ") != std::string_view::npos &&
@@ -244,11 +244,14 @@ bool TableWatch::head(std::string_view line) {
     narrow_ = false;
     split(body, true);
   }
-  if (parts_.size() < 2 || parts_.size() > k_most_columns) return false;
-  constexpr std::size_t k_longest_name = 48;
-  for (const std::string_view part : parts_) {
-    if (part.size() > k_longest_name) return false;
-  }
+  return parts_.size() >= 2 && parts_.size() <= k_most_columns &&
+         std::all_of(parts_.begin(), parts_.end(),
+                     [](std::string_view part) { return part.size() <= k_longest_name; });
+}
+
+bool TableWatch::head(std::string_view line) {
+  if (line.size() > k_longest_head || !may_count(line)) return false;
+  if (line.find('=') != std::string_view::npos || !names_of(line)) return false;
   std::vector<Column> columns;
   bool counts = false;
   bool metric = false;

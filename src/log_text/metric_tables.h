@@ -51,6 +51,7 @@ class TableWatch {
     name_value  ///< a metric a row, of the step in the title
   };
   void split(std::string_view line, bool head);
+  bool names_of(std::string_view line);
   bool titled_row(Record& out);
   bool take_cell(std::string_view cell, const Column& column, Record& out) const;
 

@@ -104,6 +104,7 @@ void Recorder::decide(Rank& state, KeyId key, const Held& second) {
   const Held first = line.first;
   Mode mode = Mode::ordinal;
   std::int64_t first_step = 0;
+  // NOLINTNEXTLINE(bugprone-branch-clone): the last branch is a last resort, not the same case
   if (first.context && second.context && *second.context != *first.context) {
     mode = Mode::context;
     first_step = *first.context;

@@ -59,6 +59,7 @@ const Series* Run::find(std::string_view series_name) const {
   return best_of(series, [series_name](const Series& each) { return each.name == series_name; });
 }
 
+// NOLINTBEGIN(bugprone-return-const-ref-from-parameter): `wanted` is a series of this run
 const Series& Run::shown_by(const Series& wanted) const {
   if (wanted.empty() || wanted.line.front() > 0) return wanted;
   for (const Series& other : series) {
@@ -69,6 +70,7 @@ const Series& Run::shown_by(const Series& wanted) const {
   }
   return wanted;
 }
+// NOLINTEND(bugprone-return-const-ref-from-parameter)
 
 const Setting* Run::setting(std::string_view setting_name) const {
   for (auto it = settings.rbegin(); it != settings.rend(); ++it) {

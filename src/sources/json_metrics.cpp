@@ -209,12 +209,7 @@ class DocumentReader {
       if (key == "values" && inside.peek() == Kind::object) {
         if (!steps(inside, samples)) return false;
       } else if (key == "values" && inside.peek() == Kind::array) {
-        inside.enter_array();
-        for (double step = start; inside.next_element(); step += interval) {
-          const auto number = inside.number();
-          if (!number) return false;
-          samples.emplace_back(static_cast<std::int64_t>(step), *number);
-        }
+        if (!evenly(inside, start, interval, samples)) return false;
       } else if (key == "start_step" || key == "step_interval") {
         double& target = key == "start_step" ? start : interval;
         target = bounded(inside.number().value_or(target), target);
@@ -228,6 +223,18 @@ class DocumentReader {
     if (samples.empty() || inside.bad()) return false;
     columns_.by_step(name, std::move(samples));
     json = inside;
+    return true;
+  }
+
+  /// `[10.8, 9.7]` from `start` on; false where an element is no number.
+  static bool evenly(input::JsonCursor& json, double start, double interval,
+                     std::vector<std::pair<std::int64_t, double>>& samples) {
+    json.enter_array();
+    for (double step = start; json.next_element(); step += interval) {
+      const auto number = json.number();
+      if (!number) return false;
+      samples.emplace_back(static_cast<std::int64_t>(step), *number);
+    }
     return true;
   }
 

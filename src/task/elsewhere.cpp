@@ -70,26 +70,36 @@ std::optional<Elsewhere> told_elsewhere(const record::Run& run) {
   return std::nullopt;
 }
 
+/// Whether a series is printed once or twice, and not as what was best or the mean of training.
+bool is_late(const record::Series& series) {
+  return !series.empty() && series.count <= k_once && !metric_words(series.raw_name).extreme &&
+         !is_of_training(series.raw_name);  // the mean over the run, as trainers end with it
+}
+
+/// The score beside the last one of `held_out`, where it is of the same name and was printed behind it.
+std::optional<Elsewhere> paired(const record::Series& late, const record::Series& held_out,
+                                const std::string& name, bool loss) {
+  if (held_out.count < k_followed || held_out.source != late.source) return std::nullopt;
+  if (!metric_words(held_out.raw_name).held_out || core_of(held_out) != name) return std::nullopt;
+  const std::size_t last = held_out.size() - 1;
+  if (late.offset.front() <= held_out.offset[last]) return std::nullopt;
+  const Elsewhere pair{name, held_out.value[last], late.value.front(), loss, late.origin(0)};
+  const bool finite = std::isfinite(pair.held_out) && std::isfinite(pair.elsewhere);
+  return finite ? std::optional<Elsewhere>(pair) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Elsewhere> score_elsewhere(const record::Run& run) {
   std::optional<Elsewhere> worst;
   for (const record::Series& late : run.series) {
-    if (late.empty() || late.count > k_once || metric_words(late.raw_name).extreme) continue;
-    if (is_of_training(late.raw_name)) continue;  // the mean over the run, as trainers end with it
+    if (!is_late(late)) continue;
     const std::string name = core_of(late);
-    const MetricWords words = metric_words(late.raw_name);
-    const bool loss = words.role == record::Role::loss || name == "loss";
+    const bool loss = metric_words(late.raw_name).role == record::Role::loss || name == "loss";
     if (name.empty() || (!loss && !is_share(name))) continue;
     for (const record::Series& held_out : run.series) {
-      if (held_out.count < k_followed || held_out.source != late.source) continue;
-      if (!metric_words(held_out.raw_name).held_out || core_of(held_out) != name) continue;
-      // It was printed behind the last one.
-      const std::size_t last = held_out.size() - 1;
-      if (late.offset.front() <= held_out.offset[last]) continue;
-      const Elsewhere pair{name, held_out.value[last], late.value.front(), loss, late.origin(0)};
-      if (!std::isfinite(pair.held_out) || !std::isfinite(pair.elsewhere)) continue;
-      if (loss_between(pair) > (worst ? loss_between(*worst) : 0)) worst = pair;
+      const std::optional<Elsewhere> pair = paired(late, held_out, name, loss);
+      if (pair && loss_between(*pair) > (worst ? loss_between(*worst) : 0)) worst = pair;
     }
   }
   return worst ? worst : told_elsewhere(run);
