@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "core/text.h"
 #include "store/likeness.h"
@@ -159,13 +161,24 @@ core::Result<Store> Store::open(const std::string& path, Access access) {
   } else if (!std::filesystem::exists(path, no_throw)) {
     return core::fail(ErrorCode::not_found, "[store] " + path + ": no run is remembered yet");
   }
-  try {
-    Database database(path);
-    prepare(database, path);
-    return Store(std::move(database), path);
-  } catch (const DatabaseFault& fault) {
-    return core::fail(code_of(fault.code()), fmt::format("[store] {}: {}{}", path, fault.what(),
-                                                         what_to_do(fault.code())));
+  // Where several make the file at once SQLite answers "busy" without waiting: setting WAL is not
+  // waited for.
+  constexpr std::chrono::seconds k_patience{5};
+  constexpr std::chrono::milliseconds k_pause{20};
+  const auto until = std::chrono::steady_clock::now() + k_patience;
+  while (true) {
+    try {
+      Database database(path);
+      prepare(database, path);
+      return Store(std::move(database), path);
+    } catch (const DatabaseFault& fault) {
+      const bool busy = fault.code() == SQLITE_BUSY || fault.code() == SQLITE_LOCKED;
+      if (!busy || std::chrono::steady_clock::now() > until) {
+        return core::fail(code_of(fault.code()), fmt::format("[store] {}: {}{}", path, fault.what(),
+                                                             what_to_do(fault.code())));
+      }
+    }
+    std::this_thread::sleep_for(k_pause);
   }
 }
 
