@@ -20,6 +20,8 @@ UPWARD = (
     "score",
     "reward",
     "rating",
+    "rate",
+    "grade",
     "quality",
     "win_rate",
     "votes",

@@ -293,6 +293,19 @@ def scaled_gradients_stepped(program: Program) -> Iterator[Finding]:
             yield Finding(step.line, f"{scaler}.step({stepped(step)})\n{scaler}.update()", also=[scaled[0].line])
 
 
+@rule("code.scaler-passed-by")
+def scaler_passed_by(program: Program) -> Iterator[Finding]:
+    """`scaler.unscale_(optimizer)` and then `optimizer.step()`: what is not finite is stepped on."""
+    for cycle in cycles(program):
+        steps = cycle.of("step")
+        if not steps or not cycle.of("unscale") or any(by_scaler(program, each) for each in steps):
+            continue
+        scaled = [each for each in cycle.of("backward") if isinstance(each.node, ast.Call) and is_scaled(program, each.node)]
+        for step in steps[:1] if scaled else []:
+            scaler = source_of(receiver_of(receiver_of(scaled[0].node)))  # type: ignore[arg-type]
+            yield Finding(step.line, f"{scaler}.step({stepped(step)})", also=[cycle.of("unscale")[0].line])
+
+
 def is_scaled(program: Program, call: ast.Call) -> bool:
     holder = receiver_of(call)
     return isinstance(holder, ast.Call) and method_of(holder) == "scale" and program.objects.is_scaler(receiver_of(holder))

@@ -220,6 +220,7 @@ def views_are_one(program: Program) -> Iterator[Finding]:
                 f"{first}, {second} = {source_of(node.value)}, {source_of(node.value)}",
                 {"views": f"{first}, {second}"},
             )
+    yield from multiplied_views(program)
     for call in program.calls_to("stack", "cat"):
         parts = call.args[0].elts if call.args and isinstance(call.args[0], (ast.List, ast.Tuple)) else []
         if (
@@ -236,6 +237,19 @@ def views_are_one(program: Program) -> Iterator[Finding]:
                 yield Finding(
                     call.lineno, "torch.stack([augment(x), augment(x)])", {"views": source_of(parts[0])}, also=[binding.line]
                 )
+
+
+def multiplied_views(program: Program) -> Iterator[Finding]:
+    """`[augment(x)] * 2`: one draw, held twice."""
+    for node in program.nodes.of_kind(ast.BinOp):
+        drawn = node.left.elts if isinstance(node.left, ast.List) else []
+        if not isinstance(node.op, ast.Mult) or len(drawn) != 1 or not isinstance(drawn[0], ast.Call):
+            continue
+        if AUGMENTS.search(source_of(drawn[0].func).lower()):
+            count = source_of(node.right)
+            yield Finding(
+                node.lineno, f"[{source_of(drawn[0])} for _ in range({count})]", {"views": source_of(node)}
+            )
 
 
 VIEWS = re.compile(r"^(x|v|view|xi|aug|img|a|b|z)_?(1|2|i|j|a|b)$|^(a|b|view_a|view_b)$")
