@@ -126,12 +126,22 @@ def standardised(program: Program) -> Iterator[Finding]:
         spread = below.parts[0] if below.op == "sqrt" else below
         if spread.op not in ("std", "var") or (below.op == "sqrt" and spread.op != "var"):
             continue
+        if is_of_the_data(program, spread.node):
+            continue
         if above.op == "sub" and any(
             each.op == "mean" and each.parts[0].key == spread.parts[0].key for each in above.below()
         ):
             divisor = source_of(node.right) if isinstance(node, ast.BinOp) else ""
             corrected = f"({source_of(node.left)}) / ({divisor} + 1e-8)" if isinstance(node, ast.BinOp) else ""
             yield Finding(node.lineno, corrected, {"function": spread.op})  # type: ignore[attr-defined]
+
+
+def is_of_the_data(program: Program, node: ast.AST) -> bool:
+    """The spread of a whole table, taken once before the loop that trains: somebody has seen that it is not 0."""
+    if node not in program.nodes.parents or list(program.loops_of(node)):
+        return False
+    below = set(program.nodes.below(program.function_of(node)))
+    return any(loop in below for loop in program.training_loops)
 
 
 def shared_out(program: Program) -> Iterator[Finding]:
