@@ -219,6 +219,7 @@ class Checks {
   }
 
   static bool is_residual(const std::string& tensor_name) {
+    if (tensor_name.ends_with("bias")) return false;  // 0 at the start
     return tensor_name.find("o_proj") != std::string::npos ||
            tensor_name.find("down_proj") != std::string::npos ||
            tensor_name.find("c_proj") != std::string::npos;

@@ -30,6 +30,7 @@ def gpt(embeddings=0.02, residual=SCALED):
             f"{at}.mlp.c_fc.weight": normal(WIDTH, 4 * WIDTH),
             f"{at}.mlp.c_proj.weight": normal(4 * WIDTH, WIDTH, deviation=residual),
         }
+        named |= {f"{at}.attn.c_proj.bias": torch.zeros(WIDTH), f"{at}.mlp.c_proj.bias": torch.zeros(WIDTH)}
     return named
 
 
