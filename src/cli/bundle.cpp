@@ -25,6 +25,14 @@ struct Options {
   std::size_t first_steps = api::BundleOptions{}.first_steps;
 };
 
+/// `hosts`, `addresses`, `entities`.
+std::string many(std::string kind) {
+  if (kind.ends_with("s")) return kind + "es";
+  if (!kind.ends_with("y") || kind.ends_with("ey")) return kind + "s";
+  kind.back() = 'i';
+  return kind + "es";
+}
+
 std::string table_of(const api::Bundle& bundle) {
   std::string text;
   for (const api::BundleEntry& entry : bundle.entries) {
@@ -33,8 +41,8 @@ std::string table_of(const api::Bundle& bundle) {
   }
   std::string taken;
   for (const auto& [kind, count] : bundle.redacted) {
-    taken += fmt::format("{}{} {}{}", taken.empty() ? "" : ", ", count, kind,
-                         count == 1 ? "" : (kind == "address" ? "es" : "s"));
+    taken +=
+        fmt::format("{}{} {}", taken.empty() ? "" : ", ", count, count == 1 ? kind : many(kind));
   }
   for (const report::Replaced& each : bundle.replaced) {
     text += fmt::format("  {:<16} {}\n", each.stand_in, each.shown);
