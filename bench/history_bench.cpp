@@ -39,8 +39,8 @@ double median_ms(const std::function<void()>& work) {
 PastRun run_of(int i) {
   PastRun run;
   run.origin = "run";
-  run.program = fmt::format("/work/project-{}/train.py", i % 100);
-  run.name = fmt::format("/work/project-{}/out/exp-{}", i % 100, i);
+  run.program = fmt::format("/data/project-{}/train.py", i % 100);
+  run.name = fmt::format("/data/project-{}/out/exp-{}", i % 100, i);
   run.paths = {run.name + "/output.log"};
   run.began = 1.7e9 + 600.0 * i;
   run.ended = run.began + 500;

@@ -29,7 +29,7 @@ void make_absolute(store::PastRun& run) {
   if (!run.name.empty()) run.name = absolute(run.name);
 }
 
-/// `/work/out/exp-12` and `/work/out/exp-13` are two runs of one program.
+/// `/data/out/exp-12` and `/data/out/exp-13` are two runs of one program.
 std::string without_numbers(const std::string& path) {
   std::string out;
   for (const char c : path) {

@@ -25,7 +25,8 @@ constexpr double k_jump = 2.0;
 /// x the highest rate before, between two records behind the peak: restarts come back to a peak
 /// that was there, and stages that rise do so by less than an order of magnitude.
 constexpr double k_wild_jump = 10.0;
-// A schedule whose restart is planned comes to its lowest rate first, and there falls no more.
+// A schedule whose restart is planned comes to its lowest rate first, and there falls no more. The
+// bounds are judgement.
 constexpr double k_midst = 0.05;  // of the peak: above it the fall was not over
 constexpr double k_slope = 0.25;  // of the mean fall since the peak: still falling
 constexpr double k_rise_sigmas = 4;

@@ -19,7 +19,8 @@ namespace {
 constexpr std::size_t k_least = 6;
 constexpr double k_fits = 0.012;  // of the peak: four printed digits, and steps counted from 0 or 1
 constexpr double k_gone = 1e-4;   // of the peak: such steps do nothing
-constexpr double k_rest = 0.02;   // of the peak: what schedules end at, not what they train at
+// Judgement in view of one run whose milestones were stepped with each batch.
+constexpr double k_rest = 0.02;        // of the peak: what schedules end at, not what they train at
 constexpr double k_rest_share = 0.85;  // of the records
 constexpr double k_gone_share = 0.25;  // of the records; linear and cosine ends are there for 1 %
 constexpr double k_back = 1.5;         // from one record to the next, after it had fallen

@@ -15,7 +15,7 @@ auto rank_of(const Series& series) {
 
 /// Records that are merely counted cannot be laid beside those of another artifact: a log that prints
 /// its last evaluation once more is no better than the file that knows its steps.
-constexpr double k_nearly_all = 0.75;
+constexpr double k_nearly_all = 0.75;  // judgement: one or two prints at the end of eight
 
 /// The one to judge among the series that `fits` takes; null where it takes none.
 template <typename Fits>

@@ -24,7 +24,8 @@ constexpr std::size_t k_after = 5;    // samples of the new segment that are com
 constexpr std::int64_t k_redone = 3;  // records: fewer are done again after every stop
 /// Of what is saved: with two saves at equal distances, less than half of it lies behind the last one.
 constexpr double k_most_between_saves = 0.5;
-// A pass further, fine-tuning on the same samples loses a tenth to a fifth of its loss at once.
+// Judgement, not measured apart: a pass further, fine-tuning on the same samples loses a tenth to a
+// fifth of its loss at once.
 constexpr double k_loss_drop = 0.75;
 constexpr double k_drop_sigmas = 6;
 constexpr int k_lr_watched = 8;        // records in which a warm-up that began anew comes up

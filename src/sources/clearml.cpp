@@ -13,7 +13,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "config_text/setting_sink.h"
@@ -21,6 +20,7 @@
 #include "input/json_cursor.h"
 #include "input/line_reader.h"
 #include "sources/metric_names.h"
+#include "sources/named_metrics.h"
 #include "sources/reader.h"
 
 namespace aplomb::sources {
@@ -118,37 +118,19 @@ class EventFile {
   }
 
  private:
-  struct Metric {
-    record::SeriesId series = 0;
-    double scale = 1;
-  };
-
   void put(const Event& event, const input::LineReader::Line& line) {
     constexpr double k_most_step = 9e15;
     const bool whole = event.scalar && event.step && event.value && !event.metric.empty();
     if (!whole || !(std::fabs(*event.step) < k_most_step)) return;
     const std::string key = key_of(event.metric, event.variant);
     if (is_bookkeeping(key)) return;
-    const Metric& metric = metric_of(key);
-    build_.append(metric.series, static_cast<std::int64_t>(*event.step),
-                  *event.value * metric.scale, line.number, line.offset);
-  }
-
-  const Metric& metric_of(const std::string& key) {
-    const auto known = metrics_.find(key);
-    if (known != metrics_.end()) return known->second;
-    // Further names than the builder takes are dropped by it; here they share one entry.
-    const std::string& held = metrics_.size() < record::RunBuilder::k_max_series ? key : others_;
-    const MetricName name = name_metric(key);
-    const record::SeriesId series =
-        build_.series(source_, name.series, key, name.role, record::StepKind::explicit_);
-    return metrics_.insert_or_assign(held, Metric{series, name.scale}).first->second;
+    metrics_.append(key, static_cast<std::int64_t>(*event.step), *event.value, line.number,
+                    line.offset);
   }
 
   record::RunBuilder& build_;
   record::SourceId source_;
-  const std::string others_;  ///< a key that no metric has
-  std::unordered_map<std::string, Metric> metrics_;
+  NamedMetrics metrics_{build_, source_};
 };
 
 /// `"lr": {"name": "lr", "type": "float", "value": "0.001"}`

@@ -12,10 +12,10 @@
 #include <cstdint>
 #include <protozero/pbf_reader.hpp>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
 #include "sources/metric_names.h"
+#include "sources/named_metrics.h"
 #include "sources/reader.h"
 #include "sources/record_log.h"
 
@@ -86,11 +86,6 @@ class SwanlabFile {
   }
 
  private:
-  struct Metric {
-    record::SeriesId series = 0;
-    double scale = 1;
-  };
-
   void record(std::string_view bytes) {
     try {
       pbf_reader message(bytes.data(), bytes.size());
@@ -110,27 +105,14 @@ class SwanlabFile {
   void put(const Sample& sample) {
     const bool whole = sample.has_value && !sample.key.empty() && sample.step >= 0;
     if (!whole || sample.step > k_most_step || is_bookkeeping(sample.key)) return;
-    const Metric& metric = metric_of(sample.key);
-    build_.append(metric.series, sample.step, sample.value * metric.scale, 0, log_.offset());
-  }
-
-  const Metric& metric_of(const std::string& key) {
-    const auto known = metrics_.find(key);
-    if (known != metrics_.end()) return known->second;
-    // Further names than the builder takes are dropped by it; here they share one entry.
-    const std::string& held = metrics_.size() < record::RunBuilder::k_max_series ? key : others_;
-    const MetricName name = name_metric(key);
-    const record::SeriesId series =
-        build_.series(source_, name.series, key, name.role, record::StepKind::explicit_);
-    return metrics_.insert_or_assign(held, Metric{series, name.scale}).first->second;
+    metrics_.append(sample.key, sample.step, sample.value, 0, log_.offset());
   }
 
   input::ByteStream& bytes_;
   RecordLog log_;
   record::RunBuilder& build_;
   record::SourceId source_;
-  const std::string others_;  ///< a key that no metric has
-  std::unordered_map<std::string, Metric> metrics_;
+  NamedMetrics metrics_{build_, source_};
 };
 
 class SwanlabReader final : public Reader {

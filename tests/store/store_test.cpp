@@ -23,7 +23,7 @@ PastRun run_of(const std::string& program, double began, const std::string& verd
   PastRun run;
   run.origin = "run";
   run.program = program;
-  run.name = "/work/out/" + std::to_string(static_cast<int>(began));
+  run.name = "/data/out/" + std::to_string(static_cast<int>(began));
   run.paths = {run.name + "/output.log"};
   run.began = began;
   run.ended = began + 60;

@@ -27,7 +27,7 @@ PastRun run_of(const std::string& program, double began, const std::string& verd
   PastRun run;
   run.origin = "run";
   run.program = program;
-  run.name = "/work/out/" + program + std::to_string(static_cast<int>(began));
+  run.name = "/data/out/" + program + std::to_string(static_cast<int>(began));
   run.paths = {run.name + "/output.log"};
   run.began = began;
   run.ended = began + 60;
