@@ -1,9 +1,11 @@
-# FILES (Python sources) -> OUT: their texts as one array of C++.
+# FILES (Python sources below ROOT) -> OUT: their texts as one array of C++, each under its module's name.
 set(text "// Made by cmake/embed_audit.cmake from python/aplomb/audit/.\n#include \"preflight/audit_files.h\"\n\nnamespace aplomb::preflight {\n")
 string(APPEND text "const AuditFile k_audit_files[] = {\n")
 set(count 0)
 foreach(path IN LISTS FILES)
-  get_filename_component(name "${path}" NAME_WE)
+  file(RELATIVE_PATH name "${ROOT}" "${path}")
+  string(REGEX REPLACE "(/?__init__)?\\.py$" "" name "${name}")
+  string(REPLACE "/" "." name "${name}")
   file(READ "${path}" source)
   string(APPEND text "    {\"${name}\", R\"aplomb(${source})aplomb\"},\n")
   math(EXPR count "${count} + 1")

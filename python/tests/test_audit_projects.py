@@ -5,7 +5,7 @@ import time
 
 import pytest
 from aplomb.audit.__main__ import audit_files
-from aplomb.audit.project import MOST_LINES, Project
+from aplomb.audit.program.project import MOST_LINES, Project
 from audit_support import HEAD
 
 LOOP = """

@@ -6,7 +6,7 @@
 namespace aplomb::preflight {
 
 struct AuditFile {
-  const char* name;  ///< of the module: `__init__`, `rules`
+  const char* name;  ///< of the module: `program.names`; empty: the package itself
   const char* text;
 };
 

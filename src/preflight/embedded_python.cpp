@@ -16,10 +16,11 @@ if given["limits"]:
     import resource
     resource.setrlimit(resource.RLIMIT_CPU, (given["limits"]["cpu_s"],) * 2)
     resource.setrlimit(resource.RLIMIT_AS, (given["limits"]["memory_bytes"],) * 2)
+packages = {name.rpartition(".")[0] for name in given["sources"]}
 class Embedded(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
         if name in given["sources"]:
-            return importlib.util.spec_from_loader(name, self, is_package=name == "aplomb_audit")
+            return importlib.util.spec_from_loader(name, self, is_package=name in packages)
     def create_module(self, spec):
         return None
     def exec_module(self, module):
@@ -34,7 +35,7 @@ std::string embedded_request(const std::string& module, nlohmann::json request,
   nlohmann::json sources = nlohmann::json::object();
   for (std::size_t i = 0; i < k_audit_file_count; ++i) {
     const std::string name = k_audit_files[i].name;
-    sources[name == "__init__" ? "aplomb_audit" : "aplomb_audit." + name] = k_audit_files[i].text;
+    sources[name.empty() ? "aplomb_audit" : "aplomb_audit." + name] = k_audit_files[i].text;
   }
   nlohmann::json bounds;
   if (limits.cpu_s > 0) bounds = {{"cpu_s", limits.cpu_s}, {"memory_bytes", limits.memory_bytes}};

@@ -6,7 +6,8 @@
 
 `python -m aplomb.audit FILE...` prints the findings as JSON; `aplomb check FILE...` says what they mean, and
 `aplomb explain RULE` does so of one. Only the standard library is used: `ast` parses the source, and every rule asks what
-the program does (timeline.py), of what objects (objects.py) and with what numbers (values.py), never the text.
+the program does (program/timeline.py), of what objects (program/objects.py) and with what numbers (program/values.py),
+never the text.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .findings import RULES, Finding
-    from .program import Program
-    from .rules import audit_program, audit_source
+    from .program.program import Program
+    from .run import audit_program, audit_source
 
 __all__ = ["RULES", "Finding", "Program", "audit_program", "audit_source"]
 
@@ -26,4 +27,4 @@ def __getattr__(name: str) -> Any:
     """The rules are loaded at first use: `columns` needs none of them."""
     if name not in __all__:
         raise AttributeError(name)
-    return getattr(import_module(".program" if name == "Program" else ".rules", __name__), name)
+    return getattr(import_module(".run", __name__), name)

@@ -18,8 +18,8 @@ import warnings
 from typing import Any
 
 from .findings import Finding
-from .project import Unit, plain_name, units_of
-from .rules import audit_program
+from .program.project import Unit, plain_name, units_of
+from .run import audit_program
 
 MOST_BYTES = 4 << 20  # a program is written by people
 MOST_SECONDS = 100.0  # of all programs together

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .program import Program
+    from .program.program import Program
 
 
 @dataclass
@@ -49,7 +49,7 @@ def text_at(path: str, line: int) -> str:
 
 Rule = Callable[["Program"], Iterable[Finding]]
 
-#: Every rule by its name, in the order in which the modules of rules are imported (rules.py).
+#: Every rule by its name, in the order in which their modules are imported (rules/roster.py).
 RULES: dict[str, Rule] = {}
 
 

@@ -1,0 +1,461 @@
+"""Rules about labels: what is predicted from what, and which places count."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ...findings import Finding, rule
+from ...program.names import argument_given, returns_of
+from ...program.program import Program, is_constant, keyword_of, method_of, source_of
+from .numeric import cross_entropy_names, seen_through
+
+IGNORED = -100
+INPUT_NAMES = ("input_ids", "token_ids", "tokens")
+RESHAPES = ("view", "reshape", "flatten", "contiguous", "long", "to", "cuda", "permute", "transpose", "float")
+CAUSAL = ("CausalLM", "LMHeadModel")
+
+
+@rule("code.shifted-twice")
+def labels_shifted_twice(program: Program) -> Iterator[Finding]:
+    """`model(ids[:, :-1], labels=ids[:, 1:])` with a causal model of transformers, which shifts by itself; a data set whose
+    labels are its inputs from one place on; logits and labels that are shifted once more before the loss."""
+    corrected = "model(input_ids=input_ids, labels=input_ids)  # whole sequences, both"
+    if shifts_by_itself(program):
+        for call in program.calls if program.trains else ():
+            labels = keyword_of(call, "labels")
+            if labels is None or not program.objects.is_model(call.func):
+                continue
+            inputs = keyword_of(call, "input_ids") or (call.args[0] if call.args else None)
+            if begins_at_one(seen_through(program, labels)) or (
+                inputs is not None and offset_of(program, inputs, labels) == 1
+            ):
+                yield Finding(call.lineno, corrected)
+        for node, inputs, labels in sample_parts(program):
+            if offset_of(program, inputs, labels) == 1:
+                yield Finding(labels.lineno, '"labels": the same slice as "input_ids"', also=[node.lineno])
+    yield from shifted_in_the_loss(program)
+
+
+def shifted_in_the_loss(program: Program) -> Iterator[Finding]:
+    """`cross_entropy(logits[:, :-1], y[:, 1:])` of a `y` that the data have shifted already."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind == "cross_entropy" and criterion.given is not None and criterion.target is not None:
+            base = base_of_shift(program, criterion.target)
+            made = model_call_in(program, cut_logits(program, criterion.given)) if base is not None else None
+            if made is None or base is None or not made.args:
+                continue
+            if offset_of(program, made.args[0], base) == 1:
+                yield Finding(
+                    criterion.call.lineno,
+                    "F.cross_entropy(logits.flatten(0, 1), labels.flatten())  # shifted in the data already",
+                )
+
+
+def shifts_by_itself(program: Program) -> bool:
+    """A causal model of transformers is named."""
+    return any(mark in line for line in program.lines for mark in CAUSAL)
+
+
+def sample_parts(program: Program) -> Iterator[tuple[ast.Dict, ast.expr, ast.expr]]:
+    """Samples and batches written as dictionaries: (dictionary, inputs, labels)."""
+    for node in program.nodes.of_kind(ast.Dict):
+        held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
+        if "input_ids" in held and "labels" in held:
+            yield node, held["input_ids"], held["labels"]
+
+
+def cut_logits(program: Program, node: ast.AST) -> ast.AST:
+    """`logits` of `logits[:, :-1].reshape(-1, v)`."""
+    node = without_reshapes(seen_through(program, node))
+    return node.value if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Tuple) else node
+
+
+def base_of_shift(program: Program, node: ast.AST) -> ast.expr | None:
+    """`y` of `y[:, 1:].reshape(-1)`."""
+    value = without_reshapes(seen_through(program, node))
+    return value.value if isinstance(value, ast.Subscript) and begins_at_one(value) else None
+
+
+def offset_of(program: Program, inputs: ast.AST, labels: ast.AST) -> int | None:
+    """By how many places labels begin behind the inputs, where both are slices of one text; None where that is not seen."""
+    one, other = first_slice(program, inputs), first_slice(program, labels)
+    if one is None or other is None or one[0] != other[0] or one[1] != other[1]:
+        return None
+    return other[2] - one[2]
+
+
+def first_slice(program: Program, node: ast.AST) -> tuple[str, str, int] | None:
+    """(what is sliced, from where, and how much behind that): `data`, `i`, 1 of `stack([data[i + 1 : i + T + 1] ...])`."""
+    value = data_part(program, node)
+    for each in ast.walk(value):
+        if not isinstance(each, ast.Subscript):
+            continue
+        for part in slices_of(each):
+            if isinstance(part, ast.Slice) and (part.lower is not None or part.upper is not None):
+                return (source_of(each.value), *begin_of(part.lower))
+    return None
+
+
+def data_part(program: Program, node: ast.AST) -> ast.AST:
+    """The expression behind a name, also behind that of a loader's batch."""
+    origin = program.names.origin(node)
+    value = origin.node
+    moved = without_reshapes(value)
+    if moved is not value and isinstance(moved, ast.Name):  # `x.to(device)` of a batch that a function gives
+        origin = program.names.origin(moved)
+        value = origin.node
+    if isinstance(value, ast.Name):
+        binding = program.names.given(value)
+        if binding is not None and binding.how == "loop" and binding.value is not None:
+            part = program.shapes.part_of_batch(binding.value, (*binding.path, *origin.path))
+            return program.names.origin(part[0]).node if part is not None else value
+    return value
+
+
+def begin_of(lower: ast.AST | None) -> tuple[str, int]:
+    """`i + 1` -> ("i", 1)."""
+    if lower is None:
+        return "", 0
+    if isinstance(lower, ast.Constant) and type(lower.value) is int:
+        return "", lower.value
+    if isinstance(lower, ast.BinOp) and isinstance(lower.op, ast.Add):
+        for one, other in ((lower.left, lower.right), (lower.right, lower.left)):
+            if isinstance(other, ast.Constant) and type(other.value) is int:
+                return source_of(one), other.value
+    return source_of(lower), 0
+
+
+def begins_at_one(node: ast.AST) -> bool:
+    """`x[:, 1:]`, also `x[:, 1:].contiguous()`."""
+    node = without_reshapes(node)
+    return any(isinstance(each, ast.Slice) and is_number(each.lower, 1) and each.upper is None for each in slices_of(node))
+
+
+def slices_of(node: ast.AST) -> list[ast.AST]:
+    if not isinstance(node, ast.Subscript):
+        return []
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def is_number(node: ast.AST | None, value: int) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return is_number(node.operand, -value)
+    return isinstance(node, ast.Constant) and not isinstance(node.value, bool) and node.value == value
+
+
+def without_reshapes(node: ast.AST) -> ast.AST:
+    """The tensor itself of `x.reshape(-1).long()`."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in RESHAPES:
+        node = node.func.value
+    return node
+
+
+@rule("code.never-shifted")
+def labels_not_shifted(program: Program) -> Iterator[Finding]:
+    """`cross_entropy(model(ids).logits, ids)`: the very tokens that the model is given at that place."""
+    if not program.trains:
+        return
+    corrected = "F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(-1)), input_ids[:, 1:].reshape(-1))"
+    criteria = cross_entropy_names(program)
+    for call in program.calls_to("cross_entropy", *(criteria - {"cross_entropy"})):
+        target = target_of(call)
+        if target is None or not call.args:
+            continue
+        made_by = model_call_in(program, without_reshapes(seen_through(program, call.args[0])))
+        if made_by is None:
+            continue
+        asked = source_of(without_reshapes(seen_through(program, target)))
+        named = any(name in asked for name in INPUT_NAMES) and "[:" not in asked and is_given(program, made_by, asked)
+        plain = not isinstance(without_reshapes(seen_through(program, target)), ast.Subscript) and made_by.args
+        same = plain and offset_of(program, made_by.args[0], without_reshapes(target)) == 0 and looks_causal(program)
+        if named or same:
+            yield Finding(call.lineno, corrected)
+
+
+def looks_causal(program: Program) -> bool:
+    """Something in the program says that each place sees only those before it."""
+    marks = (
+        "is_causal",
+        "generate_square_subsequent_mask",
+        "tril",
+        "triu",
+        "causal",
+        "GPT",
+        "LanguageModel",
+        "next token",
+        "next_token",
+    )
+    return any(mark in line for line in program.lines for mark in marks)
+
+
+@rule("code.labels-padded-with-token")
+def labels_padded_with_token(program: Program) -> Iterator[Finding]:
+    """The padding of the labels is a token, and the model counts everything but -100."""
+    if not trains_with_labels(program):
+        return
+    for node, _, labels in sample_parts(program):
+        value = program.names.origin(labels).node
+        place = padding_in(program, value) or padding_in(program, program.names.origin(labels, through_calls=False).node)
+        if place is not None:
+            yield Finding(
+                place.lineno, program.line_text(place.lineno).replace(source_of(place), "-100", 1), also=[node.lineno]
+            )
+
+
+def trains_with_labels(program: Program) -> bool:
+    """The labels go to a model of transformers, which makes its loss by itself."""
+    named = any(name.endswith("Trainer") for name in program.names_called)
+    return (
+        named
+        or any(keyword_of(call, "labels") is not None for call in program.calls)
+        or any(
+            each.arg is None
+            for call in program.calls
+            for each in call.keywords
+            if program.objects.event_of(call)[0] == "forward"
+        )
+    )
+
+
+def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
+    """`tokenizer.pad_token_id` of `ids + [tokenizer.pad_token_id] * n`, of `pad_sequence(..., padding_value=0)`."""
+    for each in ast.walk(node):
+        if (
+            isinstance(each, ast.BinOp)
+            and isinstance(each.op, ast.Mult)
+            and isinstance(each.left, ast.List)
+            and len(each.left.elts) == 1
+        ):
+            value = each.left.elts[0]
+            if "pad" in source_of(value).lower() and program.values.of(value) != IGNORED:
+                return value
+        if isinstance(each, ast.Call) and method_of(each) == "pad_sequence":
+            padding = keyword_of(each, "padding_value")
+            if padding is not None and "pad_token" in source_of(padding):
+                return padding
+        if isinstance(each, ast.Call):
+            given = padding_given(program, each)
+            if given is not None and "pad" in source_of(given).lower() and program.values.of(given) != IGNORED:
+                return given
+    return None
+
+
+def padding_given(program: Program, call: ast.Call) -> ast.expr | None:
+    """`PAD` of `right_pad(rows, PAD)`, a function of this file that fills up with what it is given."""
+    function = program.names.function_called(call)
+    if function is None:
+        return None
+    for each in program.own_nodes(function):
+        filled: ast.expr | None = None
+        if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult) and isinstance(each.left, ast.List):
+            filled = each.left.elts[0] if len(each.left.elts) == 1 else None
+        elif isinstance(each, ast.Call) and method_of(each) in ("pad_sequence", "pad", "full", "full_like", "new_full"):
+            filled = keyword_of(each, "padding_value") or keyword_of(each, "value") or keyword_of(each, "fill_value")
+            filled = filled or (each.args[-1] if len(each.args) > 1 else None)
+        if isinstance(filled, ast.Name) and any(one.arg == filled.id for one in function.args.args):
+            value = argument_given(call, function, filled.id)
+            if value is not None:
+                return value
+    return None
+
+
+@rule("code.class-zero-ignored")
+def class_zero_ignored(program: Program) -> Iterator[Finding]:
+    """`TAGS.get(tag) or -100`: 0 is false, and the first class is ignored like padding."""
+    for node in program.nodes.of_kind(ast.BoolOp):
+        assert isinstance(node, ast.BoolOp)
+        if isinstance(node.op, ast.Or) and len(node.values) == 2 and program.values.of(node.values[1]) == -100:
+            first = node.values[0]
+            if isinstance(first, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
+                corrected = (
+                    f"{source_of(first)[:-1]}, -100)"
+                    if isinstance(first, ast.Call) and method_of(first) == "get" and len(first.args) == 1
+                    else f"-100 if {source_of(first)} is None else {source_of(first)}"
+                )
+                yield Finding(node.lineno, corrected, {"label": source_of(first)})
+
+
+@rule("code.padding-in-loss")
+def padding_in_loss(program: Program) -> Iterator[Finding]:
+    """`enc["labels"] = enc["input_ids"].copy()` of texts that are padded: padding is learnt like words."""
+    if any(f"-{-IGNORED}" in line for line in program.lines) or not shifts_by_itself(program):
+        return
+    if program.names_called & {
+        "DataCollatorForLanguageModeling",
+        "DataCollatorForSeq2Seq",
+        "DataCollatorForCompletionOnlyLM",
+    }:
+        return
+    padded = [
+        each
+        for call in program.calls
+        if (each := keyword_of(call, "padding")) is not None and not program.values.is_false(each)
+    ]
+    if not padded or not trains_with_labels(program):
+        return
+    for node in program.nodes.of_kind(ast.Assign):
+        target = node.targets[0]
+        is_labels = isinstance(target, ast.Subscript) and is_constant_text(target.slice, "labels")
+        if is_labels and "input_ids" in source_of(node.value) and "where" not in source_of(node.value):
+            corrected = f"{source_of(target)} = [[t if m else -100 for t, m in zip(*row)] for row in zip(ids, mask)]"
+            yield Finding(node.lineno, corrected, also=[padded[0].lineno])
+
+
+def is_constant_text(node: ast.AST, text: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == text
+
+
+def target_of(call: ast.Call) -> ast.AST | None:
+    return call.args[1] if len(call.args) > 1 else keyword_of(call, "target")
+
+
+def model_call_in(program: Program, node: ast.AST) -> ast.Call | None:
+    """The call of a model that the logits come from, unless places were cut off on the way."""
+    while True:
+        node = without_reshapes(node)
+        if isinstance(node, ast.Subscript):
+            if not isinstance(node.slice, ast.Constant):
+                return None  # `[:, :-1]`: shifted
+            node = node.value
+        elif isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Name):
+            value = seen_through(program, node)
+            if value is node:
+                return None
+            node = value
+        else:
+            break
+    if isinstance(node, ast.Call) and program.is_model(node.func) and "encoder" not in source_of(node.func).lower():
+        return node
+    return None
+
+
+def is_given(program: Program, call: ast.Call, asked: str) -> bool:
+    """Whether the model's input is the tensor of that text."""
+    inputs = keyword_of(call, "input_ids") or (call.args[0] if call.args else None)
+    if inputs is None:
+        return False
+    return source_of(without_reshapes(seen_through(program, inputs))) == asked
+
+
+@rule("code.answers-ignored")
+def label_mask_inverted(program: Program) -> Iterator[Finding]:
+    """-100 put where the attention mask is on, where the prompt is not, or where the answer is."""
+    for line, mask, corrected in ignored_places(program):
+        wrong = inverted(program, mask)
+        if not wrong:
+            continue
+        yield Finding(line, corrected, {"where": wrong})
+
+
+def ignored_places(program: Program) -> Iterator[tuple[int, ast.AST, str]]:
+    """(line, mask of what is ignored, how it should read) of each statement that puts -100."""
+    for call in program.calls_to("masked_fill", "masked_fill_"):
+        if len(call.args) == 2 and is_number(call.args[1], IGNORED) and isinstance(call.func, ast.Attribute):
+            yield call.lineno, call.args[0], f"{source_of(call.func)}({negated(call.args[0])}, -100)"
+    for call in program.calls_to("where"):
+        if len(call.args) == 3 and is_number(call.args[1], IGNORED):
+            kept = source_of(call.args[2])
+            yield call.lineno, call.args[0], f"torch.where({negated(call.args[0])}, -100, {kept})"
+    for node in program.nodes.of_kind(ast.Assign):
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript) and is_number(node.value, IGNORED):
+            place = target.slice
+            if not isinstance(place, (ast.Slice, ast.Tuple, ast.Constant)):
+                yield node.lineno, place, f"{source_of(target.value)}[{negated(place)}] = -100"
+
+
+def negated(mask: ast.AST) -> str:
+    if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, ast.Invert):
+        return source_of(mask.operand)
+    if isinstance(mask, ast.Call):
+        return f"~{source_of(mask)}"
+    return f"~({source_of(mask)})" if isinstance(mask, ast.Compare) else f"~{source_of(mask)}"
+
+
+def inverted(program: Program, mask: ast.AST) -> str:
+    """What a mask of ignored places should not be, in words; empty where it is right or not known."""
+    held, on = polarity(seen_through(program, mask))
+    name = held.lower()
+    if "attention_mask" in name:
+        return "where the attention mask is on" if on else ""
+    if any(word in name for word in ("answer_mask", "response_mask", "completion_mask", "assistant_mask")):
+        return "where the answer is" if on else ""
+    if any(word in name for word in ("prompt_mask", "is_prompt", "instruction_mask")):
+        return "" if on else "where the prompt is not"
+    return ""
+
+
+def polarity(mask: ast.AST) -> tuple[str, bool]:
+    """The text of what a mask is made of, and whether it is true where that is: `m == 0` is not."""
+    on = True
+    while True:
+        if isinstance(mask, ast.UnaryOp) and isinstance(mask.op, (ast.Invert, ast.Not)):
+            mask, on = mask.operand, not on
+        elif isinstance(mask, ast.Compare) and len(mask.ops) == 1:
+            right = mask.comparators[0]
+            equal = isinstance(mask.ops[0], ast.Eq)
+            if not equal and not isinstance(mask.ops[0], ast.NotEq):
+                return "", True
+            if is_number(right, 0) or is_constant(right, False):
+                on = on != equal
+            elif is_number(right, 1) or is_constant(right, True):
+                on = on == equal
+            else:
+                return "", True
+            mask = mask.left
+        elif isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
+            name = method_of(mask)
+            if name in ("logical_not", "eq") and (name == "logical_not" or mask.args and is_number(mask.args[0], 0)):
+                on = not on
+            elif name not in ("bool", "to", "long", "cuda", "eq", "ne"):
+                return ("", True) if name != "pop" else (source_of(mask), on)
+            mask = mask.func.value
+        else:
+            return source_of(mask), on
+
+
+@rule("code.padding-counted")
+def padding_counted(program: Program) -> Iterator[Finding]:
+    """A collate function pads the targets, and the loss is told of nothing to leave out."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind not in ("cross_entropy", "nll_loss") or criterion.target is None:
+            continue
+        if keyword_of(criterion.maker, "ignore_index") is not None or criterion.reduction == "none":
+            continue
+        if criterion.call is not criterion.maker and keyword_of(criterion.call, "ignore_index") is not None:
+            continue
+        padded = padded_target(program, criterion.target)
+        filled = keyword_of(padded, "padding_value") if padded is not None else None
+        if padded is None or (filled is not None and program.values.of(filled) == IGNORED):
+            continue
+        given = source_of(filled) if filled is not None else "0"
+        made = source_of(criterion.maker)
+        yield Finding(
+            criterion.maker.lineno,
+            f"{made[:-1]}{', ' if not made.endswith('()') else ''}ignore_index={given})",
+            {"padding": given},
+            also=sorted({padded.lineno, criterion.call.lineno} - {criterion.maker.lineno}),
+        )
+
+
+def padded_target(program: Program, target: ast.AST) -> ast.Call | None:
+    """The pad_sequence() of a collate function that made this part of the batch."""
+    node = without_reshapes(target)
+    binding = program.names.given(node) if isinstance(node, ast.Name) else None
+    if binding is not None and binding.how == "assigned" and binding.value is not None:  # `y = y.to(device)`
+        node = without_reshapes(binding.value)
+        loops = [each for each in program.names.all_given(node) if each.how == "loop"] if isinstance(node, ast.Name) else []
+        binding = loops[-1] if loops else None
+    if binding is None or binding.how != "loop" or binding.value is None or len(binding.path) != 1:
+        return None
+    loader = program.makers.call_of(binding.value)
+    given = keyword_of(loader, "collate_fn") if loader is not None else None
+    functions = program.functions_by_name.get(given.id, []) if isinstance(given, ast.Name) else []
+    returned = returns_of(program, functions[0]) if len(functions) == 1 else []
+    if len(returned) != 1 or not isinstance(returned[0], ast.Tuple) or binding.path[0] >= len(returned[0].elts):
+        return None
+    made = program.names.origin(returned[0].elts[binding.path[0]]).node
+    return made if isinstance(made, ast.Call) and method_of(made) == "pad_sequence" else None

@@ -1,0 +1,1 @@
+"""Rules about networks: modules and how they begin, axes, masks, depth, heads of detectors."""

@@ -1,0 +1,1 @@
+"""Rules about what is learnt from rewards and preferences."""

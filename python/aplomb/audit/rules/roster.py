@@ -1,0 +1,15 @@
+"""Every module of rules: importing them enters their rules in RULES."""
+
+from __future__ import annotations
+
+from ..findings import RULES
+from .data import intake, loading, sample, split, stream, token
+from .fine_tuning import adapter, trainer, tuning
+from .losses import contrast, domain, generative, graph, label, logit, numeric, shape, sign, weighing
+from .models import axis, depth, detection, layout, mask, module
+from .optimization import average, optimizer, schedule, state
+from .policies import control, policy, preference, reward
+from .runs import alias, metric, rank, restore, resume, selection
+from .training_loop import loop, mode, precision, repetition, slip, step
+
+__all__ = ["RULES"]
