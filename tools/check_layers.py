@@ -7,6 +7,7 @@ Also checked: that what judges names no framework (knowledge/frameworks/*.yaml s
 likewise, and that torch is included nowhere else; one namespace a folder, and one definition a type over the whole tree
 (two types of one name are undefined behaviour that no linker reports); the sizes of folders and classes; the public
 headers (at most 12, each compiles alone), rosters without duplicates, and that no header is included by a relative path.
+The Python package is held to its order by python_layers.py: no import circles, the flow of the code audit, sizes.
 Exit status 1, one line a fault, where something is off.
 """
 
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 import cpp_declarations
+import python_layers
 
 # Right may include left. One row a folder: what it may include besides itself.
 ALLOWED = {
@@ -253,10 +255,14 @@ def check_public_headers(root: pathlib.Path) -> list[str]:
     return faults
 
 
+def check_python(root: pathlib.Path) -> list[str]:
+    return python_layers.check(root, LINES_MOST)
+
+
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     checks = (check_includes, check_frameworks, check_train, check_namespaces, check_sizes, check_rosters,
-              check_public_headers)
+              check_python, check_public_headers)
     faults = [fault for check in checks for fault in check(root)]
     print("\n".join(faults) if faults else "layers, namespaces, rosters and public headers are in order")
     return 1 if faults else 0

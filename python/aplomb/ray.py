@@ -18,6 +18,8 @@ from typing import Any
 
 from ray.train import UserCallback
 
+from aplomb.report import diagnose
+
 __all__ = ["RunCallback"]
 
 
@@ -41,9 +43,7 @@ class RunCallback(UserCallback):  # type: ignore[misc]
         if not self._diagnose:
             return
         try:
-            import aplomb
-
-            report = aplomb.diagnose(self._folder)
+            report = diagnose(self._folder)
             print(f"aplomb: {report.verdict}: {report.data.get('summary', {}).get('headline', '')}", flush=True)
         except Exception as error:  # never harm the run
             warnings.warn(f"aplomb: no diagnosis ({type(error).__name__}: {error})", stacklevel=2)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from aplomb.notebook import page_of
+
 __all__ = ["Cause", "Report", "Symptom", "diagnose"]
 
 
@@ -59,9 +61,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from aplomb.notebook import page_of
-
-        return page_of(self)
+        return page_of(self.data)
 
     def __repr__(self) -> str:
         return f"<Report {self.verdict}: {self.causes[0] if self.causes else 'no cause'}>"

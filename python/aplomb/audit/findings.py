@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .program.program import Program
+from .program.program import Program
 
 
 @dataclass
@@ -47,7 +46,7 @@ def text_at(path: str, line: int) -> str:
         return ""
 
 
-Rule = Callable[["Program"], Iterable[Finding]]
+Rule = Callable[[Program], Iterable[Finding]]
 
 #: Every rule by its name, in the order in which their modules are imported (rules/roster.py).
 RULES: dict[str, Rule] = {}

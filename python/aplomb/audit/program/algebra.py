@@ -3,7 +3,7 @@
 `mu + eps * torch.exp(logvar)`, `torch.addcmul(mu, eps, logvar.exp())` and the same through names and functions of the file
 have one form: a sum of `mu` and a product. Rules ask for terms and factors of that form, not for the text.
 
-    form = Algebra(program).of(node)
+    form = program.algebra.of(node)
     form.op                     # "add", "mul", "exp", "sqrt", "index", "name", "number", "call", ...
     terms(form)                 # [(1, mu), (1, eps * exp(logvar))]
     form.words                  # names by which the value is known on the way: {"std"}
@@ -15,13 +15,14 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from .names import Binding, argument_given, constant_index, dotted, name_called, returns_of
-from .values import is_number
-
-if TYPE_CHECKING:
-    from .program import Program
+from .constants import is_number
+from .losses import Losses
+from .names import Binding, Names
+from .objects import Objects
+from .source import Source
+from .syntax import argument_given, constant_index, dotted, name_called
+from .values import Values
 
 DEEP = 40
 MOST_FORMS = 40_000  # of one program
@@ -109,9 +110,12 @@ def is_word(name: str, word: str) -> bool:
 
 
 class Algebra:
-    def __init__(self, program: Program):
-        self.program = program
-        self.names = program.names
+    def __init__(self, source: Source, names: Names, values: Values, objects: Objects, losses: Losses):
+        self.source = source
+        self.names = names
+        self.values = values
+        self.objects = objects
+        self.losses = losses
         self._forms: dict[tuple[ast.AST, tuple[int, ...]], Form] = {}
         self._count = 0
         self._running: set[tuple[ast.AST, tuple[int, ...]]] = set()
@@ -133,7 +137,7 @@ class Algebra:
         return form
 
     def _leaf(self, node: ast.AST, path: tuple[int, ...] = ()) -> Form:
-        text = dotted(node) or f"#{self.program.nodes.place(node)}"
+        text = dotted(node) or f"#{self.source.nodes.place(node)}"
         word = text.replace("[", "").replace("]", "").rsplit(".", 1)[-1].lower()
         words = frozenset({word}) if dotted(node) else frozenset()
         return Form("name", node, (), text + (str(list(path)) if path else ""), None, words)
@@ -198,7 +202,7 @@ class Algebra:
                 inner if node.attr in ("values", "real") else Form("key", node, (inner,), node.attr, None, frozenset({word}))
             )
         binding = self.names.given(node)
-        value = self.program.values.of(node) if binding is None or binding.how == "assigned" else None
+        value = self.values.of(node) if binding is None or binding.how == "assigned" else None
         if binding is None or binding.how != "assigned" or binding.value is None:
             if binding is not None and binding.how == "parameter":
                 return self._parameter(node, binding, path, bound, word, depth)
@@ -229,7 +233,7 @@ class Algebra:
             return None
         added = [
             call.args[0]
-            for call in self.program.calls_to("append")
+            for call in self.source.calls_to("append")
             if call.args
             and isinstance(call.func, ast.Attribute)
             and isinstance(call.func.value, ast.Name)
@@ -244,7 +248,7 @@ class Algebra:
     ) -> Form:
         values = self.names.values_of_parameter(binding)
         if len(values) == 1 and (values[0] is not binding.value or not self.names.calls_of_parameter(binding)):
-            if values[0] is binding.value and not is_number(self.program.values.of(values[0])):
+            if values[0] is binding.value and not is_number(self.values.of(values[0])):
                 return self._leaf(node, path)
             form = self.of(values[0], path, {}, depth)
             return replace(form, words=form.words | {word})
@@ -257,7 +261,7 @@ class Algebra:
             binding = self.names.given(node)
             if binding is not None and binding.how == "assigned" and binding.value is not None and self.names.is_sure(node):
                 return self.of(binding.value, binding.path, bound, depth)
-        value = self.program.values.of(node)
+        value = self.values.of(node)
         if is_number(value):  # of a configuration
             return Form("number", node, (), "", float(value), self._leaf(node).words)
         place = constant_index(node)
@@ -279,15 +283,15 @@ class Algebra:
 
     def _call(self, node: ast.Call, path: tuple[int, ...], bound: Bound, depth: int) -> Form:
         name = name_called(node)
-        full = self.program.name_of(node.func)
+        full = self.source.name_of(node.func)
         name = full.rsplit(".", 1)[-1] if full and isinstance(node.func, ast.Name) else name
         library = full.startswith(LIBRARIES)
-        own = self.program.objects.function_run(node) if not library else None
+        own = self.objects.function_run(node) if not library else None
         if own is not None and own.name not in ("forward", "__init__") and len(node.args) < 12:
-            returned = returns_of(self.program, own)
+            returned = self.source.returns_of(own)
             if len(returned) == 1:
                 return self.of(returned[0], path, self._given(node, own, bound, depth), depth)
-        criterion = self.program.losses.criterion(node) if not library else None
+        criterion = self.losses.criterion(node) if not library else None
         if criterion is not None and criterion.given is not None and criterion.target is not None and not path:
             asked = (criterion.given, criterion.target)
             return Form("call", node, tuple(self.of(each, (), bound, depth) for each in asked), criterion.kind)
@@ -318,7 +322,7 @@ class Algebra:
         return Form("call", node, parts, name)
 
     def _given(self, call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, bound: Bound, depth: int) -> Bound:
-        is_method = isinstance(self.program.nodes.parents.get(function), ast.ClassDef)
+        is_method = isinstance(self.source.nodes.parents.get(function), ast.ClassDef)
         found: Bound = {}
         for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
             value = argument_given(call, function, each.arg, is_method)

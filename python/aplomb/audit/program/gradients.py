@@ -10,13 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .algebra import Form, product, terms
-from .names import Function, returns_of
-
-if TYPE_CHECKING:
-    from .program import Program
+from .losses import Term
+from .program import Program
+from .syntax import Function
+from .timeline import Cycle, Event
 
 QUIET = ("no_grad", "inference_mode", "torch.no_grad", "torch.inference_mode")
 #: What has no gradient, whatever it is given.
@@ -57,12 +56,12 @@ def losses_of(program: Program) -> Iterator[Loss]:
     """Of every backward pass, of training_step() of Lightning and of compute_loss() of a Trainer."""
     for name in ("backward", "manual_backward"):
         for call in program.calls_to(name):
-            source = program.losses.source(call)
+            source = program.losses.root(call)
             if source is not None:
                 yield Loss(program.algebra.of(source), call)
     for function in program.functions:
         if function.name in ("training_step", "compute_loss") and program.names.class_of(function) is not None:
-            for value in returns_of(program, function):
+            for value in program.returns_of(function):
                 held = value
                 if isinstance(value, ast.Dict):
                     keys = [each.value if isinstance(each, ast.Constant) else "" for each in value.keys]
@@ -70,6 +69,14 @@ def losses_of(program: Program) -> Iterator[Loss]:
                 elif isinstance(value, (ast.Tuple, ast.List)) and value.elts:
                     held = value.elts[0]
                 yield Loss(program.algebra.of(held), value)
+
+
+def passes(program: Program) -> Iterator[tuple[Cycle, Event, list[Term]]]:
+    """Every backward pass of a training loop with the terms of its loss."""
+    for cycle in program.cycles:
+        for event in cycle.of("backward"):
+            if isinstance(event.node, ast.Call):
+                yield cycle, event, program.losses.terms(event.node)
 
 
 def is_quiet(program: Program, node: ast.AST) -> bool:
@@ -212,16 +219,3 @@ def constant_of(form: Form) -> float | None:
 def name_of_call(form: Form) -> str:
     """The last name of what a form calls, in lower case; `actor` of `self.actor(x)[0]`."""
     return form.name.split("[")[0].rsplit(".", 1)[-1].lower() if form.op == "call" else ""
-
-
-__all__ = [
-    "Loss",
-    "attached",
-    "constant_of",
-    "directions",
-    "is_forward",
-    "is_quiet",
-    "losses_of",
-    "name_of_call",
-    "reaching",
-]

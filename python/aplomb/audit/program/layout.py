@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .algebra import Form
-from .names import Binding, name_called
-
-if TYPE_CHECKING:
-    from .program import Program
+from .names import Binding
+from .program import Program
+from .syntax import name_called
 
 #: Layers that leave all axes but the last as they are.
 LAST_AXIS = (

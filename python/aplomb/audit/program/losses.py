@@ -10,14 +10,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from .makers import RESHAPES
-from .names import Binding, Names, constant_index, name_called
-from .values import is_number, known
-
-if TYPE_CHECKING:
-    from .program import Program
+from .constants import is_number, known
+from .makers import RESHAPES, Makers
+from .names import Binding, Names
+from .objects import Objects
+from .source import Source
+from .syntax import constant_index, last_name, name_called
+from .values import Values
 
 DEEP = 30
 MANY = 24  # terms
@@ -87,15 +87,18 @@ class Term:
 
 
 class Losses:
-    def __init__(self, program: Program, names: Names):
-        self.program = program
+    def __init__(self, source: Source, names: Names, values: Values, makers: Makers, objects: Objects):
+        self.source = source
         self.names = names
+        self.values = values
+        self.makers = makers
+        self.objects = objects
         self._terms: dict[ast.AST, list[Term]] = {}
         self._criteria: dict[ast.AST, Criterion | None] = {}
 
     # --- of a backward pass
 
-    def source(self, call: ast.Call) -> ast.expr | None:
+    def root(self, call: ast.Call) -> ast.expr | None:
         """What `loss.backward()`, `accelerator.backward(loss)`, `scaler.scale(loss).backward()` goes back from."""
         if not isinstance(call.func, ast.Attribute):
             return None
@@ -103,7 +106,7 @@ class Losses:
         if name_called(call) == "manual_backward":
             return call.args[0] if call.args else None
         from_holder = not call.args or isinstance(holder, (ast.BinOp, ast.UnaryOp)) or "loss" in ast.unparse(holder).lower()
-        if not from_holder or (call.args and self.program.last_name(holder).lower() in ("accelerator", "fabric", "engine")):
+        if not from_holder or (call.args and last_name(holder).lower() in ("accelerator", "fabric", "engine")):
             return call.args[0]
         return holder
 
@@ -111,7 +114,7 @@ class Losses:
         """The terms of the loss that a backward pass is taken of."""
         held = self._terms.get(call)
         if held is None:
-            source = self.source(call)
+            source = self.root(call)
             held = self._terms[call] = (
                 list(self.expand(source, Term(source, lines=(call.lineno,)))) if source is not None else []
             )
@@ -147,7 +150,7 @@ class Losses:
             yield from self.expand(node.right, term.times(-1 if isinstance(node.op, ast.Sub) else 1), depth)
             return
         if isinstance(node.op, (ast.Div, ast.FloorDiv)):
-            divisor = self.program.values.of(node.right)
+            divisor = self.values.of(node.right)
             if is_number(divisor) and divisor:
                 yield from self.expand(node.left, replace(term.times(1 / divisor), divided=True), depth)
             elif self._is_tensor(node.left):
@@ -157,7 +160,7 @@ class Losses:
             return
         if isinstance(node.op, ast.Mult):
             for factor, other in ((node.left, node.right), (node.right, node.left)):
-                value = self.program.values.of(factor)
+                value = self.values.of(factor)
                 if is_number(value):
                     yield from self.expand(other, term.times(value), depth)
                     return
@@ -169,20 +172,20 @@ class Losses:
 
     def _is_weight(self, node: ast.AST) -> bool:
         """A name of a coefficient, as far as its name says so: `args.beta`, `self.lambda_kl`, `kl_weight`."""
-        name = self.program.last_name(node).lower()
+        name = last_name(node).lower()
         if not name:
             return False
         return any(word in WEIGHTS for word in name.split("_")) or name.endswith(("coef", "weight", "coeff", "lambda"))
 
     def _is_tensor(self, node: ast.AST) -> bool:
-        return not known(self.program.values.of(node))
+        return not known(self.values.of(node))
 
     def _call(self, node: ast.Call, term: Term, depth: int) -> Iterator[Term]:
         name = name_called(node)
         if self.criterion(node) is not None:
             yield term
             return
-        of_torch = self.program.name_of(node.func).startswith("torch.")
+        of_torch = self.source.name_of(node.func).startswith("torch.")
         held = node.args[0] if of_torch and node.args else node.func.value if isinstance(node.func, ast.Attribute) else None
         if held is not None and name in ("mean", "sum", "nanmean", "nansum"):
             word = name.replace("nan", "")
@@ -221,10 +224,10 @@ class Losses:
 
     def _returned(self, node: ast.Call, term: Term, depth: int) -> Iterator[Term]:
         """Of a function of this file, what it returns."""
-        function = self.program.objects.function_run(node)
+        function = self.objects.function_run(node)
         returned = []
         if function is not None and function.name != "__init__":
-            own = self.program.own_nodes(function)
+            own = self.source.own_nodes(function)
             returned = [each.value for each in own if isinstance(each, ast.Return) and each.value is not None]
         if len(returned) != 1:
             yield term
@@ -256,7 +259,7 @@ class Losses:
                 if binding.value is not None:
                     yield from self.expand(binding.value, term.times(sign), depth)
             elif isinstance(operation, (ast.Div, ast.Mult)):
-                value = self.program.values.of(binding.value)
+                value = self.values.of(binding.value)
                 factor = (value if isinstance(operation, ast.Mult) else 1 / value) if is_number(value) and value else None
                 divided = isinstance(operation, ast.Div) or term.divided
                 scaled = replace(term, weight=None, scaled=True) if factor is None else term.times(factor)
@@ -281,26 +284,26 @@ class Losses:
         return self._criteria[call]
 
     def _criterion(self, call: ast.Call) -> Criterion | None:
-        full = self.program.name_of(call.func)
+        full = self.source.name_of(call.func)
         name = full.rsplit(".", 1)[-1]
         if name in FUNCTIONS and (full.startswith("torch.") or full.startswith("F.")):
             return self._made(name, call, call)
         maker = call.func if isinstance(call.func, ast.Call) else None
         if maker is None and isinstance(call.func, (ast.Name, ast.Attribute)):
-            maker = self.program.makers.call_of(call.func)
+            maker = self.makers.call_of(call.func)
         if maker is None or maker is call:
             return None
-        kind = CRITERIA.get(self.program.makers.class_name(maker), "")
+        kind = CRITERIA.get(self.makers.class_name(maker), "")
         return self._made(kind, call, maker) if kind and call.args else None
 
     def _made(self, kind: str, call: ast.Call, maker: ast.Call) -> Criterion:
         options = {each.arg: each.value for each in maker.keywords}
-        reduction = self.program.values.text(options["reduction"]) if "reduction" in options else "mean"
+        reduction = self.values.text(options["reduction"]) if "reduction" in options else "mean"
         averaged = options.get("size_average")
-        if averaged is not None and self.program.values.is_false(averaged):
+        if averaged is not None and self.values.is_false(averaged):
             reduction = "sum"
         reduce = options.get("reduce")
-        if reduce is not None and self.program.values.is_false(reduce):
+        if reduce is not None and self.values.is_false(reduce):
             reduction = "none"
         given = {each.arg: each.value for each in call.keywords}
         first = call.args[0] if call.args else given.get("input", given.get("preds"))
@@ -310,5 +313,5 @@ class Losses:
     @cached_property
     def all_criteria(self) -> list[Criterion]:
         """Every call of a known loss in the program."""
-        found = (self.criterion(call) for call in self.program.calls)
+        found = (self.criterion(call) for call in self.source.calls)
         return [each for each in found if each is not None]

@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from .names import Function, Names, Origin, name_called, returns_of
-
-if TYPE_CHECKING:
-    from .program import Program
+from .names import Names, Origin
+from .source import Source
+from .syntax import Function, name_called
+from .values import Values
 
 DEEP = 16
 #: Methods that give the object itself, or the same values in another shape, place or format.
@@ -65,9 +64,10 @@ DROPPING = ("TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer")
 
 
 class Makers:
-    def __init__(self, program: Program, names: Names):
-        self.program = program
+    def __init__(self, source: Source, names: Names, values: Values):
+        self.source = source
         self.names = names
+        self.values = values
         self._calls: dict[ast.AST, ast.Call | None] = {}
         self._classes: dict[str, ast.ClassDef | None] | None = None
 
@@ -95,7 +95,7 @@ class Makers:
         if (
             name in ITSELF
             and isinstance(node.func, ast.Attribute)
-            and not self.program.name_of(node.func).startswith("torch.")
+            and not self.source.name_of(node.func).startswith("torch.")
         ):
             return node.func.value
         return None
@@ -133,7 +133,7 @@ class Makers:
 
     def class_name(self, call: ast.Call) -> str:
         """`AdamW` of `optim.AdamW(...)`; of `AutoModel.from_pretrained(...)` the class."""
-        full = self.program.name_of(call.func)
+        full = self.source.name_of(call.func)
         parts = full.split(".")
         if len(parts) > 1 and parts[-1] in ("from_pretrained", "from_config", "from_name"):
             return parts[-2]
@@ -143,7 +143,7 @@ class Makers:
         """The class of this file that a call makes an object of."""
         if self._classes is None:
             self._classes = {}
-            for each in self.program.nodes.of_kind(ast.ClassDef):
+            for each in self.source.nodes.of_kind(ast.ClassDef):
                 self._classes[each.name] = None if each.name in self._classes else each
         return self._classes.get(call.func.id) if isinstance(call.func, ast.Name) else None
 
@@ -196,10 +196,10 @@ class Makers:
         return self.method(owner, "forward") if owner is not None and self.is_module_class(owner) else None
 
     def is_module_class(self, each: ast.ClassDef) -> bool:
-        bases = [self.program.name_of(base).rsplit(".", 1)[-1] for base in each.bases]
+        bases = [self.source.name_of(base).rsplit(".", 1)[-1] for base in each.bases]
         return any(base in ("Module", "LightningModule", "PreTrainedModel", "Sequential") for base in bases) or any(
             isinstance(other, ast.ClassDef) and other is not each and other.name in bases and self.is_module_class(other)
-            for other in self.program.nodes.of_kind(ast.ClassDef)
+            for other in self.source.nodes.of_kind(ast.ClassDef)
         )
 
     def method(self, owner: ast.ClassDef, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
@@ -220,14 +220,28 @@ class Makers:
         return self._calls_below(function, depth) if function is not None else None
 
     def is_layer(self, call: ast.Call) -> bool:
-        full = self.program.name_of(call.func)
+        full = self.source.name_of(call.func)
         return full.startswith("torch.nn.") and not full.startswith("torch.nn.functional")
 
+    def makes_layer(self, value: ast.AST) -> bool:
+        """`nn.Linear(...)`, `Net()`, `nn.Sequential(...)`."""
+        call = value
+        moves = ("to", "cuda", "float")
+        while isinstance(call, ast.Call) and name_called(call) in moves and isinstance(call.func, ast.Attribute):
+            call = call.func.value
+        if not isinstance(call, ast.Call):
+            return False
+        full = self.source.name_of(call.func)
+        if full.startswith("torch.nn.") and not full.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
+            return not full.endswith("Loss")
+        owner = self.class_made(call)
+        return owner is not None and self.is_module_class(owner)
+
     def _calls_below(self, node: ast.AST, depth: int) -> list[ast.Call]:
-        found = [each for each in self.program.calls_in(node) if each is not node]
+        found = [each for each in self.source.calls_in(node) if each is not node]
         for call in list(found):
             inner: ast.AST | None = self.class_made(call) or self.names.function_called(call)
-            if inner is not None and depth < 6 and not self.program.nodes.encloses(inner, call):
+            if inner is not None and depth < 6 and not self.source.nodes.encloses(inner, call):
                 found += self._calls_below(inner, depth + 1)
         return found
 
@@ -241,7 +255,7 @@ class Makers:
             name = name_called(call)
             if name in MODAL:
                 rate = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "p"), None)
-                if "Drop" not in name or self.program.values.of(rate) != 0:
+                if "Drop" not in name or self.values.of(rate) != 0:
                     return True
             if name in DROPPING and not self._drops_nothing(call):
                 return True
@@ -252,7 +266,7 @@ class Makers:
         place = 3 if name_called(call) != "Transformer" else 5
         rate = next((each.value for each in call.keywords if each.arg == "dropout"), None)
         rate = rate if rate is not None else (call.args[place] if len(call.args) > place else None)
-        return bool(self.program.values.of(rate) == 0)
+        return bool(self.values.of(rate) == 0)
 
     # --- what a value ends in
 
@@ -273,8 +287,8 @@ class Makers:
         binding = self.names.given(node)
         if binding is None or binding.how != "assigned" or len(self.names.all_given(node)) < 2:
             return False
-        loops = self.program.loops_of(binding.node)
-        return bool(loops) and self.program.is_conditional(binding.node, loops[0])
+        loops = self.source.loops_of(binding.node)
+        return bool(loops) and self.source.is_conditional(binding.node, loops[0])
 
     def squash_of_origin(self, origin: Origin, depth: int) -> str | None:
         node, path = origin
@@ -286,7 +300,7 @@ class Makers:
             return None
         name = name_called(node)
         if isinstance(node.func, ast.Attribute) and name in (*ITSELF, *RESHAPES):
-            held = node.args[0] if self.program.name_of(node.func).startswith("torch.") and node.args else node.func.value
+            held = node.args[0] if self.source.name_of(node.func).startswith("torch.") and node.args else node.func.value
             return self.squash(held, depth + 1)
         if name in SQUASHES and not isinstance(node.func, ast.Call):
             is_maker = name[:1].isupper()
@@ -318,7 +332,7 @@ class Makers:
             return self._squash_of_returns(forward, path, depth)
         function = self.names.function_called(made)
         if function is not None:
-            returned = returns_of(self.program, function)
+            returned = self.source.returns_of(function)
             call = self.call_of(returned[0]) if len(returned) == 1 else None
             return self.squash_of_module(call, path, depth + 1) if call is not None else None
         return None
@@ -337,7 +351,7 @@ class Makers:
 
     def _squash_of_returns(self, forward: ast.AST, path: tuple[int, ...], depth: int) -> str | None:
         found = set()
-        for value in returns_of(self.program, forward):
+        for value in self.source.returns_of(forward):
             while path and isinstance(value, (ast.Tuple, ast.List)) and 0 <= path[0] < len(value.elts):
                 value, path = value.elts[path[0]], path[1:]
             if isinstance(value, (ast.Tuple, ast.List)):

@@ -8,17 +8,31 @@ is its own origin.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Optional
 
-if TYPE_CHECKING:
-    from .program import Program
+from .source import Source
+from .syntax import (
+    Comprehension,
+    Function,
+    FunctionNode,
+    argument_given,
+    arguments_of,
+    constant_index,
+    dotted,
+    name_called,
+    parameters_of,
+    path_in,
+    unstarred,
+)
 
-Function = (ast.FunctionDef, ast.AsyncFunctionDef)
-Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 DEEP = 24  # names that a value is followed through
 MANY = 6  # origins that are worth looking at
+
+
+#: The forward() of this file that a call runs; None where it runs none.
+ForwardRun = Callable[[ast.Call], Optional[FunctionNode]]  # noqa: UP045
 
 
 @dataclass(frozen=True)
@@ -45,9 +59,11 @@ class Origin(NamedTuple):
 
 
 class Names:
-    def __init__(self, program: Program):
-        self.program = program
-        self.tree = program.nodes
+    def __init__(self, source: Source, forward_run: ForwardRun):
+        """`forward_run`: the forward() that a call of a module runs, told by whoever knows modules (makers.py)."""
+        self.source = source
+        self.forward_run = forward_run
+        self.tree = source.nodes
         self._table: dict[tuple[ast.AST, str], list[Binding]] = {}
         self._scopes: dict[ast.AST, ast.AST] = {}
         self._given: dict[ast.AST, Binding | None] = {}
@@ -68,7 +84,7 @@ class Names:
             for item in block.items:
                 if item.optional_vars is not None:
                     self._bind(item.optional_vars, item.context_expr, block, how="with")
-        for function in self.program.functions:
+        for function in self.source.functions:
             self._enter(Binding(function.name, self.scope_of(function), function, None, how="defined"))
             for argument, default in parameters_of(function):
                 self._enter(Binding(argument.arg, function, argument, default, how="parameter"))
@@ -80,7 +96,7 @@ class Names:
 
     def _collect_registered(self) -> None:
         """`self.register_buffer("mask", value)` gives `self.mask` its value."""
-        for call in self.program.calls_to("register_buffer", "register_parameter", "add_module", "register_module"):
+        for call in self.source.calls_to("register_buffer", "register_parameter", "add_module", "register_module"):
             owner = self.class_of(call)
             name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
             if owner is None or len(call.args) < 2 or not isinstance(name, str) or not name.isidentifier():
@@ -147,7 +163,7 @@ class Names:
 
     def class_of(self, node: ast.AST) -> ast.ClassDef | None:
         """The class whose method the node stands in."""
-        for parent in self.program.enclosing(node):
+        for parent in self.source.enclosing(node):
             if isinstance(parent, ast.ClassDef):
                 return parent
         return None
@@ -225,7 +241,7 @@ class Names:
             return False
         if len(found) == 1:
             return True
-        conditional = self.program.is_conditional(last.node, last.scope)
+        conditional = self.source.is_conditional(last.node, last.scope)
         added = any(each.how in ("added", "loop") for each in found)
         return last.scope is self.scope_of(node) and not conditional and not added
 
@@ -240,7 +256,7 @@ class Names:
         """Of a variable of a comprehension, or of a parameter of a lambda."""
         if not isinstance(node, ast.Name):
             return None
-        for parent in self.program.enclosing(node):
+        for parent in self.source.enclosing(node):
             if isinstance(parent, Comprehension):
                 for each in parent.generators:
                     path = path_in(each.target, node.id)
@@ -330,16 +346,15 @@ class Names:
         if isinstance(owner, ast.ClassDef) and function.name == "forward":
             return self.forward_calls(function)
         named = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
-        return self.program.calls_to(named)
+        return self.source.calls_to(named)
 
     def forward_calls(self, forward: ast.AST) -> list[ast.Call]:
         """The calls that run a module's forward(): `model(x)`, `self.mix(x)`, `block(x)` of `for block in self.blocks`."""
         if self._forwards is None:
             self._forwards = {}  # while it is filled
-            makers = self.program.makers
-            if any(each.name == "forward" for each in self.program.functions):
-                for call in self.program.calls:
-                    run = makers.forward_run(call) if call.args or call.keywords else None
+            if any(each.name == "forward" for each in self.source.functions):
+                for call in self.source.calls:
+                    run = self.forward_run(call) if call.args or call.keywords else None
                     if run is not None:
                         self._forwards.setdefault(run, []).append(call)
         return self._forwards.get(forward, [])
@@ -351,7 +366,7 @@ class Names:
             name = call.func.id
         elif isinstance(call.func, ast.Attribute):
             name = call.func.attr
-        found = self.program.functions_by_name.get(name, [])
+        found = self.source.functions_by_name.get(name, [])
         if len(found) != 1 or not isinstance(found[0], Function):
             return None
         function = found[0]
@@ -361,96 +376,11 @@ class Names:
     def returned_by(self, call: ast.Call) -> list[ast.expr]:
         """What a function of this file returns to a call."""
         function = self.function_called(call)
-        return [] if function is None or function.name == "forward" else returns_of(self.program, function)
+        return [] if function is None or function.name == "forward" else self.source.returns_of(function)
 
 
 # --- small questions to the tree
 
 
-def returns_of(program: Program, function: ast.AST) -> list[ast.expr]:
-    return [each.value for each in program.own_nodes(function) if isinstance(each, ast.Return) and each.value is not None]
-
-
 def distinct(found: list[Origin]) -> list[Origin]:
     return list(dict.fromkeys(found))
-
-
-def unstarred(value: ast.expr) -> list[ast.expr] | None:
-    if isinstance(value, (ast.Tuple, ast.List)) and not any(isinstance(each, ast.Starred) for each in value.elts):
-        return value.elts
-    return None
-
-
-def constant_index(node: ast.Subscript) -> int | None:
-    if isinstance(node.slice, ast.Constant) and type(node.slice.value) is int and node.slice.value >= 0:
-        return node.slice.value
-    return None
-
-
-def dotted(node: ast.AST) -> str:
-    """`self.net`, `cfg.optim.lr`, `state['step']` as `state.[step]`; empty for anything else."""
-    parts: list[str] = []
-    while True:
-        if isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-            parts.append(f"[{node.slice.value!r}]".replace("'", ""))
-            node = node.value
-        elif isinstance(node, ast.Name):
-            parts.append(node.id)
-            return ".".join(reversed(parts))
-        else:
-            return ""
-
-
-def name_called(node: ast.AST) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-
-
-def path_in(target: ast.expr, name: str) -> tuple[int, ...] | None:
-    """Where a name stands in the target of a loop."""
-    if isinstance(target, ast.Name):
-        return () if target.id == name else None
-    if isinstance(target, (ast.Tuple, ast.List)):
-        for place, each in enumerate(target.elts):
-            inner = path_in(each, name)
-            if inner is not None:
-                return (place, *inner)
-    return None
-
-
-def arguments_of(arguments: ast.arguments) -> list[ast.arg]:
-    rest = [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
-    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest]
-
-
-def parameters_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:
-    """Each parameter with its default."""
-    arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    without = len(positional) - len(arguments.defaults)
-    for place, each in enumerate(positional):
-        yield each, arguments.defaults[place - without] if place >= without else None
-    yield from zip(arguments.kwonlyargs, arguments.kw_defaults)
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            yield rest, None
-
-
-def argument_given(
-    call: ast.Call, function: ast.FunctionDef | ast.AsyncFunctionDef, name: str, is_method: bool = False
-) -> ast.expr | None:
-    """What a call gives a parameter of a function, by place or by name."""
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    positional = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-    if name not in positional:
-        return None
-    place = positional.index(name) - (1 if is_method and positional[:1] in (["self"], ["s"], ["cls"]) else 0)
-    if not 0 <= place < len(call.args) or any(isinstance(each, ast.Starred) for each in call.args[: place + 1]):
-        return None
-    return call.args[place]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from .makers import Makers
-from .names import Function, Names, Origin, dotted, name_called
-
-if TYPE_CHECKING:
-    from .program import Program
+from .names import Names, Origin
+from .source import Source
+from .syntax import Function, dotted, last_name, name_called
+from .values import Values
 
 OPTIMIZERS = (
     "SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "Adagrad", "Adadelta", "RMSprop", "Rprop", "ASGD",
@@ -21,6 +20,8 @@ ADAPTIVE = (
     "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "AdamW8bit", "Adam8bit", "PagedAdamW", "PagedAdamW8bit",
     "FusedAdam", "CPUAdam", "AdaBelief", "Lamb", "LAMB",
 )  # fmt: skip
+#: Optimizers whose step grows with the gradient: a factor before it is a factor of the learning rate.
+PROPORTIONAL = ("SGD", "ASGD", "LARS", "SGD8bit")
 SCHEDULES = (
     "StepLR", "MultiStepLR", "ConstantLR", "LinearLR", "ExponentialLR", "CosineAnnealingLR", "ReduceLROnPlateau",
     "CyclicLR", "OneCycleLR", "CosineAnnealingWarmRestarts", "LambdaLR", "MultiplicativeLR", "PolynomialLR",
@@ -52,9 +53,10 @@ LAUNCHERS = ("accelerator", "fabric", "acc")
 
 
 class Objects:
-    def __init__(self, program: Program, names: Names, makers: Makers):
-        self.program = program
+    def __init__(self, source: Source, names: Names, values: Values, makers: Makers):
+        self.source = source
         self.names = names
+        self.values = values
         self.makers = makers
         self._events: dict[ast.AST, tuple[str, frozenset[str]]] = {}
         self._identities: dict[ast.AST, frozenset[str]] = {}
@@ -75,13 +77,13 @@ class Objects:
                 return True
             if made in SCHEDULES or made.endswith(("LR", "Trainer")):
                 return False
-        return self.program.is_optimizer(node)
+        return self.source.is_optimizer(node)
 
     def is_schedule(self, node: ast.AST) -> bool:
         made = self.makers.made_by(node)
         if made in SCHEDULES or made.endswith(("LR", "Scheduler", "_schedule")) or made.startswith("get_scheduler"):
             return True
-        name = self.program.last_name(node).lower()
+        name = last_name(node).lower()
         return "sched" in name or name in ("lr_s", "warmup")
 
     def class_is_schedule(self, call: ast.Call) -> bool:
@@ -92,10 +94,10 @@ class Objects:
     def optimizers_made(self) -> list[tuple[ast.Call, ast.AST]]:
         """Every call that makes an optimizer and is assigned, with what it is assigned to."""
         found: list[tuple[ast.Call, ast.AST]] = []
-        for call in self.program.calls:
+        for call in self.source.calls:
             if self.makers.class_name(call) not in OPTIMIZERS:
                 continue
-            holder = self.program.statement_of(call)
+            holder = self.source.statement_of(call)
             if not isinstance(holder, ast.Assign):
                 continue
             target = holder.targets[0]
@@ -142,19 +144,19 @@ class Objects:
     def somebody_steps(self) -> bool:
         """A framework, or some `.step()` whose receiver is not known, may take the steps."""
         frameworks = {"Trainer", "Accelerator", "Fabric", "initialize", "LightningModule", "fit"}
-        if self.program.names_called & frameworks or any(name.endswith("Trainer") for name in self.program.names_called):
+        if self.source.names_called & frameworks or any(name.endswith("Trainer") for name in self.source.names_called):
             return True
-        return any(self.event_of(call)[0] != "schedule" for call in self.program.calls_to("step"))
+        return any(self.event_of(call)[0] != "schedule" for call in self.source.calls_to("step"))
 
     def is_scaler(self, node: ast.AST) -> bool:
-        return self.makers.made_by(node) == "GradScaler" or self.program.is_scaler(node)
+        return self.makers.made_by(node) == "GradScaler" or self.source.is_scaler(node)
 
     def is_model(self, node: ast.AST) -> bool:
         """Made by a module's class, or called so."""
         call = self.makers.call_of(node)
         if call is not None:
             name = self.makers.class_name(call)
-            full = self.program.name_of(call.func)
+            full = self.source.name_of(call.func)
             if name == "deepcopy" and call.args:
                 return self.is_model(call.args[0])
             if full.startswith("torch.nn.") and not full.startswith("torch.nn.functional") and not name.endswith("Loss"):
@@ -172,10 +174,10 @@ class Objects:
                 or name.endswith(("Loader", "Trainer", "Tokenizer", "Config", "Dataset"))
             ):
                 return False
-        if isinstance(node, ast.Name) and self.names.given(node) is None and node.id in self.program.aliases:
+        if isinstance(node, ast.Name) and self.names.given(node) is None and node.id in self.source.aliases:
             return False  # an imported function: get_model
         binding = self.names.given(node)
-        return (binding is None or binding.how != "defined") and self.program.is_model(node)
+        return (binding is None or binding.how != "defined") and self.source.is_model(node)
 
     def identity(self, node: ast.AST) -> frozenset[str]:
         """Who made it, wraps and moves left out, in a word that is the same wherever it is used; several where several
@@ -195,8 +197,8 @@ class Objects:
             scope, name = (
                 (self.names.home_of(node.id, node), node.id) if isinstance(node, ast.Name) else self.names.place_of(node)
             )
-            return f"{name}@{self.program.nodes.place(scope)}"
-        return f"#{self.program.nodes.place(node)}{list(origin.path) if origin.path else ''}"
+            return f"{name}@{self.source.nodes.place(scope)}"
+        return f"#{self.source.nodes.place(node)}{list(origin.path) if origin.path else ''}"
 
     # --- what a call does
 
@@ -227,9 +229,9 @@ class Objects:
         if name == "update" and self.is_scaler(holder):
             return "scaler_update", none
         if name in ("eval", "train") and self._is_mode(call, holder):
-            off = bool(call.args) and self.program.values.is_false(call.args[0])  # train(was_training) puts the mode back
+            off = bool(call.args) and self.values.is_false(call.args[0])  # train(was_training) puts the mode back
             return ("eval" if name == "eval" or off else "train"), self.identity(holder)
-        if name == "save" and self.program.name_of(call.func) == "torch.save":
+        if name == "save" and self.source.name_of(call.func) == "torch.save":
             return "save", none
         if self._is_forward(call):
             return "forward", self.identity(call.func)
@@ -248,7 +250,7 @@ class Objects:
         name = name_called(call)
         if len(call.args) > 1 or call.keywords:
             return False
-        if self.makers.made_by(holder).endswith("Trainer") or "trainer" in self.program.last_name(holder).lower():
+        if self.makers.made_by(holder).endswith("Trainer") or "trainer" in last_name(holder).lower():
             return False
         owner = self.makers.definition(holder)
         if owner is not None and self.makers.method(owner, name) is not None:
@@ -270,13 +272,13 @@ class Objects:
         )
 
     def _is_collective(self, call: ast.Call, name: str) -> bool:
-        full = self.program.name_of(call.func)
+        full = self.source.name_of(call.func)
         if name in COLLECTIVES and (full.startswith("torch.distributed.") or full.startswith("dist.")):
             return True
         if name in COMMON and isinstance(call.func, ast.Attribute):
             holder = call.func.value
             made = self.makers.made_by(holder)
-            return made in ("Accelerator", "Fabric") or self.program.last_name(holder).lower() in LAUNCHERS
+            return made in ("Accelerator", "Fabric") or last_name(holder).lower() in LAUNCHERS
         return False
 
     # --- what a call runs
@@ -301,6 +303,11 @@ class Objects:
         owner = self.makers.definition(call.func.value)
         if owner is not None:
             return self.makers.method(owner, call.func.attr)
-        if dotted(call.func.value) and not self.program.name_of(call.func).startswith("torch."):
+        if dotted(call.func.value) and not self.source.name_of(call.func).startswith("torch."):
             return self.names.function_called(call)
         return None
+
+
+def is_optimizer_class(name: str) -> bool:
+    tail = name.rsplit(".", 1)[-1]
+    return "optim" in name.lower() or tail in ("Adam", "AdamW", "SGD", "Adafactor", "Lion", "Muon", "AdamW8bit", "RMSprop")

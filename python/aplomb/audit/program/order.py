@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from .names import Function
-
-if TYPE_CHECKING:
-    from .program import Program
+from .program import Program
+from .syntax import Function
 
 DEEP = 8  # functions that lead to a place
 

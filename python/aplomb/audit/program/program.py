@@ -1,18 +1,16 @@
-"""Program: a parsed source with what the rules ask of it: names by their full path, what encloses what, which names
-hold models, optimizers, losses and outputs of a model.
+"""Program: a source with what the rules ask of it: where names come from, which constants and objects they hold, what its
+losses compute, and what it does in which order.
 
 Everything is decided inside one tree: that of a file, or of a script and the modules of its folder that it imports
-(project.py). What a program does not show is taken to be right.
+(project.py). Each analysis knows those before it, never those behind it, and none knows the Program.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-import os
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Union
 
 from .algebra import Algebra
 from .losses import Losses
@@ -20,22 +18,17 @@ from .makers import Makers
 from .names import Names
 from .objects import Objects
 from .shapes import Shapes
-from .timeline import Timeline, timelines_of
+from .source import Source
+from .timeline import Cycle, Timeline, timelines_of
 from .tree import Tree
 from .values import Values
-
-Function = (ast.FunctionDef, ast.AsyncFunctionDef)
-Loop = (ast.For, ast.While, ast.AsyncFor)
-LoopNode = Union[ast.For, ast.While, ast.AsyncFor]  # noqa: UP007  (Python 3.9 runs this)
 
 MOST_SPREADS = 64  # calls whose `**settings` are looked at
 MOST_SETTINGS = 200  # of one such call
 MOST_TEXT = 10_000  # characters of one of them
 
-MODEL_NAMES = ("model", "net", "network", "policy", "generator", "discriminator", "transformer", "unet")
 
-
-class Program:
+class Program(Source):
     def __init__(
         self,
         source: str,
@@ -43,25 +36,12 @@ class Program:
         linked: ast.Module | None = None,
         folders: list[str] | None = None,
     ):
-        """`linked`: the tree of several files (project.py), whose lines the source has one behind the other."""
-        self.path = path
+        super().__init__(source, path, linked, folders)
         self.troubles: list[str] = []  # what could not be judged
-        self.lines = source.splitlines() if linked is None else source.split("\n")
-        self.folders = list(dict.fromkeys(folders or [os.path.dirname(path)]))  # of its files: where its configuration lies
-        self._take(Tree(source, path, linked))
         if self._write_out_settings():
             for name in ("names", "values", "makers", "objects"):
                 self.__dict__.pop(name, None)
-            self._take(Tree(source, path, self.tree))
-
-    def _take(self, nodes: Tree) -> None:
-        self.nodes = nodes
-        self.tree = self.nodes.root
-        self.aliases = self._aliases()
-        self.calls = self.nodes.of_kind(ast.Call)
-        self._calls_by_name = self._called()
-        self.names_called = self._calls_by_name.keys()
-        self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = self.nodes.of_kind(*Function)
+            self.take(Tree(source, path, self.tree))
 
     def _write_out_settings(self) -> bool:
         """`TrainingArguments(**cfg["training"])`: what the configuration gives stands as keywords in the call. Whether any
@@ -87,7 +67,7 @@ class Program:
     @cached_property
     def names(self) -> Names:
         """Where each name's value comes from."""
-        return Names(self)
+        return Names(self, lambda call: self.makers.forward_run(call))
 
     @cached_property
     def values(self) -> Values:
@@ -97,203 +77,38 @@ class Program:
     @cached_property
     def makers(self) -> Makers:
         """Which call made which object."""
-        return Makers(self, self.names)
+        return Makers(self, self.names, self.values)
 
     @cached_property
     def objects(self) -> Objects:
         """Which objects are optimizers, schedules, models, and what is done to them."""
-        return Objects(self, self.names, self.makers)
+        return Objects(self, self.names, self.values, self.makers)
 
     @cached_property
     def losses(self) -> Losses:
         """What backward passes are taken of."""
-        return Losses(self, self.names)
+        return Losses(self, self.names, self.values, self.makers, self.objects)
 
     @cached_property
     def shapes(self) -> Shapes:
         """How many dimensions values have."""
-        return Shapes(self, self.names)
+        return Shapes(self, self.names, self.values, self.makers, self.objects)
 
     @cached_property
     def algebra(self) -> Algebra:
         """What expressions compute, whichever way they are spelled."""
-        return Algebra(self)
+        return Algebra(self, self.names, self.values, self.objects, self.losses)
 
     @cached_property
     def timelines(self) -> list[Timeline]:
         """What the program does, in order."""
-        return timelines_of(self, self.objects)
-
-    def _called(self) -> dict[str, list[ast.Call]]:
-        """Calls by the name that is called last; what was imported under another name stands under both."""
-        found: dict[str, list[ast.Call]] = {}
-        for call in self.calls:
-            name = method_of(call)
-            found.setdefault(name, []).append(call)
-            imported = last(self.aliases.get(name, name)) if isinstance(call.func, ast.Name) else name
-            if imported != name:
-                found.setdefault(imported, []).append(call)
-        return found
-
-    def calls_to(self, *names: str) -> list[ast.Call]:
-        """Calls of functions and methods of one of these last names, in the order of the text."""
-        found = [call for name in names for call in self._calls_by_name.get(name, [])]
-        return found if len(names) == 1 else self.nodes.in_order(found)
-
-    def functions_that_call(self, name: str) -> set[str]:
-        """Names of the functions of this file in which a call of that name stands."""
-        return {each.name for call in self.calls_to(name) for each in self.enclosing(call) if isinstance(each, Function)}
-
-    @cached_property
-    def functions_by_name(self) -> dict[str, list[ast.AST]]:
-        found: dict[str, list[ast.AST]] = {}
-        for function in self.functions:
-            found.setdefault(function.name, []).append(function)
-        return found
-
-    # --- names
-
-    def _aliases(self) -> dict[str, str]:
-        aliases = {}
-        imports: list[ast.Import | ast.ImportFrom] = self.nodes.of_kind(ast.Import, ast.ImportFrom)
-        for node in imports:
-            for item in node.names:
-                if isinstance(node, ast.ImportFrom):
-                    if node.module and node.level == 0:
-                        aliases[item.asname or item.name] = f"{node.module}.{item.name}"
-                elif item.asname:
-                    aliases[item.asname] = item.name
-        return aliases
-
-    def name_of(self, node: ast.AST) -> str:
-        """`F.log_softmax` -> `torch.nn.functional.log_softmax`; empty where it is no plain name."""
-        parts = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return ""
-        parts.append(self.aliases.get(node.id, node.id))
-        return ".".join(reversed(parts))
-
-    def is_from_torch(self, call: ast.Call, *names: str) -> bool:
-        """Whether the call is torch's function (or class) of one of these last names."""
-        full = self.name_of(call.func)
-        return full.rsplit(".", 1)[-1] in names and full.startswith("torch.")
-
-    def line_text(self, line: int) -> str:
-        return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""
-
-    # --- places
-
-    def enclosing(self, node: ast.AST) -> Iterator[ast.AST]:
-        """Parents, the nearest first."""
-        parents = self.nodes.parents
-        while node in parents:
-            node = parents[node]
-            yield node
-
-    def function_of(self, node: ast.AST) -> ast.AST:
-        """The function that holds the node; the module where none does."""
-        for parent in self.enclosing(node):
-            if isinstance(parent, (*Function, ast.Module)):
-                return parent
-        return self.tree
-
-    def loops_of(self, node: ast.AST) -> list[LoopNode]:
-        """Loops around the node inside its function, the innermost first."""
-        found: list[LoopNode] = []
-        for parent in self.enclosing(node):
-            if isinstance(parent, (*Function, ast.Lambda)):
-                break
-            if isinstance(parent, Loop):
-                found.append(parent)
-        return found
-
-    def is_conditional(self, node: ast.AST, within: ast.AST) -> bool:
-        """Whether an `if` (or a handler of exceptions) stands between the node and what holds it."""
-        for parent in self.enclosing(node):
-            if parent is within:
-                return False
-            if isinstance(parent, (ast.If, ast.IfExp, ast.ExceptHandler, ast.Try)):
-                return True
-        return False
-
-    def statement_of(self, node: ast.AST) -> ast.AST:
-        parents = self.nodes.parents
-        while not isinstance(node, ast.stmt) and node in parents:
-            node = parents[node]
-        return node
-
-    def calls_in(self, node: ast.AST) -> list[ast.Call]:
-        return [each for each in self.nodes.below(node) if isinstance(each, ast.Call)]
-
-    def own_nodes(self, function: ast.AST) -> Iterator[ast.AST]:
-        """Nodes of a function without those of the functions defined in it."""
-        return self.nodes.own(function)
-
-    # --- what the program is
-
-    @cached_property
-    def training_loops(self) -> list[LoopNode]:
-        """The innermost loops that hold a backward pass, in the order of the lines."""
-        loops = (self.loops_of(call)[:1] for call, _ in self.backward_calls(self.tree))
-        return list(dict.fromkeys(loop[0] for loop in loops if loop))
+        return timelines_of(self, self.names, self.objects)
 
     @property
-    def trains(self) -> bool:
-        return "backward" in self.names_called
-
-    def is_model(self, node: ast.AST) -> bool:
-        """A name that holds a model: so called, or made by a class of this file that is a module; or what wraps one."""
-        if isinstance(node, ast.Call) and method_of(node) in ("unwrap_model", "unwrap") and node.args:
-            return self.is_model(node.args[0])
-        name = self.last_name(node).lower()
-        return any(name == each or name.endswith("_" + each) for each in MODEL_NAMES) or name in self.module_names
-
-    @cached_property
-    def module_names(self) -> set[str]:
-        """Names that a module of this file, or a pretrained model, is assigned to; in lower case."""
-        classes = {
-            node.name
-            for node in self.nodes.of_kind(ast.ClassDef)
-            if any(last(self.name_of(base)) == "Module" for base in node.bases)
-        }
-        names: set[str] = set()
-        for node in self.nodes.of_kind(ast.Assign):
-            if isinstance(node.value, ast.Call):
-                made = last(self.name_of(node.value.func))
-                if made in classes or (made == "from_pretrained" and "Model" in self.name_of(node.value.func)):
-                    names |= {self.last_name(target).lower() for target in node.targets}
-        return names - {""}
-
-    @staticmethod
-    def last_name(node: ast.AST) -> str:
-        """`self.model` -> `model`."""
-        if isinstance(node, ast.Attribute):
-            return node.attr
-        return node.id if isinstance(node, ast.Name) else ""
-
-    def is_optimizer(self, node: ast.AST) -> bool:
-        name = self.last_name(node).lower()
-        return "opt" in name.split("_") or name.startswith("optim") or name.endswith(("optimizer", "optim"))
-
-    def is_scaler(self, node: ast.AST) -> bool:
-        return self.last_name(node).lower().endswith("scaler")
-
-    def backward_calls(self, node: ast.AST) -> list[tuple[ast.Call, str]]:
-        """Backward passes in a node, each with the name of the loss: `loss.backward()`,
-        `scaler.scale(loss / n).backward()`, `accelerator.backward(loss)`."""
-        found = []
-        for call in self.nodes.within(node, self.calls_to("backward")):
-            if not isinstance(call.func, ast.Attribute):
-                continue
-            holder = call.func.value
-            source = call.args[0] if call.args else holder
-            names = [each.id for each in ast.walk(source) if isinstance(each, ast.Name)]
-            losses = [name for name in names if "loss" in name.lower()] or names[-1:]
-            found.append((call, losses[-1] if losses else ""))
-        return found
+    def cycles(self) -> Iterator[Cycle]:
+        """The loops that an optimizer steps in."""
+        for timeline in self.timelines:
+            yield from timeline.cycles
 
 
 def written_out(value: object, at: ast.expr) -> ast.expr | None:
@@ -317,47 +132,3 @@ def written_out(value: object, at: ast.expr) -> ast.expr | None:
 def is_finite(value: object) -> bool:
     held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
     return not any(isinstance(each, float) and not math.isfinite(each) for each in held)
-
-
-def last(dotted: str) -> str:
-    return dotted.rsplit(".", 1)[-1]
-
-
-def line_of(node: ast.AST) -> int:
-    return getattr(node, "lineno", 0)
-
-
-def method_of(call: ast.AST) -> str:
-    """The name that is called last: `backward` of `scaler.scale(loss).backward()`; empty for what is no call."""
-    if not isinstance(call, ast.Call):
-        return ""
-    if isinstance(call.func, ast.Attribute):
-        return call.func.attr
-    return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def receiver_of(call: ast.Call) -> ast.expr:
-    """What a method is called on: `scaler` of `scaler.step(optimizer)`; a plain function itself."""
-    return call.func.value if isinstance(call.func, ast.Attribute) else call.func
-
-
-def keyword_of(call: ast.Call, name: str) -> ast.expr | None:
-    return next((each.value for each in call.keywords if each.arg == name), None)
-
-
-def is_constant(node: ast.AST | None, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value is value
-
-
-def names_in(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-
-
-def words_in(node: ast.AST) -> set[str]:
-    """Names and attributes, in lower case."""
-    found = {each.id.lower() for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return found | {each.attr.lower() for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-
-
-def source_of(node: ast.AST) -> str:
-    return ast.unparse(node)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Optional, Union
 
-from .names import Comprehension, Function, arguments_of
 from .program import Program
+from .syntax import Comprehension, Function, arguments_of
 
 MOST_PARTS = 32  # files of one program
 MOST_LINES = 8_000  # of one program

@@ -1,19 +1,19 @@
 """Shapes: how many dimensions a tensor has, and how wide its last one is, as far as the source shows it.
 
-Shapes(program).rank(node)     # 1 of `torch.randn(n)`, 2 of `net(x)` with x of 2, None where it is not known
-Shapes(program).width(node)    # 1 of `nn.Sequential(..., nn.Linear(64, 1))(x)`
+program.shapes.rank(node)     # 1 of `torch.randn(n)`, 2 of `net(x)` with x of 2, None where it is not known
+program.shapes.width(node)    # 1 of `nn.Sequential(..., nn.Linear(64, 1))(x)`
 """
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
-from .makers import ITSELF, LINEAR, SQUASHES
-from .names import Binding, Function, Names, Origin, name_called, returns_of
-
-if TYPE_CHECKING:
-    from .program import Program
+from .makers import ITSELF, LINEAR, SQUASHES, Makers
+from .names import Binding, Names, Origin
+from .objects import Objects
+from .source import Source
+from .syntax import Function, name_called
+from .values import Values
 
 DEEP = 90
 SIZED = ("randn", "rand", "zeros", "ones", "empty", "normal_tensor")
@@ -63,9 +63,12 @@ KEEPING_WIDTH = (
 
 
 class Shapes:
-    def __init__(self, program: Program, names: Names):
-        self.program = program
+    def __init__(self, source: Source, names: Names, values: Values, makers: Makers, objects: Objects):
+        self.source = source
         self.names = names
+        self.values = values
+        self.makers = makers
+        self.objects = objects
         self._ranks: dict[tuple[ast.AST, tuple[int, ...]], int | None] = {}
 
     # --- how many dimensions
@@ -159,10 +162,10 @@ class Shapes:
             return None
         if function.args.args[1].arg != binding.name:
             return None
-        makers = [each for each in self.program.functions if each.name == "train_dataloader"]
-        made = [each for one in makers for each in returns_of(self.program, one)]
+        makers = [each for each in self.source.functions if each.name == "train_dataloader"]
+        made = [each for one in makers for each in self.source.returns_of(one)]
         if not made:
-            for call in self.program.calls_to("fit"):
+            for call in self.source.calls_to("fit"):
                 given = call.args[1:2] or [each.value for each in call.keywords if each.arg == "train_dataloaders"]
                 made += given
         return made[0] if len(made) == 1 else None
@@ -178,8 +181,8 @@ class Shapes:
 
     def part_of_batch(self, loader: ast.AST, place: tuple[int, ...]) -> tuple[ast.AST, bool] | None:
         """The expression that a part of a loader's batches is made of, and whether it is that of one sample."""
-        call = self.program.makers.call_of(loader)
-        if call is None or self.program.makers.class_name(call) != "DataLoader":
+        call = self.makers.call_of(loader)
+        if call is None or self.makers.class_name(call) != "DataLoader":
             return None
         given = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "dataset"), None)
         return (
@@ -193,14 +196,14 @@ class Shapes:
         call = origin.node
         if depth > 6 or not isinstance(call, ast.Call):
             return None
-        name = self.program.makers.class_name(call)
+        name = self.makers.class_name(call)
         if name in ("random_split", "Subset") and call.args:
             return self.part_of_data(call.args[0], place, depth + 1)
         if name == "TensorDataset" and len(place) == 1:
             return self._of_tensors(call, place[0])
-        owner = self.program.makers.class_made(call)
-        get = self.program.makers.method(owner, "__getitem__") if owner is not None else None
-        returned = returns_of(self.program, get) if get is not None else []
+        owner = self.makers.class_made(call)
+        get = self.makers.method(owner, "__getitem__") if owner is not None else None
+        returned = self.source.returns_of(get) if get is not None else []
         if len(returned) != 1:
             return None
         value = returned[0]
@@ -232,16 +235,16 @@ class Shapes:
 
     def _is_scalar(self, node: ast.AST) -> bool:
         """A number, or what a reduction without dimensions gives."""
-        if isinstance(self.program.values.of(node), (int, float)):
+        if isinstance(self.values.of(node), (int, float)):
             return True
         return isinstance(node, ast.Call) and name_called(node) in REDUCING and not node.args
 
     def _rank_of_item(self, node: ast.Subscript, depth: int) -> int | None:
         if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            made = self.program.makers.made_by(node.value)
+            made = self.makers.made_by(node.value)
             return 1 if made in ("read_csv", "DataFrame", "read_parquet", "read_json") else None
         if isinstance(node.slice, ast.List):
-            made = self.program.makers.made_by(node.value)
+            made = self.makers.made_by(node.value)
             return 2 if made in ("read_csv", "DataFrame", "read_parquet") else None
         rank = self.rank(node.value, (), depth)
         if rank is None:
@@ -263,7 +266,7 @@ class Shapes:
     def _rank_of_table(self, node: ast.Subscript) -> int | None:
         """`table[:, -1]` of what a data set is made of: a row a sample, a column a field."""
         owner = self.names.class_of(node)
-        is_data = owner is not None and self.program.makers.method(owner, "__getitem__") is not None
+        is_data = owner is not None and self.makers.method(owner, "__getitem__") is not None
         places = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
         if not is_data or len(places) != 2 or not isinstance(node.value, ast.Name) or not isinstance(places[0], ast.Slice):
             return None
@@ -272,7 +275,7 @@ class Shapes:
 
     def _rank_of_call(self, node: ast.Call, depth: int) -> int | None:
         name = name_called(node)
-        full = self.program.name_of(node.func)
+        full = self.source.name_of(node.func)
         library = full.startswith(("torch.", "numpy.", "pandas.", "F."))
         held = node.args[0] if library and node.args else node.func.value if isinstance(node.func, ast.Attribute) else None
         if library and name in SIZED:
@@ -291,7 +294,7 @@ class Shapes:
         if library and name == "where" and len(node.args) == 3:
             ranks = [self.rank(each, (), depth) for each in node.args]
             return None if any(each is None for each in ranks) else max(each or 0 for each in ranks)
-        if self.program.objects.event_of(node)[0] == "forward":
+        if self.objects.event_of(node)[0] == "forward":
             return self._rank_of_output(node, depth)
         if held is None:
             return self._rank_of_returned(node, depth)
@@ -385,27 +388,27 @@ class Shapes:
         if (
             isinstance(call.func, ast.Attribute)
             and name in (*SAME, *SQUASHES)
-            and not self.program.name_of(call.func).startswith("nn.")
+            and not self.source.name_of(call.func).startswith("nn.")
         ):
-            held = call.args[0] if self.program.name_of(call.func).startswith("torch.") and call.args else call.func.value
+            held = call.args[0] if self.source.name_of(call.func).startswith("torch.") and call.args else call.func.value
             return self.width(held, depth + 1)
         if name in ("view", "reshape") and call.args:
             last = call.args[-1].elts[-1] if isinstance(call.args[-1], ast.Tuple) and call.args[-1].elts else call.args[-1]
-            size = self.program.values.of(last)
+            size = self.values.of(last)
             return size if size == 1 and len(call.args) > 1 or isinstance(call.args[-1], ast.Tuple) and size == 1 else None
-        if name == "unsqueeze" and call.args and self.program.values.of(call.args[-1]) in (1, -1):
+        if name == "unsqueeze" and call.args and self.values.of(call.args[-1]) in (1, -1):
             return 1
-        if self.program.objects.event_of(call)[0] != "forward":
+        if self.objects.event_of(call)[0] != "forward":
             return None
-        own = self.program.makers.own_forward(call)
+        own = self.makers.own_forward(call)
         if own is not None:
-            returned = returns_of(self.program, own)
+            returned = self.source.returns_of(own)
             return self.width(returned[0], depth + 1) if len(returned) == 1 and not origin.path else None
-        made = call.func if isinstance(call.func, ast.Call) else self.program.makers.call_of(call.func)
+        made = call.func if isinstance(call.func, ast.Call) else self.makers.call_of(call.func)
         return self.width_of_module(made, origin.path, depth + 1) if made is not None else None
 
     def width_of_module(self, made: ast.Call, path: tuple[int, ...], depth: int) -> int | None:
-        name = self.program.makers.class_name(made)
+        name = self.makers.class_name(made)
         if depth > DEEP or path:
             return None
         if name in LINEAR:
@@ -414,17 +417,17 @@ class Shapes:
                 if len(made.args) > 1
                 else next((each.value for each in made.keywords if each.arg in ("out_features", "out_channels")), None)
             )
-            size = self.program.values.number(given)
+            size = self.values.number(given)
             return int(size) if size is not None and name == "Linear" else None
         if name == "Sequential":
             for part in reversed(made.args):
-                call = self.program.makers.call_of(part) if not isinstance(part, ast.Starred) else None
+                call = self.makers.call_of(part) if not isinstance(part, ast.Starred) else None
                 if call is None:
                     return None
-                if self.program.makers.class_name(call) not in KEEPING_WIDTH:
+                if self.makers.class_name(call) not in KEEPING_WIDTH:
                     return self.width_of_module(call, (), depth + 1)
             return None
-        owner = self.program.makers.class_made(made)
-        forward = self.program.makers.method(owner, "forward") if owner is not None else None
-        returned = returns_of(self.program, forward) if forward is not None else []
+        owner = self.makers.class_made(made)
+        forward = self.makers.method(owner, "forward") if owner is not None else None
+        returned = self.source.returns_of(forward) if forward is not None else []
         return self.width(returned[0], depth + 1) if len(returned) == 1 else None

@@ -16,13 +16,11 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from .names import Function, dotted, name_called
+from .names import Names
 from .objects import COLLECTIVES, COMMON, Objects
-
-if TYPE_CHECKING:
-    from .program import Program
+from .source import Source
+from .syntax import Function, dotted
 
 MOST_EVENTS = 4000
 DEEP = 5  # calls into each other
@@ -66,19 +64,19 @@ class Event:
     def loops(self) -> tuple[ast.AST, ...]:
         return self.at.loops
 
-    def tests(self, loop: ast.AST | None, program: Program) -> frozenset[tuple[str, bool]]:
+    def tests(self, loop: ast.AST | None, source: Source) -> frozenset[tuple[str, bool]]:
         """The tests inside a loop under which it runs, ways out of the loop left out."""
         found = set()
         for each in self.at.guards:
-            within = loop is None or program.nodes.encloses(loop, each.test) or self._is_called_in(loop, each, program)
+            within = loop is None or source.nodes.encloses(loop, each.test) or self._is_called_in(loop, each, source)
             if within and each.how in ("if", "continue", "error"):
                 found.add((ast.unparse(each.test) if each.how != "error" else "except", each.holds))
         return frozenset(found)
 
-    def _is_called_in(self, loop: ast.AST, guard: Guard, program: Program) -> bool:
+    def _is_called_in(self, loop: ast.AST, guard: Guard, source: Source) -> bool:
         """Whether the test stands in a function that is called inside the loop."""
-        calls = [call for call in self.at.callers if program.nodes.encloses(loop, call)]
-        return bool(calls) and program.function_of(guard.test) is not program.function_of(loop)
+        calls = [call for call in self.at.callers if source.nodes.encloses(loop, call)]
+        return bool(calls) and source.function_of(guard.test) is not source.function_of(loop)
 
 
 @dataclass(frozen=True)
@@ -97,8 +95,8 @@ class Cycle:
 class Timeline:
     """The events of one root: the module, or a function that nothing in this file calls."""
 
-    def __init__(self, program: Program, root: ast.AST, events: list[Event]):
-        self.program = program
+    def __init__(self, source: Source, root: ast.AST, events: list[Event]):
+        self.source = source
         self.root = root
         self.events = events
 
@@ -125,8 +123,9 @@ class Timeline:
 class Walker:
     """Goes through the statements of one root."""
 
-    def __init__(self, program: Program, objects: Objects):
-        self.program = program
+    def __init__(self, source: Source, names: Names, objects: Objects):
+        self.source = source
+        self.names = names
         self.objects = objects
         self.events: list[Event] = []
         self.entered: set[ast.AST] = set()
@@ -134,7 +133,7 @@ class Walker:
     def root(self, root: ast.AST) -> Timeline:
         self.events = []
         self._block(getattr(root, "body", []), Surroundings())
-        return Timeline(self.program, root, self.events)
+        return Timeline(self.source, root, self.events)
 
     # --- statements
 
@@ -192,7 +191,7 @@ class Walker:
             self._expression(item.context_expr, at)
             called = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
             name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-            name = self.program.aliases.get(name, name).rsplit(".", 1)[-1]
+            name = self.source.aliases.get(name, name).rsplit(".", 1)[-1]
             if name in CONTEXTS:
                 contexts.append(name)
         self._block(node.body, at.inside(contexts=tuple(contexts)))
@@ -230,7 +229,7 @@ class Walker:
 
     def _given_function(self, argument: ast.AST, at: Surroundings, call: ast.Call) -> None:
         """`optimizer.step(closure)`."""
-        binding = self.program.names.given(argument) if isinstance(argument, ast.Name) else None
+        binding = self.names.given(argument) if isinstance(argument, ast.Name) else None
         if binding is not None and isinstance(binding.node, Function) and not self._is_in(binding.node, at):
             self.entered.add(binding.node)
             self._block(binding.node.body, at.inside(callers=(call,)))
@@ -249,15 +248,15 @@ class Walker:
         self.events.append(Event(kind, node, at, subjects))
 
 
-def timelines_of(program: Program, objects: Objects) -> list[Timeline]:
+def timelines_of(source: Source, names: Names, objects: Objects) -> list[Timeline]:
     """That of the module, then one a function that nothing before it has entered; none where nothing trains, evaluates or
     meets other ranks."""
-    if not program.names_called & {"backward", "manual_backward", "eval", *COLLECTIVES, *COMMON}:
+    if not source.names_called & {"backward", "manual_backward", "eval", *COLLECTIVES, *COMMON}:
         return []
-    walker = Walker(program, objects)
-    found = [walker.root(program.tree)]
-    for function in program.functions:
-        if function in walker.entered or name_called(function):
+    walker = Walker(source, names, objects)
+    found = [walker.root(source.tree)]
+    for function in source.functions:
+        if function in walker.entered:
             continue
         timeline = walker.root(function)
         if timeline.events:

@@ -1,7 +1,7 @@
 """Values: the constants of a program, through names, defaults of arguments and of dataclasses, dictionaries and the
 configuration files that it reads from its own folder.
 
-    Values(program).of(node)      # 3e-4, "cosine", [0.9, 0.999], Symbol("torch.float16"), or UNKNOWN
+    program.values.of(node)      # 3e-4, "cosine", [0.9, 0.999], Symbol("torch.float16"), or UNKNOWN
 
 Nothing is run: arithmetic on numbers is done here, on what is written.
 """
@@ -9,40 +9,23 @@ Nothing is run: arithmetic on numbers is done here, on what is written.
 from __future__ import annotations
 
 import ast
-import json
 import math
 import operator
 import os
-import re
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
+from .configuration import line_of_keys, only_configuration, read_configuration
+from .constants import UNKNOWN, Symbol, is_number, known
 from .launches import Given, arguments_given
-from .names import Binding, Function, Names, argument_given, dotted, name_called
-
-if TYPE_CHECKING:
-    from .program import Program
+from .names import Binding, Names
+from .source import Source
+from .syntax import Function, argument_given, name_called
 
 DEEP = 24
-MOST_BYTES = 1 << 18  # of a configuration file
 MOST_RETURNS = 6  # of a function that is worked out
 LONG = 1 << 16  # characters or items of a constant
-
-
-class Unknown:
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-UNKNOWN = Unknown()
-
-
-class Symbol(str):
-    """A name that stands for itself: `torch.float16`."""
 
 
 ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -102,17 +85,9 @@ KINDS: dict[type[ast.AST], str] = {
 }
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def known(value: object) -> bool:
-    return not isinstance(value, Unknown)
-
-
 class Values:
-    def __init__(self, program: Program, names: Names):
-        self.program = program
+    def __init__(self, source: Source, names: Names):
+        self.source = source
         self.names = names
         self._arguments: dict[str, ast.Call] | None = None
         self._files: dict[str, Any] = {}
@@ -240,7 +215,7 @@ class Values:
     def _name(self, node: ast.Name, bound: dict[str, Any], depth: int) -> Any:
         binding = self.names.given(node)
         if binding is None:
-            full = self.program.aliases.get(node.id, "")
+            full = self.source.aliases.get(node.id, "")
             return Symbol(full) if full.startswith("torch.") else UNKNOWN
         return self._given(binding, node, bound, depth)
 
@@ -276,7 +251,7 @@ class Values:
         return found[0] if found and all(known(each) and each == found[0] for each in found) else UNKNOWN
 
     def _attribute(self, node: ast.Attribute, bound: dict[str, Any], depth: int) -> Any:
-        full = self.program.name_of(node)
+        full = self.source.name_of(node)
         if full.startswith("torch.") or full in ("math.pi", "numpy.pi"):
             return math.pi if full.endswith(".pi") else Symbol(full)
         binding = self.names.given(node)
@@ -322,7 +297,7 @@ class Values:
 
     def _class_field(self, name: str, field: str, depth: int) -> Any:
         """The default of a dataclass's field, or a class's constant."""
-        for each in self.program.nodes.of_kind(ast.ClassDef):
+        for each in self.source.nodes.of_kind(ast.ClassDef):
             if each.name != name:
                 continue
             for node in each.body:
@@ -349,7 +324,7 @@ class Values:
         """A command-line argument: as a script of the folder gives it, else its default."""
         if self._arguments is None:
             self._arguments = {}
-            for call in self.program.calls_to("add_argument", "add_arg", "option"):
+            for call in self.source.calls_to("add_argument", "add_arg", "option"):
                 for name in argument_names(call):
                     self._arguments.setdefault(name, call)
         given_at = self.launched.get(field)
@@ -370,7 +345,7 @@ class Values:
     @cached_property
     def launched(self) -> dict[str, Given]:
         """What the shell scripts of the program's folders start it with."""
-        return arguments_given(self.program.folders, self.program.path)
+        return arguments_given(self.source.folders, self.source.path)
 
     def _keywords(self, call: ast.Call, bound: dict[str, Any], depth: int) -> dict[str, Any]:
         return {each.arg: self.of(each.value, bound, depth) for each in call.keywords if each.arg}
@@ -391,7 +366,7 @@ class Values:
 
     def _call(self, node: ast.Call, bound: dict[str, Any], depth: int) -> Any:
         name = name_called(node)
-        full = self.program.name_of(node.func)
+        full = self.source.name_of(node.func)
         if full in FUNCTIONS and not node.keywords:
             given = [self.of(each, bound, depth) for each in node.args]
             if all(map(known, given)) and not any(isinstance(each, list) and not all(map(known, each)) for each in given):
@@ -479,12 +454,12 @@ class Values:
             else:
                 path = opened.args[0] if isinstance(opened, ast.Call) and opened.args else None
         name = self._path(path, bound, depth)
-        if not name and self.program.name_of(call.func).startswith("yaml."):
-            name = only_configuration(self.program.folders)
+        if not name and self.source.name_of(call.func).startswith("yaml."):
+            name = only_configuration(self.source.folders)
         if not name or os.path.isabs(name) or ".." in name:
             return UNKNOWN
         if name not in self._files:
-            places = [os.path.join(folder, name) for folder in self.program.folders]
+            places = [os.path.join(folder, name) for folder in self.source.folders]
             self._paths[name] = next((each for each in places if os.path.isfile(each)), "")
             self._files[name] = read_configuration(self._paths[name])
         self._read[call] = self._paths[name]
@@ -552,35 +527,10 @@ def key_asked(node: ast.AST) -> tuple[ast.AST, str] | None:
     return None
 
 
-def line_of_keys(path: str, keys: list[str]) -> tuple[str, int] | None:
-    """The line of a key in the text of a configuration, each one behind the key that holds it."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(MOST_BYTES)
-    except (OSError, ValueError):
-        return None
-    at = 0
-    for key in keys:
-        found = re.compile(r"(?m)(?:^|[\s{,\"'])" + re.escape(key) + r"[\"']?\s*:").search(text, at)
-        if found is None:
-            return None
-        at = found.end()
-    return path, text.count("\n", 0, at) + 1
-
-
 def is_own_folder(node: ast.AST) -> bool:
     """`Path(__file__).parent`, `HERE` by its name."""
     names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
     return "__file__" in names or bool(names & {"HERE", "here", "ROOT", "BASE_DIR", "THIS_DIR"})
-
-
-def only_configuration(folders: list[str]) -> str:
-    """The YAML file beside the program, where it is the only one: most likely what `open(sys.argv[1])` reads."""
-    try:
-        found = [each for each in os.listdir(folders[0] or ".") if each.endswith((".yaml", ".yml"))]
-    except (OSError, IndexError):
-        return ""
-    return found[0] if len(found) == 1 else ""
 
 
 def argument_names(call: ast.Call) -> list[str]:
@@ -591,82 +541,3 @@ def argument_names(call: ast.Call) -> list[str]:
     texts = [each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     long = [each for each in texts if each.startswith("--")] or texts
     return [each.lstrip("-").replace("-", "_") for each in long]
-
-
-def read_configuration(path: str) -> Any:
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(MOST_BYTES)
-        return json.loads(text) if path.endswith(".json") else parse_plain_yaml(text)
-    except (OSError, ValueError, RecursionError):
-        return UNKNOWN
-
-
-def parse_plain_yaml(text: str) -> Any:
-    """Keys with scalars, nested by indentation, and lists of scalars: what configurations mostly are. Anything else is left
-    out."""
-    root: dict[str, Any] = {}
-    stack: list[tuple[int, dict[str, Any], str]] = [(-1, root, "")]  # indentation, what is filled, its own key
-    for line in text.splitlines():
-        body = line.split(" #", 1)[0].rstrip()
-        stripped = body.lstrip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        indent = len(body) - len(stripped)
-        if stripped.startswith("- "):
-            _take_item(stack, indent, stripped[2:].strip())
-            continue
-        if ":" not in stripped:
-            continue
-        while stack[-1][0] >= indent:
-            stack.pop()
-        key, value = (part.strip() for part in stripped.split(":", 1))
-        if value:
-            stack[-1][1][key] = plain_value(value)
-        else:
-            inner: dict[str, Any] = {}
-            stack[-1][1][key] = inner
-            stack.append((indent, inner, key))
-    return root
-
-
-def _take_item(stack: list[tuple[int, dict[str, Any], str]], indent: int, value: str) -> None:
-    """`- value` of the list whose key was the last one."""
-    while stack[-1][0] > indent:
-        stack.pop()
-    if len(stack) < 2:
-        return
-    _, inner, key = stack[-1]
-    holder = stack[-2][1]
-    if inner or (":" in value and value[:1] not in "\"'"):  # entries of their own keys
-        return
-    if not isinstance(holder.get(key), list):
-        holder[key] = []
-    holder[key].append(plain_scalar(value))
-
-
-def plain_value(value: str) -> Any:
-    """A scalar, or a list or a dictionary of scalars on one line."""
-    if value[:1] == "[" and value[-1:] == "]":
-        inner = value[1:-1].strip()
-        return [plain_scalar(each.strip()) for each in inner.split(",")] if inner and not set(inner) & set("[{") else []
-    if value[:1] == "{" and value[-1:] == "}" and not set(value[1:-1]) & set("[{"):
-        pairs = [each.split(":", 1) for each in value[1:-1].split(",") if ":" in each]
-        return {key.strip(): plain_scalar(held.strip()) for key, held in pairs}
-    return plain_scalar(value)
-
-
-def plain_scalar(value: str) -> Any:
-    if value[:1] in "\"'" and value[-1:] == value[:1]:
-        return value[1:-1]
-    if value.lower() in ("true", "false", "null", "~"):
-        return {"true": True, "false": False}.get(value.lower())
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return UNKNOWN if value[:1] in "[{&*|>" else value
-
-
-__all__ = ["UNKNOWN", "Symbol", "Values", "dotted", "is_number", "known"]

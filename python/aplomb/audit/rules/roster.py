@@ -8,7 +8,7 @@ from .fine_tuning import adapter, trainer, tuning
 from .losses import contrast, domain, generative, graph, label, logit, numeric, shape, sign, weighing
 from .models import axis, depth, detection, layout, mask, module
 from .optimization import average, optimizer, schedule, state
-from .policies import control, policy, preference, reward
+from .policies import control, policy, preference, ranking, reward
 from .runs import alias, metric, rank, restore, resume, selection
 from .training_loop import loop, mode, precision, repetition, slip, step
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form
 from ...program.gradients import is_forward
-from ...program.names import Function, name_called
-from ...program.program import Program, keyword_of, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, last_name, name_called, receiver_of, source_of
 
 #: What the models of transformers take, and what every Trainer keeps.
 KEPT = {
@@ -149,7 +149,7 @@ def is_tokenizer(program: Program, call: ast.Call) -> bool:
     func = call.func
     if isinstance(func, ast.Attribute) and func.attr in ("encode", "encode_plus", "batch_encode_plus"):
         func = func.value
-    return "tok" in program.last_name(func).lower() and "Tokenizer" not in program.last_name(func)
+    return "tok" in last_name(func).lower() and "Tokenizer" not in last_name(func)
 
 
 def adds_tokens(program: Program, call: ast.Call) -> bool:
@@ -270,7 +270,7 @@ def labels_padded_as_class(program: Program) -> Iterator[Finding]:
         if value is not None and program.values.of(value) != 0:
             continue
         holder = program.statement_of(call)
-        named = program.last_name(holder.targets[0]).lower() if isinstance(holder, ast.Assign) else ""
+        named = last_name(holder.targets[0]).lower() if isinstance(holder, ast.Assign) else ""
         if named.rstrip("s") in ("tag", "label", "target", "ner", "pos_tag", "y") or "label" in named or "tag" in named:
             if any(isinstance(each, ast.Subscript) and "mask" in source_of(each.slice).lower()
                    for each in program.nodes.of_kind(ast.Subscript)):  # fmt: skip

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import Function, name_called, returns_of
-from ...program.program import Program, keyword_of, method_of, names_in, receiver_of, source_of
-from ..training_loop.mode import is_of_held_out
+from ...program.data import data_of, is_of_held_out, training_loaders
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, last_name, name_called, names_in, receiver_of, source_of
 
 PAIRING = ("zip", "TensorDataset", "from_dict", "train_test_split", "DataFrame", "from_tensor_slices", "fit", "StackDataset")
 
@@ -127,7 +127,7 @@ def order_of(program: Program, target: ast.AST, value: ast.AST) -> str | None:
             return value.slice.id if is_drawn_order(made) else None
     if isinstance(value, ast.Call) and value.args and source_of(value.args[0]) == name:
         full = program.name_of(value.func)
-        if method_of(value) in ("permutation", "sample") and full.startswith(("random.", "numpy.")):
+        if name_called(value) in ("permutation", "sample") and full.startswith(("random.", "numpy.")):
             return ""
         if full == "sklearn.utils.shuffle" and len(value.args) == 1 and keyword_of(value, "random_state") is None:
             return ""
@@ -178,7 +178,7 @@ def paired_parts(call: ast.Call) -> list[ast.expr]:
             parts += [value for value in each.values if value is not None]
         elif not isinstance(each, ast.Starred):
             parts.append(each)
-    if method_of(call) == "fit" and len(call.args) < 2:
+    if name_called(call) == "fit" and len(call.args) < 2:
         return []
     return [each for each in parts if isinstance(each, (ast.Name, ast.Attribute))]
 
@@ -228,29 +228,6 @@ def seeded_alike(program: Program, one: ast.stmt, other: ast.stmt) -> bool:
 
 
 # --- order
-
-
-def training_loaders(program: Program) -> Iterator[tuple[ast.Call, ast.AST]]:
-    """DataLoaders that a loop with a backward pass goes over, with that loop."""
-    seen = set()
-    for loop in program.training_loops:
-        if not isinstance(loop, ast.For):
-            continue
-        over: ast.AST = loop.iter
-        while (
-            name_called(over) in ("enumerate", "tqdm", "track", "islice", "iter")
-            and isinstance(over, ast.Call)
-            and over.args
-        ):
-            over = over.args[0]
-        call = program.makers.call_of(over)
-        if call is not None and program.makers.class_name(call) == "DataLoader" and call not in seen:
-            seen.add(call)
-            yield call, loop
-
-
-def data_of(call: ast.Call) -> ast.expr | None:
-    return call.args[0] if call.args else keyword_of(call, "dataset")
 
 
 def is_shuffled(program: Program, call: ast.Call) -> bool:
@@ -376,7 +353,7 @@ def train_not_shuffled(program: Program) -> Iterator[Finding]:
             continue
         if keyword_of(call, "collate_fn") is not None or (data is not None and class_by_class(program, data, 0)):
             continue  # another rule says more
-        if data is not None and not is_of_held_out(program.last_name(data)):
+        if data is not None and not is_of_held_out(last_name(data)):
             yield Finding(call.lineno, source_of(call)[:-1] + ", shuffle=True)")
 
 
@@ -542,7 +519,7 @@ def statistics_swapped(program: Program) -> Iterator[Finding]:
 def meaning(program: Program, node: ast.AST) -> str:
     """`mean` or `std`, by the call or the name."""
     origin = program.names.origin(node).node
-    name = name_called(origin) or (program.last_name(node).lower() if isinstance(node, (ast.Name, ast.Attribute)) else "")
+    name = name_called(origin) or (last_name(node).lower() if isinstance(node, (ast.Name, ast.Attribute)) else "")
     if name in ("mean", "mu", "avg", "nanmean"):
         return "mean"
     return "std" if name in ("std", "sd", "sigma", "stdev", "nanstd") else ""
@@ -559,7 +536,7 @@ def own_statistics_for_eval(program: Program) -> Iterator[Finding]:
         if is_of_held_out(name) and by_itself == [name, name]:
             yield Finding(node.lineno, f"({name} - train_mean) / train_std", {"name": name})
     for call in program.calls_to("fit_transform"):
-        if len(call.args) != 1 or not is_of_held_out(program.last_name(call.args[0])):
+        if len(call.args) != 1 or not is_of_held_out(last_name(call.args[0])):
             continue
         scaler = source_of(receiver_of(call))
         others = [
@@ -589,7 +566,7 @@ def eval_not_normalised(program: Program) -> Iterator[Finding]:
     composed = []
     for call in program.calls_to("Compose"):
         holder = program.statement_of(call)
-        name = program.last_name(holder.targets[0]) if isinstance(holder, ast.Assign) else ""
+        name = last_name(holder.targets[0]) if isinstance(holder, ast.Assign) else ""
         composed.append((call, name, any(name_called(each) == "Normalize" for each in program.calls_in(call))))
     plain = [
         (call, name)
@@ -604,6 +581,3 @@ def eval_not_normalised(program: Program) -> Iterator[Finding]:
             yield Finding(
                 call.lineno, "transforms.Normalize(...)  # the same as for training", {"name": name}, also=[trains[0].lineno]
             )
-
-
-__all__ = ["is_iterable", "returns_of"]

@@ -7,10 +7,9 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, line_of, method_of, receiver_of, source_of
-from ..losses.label import sample_parts
-from ..policies.preference import entries
+from ...program.data import entries, sample_parts
+from ...program.program import Program
+from ...program.syntax import keyword_of, last_name, line_of, name_called, receiver_of, source_of
 
 BLENDING = ("linear", "bilinear", "bicubic", "trilinear", "area")
 TO_WHOLE = ("long", "int", "round", "round_", "byte", "short")
@@ -59,7 +58,7 @@ def becomes_whole(program: Program, call: ast.Call) -> ast.AST | None:
 
 
 def is_whole(program: Program, node: ast.AST) -> bool:
-    name = method_of(node) if isinstance(node, ast.Call) else ""
+    name = name_called(node) if isinstance(node, ast.Call) else ""
     if name in TO_WHOLE:
         return True
     return (
@@ -81,7 +80,7 @@ def masks_resized(program: Program) -> Iterator[Finding]:
             and "Image" not in program.names_called | {each.split(".")[-1] for each in program.aliases.values()}
         ):
             continue
-        name = program.last_name(held).lower()
+        name = last_name(held).lower()
         if not name or not any(word in name for word in MASK_WORDS[:2]) or name.startswith("no"):
             continue
         text = source_of(call)

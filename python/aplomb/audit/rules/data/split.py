@@ -6,11 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
+from ...program.data import data_of, is_of_held_out
 from ...program.gradients import is_quiet
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
-from ..training_loop.mode import is_of_held_out
-from .loading import data_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
 
 SPLITS = ("train_test_split", "random_split", "KFold", "StratifiedKFold", "cross_val_score")
 FITTING = (
@@ -153,7 +152,7 @@ def fit_on_the_way(program: Program, node: ast.AST, depth: int) -> ast.Call | No
             return scaled
         if (
             isinstance(each, ast.Call)
-            and method_of(each) in ("fit_transform", "transform")
+            and name_called(each) in ("fit_transform", "transform")
             and isinstance(each.func, ast.Attribute)
         ):
             made = program.makers.call_of(each.func.value)
@@ -558,7 +557,7 @@ def named_pairs(program: Program) -> Iterator[tuple[ast.Call, ast.expr, ast.expr
         holder = program.statement_of(call)
         data = data_of(call)
         if isinstance(holder, ast.Assign) and data is not None and len(holder.targets) == 1:
-            named.append((call, program.last_name(holder.targets[0]), data))
+            named.append((call, last_name(holder.targets[0]), data))
     training = [data for _, name, data in named if "train" in name.lower() and not is_of_held_out(name)]
     for call, name, data in named:
         for train in training if is_of_held_out(name) else ():
@@ -624,7 +623,7 @@ def target_in_features(program: Program) -> Iterator[Finding]:
 
 def first_word(program: Program, node: ast.Assign) -> str:
     """`x` of `X_train = ...`."""
-    return program.last_name(node.targets[0]).lower().split("_")[0]
+    return last_name(node.targets[0]).lower().split("_")[0]
 
 
 def column_of(program: Program, node: ast.AST) -> tuple[str, str]:

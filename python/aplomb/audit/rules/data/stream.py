@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...findings import Finding, rule
-from ...program.names import Function, dotted, name_called
-from ...program.program import Program, keyword_of, method_of, names_in, receiver_of, source_of
-from ..training_loop.mode import is_of_held_out
+from ...program.data import is_of_held_out
+from ...program.program import Program
+from ...program.syntax import Function, dotted, keyword_of, last_name, name_called, names_in, receiver_of, source_of
 
 MASKS = re.compile(r"mask|label|target|seg|gt|depth|annot|truth|lbl|(^|_)y($|_)|clean|hr$")
 DRAWING = ("random.", "torch.rand", "numpy.random", "np.random", "torch.randint", "torch.bernoulli")
@@ -100,7 +100,7 @@ def moves_of(program: Program, call: ast.Call) -> Moves:
 
 
 def is_mask(program: Program, call: ast.Call) -> bool:
-    return any(MASKS.search(each) for each in (program.last_name(one).lower() for one in ast.walk(call.args[0])) if each)
+    return any(MASKS.search(each) for each in (last_name(one).lower() for one in ast.walk(call.args[0])) if each)
 
 
 def moves_at_random(program: Program, call: ast.Call) -> bool:
@@ -322,7 +322,7 @@ def seeded_each_step(program: Program) -> Iterator[Finding]:
         ):
             continue
         if sample and any(
-            method_of(each) in ("set_rng_state", "setstate", "fork_rng") for each in program.calls_in(function)
+            name_called(each) in ("set_rng_state", "setstate", "fork_rng") for each in program.calls_in(function)
         ):
             continue
         yield Finding(call.lineno, "# once, before the loop", {"seed": source_of(call)[:60]})
@@ -479,7 +479,7 @@ def is_held_out_set(program: Program, call: ast.Call, statement: ast.Assign) -> 
     if split is not None and program.values.text(split) in ("test", "val", "valid", "validation"):
         return True
     pairs = named_values(statement)
-    return any(value is call and is_of_held_out(program.last_name(target)) for target, value in pairs)
+    return any(value is call and is_of_held_out(last_name(target)) for target, value in pairs)
 
 
 def named_values(node: ast.Assign) -> list[tuple[ast.expr, ast.expr]]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.algebra import Form
-from ...program.names import Function, name_called
-from ...program.program import Program, keyword_of, method_of, receiver_of, source_of
-from ..fine_tuning.trainer import trainers
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, name_called, receiver_of, source_of
+from ...program.trainers import trainers
 
 ALIGNING = ("word_ids", "word_to_tokens", "token_to_word", "words", "char_to_token", "tokenize")
 #: Methods that leave tokens where they are.
@@ -131,14 +131,14 @@ def tokens_named(program: Program, value: ast.expr) -> set[str]:
     moved = any(
         isinstance(each, ast.Slice)
         or (isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add))
-        or (isinstance(each, ast.Call) and method_of(each) in ("roll", "cat", "pad"))
+        or (isinstance(each, ast.Call) and name_called(each) in ("roll", "cat", "pad"))
         for each in nodes
     )
     if moved:
         return set()
     named = {source_of(each) for each in nodes if isinstance(each, ast.Subscript)}
     whole = value
-    while isinstance(whole, ast.Call) and isinstance(whole.func, ast.Attribute) and method_of(whole) in SAME_TOKENS:
+    while isinstance(whole, ast.Call) and isinstance(whole.func, ast.Attribute) and name_called(whole) in SAME_TOKENS:
         whole = whole.func.value
     if isinstance(whole, ast.Name):
         origin = program.names.origin(whole).node
@@ -202,7 +202,7 @@ def marker_tokenised_alone(program: Program) -> Iterator[Finding]:
         if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
             continue
         for part, marker in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
-            while isinstance(part, ast.Call) and method_of(part) in ("tolist", "list"):
+            while isinstance(part, ast.Call) and name_called(part) in ("tolist", "list"):
                 part = receiver_of(part) if isinstance(part.func, ast.Attribute) else part.args[0]
             made = tokens_of_text(program, marker)
             length = f"len({source_of(marker)})"
@@ -242,7 +242,7 @@ def padded_to_maximum(program: Program) -> Iterator[Finding]:
         if asked is None or program.values.of(asked) != "max_length" or "ollator" in source_of(call.func):
             continue
         function = program.function_of(call)
-        if "tok" not in source_of(call.func).lower() or method_of(call) == "pad" or program.is_conditional(call, function):
+        if "tok" not in source_of(call.func).lower() or name_called(call) == "pad" or program.is_conditional(call, function):
             continue  # under a test: for hardware that wants one shape
         corrected = source_of(call).replace("padding='max_length', ", "").replace(", padding='max_length'", "")
         yield Finding(call.lineno, f"{corrected}  # and DataCollatorWithPadding(tokenizer)")

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.program import Program, keyword_of, source_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, last_name, source_of
 
 #: Model classes whose head is drawn anew, with the task type under which peft trains and saves it.
 HEADS = {
@@ -31,7 +32,7 @@ def head_left_frozen(program: Program) -> Iterator[Finding]:
     """LoRA on a model with a new head, and neither a task type nor modules_to_save: peft freezes the head as it was drawn,
     and does not save it."""
     made = program.calls_to("from_pretrained")
-    classes = {program.last_name(call.func.value): call for call in made if isinstance(call.func, ast.Attribute)}
+    classes = {last_name(call.func.value): call for call in made if isinstance(call.func, ast.Attribute)}
     head = next((name for name in HEADS if name in classes), "")
     others = {name for name in classes if name.startswith("AutoModel") or "For" in name}
     if not head or others - set(HEADS) or thaws_something(program):

@@ -7,19 +7,13 @@ from collections.abc import Iterator
 from typing import Union
 
 from ...findings import Finding, rule
-from ...program.makers import ITSELF
-from ...program.names import argument_given, name_called, returns_of
 from ...program.objects import OPTIMIZERS
-from ...program.program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import argument_given, keyword_of, last_name, line_of, name_called, receiver_of, source_of
+from ...program.trainers import trainers
 
 CAUSAL = ("ForCausalLM", "LMHeadModel")
 MASKED = ("ForMaskedLM",)
-
-
-def trainers(program: Program) -> list[ast.Call]:
-    """Calls that make a Trainer of transformers or TRL."""
-    names = [name for name in program.names_called if name.endswith("Trainer")]
-    return [call for name in names for call in program.calls_to(name) if call.keywords or call.args]
 
 
 def model_class(program: Program, call: ast.Call) -> str:
@@ -163,8 +157,8 @@ def tokens_without_rows(program: Program) -> Iterator[Finding]:
         holder = receiver_of(call)
         if (
             holder is call.func
-            or "token" not in program.last_name(holder).lower()
-            and not program.last_name(holder).lower().startswith("tok")
+            or "token" not in last_name(holder).lower()
+            and not last_name(holder).lower().startswith("tok")
         ):
             continue
         for made, sized in models_sized(program, holder):
@@ -186,9 +180,9 @@ def models_sized(program: Program, tokenizer: ast.expr) -> Iterator[tuple[ast.Ca
         )
         if not is_model or not isinstance(program.statement_of(call), ast.Assign):
             continue
-        if method_of(call) == "from_pretrained":
+        if name_called(call) == "from_pretrained":
             yield call, False
-        elif method_of(call) == name and name[:1].isupper():
+        elif name_called(call) == name and name[:1].isupper():
             config = program.makers.call_of(call.args[0]) if call.args else None
             size = keyword_of(config, "vocab_size") if config is not None else None
             if config is not None and size is not None and source_of(tokenizer) in source_of(size):
@@ -356,7 +350,7 @@ def training_step_returns_nothing(program: Program) -> Iterator[Finding]:
             continue
         if not any(source_of(base).endswith("LightningModule") for base in owner.bases) or by_hand(program, owner):
             continue
-        returned = returns_of(program, function)
+        returned = program.returns_of(function)
         passes = len(function.body) > 1 and not any(isinstance(each, ast.Raise) for each in function.body)
         if not returned and passes and any(isinstance(each, ast.Assign) for each in function.body):
             yield Finding(function.body[-1].lineno, f"{program.line_text(function.body[-1].lineno)}\nreturn loss")
@@ -425,6 +419,3 @@ def modules_of(program: Program, owner: ast.ClassDef) -> list[str]:
 
 def not_kept(program: Program, name: str, text: str) -> bool:
     return "no_grad" not in text and "detach" not in text and not any(word in name for word in ("teacher", "target", "ema"))
-
-
-__all__ = ["ITSELF", "names_in", "trainers"]

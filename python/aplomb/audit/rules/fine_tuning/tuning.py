@@ -1,4 +1,4 @@
-"""Rules about fine-tuning: adapters, new tokens, pairs of answers, completions, and what frameworks do with arguments."""
+"""Rules about fine-tuning: adapters, new tokens, completions, and what frameworks do with arguments."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import Binding, Function, dotted, name_called, returns_of
-from ...program.program import Program, keyword_of, line_of, names_in, receiver_of, source_of
-from ..policies.preference import entries, preference_swapped
-from ..policies.reward import reward_functions
-
-SCORES = re.compile(r"scor|rating|reward|vote|likes|quality|preference|helpful|grade")
-
+from ...program.program import Program
+from ...program.syntax import Function, dotted, keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
 
 # --- adapters
 
@@ -149,261 +144,7 @@ def unfreezes_embedding(program: Program) -> bool:
     return any("embed" in each for each in texts)
 
 
-# --- pairs of answers
-
-
-@rule("code.preference-by-rank")
-def preference_by_rank(program: Program) -> Iterator[Finding]:
-    """The answer that is called chosen is the one with the lower score, by the order in which the answers stand."""
-    if any(True for _ in preference_swapped(program)):
-        return
-    for _, chosen, rejected in entries(program):
-        pairs = {"chosen": chosen, "rejected": rejected}
-        ranks = [rank_of(program, pairs[each], 0) for each in ("chosen", "rejected")]
-        if ranks == [-1, 1]:
-            yield Finding(
-                pairs["chosen"].lineno,
-                "# chosen: the answer with the higher score",
-                {"chosen": source_of(pairs["chosen"])[:60]},
-                also=sorted({pairs["rejected"].lineno, *order_lines(program, pairs["chosen"])} - {pairs["chosen"].lineno}),
-            )
-            return
-
-
-def order_lines(program: Program, node: ast.expr) -> list[int]:
-    return [each.lineno for each in program.calls_to("sorted", "sort")][:2]
-
-
-def rank_of(program: Program, node: ast.AST, depth: int) -> int:
-    """1 where the value is the best of some answers by their score, -1 where it is the worst (or the worse of two), 0 where
-    it cannot be told."""
-    if depth > 10:
-        return 0
-    if isinstance(node, (ast.List, ast.Tuple, ast.Dict)):
-        parts = node.values if isinstance(node, ast.Dict) else node.elts
-        return next((found for each in parts if (found := rank_of(program, each, depth + 1))), 0)
-    if isinstance(node, ast.Subscript):
-        order = order_of(program, node.value, depth + 1)
-        index = program.values.of(node.slice)
-        if order and type(index) is int:
-            return (-order if index >= 0 else order) if index in (0, -1) else 0
-        return rank_of(program, node.value, depth + 1)
-    if isinstance(node, ast.Attribute):
-        return rank_of(program, node.value, depth + 1)
-    if isinstance(node, (ast.BinOp, ast.JoinedStr)):  # `prompt + ranked[0]["text"]`, f"{best['text']}"
-        sides = (
-            [node.left, node.right]
-            if isinstance(node, ast.BinOp)
-            else [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
-        )
-        ranks = {rank for each in sides if (rank := rank_of(program, each, depth + 1))}
-        return ranks.pop() if len(ranks) == 1 else 0
-    if isinstance(node, ast.Call):
-        return rank_of_call(program, node, depth)
-    binding = program.names.given(node) if isinstance(node, ast.Name) else None
-    return rank_of_binding(program, binding, depth + 1) if binding is not None else 0
-
-
-def rank_of_call(program: Program, node: ast.Call, depth: int) -> int:
-    """Of `max(answers, key=...)`, and of `answer.strip()` what the answer has."""
-    key = keyword_of(node, "key")
-    if name_called(node) in ("min", "max") and key is not None and by_score(key):
-        return (1 if name_called(node) == "max" else -1) * by_score(key)
-    if isinstance(node.func, ast.Attribute) and not node.args:
-        return rank_of(program, node.func.value, depth + 1)
-    return 0
-
-
-def rank_of_binding(program: Program, binding: Binding, depth: int) -> int:
-    if binding.value is None:
-        return 0
-    if binding.how == "assigned" and not binding.path:
-        return rank_of(program, binding.value, depth)
-    place = binding.path[0] if binding.path else None
-    if binding.how == "assigned" and place is not None:
-        order = order_of(program, binding.value, depth)
-        return 0 if not order else (-order if place == 0 else order)
-    if binding.how == "loop" and place in (0, 1) and len(binding.path) == 1:
-        order = order_of_pairs(program, binding.value, depth)
-        return 0 if not order else (-order if place == 0 else order)
-    return 0
-
-
-def order_of_pairs(program: Program, node: ast.AST, depth: int) -> int:
-    """Of `combinations(ranked, 2)`, `zip(ranked, ranked[1:])`, sliced, filtered: the order of the two in a pair."""
-    if depth > 10:
-        return 0
-    if isinstance(node, ast.Subscript):
-        return order_of_pairs(program, node.value, depth + 1)
-    if isinstance(node, ast.Name):
-        binding = program.names.given(node)
-        return (
-            order_of_pairs(program, binding.value, depth + 1)
-            if binding is not None and binding.how == "assigned" and binding.value is not None and not binding.path
-            else 0
-        )
-    if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and len(node.generators) == 1:
-        target = node.generators[0].target
-        if isinstance(node.elt, ast.Tuple) and isinstance(target, ast.Tuple) and source_of(node.elt) == source_of(target):
-            return order_of_pairs(program, node.generators[0].iter, depth + 1)
-        return 0
-    if isinstance(node, ast.Call):
-        name = name_called(node)
-        if name in ("combinations", "pairwise") and node.args:
-            return order_of(program, node.args[0], depth + 1)
-        if name == "zip" and len(node.args) == 2 and source_of(node.args[1]).startswith(source_of(node.args[0]) + "[1"):
-            return order_of(program, node.args[0], depth + 1)
-        if name in ("list", "tuple") and node.args:
-            return order_of_pairs(program, node.args[0], depth + 1)
-    return 0
-
-
-def order_of(program: Program, node: ast.AST, depth: int) -> int:
-    """1 where something stands from the lowest score to the highest, -1 from the highest; 0 where it cannot be told."""
-    if depth > 10:
-        return 0
-    if isinstance(node, ast.Name):
-        for call in program.calls_to("sort"):
-            if source_of(receiver_of(call)) == node.id and program.function_of(call) is program.function_of(node):
-                return direction(program, call)
-        binding = program.names.given(node)
-        if binding is None or binding.how != "assigned" or binding.value is None or binding.path:
-            return 0
-        return order_of(program, binding.value, depth + 1)
-    if isinstance(node, ast.Attribute) and node.attr in ("iloc", "values"):
-        return order_of(program, node.value, depth + 1)
-    if isinstance(node, ast.Call):
-        return order_of_call(program, node, depth)
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        step = program.values.of(node.slice.step) if node.slice.step is not None else 1
-        order = order_of(program, node.value, depth + 1)
-        return -order if step == -1 else order if step == 1 else 0
-    return 0
-
-
-def order_of_call(program: Program, call: ast.Call, depth: int) -> int:
-    name = name_called(call)
-    if name == "sorted":
-        return direction(program, call)
-    if name in ("sort_values", "nlargest", "nsmallest"):
-        return order_of_table(program, call)
-    same = name in ("reset_index", "to_dict", "to_list", "head", "copy") and isinstance(call.func, ast.Attribute)
-    return order_of(program, receiver_of(call), depth + 1) if same else 0
-
-
-def order_of_table(program: Program, call: ast.Call) -> int:
-    """Of `table.sort_values("score", ascending=False)`, `table.nlargest(4, "score")`."""
-    by = keyword_of(call, "by") or keyword_of(call, "columns") or (call.args[-1] if call.args else None)
-    column = program.values.of(by) if by is not None else ""
-    column = column[0] if isinstance(column, list) and len(column) == 1 else column
-    if not isinstance(column, str) or not SCORES.search(column.lower()) or "rank" in column.lower():
-        return 0
-    if name_called(call) != "sort_values":
-        return -1 if name_called(call) == "nlargest" else 1
-    ascending = keyword_of(call, "ascending")
-    value = program.values.of(ascending) if ascending is not None else True
-    return 1 if value is True else -1 if value is False else 0
-
-
-def direction(program: Program, call: ast.Call) -> int:
-    key = keyword_of(call, "key")
-    sign = by_score(key) if key is not None else 0
-    reverse = keyword_of(call, "reverse")
-    if reverse is None:
-        return sign
-    value = program.values.of(reverse)
-    return -sign if value is True else sign if value is False else 0
-
-
-def by_score(key: ast.expr) -> int:
-    """1 of `lambda a: a["rating"]`, -1 of its negative, 0 of other keys."""
-    body = key.body if isinstance(key, ast.Lambda) else key
-    sign = 1
-    if isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.USub):
-        sign, body = -1, body.operand
-    return sign if SCORES.search(source_of(body).lower()) and "rank" not in source_of(body).lower() else 0
-
-
 # --- completions
-
-
-@rule("code.reward-reads-text")
-def reward_reads_text(program: Program) -> Iterator[Finding]:
-    """The prompts are conversations, so each completion is a list of messages, and the reward treats it as a text."""
-    if not makes_conversations(program):
-        return
-    for function in reward_functions(program):
-        given = next((each.arg for each in function.args.args if each.arg in ("completions", "completion", "responses")), "")
-        place = text_use(program, function, given) if given else None
-        if place is not None:
-            yield Finding(place.lineno, 'text = completion[0]["content"]', {"name": function.name}, also=[function.lineno])
-
-
-def makes_conversations(program: Program) -> bool:
-    """Rows of the data have a "prompt" that is a list of messages, and nobody makes a text of it."""
-    if "apply_chat_template" in program.names_called:
-        return False
-    for node in program.nodes.of_kind(ast.Dict):
-        for key, value in zip(node.keys, node.values):
-            if isinstance(key, ast.Constant) and key.value == "prompt":
-                inner = program.names.origin(value).node
-                if isinstance(inner, ast.List) and inner.elts and isinstance(inner.elts[-1], ast.Dict):
-                    return any(isinstance(each, ast.Constant) and each.value == "role" for each in inner.elts[-1].keys)
-    return False
-
-
-def text_use(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef, given: str) -> ast.expr | None:
-    """Where one of the completions is searched, split or measured as a text, here or in a function that it is handed to."""
-    items: set[str] = set()
-    for node in program.own_nodes(function):
-        pairs: list[tuple[ast.expr, ast.expr]] = []
-        if isinstance(node, (ast.For, ast.comprehension)):
-            pairs = [(node.target, node.iter)]
-        for target, held in pairs:
-            if (
-                name_called(held) == "enumerate"
-                and isinstance(held, ast.Call)
-                and held.args
-                and isinstance(target, ast.Tuple)
-            ):
-                target, held = target.elts[1], held.args[0]
-            if name_called(held) == "zip" and isinstance(held, ast.Call) and isinstance(target, ast.Tuple):
-                items |= {
-                    source_of(one)
-                    for one, each in zip(target.elts, held.args)
-                    if source_of(each) == given and isinstance(one, ast.Name)
-                }
-            elif source_of(held) == given and isinstance(target, ast.Name):
-                items.add(target.id)
-    return next((found for name in items if (found := read_as_text(program, function, name, 0)) is not None), None)
-
-
-def read_as_text(program: Program, function: ast.AST, name: str, depth: int) -> ast.expr | None:
-    for node in program.own_nodes(function):
-        if isinstance(node, ast.Subscript) and source_of(node.value) == name:
-            return None  # its messages are asked for
-        if isinstance(node, ast.Call) and name_called(node) == "isinstance" and name in names_in(node):
-            return None
-    for node in program.own_nodes(function):
-        if not isinstance(node, ast.Call):
-            continue
-        plain = [each for each in node.args if isinstance(each, ast.Name) and each.id == name]
-        if (
-            isinstance(node.func, ast.Attribute)
-            and source_of(node.func.value) == name
-            and node.func.attr
-            in ("strip", "split", "lower", "startswith", "endswith", "find", "replace", "upper", "splitlines")
-        ):
-            return node
-        if plain and name_called(node) in ("search", "match", "fullmatch", "findall", "sub", "finditer"):
-            return node
-        called = program.names.function_called(node)
-        if plain and called is not None and depth < 3 and len(node.args) <= len(called.args.args):
-            inner = called.args.args[node.args.index(plain[0])].arg
-            found = read_as_text(program, called, inner, depth + 1)
-            if found is not None:
-                return node if depth == 0 else found
-    return None
 
 
 @rule("code.completions-masked-when-cut")
@@ -516,7 +257,7 @@ def divided_for_lightning(program: Program) -> Iterator[Finding]:
     for function in program.functions:
         if function.name != "training_step" or "manual_backward" in program.names_called:
             continue
-        for value in returns_of(program, function):
+        for value in program.returns_of(function):
             inner = value
             if isinstance(value, ast.Dict):
                 pairs = zip(value.keys, value.values)
@@ -565,7 +306,7 @@ def accelerator_bypassed(program: Program) -> Iterator[Finding]:
         if (
             not isinstance(call.func, ast.Attribute)
             or call.args
-            or any("accelerator" in program.last_name(one).lower() for one in ast.walk(call.func))
+            or any("accelerator" in last_name(one).lower() for one in ast.walk(call.func))
         ):
             continue
         if program.loops_of(call) and "accelerator" not in source_of(call):

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.algebra import Form
-from ...program.gradients import attached, is_quiet, name_of_call
-from ...program.names import Function, name_called
-from ...program.program import Program, keyword_of, receiver_of, source_of
-from .sign import passes
+from ...program.gradients import attached, is_quiet, name_of_call, passes
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, name_called, receiver_of, source_of
 
 TEMPERATURES = ("temperature", "temp", "tau")
 
@@ -266,9 +265,6 @@ def shifts(one: ast.Subscript, other: ast.Subscript) -> bool:
         return first.lower is second.upper and source_of(first.upper) == "-1" and source_of(second.lower) == "1"
     begin = source_of(first.lower)
     return source_of(second.lower) in (f"{begin} + 1", f"1 + {begin}")
-
-
-__all__ = ["no_causal_mask", "no_stop_gradient", "temperature_multiplied"]
 
 
 @rule("code.own-similarity-counted")

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from ...findings import Finding
 from ...program.algebra import Form, product
 from ...program.gradients import name_of_call
-from ...program.names import Function
-from ...program.program import Program, keyword_of, method_of, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, name_called, receiver_of, source_of
 
 STEPS = ("compute_loss", "training_step", "shared_step", "_step", "step_loss")
 
@@ -85,7 +85,7 @@ def is_bounded_at(form: Form, value: float) -> bool:
     if form.op == "relu":
         return value == 0.0
     node = form.node
-    if not isinstance(node, ast.Call) or method_of(node) not in ("clamp", "clamp_min", "clamp_", "clip", "maximum"):
+    if not isinstance(node, ast.Call) or name_called(node) not in ("clamp", "clamp_min", "clamp_", "clip", "maximum"):
         return False
     least = keyword_of(node, "min")
     if least is not None:
@@ -98,7 +98,7 @@ def lies_between(program: Program, node: ast.AST) -> bool:
     for parent in program.enclosing(node):
         if isinstance(parent, ast.stmt):
             return isinstance(parent, (ast.Assert, ast.If))
-        if isinstance(parent, ast.Call) and method_of(parent) in (
+        if isinstance(parent, ast.Call) and name_called(parent) in (
             "print",
             "log",
             "append",
@@ -106,7 +106,7 @@ def lies_between(program: Program, node: ast.AST) -> bool:
             "log_dict",
             "add_scalar",
         ):
-            return method_of(parent) == "print"
+            return name_called(parent) == "print"
     return False
 
 
@@ -206,7 +206,7 @@ def is_pairing(program: Program, node: ast.AST) -> bool:
     """`x[:, None] - x[None]`, `x.unsqueeze(1) - x.unsqueeze(0)`."""
     sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
     return any(
-        (isinstance(each, ast.Call) and method_of(each) == "unsqueeze")
+        (isinstance(each, ast.Call) and name_called(each) == "unsqueeze")
         or (isinstance(each, ast.Subscript) and "None" in source_of(each.slice))
         for each in sides
     )
@@ -283,5 +283,5 @@ def arcs_at_one(program: Program) -> Iterator[Finding]:
         if cosine and (not bounded or any(abs(each or 0.0) == 1.0 for each in limits)):
             text = source_of(inner.node)
             yield Finding(
-                node.lineno, f"torch.{method_of(node)}({text}.clamp(-1 + 1e-6, 1 - 1e-6))", {"function": method_of(node)}
+                node.lineno, f"torch.{name_called(node)}({text}.clamp(-1 + 1e-6, 1 - 1e-6))", {"function": name_called(node)}
             )

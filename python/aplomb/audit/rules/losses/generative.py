@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form, Product, product, terms
 from ...program.gradients import directions, is_quiet, losses_of, name_of_call, reaching
-from ...program.names import name_called, returns_of
-from ...program.program import Program, keyword_of, line_of, source_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, line_of, name_called, source_of
 
 LOG_VARIANCE = re.compile(r"log_?var|log_?sigma_?(2|sq)|log_?variance|logv$|lv$")
 LOG_DEVIATION = re.compile(r"log_?(std|sigma$|sd|scale|stddev)")
@@ -341,7 +341,7 @@ def no_straight_through(program: Program) -> Iterator[Finding]:
         title = (function.name + " " + (owner.name if owner is not None else "")).lower()
         if not ("quant" in title or "codebook" in title or "vq" in title) or function.name == "__init__":
             continue
-        for value in returns_of(program, function):
+        for value in program.returns_of(function):
             parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
             for part in parts[:2]:
                 form = program.algebra.of(part)

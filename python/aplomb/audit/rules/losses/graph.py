@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.gradients import is_quiet
-from ...program.names import returns_of
-from ...program.program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
-from ..training_loop.precision import is_optimizer_class
+from ...program.objects import is_optimizer_class
+from ...program.program import Program
+from ...program.syntax import keyword_of, line_of, name_called, names_in, receiver_of, source_of
 
 MAKERS = ("tensor", "as_tensor", "Tensor", "FloatTensor", "from_numpy", "Variable")
 DEEP = 20  # assignments that a value is followed through
@@ -61,9 +61,9 @@ def what_is_remade(value: ast.AST) -> ast.expr | None:
     """`x` of `torch.tensor(x.item())`, `x.detach().requires_grad_()`."""
     if not isinstance(value, ast.Call):
         return None
-    if method_of(value) in MAKERS and value.args:
+    if name_called(value) in MAKERS and value.args:
         return next((cut for each in ast.walk(value.args[0]) if (cut := cut_off(each)) is not None), None)
-    if method_of(value) == "requires_grad_" and isinstance(value.func, ast.Attribute):
+    if name_called(value) == "requires_grad_" and isinstance(value.func, ast.Attribute):
         return cut_off(value.func.value) or what_is_remade(value.func.value)
     return None
 
@@ -102,7 +102,7 @@ def cut_in_forward(program: Program) -> Iterator[Finding]:
             forward = program.makers.forward_run(call) if isinstance(call, ast.Call) else None
             if forward is None or is_quiet(program, call) or not learns(program, criterion.call):
                 continue
-            for value in returns_of(program, forward):
+            for value in program.returns_of(forward):
                 part = value
                 for place in origin.path:
                     inside = isinstance(part, (ast.Tuple, ast.List)) and 0 <= place < len(part.elts)
@@ -215,7 +215,7 @@ def argmax_in_loss(program: Program) -> Iterator[Finding]:
             continue
         chosen = chosen_in(program, criterion.given, 0)
         if chosen is not None:
-            yield Finding(chosen.lineno, "", {"function": method_of(chosen)}, also=[criterion.call.lineno])
+            yield Finding(chosen.lineno, "", {"function": name_called(chosen)}, also=[criterion.call.lineno])
 
 
 def is_stepped(program: Program, call: ast.Call) -> bool:
@@ -232,7 +232,7 @@ def chosen_in(program: Program, node: ast.AST, depth: int) -> ast.Call | None:
     origin = program.names.origin(node).node
     if not isinstance(origin, ast.Call) or depth > 6:
         return None
-    name = method_of(origin)
+    name = name_called(origin)
     of_torch = program.name_of(origin.func).startswith("torch.")
     held = origin.args[0] if of_torch and origin.args else receiver_of(origin)
     if name in ("argmax", "round", "sign", "heaviside", "bool", "long", "int") and held is not origin.func:

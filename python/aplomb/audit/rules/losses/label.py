@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import argument_given, returns_of
-from ...program.program import Program, is_constant, keyword_of, method_of, source_of
+from ...program.data import sample_parts
+from ...program.program import Program
+from ...program.syntax import argument_given, is_constant, keyword_of, name_called, source_of
 from .numeric import cross_entropy_names, seen_through
 
 IGNORED = -100
@@ -55,14 +56,6 @@ def shifted_in_the_loss(program: Program) -> Iterator[Finding]:
 def shifts_by_itself(program: Program) -> bool:
     """A causal model of transformers is named."""
     return any(mark in line for line in program.lines for mark in CAUSAL)
-
-
-def sample_parts(program: Program) -> Iterator[tuple[ast.Dict, ast.expr, ast.expr]]:
-    """Samples and batches written as dictionaries: (dictionary, inputs, labels)."""
-    for node in program.nodes.of_kind(ast.Dict):
-        held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
-        if "input_ids" in held and "labels" in held:
-            yield node, held["input_ids"], held["labels"]
 
 
 def cut_logits(program: Program, node: ast.AST) -> ast.AST:
@@ -230,7 +223,7 @@ def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
             value = each.left.elts[0]
             if "pad" in source_of(value).lower() and program.values.of(value) != IGNORED:
                 return value
-        if isinstance(each, ast.Call) and method_of(each) == "pad_sequence":
+        if isinstance(each, ast.Call) and name_called(each) == "pad_sequence":
             padding = keyword_of(each, "padding_value")
             if padding is not None and "pad_token" in source_of(padding):
                 return padding
@@ -250,7 +243,7 @@ def padding_given(program: Program, call: ast.Call) -> ast.expr | None:
         filled: ast.expr | None = None
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Mult) and isinstance(each.left, ast.List):
             filled = each.left.elts[0] if len(each.left.elts) == 1 else None
-        elif isinstance(each, ast.Call) and method_of(each) in ("pad_sequence", "pad", "full", "full_like", "new_full"):
+        elif isinstance(each, ast.Call) and name_called(each) in ("pad_sequence", "pad", "full", "full_like", "new_full"):
             filled = keyword_of(each, "padding_value") or keyword_of(each, "value") or keyword_of(each, "fill_value")
             filled = filled or (each.args[-1] if len(each.args) > 1 else None)
         if isinstance(filled, ast.Name) and any(one.arg == filled.id for one in function.args.args):
@@ -270,7 +263,7 @@ def class_zero_ignored(program: Program) -> Iterator[Finding]:
             if isinstance(first, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
                 corrected = (
                     f"{source_of(first)[:-1]}, -100)"
-                    if isinstance(first, ast.Call) and method_of(first) == "get" and len(first.args) == 1
+                    if isinstance(first, ast.Call) and name_called(first) == "get" and len(first.args) == 1
                     else f"-100 if {source_of(first)} is None else {source_of(first)}"
                 )
                 yield Finding(node.lineno, corrected, {"label": source_of(first)})
@@ -407,7 +400,7 @@ def polarity(mask: ast.AST) -> tuple[str, bool]:
                 return "", True
             mask = mask.left
         elif isinstance(mask, ast.Call) and isinstance(mask.func, ast.Attribute):
-            name = method_of(mask)
+            name = name_called(mask)
             if name in ("logical_not", "eq") and (name == "logical_not" or mask.args and is_number(mask.args[0], 0)):
                 on = not on
             elif name not in ("bool", "to", "long", "cuda", "eq", "ne"):
@@ -454,8 +447,8 @@ def padded_target(program: Program, target: ast.AST) -> ast.Call | None:
     loader = program.makers.call_of(binding.value)
     given = keyword_of(loader, "collate_fn") if loader is not None else None
     functions = program.functions_by_name.get(given.id, []) if isinstance(given, ast.Name) else []
-    returned = returns_of(program, functions[0]) if len(functions) == 1 else []
+    returned = program.returns_of(functions[0]) if len(functions) == 1 else []
     if len(returned) != 1 or not isinstance(returned[0], ast.Tuple) or binding.path[0] >= len(returned[0].elts):
         return None
     made = program.names.origin(returned[0].elts[binding.path[0]]).node
-    return made if isinstance(made, ast.Call) and method_of(made) == "pad_sequence" else None
+    return made if isinstance(made, ast.Call) and name_called(made) == "pad_sequence" else None

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.losses import Criterion
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, source_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, last_name, name_called, source_of
 from .numeric import is_guarded, squashed, squashed_by
 
 EXPECTS = {
@@ -143,7 +143,7 @@ def loss_arguments_swapped(program: Program) -> Iterator[Finding]:
         first, second = criterion.given, criterion.target
         if first is None or second is None or criterion.kind not in (*EXPECTS, "ctc_loss"):
             continue
-        named = program.last_name(first).lower()
+        named = last_name(first).lower()
         is_label = any(word in named.split("_") for word in ("label", "labels", "target", "targets", "y", "gt"))
         is_label = is_label or is_of_batch(program, first)
         if is_label and is_output(program, second) and not is_output(program, first):

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...findings import Finding, rule
-from ...program.program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import is_constant, keyword_of, last_name, name_called, names_in, receiver_of, source_of
 from .domain import (
     arcs_at_one,
     functions_of_training,
@@ -31,7 +32,7 @@ def squashed_by(program: Program, node: ast.AST) -> str:
     """`softmax` or `sigmoid` where the expression is just that: `F.softmax(x, -1)`, `x.sigmoid()`."""
     if not isinstance(node, ast.Call):
         return ""
-    name = method_of(node)
+    name = name_called(node)
     return name if name in SQUASHERS else ""
 
 
@@ -53,7 +54,7 @@ def assigned_once(program: Program, name: str, near: ast.AST) -> ast.AST | None:
 
 def log_argument(program: Program, call: ast.Call) -> ast.AST | None:
     """What the logarithm of a tensor is taken of: `torch.log(x)`, `x.log()`."""
-    if method_of(call) not in LOGARITHMS or not isinstance(call.func, ast.Attribute):
+    if name_called(call) not in LOGARITHMS or not isinstance(call.func, ast.Attribute):
         return None
     if program.name_of(call.func) in ("torch.log", "torch.log2", "torch.log10"):
         return call.args[0] if call.args else None
@@ -113,7 +114,7 @@ def is_guarded(node: ast.AST) -> bool:
     for each in ast.walk(node):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Add):
             return True
-        if isinstance(each, ast.Call) and (method_of(each) in GUARDS or method_of(each).startswith(("clamp", "exp"))):
+        if isinstance(each, ast.Call) and (name_called(each) in GUARDS or name_called(each).startswith(("clamp", "exp"))):
             return True
     return False
 
@@ -144,7 +145,7 @@ def sqrt_unguarded(program: Program) -> Iterator[Finding]:
         if is_output(program, argument, outputs) and not is_guarded(argument):
             inner = source_of(argument)
             guarded = f"{inner} + 1e-12" if name == "torch.sqrt" else f"{inner}.clamp(-1 + 1e-6, 1 - 1e-6)"
-            yield Finding(node.lineno, f"{name}({guarded})", {"function": method_of(node)}, sure=False)
+            yield Finding(node.lineno, f"{name}({guarded})", {"function": name_called(node)}, sure=False)
 
     yield from distances(program)
     yield from roots_of_spreads(program)
@@ -174,12 +175,12 @@ def distances(program: Program) -> Iterator[Finding]:
 
 def is_sum_of_squares(program: Program, node: ast.AST) -> bool:
     """`((a - b) ** 2).sum(dim)`, `(a - b).pow(2).sum(dim)`: of each row, not of everything."""
-    if not isinstance(node, ast.Call) or method_of(node) != "sum" or not (node.args or node.keywords):
+    if not isinstance(node, ast.Call) or name_called(node) != "sum" or not (node.args or node.keywords):
         return False
     held = node.args[0] if program.name_of(node.func) == "torch.sum" else receiver_of(node)
     if isinstance(held, ast.BinOp) and isinstance(held.op, ast.Pow):
         base: ast.AST = held.left
-    elif isinstance(held, ast.Call) and method_of(held) in ("pow", "square"):
+    elif isinstance(held, ast.Call) and name_called(held) in ("pow", "square"):
         base = receiver_of(held)
     else:
         return False
@@ -189,15 +190,15 @@ def is_sum_of_squares(program: Program, node: ast.AST) -> bool:
 
 def is_bounded_at_zero(program: Program, node: ast.AST) -> bool:
     """`d2.clamp(min=0)`, `relu(d2)` of `x.x + y.y - 2 x.y`."""
-    if not isinstance(node, ast.Call) or method_of(node) not in ("clamp", "clamp_min", "relu", "clamp_"):
+    if not isinstance(node, ast.Call) or name_called(node) not in ("clamp", "clamp_min", "relu", "clamp_"):
         return False
-    least = keyword_of(node, "min") or (node.args[-1] if node.args and method_of(node) != "relu" else None)
-    if method_of(node) != "relu" and (least is None or program.values.of(least) != 0):
+    least = keyword_of(node, "min") or (node.args[-1] if node.args and name_called(node) != "relu" else None)
+    if name_called(node) != "relu" and (least is None or program.values.of(least) != 0):
         return False
     of_torch = program.name_of(node.func).startswith("torch.")
     held = program.names.origin(node.args[0] if of_torch and node.args else receiver_of(node)).node
     product = any(isinstance(each, ast.BinOp) and isinstance(each.op, ast.MatMult) for each in ast.walk(held))
-    product = product or any(method_of(each) in ("mm", "matmul") for each in ast.walk(held))
+    product = product or any(name_called(each) in ("mm", "matmul") for each in ast.walk(held))
     return isinstance(held, ast.BinOp) and product
 
 
@@ -210,7 +211,7 @@ def division_unguarded(program: Program) -> Iterator[Finding]:
         divisor = node.right
         if (
             not isinstance(divisor, ast.Call)
-            or method_of(divisor) not in SPREADS
+            or name_called(divisor) not in SPREADS
             or not isinstance(divisor.func, ast.Attribute)
         ):
             continue
@@ -218,7 +219,7 @@ def division_unguarded(program: Program) -> Iterator[Finding]:
         held = divisor.args[0] if of_torch else divisor.func.value
         if is_output(program, held, outputs) and not is_guarded(divisor):
             corrected = f"{source_of(node.left)} / ({source_of(divisor)} + 1e-8)"
-            yield Finding(node.lineno, corrected, {"function": method_of(divisor)})
+            yield Finding(node.lineno, corrected, {"function": name_called(divisor)})
     yield from standardised(program)
     yield from unit_of_difference(program)
     yield from shared_out(program)
@@ -260,7 +261,7 @@ def cross_entropy_names(program: Program) -> set[str]:
     for call in program.calls_to("CrossEntropyLoss"):
         holder = program.nodes.parents[call]
         if isinstance(holder, ast.Assign):
-            names |= {program.last_name(target) for target in holder.targets}
+            names |= {last_name(target) for target in holder.targets}
     names.discard("")
     return names
 

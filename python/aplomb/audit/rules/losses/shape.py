@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
+from ...program.gradients import passes
 from ...program.losses import REGRESSIONS
-from ...program.names import name_called, returns_of
-from ...program.program import Program, source_of
-from .sign import passes
+from ...program.program import Program
+from ...program.syntax import name_called, source_of
 
 #: A layer that begins as frameworks begin it gives numbers of about 1: from here on a target is far from what it can say.
 LARGE = 1000.0
@@ -58,7 +58,7 @@ def returned_by_loss(program: Program, call: ast.Call) -> list[ast.expr]:
         return []
     owner = program.names.class_of(forward)
     layers = [each for each in program.calls_in(owner) if program.makers.is_layer(each)] if owner is not None else []
-    return [] if owner is None or layers else returns_of(program, forward)
+    return [] if owner is None or layers else program.returns_of(forward)
 
 
 def given_expression(program: Program, name: ast.Name, around: ast.AST) -> ast.expr | None:

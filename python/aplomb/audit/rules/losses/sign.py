@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.algebra import Form
-from ...program.gradients import Loss, directions, losses_of
+from ...program.gradients import Loss, directions, losses_of, passes
 from ...program.losses import Term
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, method_of, receiver_of, source_of
+from ...program.objects import PROPORTIONAL
+from ...program.program import Program
+from ...program.syntax import keyword_of, name_called, receiver_of, source_of
 from ...program.timeline import Cycle, Event
-from ..training_loop.step import PROPORTIONAL, cycles
 from .numeric import seen_through
 
 #: Where a loss is made large on purpose: an opponent, an attack, unlearning.
@@ -31,14 +31,6 @@ ADVANTAGES = (
     "adv", "advantage", "advantages", "advs", "return", "returns", "reward", "rewards", "ret", "rets", "td_error",
     "delta", "g", "gt", "discounted_rewards", "a_t",
 )  # fmt: skip
-
-
-def passes(program: Program) -> Iterator[tuple[Cycle, Event, list[Term]]]:
-    """Every backward pass of a training loop with the terms of its loss."""
-    for cycle in cycles(program):
-        for event in cycle.of("backward"):
-            if isinstance(event.node, ast.Call):
-                yield cycle, event, program.losses.terms(event.node)
 
 
 def maximises(program: Program, cycle: Cycle) -> bool:
@@ -124,10 +116,10 @@ def is_surrogate(program: Program, node: ast.AST, depth: int) -> int:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return of_product(program, node)
     if isinstance(node, ast.Call):
-        if method_of(node) in ("min", "minimum") and len(node.args) == 2:
+        if name_called(node) in ("min", "minimum") and len(node.args) == 2:
             signs = {is_surrogate(program, each, depth + 1) for each in node.args}
             return signs.pop() if len(signs) == 1 else 0
-        if method_of(node) in ("mean", "sum", "squeeze", "view"):
+        if name_called(node) in ("mean", "sum", "squeeze", "view"):
             held = node.args[0] if program.name_of(node.func).startswith("torch.") and node.args else receiver_of(node)
             return is_surrogate(program, held, depth + 1) if held is not node.func else 0
     return 0
@@ -386,7 +378,7 @@ def squares_log_z(program: Program, node: ast.AST) -> bool:
         base = None
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Pow):
             base = each.left
-        elif isinstance(each, ast.Call) and method_of(each) in ("square", "pow"):
+        elif isinstance(each, ast.Call) and name_called(each) in ("square", "pow"):
             base = each.args[0] if program.name_of(each.func).startswith("torch.") and each.args else None
             base = base or (each.func.value if isinstance(each.func, ast.Attribute) else None)
         if base is not None and "logsumexp" in source_of(seen_through(program, base)):

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form, product, terms
 from ...program.gradients import directions, is_quiet, losses_of, name_of_call
-from ...program.names import dotted, name_called
-from ...program.program import Program, keyword_of, method_of, source_of, words_in
+from ...program.program import Program
+from ...program.syntax import dotted, keyword_of, last_name, name_called, source_of, words_in
 
 COUNTS = ("bincount", "value_counts", "unique_counts")
 COUNT_WORDS = ("counts", "count", "freq", "freqs", "frequency", "frequencies", "class_counts", "n_per_class", "label_counts")
@@ -405,12 +405,12 @@ def teacher_in_train_mode(program: Program) -> Iterator[Finding]:
     """The teacher of a distillation is asked in train mode: dropout and batch statistics make its answers noisy."""
     turned = {word for call in program.calls_to("eval") for word in words_in(call)}
     turned |= {
-        program.last_name(node.targets[0]).lower()
+        last_name(node.targets[0]).lower()
         for node in program.nodes.of_kind(ast.Assign)
         if ".eval()" in source_of(node.value)
     }
     for call in program.calls:
-        name = program.last_name(call.func).lower()
+        name = last_name(call.func).lower()
         if "teacher" not in name or not call.args or program.makers.mode_matters(call.func) is not True:
             continue
         if not any("teacher" in each for each in turned) and (program.loops_of(call) or is_quiet(program, call)):
@@ -425,7 +425,7 @@ def target_never_follows(program: Program) -> Iterator[Finding]:
     """The target network is made once and never given the weights of the network that learns."""
     for node in program.nodes.of_kind(ast.Assign):
         target = node.targets[0]
-        name = program.last_name(target)
+        name = last_name(target)
         if (
             not re.search(r"(^|_)target(_|$)", name.lower())
             or not isinstance(target, (ast.Name, ast.Attribute))
@@ -433,7 +433,7 @@ def target_never_follows(program: Program) -> Iterator[Finding]:
         ):
             continue
         asked = [
-            each for each in program.calls if program.last_name(each.func) == name and each.args and is_quiet(program, each)
+            each for each in program.calls if last_name(each.func) == name and each.args and is_quiet(program, each)
         ]
         if not asked or program.loops_of(node):
             continue
@@ -455,7 +455,7 @@ def is_touched(program: Program, node: ast.expr, name: str) -> bool:
     """Its weights are asked for: parameters(), state_dict(), load_state_dict()."""
     parent = program.nodes.parents.get(node)
     return (
-        program.last_name(node) == name
+        last_name(node) == name
         and isinstance(parent, ast.Attribute)
         and parent.attr in ("parameters", "named_parameters", "load_state_dict", "state_dict", "buffers")
     )
@@ -464,12 +464,12 @@ def is_touched(program: Program, node: ast.expr, name: str) -> bool:
 def handed_on(program: Program, name: str, made: ast.Assign) -> bool:
     """Given to a function, or made anew elsewhere."""
     given = any(
-        program.last_name(each) == name
+        last_name(each) == name
         for call in program.calls
         for each in [*call.args, *(one.value for one in call.keywords)]
         if isinstance(each, (ast.Name, ast.Attribute))
     )
-    again = any(program.last_name(each.targets[0]) == name for each in program.nodes.of_kind(ast.Assign) if each is not made)
+    again = any(last_name(each.targets[0]) == name for each in program.nodes.of_kind(ast.Assign) if each is not made)
     return given or again
 
 
@@ -491,7 +491,7 @@ def generates_right_padded(program: Program) -> Iterator[Finding]:
                 continue
             if (
                 "tok" in source_of(each.func).lower()
-                and method_of(each) not in ("pad",)
+                and name_called(each) not in ("pad",)
                 and feeds(program, each, call)
                 and takes_several(program, each)
             ):

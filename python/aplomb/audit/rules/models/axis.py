@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.algebra import Form
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, last_name, name_called, receiver_of, source_of
 
 REWARDED = re.compile(r"(^|_)(r|rew|reward|rewards|returns?|scores?)(_|\d|$)")
 GROUPS = re.compile(r"group|gener|sampl|rollout|complet|(^|_|\.)(n|k|g)$")
@@ -117,7 +117,7 @@ def baseline_of_other_prompts(program: Program) -> Iterator[Finding]:
         view = program.names.origin(held).node
         if not isinstance(view, ast.Call) or name_called(view) not in ("view", "reshape") or len(view.args) != 2:
             continue
-        rewarded = REWARDED.search(held.id.lower()) or REWARDED.search(program.last_name(receiver_of(view)).lower())
+        rewarded = REWARDED.search(held.id.lower()) or REWARDED.search(last_name(receiver_of(view)).lower())
         if program.values.of(view.args[0]) == -1 and rewarded and GROUPS.search(source_of(view.args[1]).lower()):
             corrected = source_of(call).replace("dim=0", "dim=1").replace("(0", "(1", 1)
             yield Finding(call.lineno, corrected, {"size": source_of(view.args[1])[:40]}, also=[view.lineno])

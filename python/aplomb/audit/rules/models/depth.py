@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
+from ...program.formats import is_autocast
 from ...program.launches import MOST_BYTES, scripts_in
 from ...program.layout import layer_made
-from ...program.names import Function, name_called, returns_of
-from ...program.program import Program, keyword_of, line_of, method_of, receiver_of, source_of
-from ..training_loop.precision import is_autocast
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, line_of, name_called, receiver_of, source_of
 
 #: From this many layers on a stack with the norm behind the sum does not begin without a warm-up (arXiv:2002.04745).
 DEEP = 12
@@ -203,8 +203,8 @@ def autocast_in_other_thread(program: Program) -> Iterator[Finding]:
 
 def started(program: Program, call: ast.Call) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
     """The function that `Thread(target=f)`, `pool.submit(f, x)`, `pool.map(f, xs)` runs elsewhere."""
-    given = keyword_of(call, "target") if method_of(call) == "Thread" else None
-    if method_of(call) in ("submit", "map") and isinstance(call.func, ast.Attribute) and call.args:
+    given = keyword_of(call, "target") if name_called(call) == "Thread" else None
+    if name_called(call) in ("submit", "map") and isinstance(call.func, ast.Attribute) and call.args:
         made = program.makers.made_by(receiver_of(call))
         held = source_of(receiver_of(call)).lower()
         given = call.args[0] if "ThreadPool" in made or "pool" in held or "executor" in held else None
@@ -239,5 +239,5 @@ def own_autocast(program: Program, call: ast.Call) -> bool:
     return (
         decorated
         or any(is_autocast(program, each) for each in program.calls_in(forward))
-        or not returns_of(program, forward)
+        or not program.returns_of(forward)
     )

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, method_of, names_in, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, name_called, names_in, receiver_of, source_of
 
 #: torchvision's detectors whose class 0 is the background.
 WITH_BACKGROUND = re.compile(
@@ -84,7 +84,7 @@ def label_from(program: Program, name: str) -> ast.Subscript | None:
             return None
         statement = program.statement_of(node)
         kept: ast.expr | None = None
-        if isinstance(parent, ast.Call) and method_of(parent) == "append":
+        if isinstance(parent, ast.Call) and name_called(parent) == "append":
             kept = receiver_of(parent)
         elif isinstance(statement, ast.Assign):
             added = (each for each in ast.walk(statement.value) if isinstance(each, ast.BinOp))

@@ -17,8 +17,8 @@ from ...program.layout import (
     polarity,
     source_of_layout,
 )
-from ...program.names import Function, dotted, name_called
-from ...program.program import Program, keyword_of, line_of, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, dotted, keyword_of, last_name, line_of, name_called, receiver_of, source_of
 
 
 @rule("code.time-and-batch-exchanged")
@@ -132,7 +132,7 @@ def positions_by_batch(program: Program) -> Iterator[Finding]:
     for node in program.nodes.of_kind(ast.Subscript):
         if not isinstance(node.slice, ast.Slice) or node.slice.upper is None or node.slice.lower is not None:
             continue
-        name = program.last_name(node.value).lower()
+        name = last_name(node.value).lower()
         table = name in (
             "pe",
             "pos",
@@ -583,7 +583,7 @@ def own_blank(program: Program) -> tuple[float, str, int] | None:
     """The number that the program itself calls blank."""
     for node in program.nodes.of_kind(ast.Assign):
         target = node.targets[0]
-        if isinstance(target, (ast.Name, ast.Attribute)) and program.last_name(target).lower() in (
+        if isinstance(target, (ast.Name, ast.Attribute)) and last_name(target).lower() in (
             "blank",
             "blank_id",
             "blank_idx",

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form
 from ...program.layout import polarity
-from ...program.names import Function, argument_given, name_called
-from ...program.program import Program, source_of
+from ...program.program import Program
+from ...program.syntax import Function, argument_given, name_called, source_of
 from .layout import is_told
 
 ATTENDING = (

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.makers import LINEAR
-from ...program.names import Function, name_called
-from ...program.program import Program, keyword_of, line_of, method_of, names_in, receiver_of, source_of
-from ..optimization.optimizer import makes_layer
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
 
 KEEPERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList")
 WEIGHTED = (
@@ -50,7 +49,7 @@ def layers_held(program: Program, value: ast.AST) -> ast.AST | None:
         parts = list(value.values)
     elif isinstance(value, ast.DictComp):
         parts = [value.value]
-    return next((each for each in parts if makes_layer(program, each) and has_weights(program, each)), None)
+    return next((each for each in parts if program.makers.makes_layer(each) and has_weights(program, each)), None)
 
 
 def has_weights(program: Program, node: ast.AST) -> bool:
@@ -68,11 +67,11 @@ def appended(program: Program, init: ast.AST, name: str, value: ast.AST) -> ast.
         if (
             (
                 isinstance(call, ast.Call)
-                and method_of(call) == "append"
+                and name_called(call) == "append"
                 and source_of(call.func) == f"{name}.append"
                 and call.args
             )
-            and makes_layer(program, call.args[0])
+            and program.makers.makes_layer(call.args[0])
             and has_weights(program, call.args[0])
         ):
             return call.args[0]
@@ -81,10 +80,10 @@ def appended(program: Program, init: ast.AST, name: str, value: ast.AST) -> ast.
 
 def is_registered(program: Program, owner: ast.AST, name: str) -> bool:
     for call in program.calls_in(owner):
-        keeps = method_of(call) in (*KEEPERS, "add_module", "register_module", "setattr", "__setattr__")
+        keeps = name_called(call) in (*KEEPERS, "add_module", "register_module", "setattr", "__setattr__")
         if keeps and any(name in source_of(each) for each in [*call.args, *(one.value for one in call.keywords)]):
             return True
-        if keeps and method_of(call) in ("add_module", "register_module", "setattr"):
+        if keeps and name_called(call) in ("add_module", "register_module", "setattr"):
             return True  # the layers may go that way too
     return False
 
@@ -101,7 +100,7 @@ def layer_repeated(program: Program) -> Iterator[Finding]:
         if not isinstance(node.op, ast.Mult) or not isinstance(node.left, (ast.List, ast.Tuple)) or not node.left.elts:
             continue
         first = program.names.origin(node.left.elts[0]).node
-        if makes_layer(program, first) and has_weights(program, first):
+        if program.makers.makes_layer(first) and has_weights(program, first):
             corrected = f"[{source_of(first)} for _ in range({source_of(node.right)})]"
             yield Finding(line_of(node), corrected, {"count": source_of(node.right)})
 
@@ -200,7 +199,7 @@ def initialisations(program: Program) -> Iterator[tuple[ast.AST, ast.Call, str]]
     parameter of more than one dimension."""
     kinds = ("zeros_", "ones_", "constant_", "zero_", "fill_", "normal_", "uniform_")
     for call in program.calls_to(*kinds):
-        kind = method_of(call)
+        kind = name_called(call)
         of_init = program.name_of(call.func).startswith(("torch.nn.init", "nn.init", "init."))
         held = call.args[0] if of_init and call.args else getattr(call.func, "value", None)
         text = source_of(held) if held is not None else ""
@@ -250,7 +249,7 @@ def of_every_parameter(program: Program, call: ast.Call, text: str) -> bool:
 
 def is_plain(program: Program, call: ast.AST) -> bool:
     holder = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
-    name = program.last_name(holder).lower() if holder is not None else ""
+    name = last_name(holder).lower() if holder is not None else ""
     return not any(word in name for word in ("ema", "target", "grad", "avg", "shadow", "last", "head", "out", "zero"))
 
 
@@ -314,4 +313,4 @@ def batch_of_one_normalised(program: Program) -> Iterator[Finding]:
         (ones if value == 1 and shuffled else others).append(call)
     training = [each for each in others if program.values.is_true(keyword_of(each, "shuffle"))]
     if ones and not training:
-        yield Finding(ones[0].lineno, "", {"layer": method_of(norms[0])}, also=[norms[0].lineno])
+        yield Finding(ones[0].lineno, "", {"layer": name_called(norms[0])}, also=[norms[0].lineno])

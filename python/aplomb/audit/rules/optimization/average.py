@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from ...findings import Finding, rule, where_set
 from ...program.algebra import Form, product, terms
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, line_of, receiver_of, source_of
-from ...program.values import is_number
+from ...program.constants import is_number
+from ...program.program import Program
+from ...program.syntax import keyword_of, line_of, name_called, receiver_of, source_of
 
 AVERAGES = re.compile(
     r"(^|_)(ema|shadow|slow|average|averaged|avg|target|teacher|smooth|polyak|s|a|t|tp|target_param)(_|\d|$)"

@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule, where_set
+from ...program.constants import is_number
 from ...program.launches import ENDINGS as SCRIPTS
 from ...program.makers import WRAPPERS
-from ...program.names import Binding, Function, name_called
-from ...program.objects import ADAPTIVE, OPTIMIZERS
+from ...program.names import Binding
+from ...program.objects import ADAPTIVE, OPTIMIZERS, PROPORTIONAL
 from ...program.order import runs_before, where_they_meet
-from ...program.program import Program, keyword_of, method_of, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, last_name, name_called, receiver_of, source_of
 from ...program.timeline import Event
-from ...program.values import is_number
-from ..training_loop.step import PROPORTIONAL, cycles
 
 #: What leaves the weights where they are.
 KEEPING = (
@@ -86,7 +86,7 @@ def replaced_elsewhere(program: Program) -> Iterator[Finding]:
         return
     for node in program.nodes.of_kind(ast.Assign):
         target = node.targets[0]
-        if not isinstance(target, ast.Attribute) or not makes_layer(program, node.value):
+        if not isinstance(target, ast.Attribute) or not program.makers.makes_layer(node.value):
             continue
         changed = program.objects.identity(target.value)
         for call in made:
@@ -161,7 +161,7 @@ def change_behind(program: Program, holder: ast.expr, call: ast.Call) -> ast.stm
     for other in program.calls_to(*CHANGING, *ADAPTING):
         if program.nodes.place(other) <= place:
             continue
-        changed = receiver_of(other) if method_of(other) in CHANGING else (other.args[0] if other.args else None)
+        changed = receiver_of(other) if name_called(other) in CHANGING else (other.args[0] if other.args else None)
         if changed is not None and changed is not other.func and program.objects.identity(changed) & identity:
             found.append(program.statement_of(other))  # type: ignore[arg-type]
     for node in program.nodes.of_kind(ast.Assign):
@@ -169,7 +169,7 @@ def change_behind(program: Program, holder: ast.expr, call: ast.Call) -> ast.stm
         if (
             program.nodes.place(node) <= place
             or not isinstance(target, ast.Attribute)
-            or not makes_layer(program, node.value)
+            or not program.makers.makes_layer(node.value)
         ):
             continue
         root: ast.expr = target.value
@@ -192,23 +192,7 @@ def replaces(program: Program, binding: Binding) -> bool:
         held = value.args[0] if value.args and name not in ("to", "cuda", "train", "eval") else receiver_of(value)
         inner = held if held is not value.func else None
         return isinstance(inner, ast.Call) and program.makers.parts_of(inner) is not None
-    return makes_layer(program, value) or "from_pretrained" in source_of(value.func)
-
-
-def makes_layer(program: Program, value: ast.AST) -> bool:
-    """`nn.Linear(...)`, `Net()`, `nn.Sequential(...)`."""
-    call = value
-    while (
-        isinstance(call, ast.Call) and name_called(call) in ("to", "cuda", "float") and isinstance(call.func, ast.Attribute)
-    ):
-        call = call.func.value
-    if not isinstance(call, ast.Call):
-        return False
-    full = program.name_of(call.func)
-    if full.startswith("torch.nn.") and not full.startswith(("torch.nn.functional", "torch.nn.init", "torch.nn.utils")):
-        return not full.endswith("Loss")
-    owner = program.makers.class_made(call)
-    return owner is not None and program.makers.is_module_class(owner)
+    return program.makers.makes_layer(value) or "from_pretrained" in source_of(value.func)
 
 
 @rule("code.parameters-left-out")
@@ -218,7 +202,7 @@ def parameters_left_out(program: Program) -> Iterator[Finding]:
     trained = program.objects.trained()
     if not made or any(not program.objects.held(call) for call, _ in made) or "add_param_group" in program.names_called:
         return
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         passes = cycle.of("backward")
         for event in cycle.of("forward"):
             call = event.node
@@ -250,14 +234,14 @@ def has_weights(program: Program, node: ast.AST) -> bool:
 def is_kept_still(program: Program, node: ast.AST) -> bool:
     """Frozen, in eval(), a copy or a teacher."""
     identity = program.objects.identity(node)
-    name = program.last_name(node).lower()
+    name = last_name(node).lower()
     if any(
         word in name
         for word in ("teacher", "frozen", "ema", "target", "ref", "fixed", "old", "base", "pretrained", "perceptual")
     ):
         return True
     for call in program.calls_to("requires_grad_", "eval", "load_state_dict", "deepcopy", "freeze"):
-        held = call.args[0] if method_of(call) in ("deepcopy", "freeze") and call.args else receiver_of(call)
+        held = call.args[0] if name_called(call) in ("deepcopy", "freeze") and call.args else receiver_of(call)
         if held is not call.func and program.objects.identity(held) & identity:
             return True
     return any(
@@ -387,9 +371,9 @@ def revivals(program: Program) -> Iterator[tuple[ast.expr, int]]:
         for holder in program.objects.parameters_in(loop.iter) if is_switch(node) and loop is not None else ():
             yield from roots(holder, place)
     for call in program.calls_to("requires_grad_", "get_peft_model", "add_adapter", "unfreeze", "add_module"):
-        if method_of(call) == "requires_grad_" and call.args and program.values.is_false(call.args[0]):
+        if name_called(call) == "requires_grad_" and call.args and program.values.is_false(call.args[0]):
             continue
-        held = call.args[0] if method_of(call) == "get_peft_model" and call.args else receiver_of(call)
+        held = call.args[0] if name_called(call) == "get_peft_model" and call.args else receiver_of(call)
         if held is not call.func:
             yield from roots(held, program.nodes.place(call))
 
@@ -540,7 +524,7 @@ def weight_decay_too_high(program: Program) -> Iterator[Finding]:
 @rule("code.optimizer-remade")
 def optimizer_remade(program: Program) -> Iterator[Finding]:
     """The optimizer is made in the loop that steps it: moments and momentum begin anew each time."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         loops = cycle.of("step")[0].loops
         for step in cycle.of("step")[:1]:
             call = program.makers.call_of(receiver_of(step.node)) if isinstance(step.node, ast.Call) else None
@@ -571,7 +555,7 @@ def models_made_in(program: Program, loop: ast.AST, optimizer: ast.Call) -> bool
 @rule("code.model-remade")
 def model_remade(program: Program) -> Iterator[Finding]:
     """The model is made in the training loop, and the optimizer holds the first one."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         for step in cycle.of("step")[:1]:
             optimizer = program.makers.call_of(receiver_of(step.node)) if isinstance(step.node, ast.Call) else None
             if optimizer is None or step.at.callers or program.makers.class_name(optimizer) not in OPTIMIZERS:
@@ -581,5 +565,5 @@ def model_remade(program: Program) -> Iterator[Finding]:
                     inside = [loop for loop in step.loops if program.nodes.encloses(loop, binding.node)]
                     if not inside or binding.value is None or program.nodes.encloses(inside[0], optimizer):
                         continue
-                    if makes_layer(program, binding.value):
+                    if program.makers.makes_layer(binding.value):
                         yield Finding(binding.line, "", {"model": source_of(holder)}, also=[optimizer.lineno])

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...findings import Finding, rule
-from ...program.names import Function, name_called
+from ...program.constants import is_number
+from ...program.data import goes_over_data
 from ...program.objects import SCHEDULES
-from ...program.program import Program, keyword_of, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, name_called, receiver_of, source_of
 from ...program.timeline import Event
-from ...program.values import is_number
-from ..training_loop.step import cycles
 
 #: Where each class says how long it goes on: (keyword, place).
 LENGTHS = {
@@ -54,7 +54,7 @@ class Schedule:
 
 def schedules(program: Program) -> Iterator[Schedule]:
     seen = set()
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         steps = [each for each in cycle.of("step") if cycle.loop is not None]
         for event in [each for each in cycle.timeline.of("schedule") if steps]:
             call = program.makers.call_of(receiver_of(event.node)) if isinstance(event.node, ast.Call) else None
@@ -75,11 +75,6 @@ def unit_of(program: Program, event: Event, step: Event) -> str:
     if event.loops == step.loops:
         return "batch" if len(step.loops) > 1 and goes_over_data(program, step.loops[-1]) else "step"
     return "epoch" if event.loops == step.loops[: len(event.loops)] and event.loops else ""
-
-
-def goes_over_data(program: Program, loop: ast.AST) -> bool:
-    """The inner loop goes over batches, not over a number of rounds."""
-    return isinstance(loop, ast.For) and not (name_called(loop.iter) == "range" and len(getattr(loop.iter, "args", ())) < 3)
 
 
 def passes_of(program: Program, loop: ast.AST) -> float | None:
@@ -166,7 +161,7 @@ def is_one_pass(program: Program, schedule: Schedule) -> bool:
 
 def stepped_by_micro_batch(program: Program) -> Iterator[Finding]:
     """A length in updates, which is the number of batches divided by those that are accumulated, stepped with each batch."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         steps = cycle.of("step")
         for event in cycle.of("schedule"):
             call = program.makers.call_of(receiver_of(event.node)) if isinstance(event.node, ast.Call) else None

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form
 from ...program.gradients import attached, is_forward, is_quiet, losses_of, reaching
-from ...program.names import name_called, returns_of
-from ...program.program import Program, line_of, receiver_of, source_of
-from ..training_loop.step import cycles
+from ...program.program import Program
+from ...program.syntax import last_name, line_of, name_called, receiver_of, source_of
 
 PARTS = (
     "fc","classifier", "features", "backbone", "encoder", "decoder", "head", "heads", "layer2", "layer3", "layer4",
@@ -33,7 +32,7 @@ def module_switch_does_nothing(program: Program) -> Iterator[Finding]:
         held = target.value
         if (
             not isinstance(value, bool)
-            or program.last_name(held) in ("weight", "bias", "data")
+            or last_name(held) in ("weight", "bias", "data")
             or not is_module(program, held)
         ):
             continue
@@ -93,7 +92,7 @@ def live_passes(program: Program, form: Form, depth: int = 0) -> Iterator[ast.Ca
             yield each.node
             forward = program.makers.forward_run(each.node)
             if forward is not None and depth < 4:
-                for value in returns_of(program, forward):
+                for value in program.returns_of(forward):
                     yield from live_passes(program, program.algebra.of(value), depth + 1)
 
 
@@ -104,7 +103,7 @@ def averaged_modules(program: Program) -> Iterator[ast.expr]:
         if not isinstance(over, ast.Call) or name_called(over) != "zip" or not isinstance(target, ast.Tuple):
             continue
         changed = {
-            program.last_name(receiver_of(call)) if source_of(receiver_of(call)).count(".") == 0
+            last_name(receiver_of(call)) if source_of(receiver_of(call)).count(".") == 0
             else source_of(receiver_of(call)).split(".")[0]
             for call in program.calls_in(loop)
             if name_called(call) in CHANGES
@@ -158,7 +157,7 @@ def loss_misses_its_weights(program: Program) -> Iterator[Finding]:
             for identity in program.objects.identity(target)}  # fmt: skip
     forms = {loss.node: loss.form for loss in losses_of(program)}
     seen: set[ast.AST] = set()
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         events = cycle.of("backward", "step")
         for place, event in enumerate(events[:-1]):
             step = events[place + 1]
@@ -222,7 +221,7 @@ def group_of(program: Program, node: ast.Dict) -> tuple[str | bool, float]:
     value = program.values.number(decay)
     size = value if value is not None else 1.0  # a setting: some decay
     small = chooses_small(params)
-    return (small if small is not None else program.last_name(params)), size
+    return (small if small is not None else last_name(params)), size
 
 
 def chooses_small(node: ast.AST) -> bool | None:
@@ -263,4 +262,4 @@ def parted_weights(program: Program) -> Iterator[tuple[str, bool, ast.AST]]:
             for each in body:
                 call = each.value if isinstance(each, ast.Expr) else None
                 if isinstance(call, ast.Call) and name_called(call) == "append":
-                    yield program.last_name(receiver_of(call)), holds, branch
+                    yield last_name(receiver_of(call)), holds, branch

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...findings import Finding, rule
-from ...program.program import Program, names_in, source_of
+from ...program.program import Program
+from ...program.syntax import names_in, source_of
 
 REWARDS = re.compile(r"^(r|R|rs|rews?|rwd)$|reward", re.IGNORECASE)
 DISCOUNT = re.compile(r"(^|[._])(gamma|discount|GAMMA|DISCOUNT)$")

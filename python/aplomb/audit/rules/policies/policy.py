@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form, averaged, product, terms
 from ...program.gradients import Loss, attached, directions, is_forward, is_quiet, losses_of, name_of_call
-from ...program.names import Binding, Function
-from ...program.program import Program, method_of, receiver_of, source_of, words_in
+from ...program.names import Binding
+from ...program.program import Program
+from ...program.syntax import Function, name_called, receiver_of, source_of, words_in
 from .control import ends_not_cut
 
 VALUES = re.compile(
@@ -223,7 +224,7 @@ def old_policy_recomputed(program: Program) -> Iterator[Finding]:
             inside = {
                 name
                 for one in program.calls_in(loop)
-                if (name := method_of(one)) in fresh and not is_optimizer_step(program, one)
+                if (name := name_called(one)) in fresh and not is_optimizer_step(program, one)
             }
             counted = isinstance(loop, ast.For) and source_of(loop.iter).startswith("range(")
             if inside or not counted or len(program.loops_of(loop)) == 0:
@@ -239,7 +240,7 @@ def asked_twice(program: Program, call: ast.Call, inner: Form) -> Binding | None
     outer = loops[1] if len(loops) > 1 else None
     counted = isinstance(outer, ast.For) and source_of(outer.iter).startswith("range(")
     fresh = {"sample", "reset", "rollout", "collect", "generate", "act"}
-    if not counted or outer is None or any(method_of(each) in fresh for each in program.calls_in(outer)):
+    if not counted or outer is None or any(name_called(each) in fresh for each in program.calls_in(outer)):
         return None
     for each in ast.walk(call):
         binding = program.names.given(each) if isinstance(each, ast.Name) else None
@@ -651,7 +652,7 @@ def returns_left_reversed(program: Program) -> Iterator[Finding]:
             continue
         for call in program.calls_in(loops[0]):
             kept = receiver_of(call)
-            if method_of(call) != "append" or not call.args or source_of(call.args[0]) != target.id:
+            if name_called(call) != "append" or not call.args or source_of(call.args[0]) != target.id:
                 continue
             if not isinstance(kept, ast.Name) or is_turned_round(program, call, kept.id):
                 continue

@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import Function, name_called
-from ...program.program import Program, keyword_of, line_of, names_in, receiver_of, source_of
-from ...program.values import is_number
-from ..fine_tuning.trainer import trainers
-from ..losses.sign import passes
+from ...program.constants import is_number
+from ...program.data import entries
+from ...program.gradients import passes
+from ...program.program import Program
+from ...program.syntax import Function, keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
+from ...program.trainers import trainers
 
 GOOD = ("chosen", "preferred", "winner", "best", "better", "win", "good", "positive")
 BAD = ("rejected", "dispreferred", "loser", "worst", "worse", "lose", "bad", "negative")
@@ -32,18 +33,6 @@ UPWARD = (
     "correct",
 )
 DOWNWARD = ("rank", "loss", "distance", "error", "cost", "perplexity", "ppl", "penalty")
-
-
-def entries(program: Program) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
-    """Dictionaries with a chosen and a rejected answer: `{"chosen": ...}`, `dict(chosen=...)`."""
-    for node in program.nodes.of_kind(ast.Dict):
-        held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
-        if "chosen" in held and "rejected" in held:
-            yield node, held["chosen"], held["rejected"]
-    for call in program.calls_to("dict"):
-        chosen, rejected = keyword_of(call, "chosen"), keyword_of(call, "rejected")
-        if chosen is not None and rejected is not None:
-            yield call, chosen, rejected
 
 
 def side_of(text: str) -> str:
@@ -102,7 +91,7 @@ def which(program: Program, node: ast.AST) -> tuple[str, str]:
             break
         node = inner
     key = node.slice if isinstance(node, ast.Subscript) else None
-    text = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else program.last_name(node)
+    text = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else last_name(node)
     found = OF_ONE.search(text.lower())
     return (text.lower()[: found.start()], found.group(1)) if found else ("", "")
 
@@ -266,7 +255,7 @@ def given_to(program: Program, test: ast.expr) -> list[object]:
     name = (
         test.slice.value
         if isinstance(test, ast.Subscript) and isinstance(test.slice, ast.Constant)
-        else program.last_name(test)
+        else last_name(test)
     )
     found: list[object] = []
     for node in program.nodes.of_kind(ast.Dict):
@@ -295,7 +284,7 @@ def references_by_hand(program: Program) -> Iterator[Finding]:
     """`reference = policy`, or `reference = policy.eval()`: one object under two names, and the optimizer holds it."""
     trained = program.objects.trained()
     for node in program.nodes.of_kind(ast.Assign):
-        words = program.last_name(node.targets[0]).lower().split("_")
+        words = last_name(node.targets[0]).lower().split("_")
         value = node.value
         while isinstance(value, ast.Call) and name_called(value) in ("eval", "to", "cuda", "requires_grad_", "train"):
             value = receiver_of(value)
@@ -355,7 +344,7 @@ def direction_of(program: Program, node: ast.AST, depth: int) -> int:
     if depth > 8:
         return 0
     if isinstance(node, (ast.Name, ast.Attribute)):
-        side = side_of(program.last_name(node))
+        side = side_of(last_name(node))
         if side:
             return 1 if side == "chosen" else -1
         origin = program.names.origin(node).node

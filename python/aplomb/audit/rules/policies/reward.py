@@ -7,30 +7,12 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called, returns_of
-from ...program.program import Function, Program, is_constant, keyword_of, method_of, names_in, source_of
-from ...program.values import is_number
-from ..fine_tuning.trainer import trainers
+from ...program.constants import is_number
+from ...program.program import Program
+from ...program.syntax import Function, is_constant, keyword_of, last_name, name_called, names_in, source_of
+from ...program.trainers import REWARD_WORDS, reward_functions, trainers
 
-REWARD_WORDS = ("reward", "score", "correct")
 CATCH_ALL = ("Exception", "BaseException", "TypeError", "KeyError", "IndexError", "AttributeError")
-
-
-def reward_functions(program: Program) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions that a Trainer of TRL is given to reward with, and those that are called so and take completions."""
-    names: set[str] = set()
-    for call in trainers(program):
-        given = keyword_of(call, "reward_funcs") or keyword_of(call, "reward_function")
-        if given is not None:
-            value = program.names.origin(given).node
-            names |= names_in(value) | names_in(given)
-    found = []
-    for function in program.functions:
-        takes = any(each.arg in ("completions", "completion", "responses") for each in function.args.args)
-        called_so = any(word in function.name.lower() for word in REWARD_WORDS)
-        if function.name in names or (takes and called_so):
-            found.append(function)
-    return found
 
 
 @rule("code.reward-swallows-errors")
@@ -99,7 +81,7 @@ def is_constant_text(node: ast.AST, text: str) -> bool:
 def reward_constant(program: Program) -> Iterator[Finding]:
     """Every answer earns the same."""
     for function in reward_functions(program):
-        returned = returns_of(program, function)
+        returned = program.returns_of(function)
         values = {constant_reward(program, each) for each in returned}
         if returned and len(values) == 1 and None not in values:
             yield Finding(returned[0].lineno, "", {"name": function.name, "value": f"{values.pop():g}"})
@@ -144,7 +126,7 @@ def reward_pattern_misses(program: Program) -> Iterator[Finding]:
 def patterns_of(program: Program, function: ast.AST) -> Iterator[tuple[ast.Call, str]]:
     """Constant patterns that a function searches for, compiled before or on the spot."""
     for call in program.calls_in(function):
-        if method_of(call) not in ("search", "match", "findall", "fullmatch", "finditer") or not isinstance(
+        if name_called(call) not in ("search", "match", "findall", "fullmatch", "finditer") or not isinstance(
             call.func, ast.Attribute
         ):
             continue
@@ -181,7 +163,7 @@ def reward_by_length(program: Program) -> Iterator[Finding]:
     """`0.1 * len(answer.split())` without a bound is added to what the answer earns: the longest answer wins."""
     for function in reward_functions(program):
         taken = {each.arg for each in function.args.args}
-        for value in [*returns_of(program, function), *appended_to_returned(program, function)]:
+        for value in [*program.returns_of(function), *appended_to_returned(program, function)]:
             inner = value.elt if isinstance(value, ast.ListComp) else value
             counted = grows_with_length(program, inner, taken)
             if counted is not None:
@@ -193,8 +175,8 @@ def reward_by_length(program: Program) -> Iterator[Finding]:
 
 def appended_to_returned(program: Program, function: ast.AST) -> list[ast.expr]:
     """What is appended to the list that a function returns."""
-    names = {source_of(each) for each in returns_of(program, function) if isinstance(each, ast.Name)}
-    calls = [call for call in program.calls_in(function) if method_of(call) == "append" and len(call.args) == 1]
+    names = {source_of(each) for each in program.returns_of(function) if isinstance(each, ast.Name)}
+    calls = [call for call in program.calls_in(function) if name_called(call) == "append" and len(call.args) == 1]
     return [call.args[0] for call in calls if isinstance(call.func, ast.Attribute) and source_of(call.func.value) in names]
 
 
@@ -215,7 +197,7 @@ def grows_with_length(program: Program, node: ast.AST, taken: set[str]) -> ast.C
         return grows_with_length(program, node.args[0], taken)
     if name_called(node) == "len" and isinstance(node, ast.Call) and len(node.args) == 1:
         held = node.args[0]
-        if isinstance(held, ast.Call) and method_of(held) == "split" and isinstance(held.func, ast.Attribute):
+        if isinstance(held, ast.Call) and name_called(held) == "split" and isinstance(held.func, ast.Attribute):
             held = held.func.value
         return node if is_answer(program, held, taken) else None
     return None
@@ -337,7 +319,7 @@ def gives_reward(program: Program, node: ast.If) -> bool:
                     return not is_constant(inner.value, 0)
             if isinstance(inner, ast.Return) and named:
                 return True
-            if isinstance(inner, ast.Call) and method_of(inner) == "append":
+            if isinstance(inner, ast.Call) and name_called(inner) == "append":
                 return any("reward" in name.lower() or "score" in name.lower() for name in names_in(inner.func))
     return False
 
@@ -363,7 +345,7 @@ def reward_column_index(program: Program) -> Iterator[Finding]:
         if not {"completions", "completion"} & set(arguments):
             continue
         for node in program.own_nodes(function):
-            if not isinstance(node, ast.Subscript) or program.last_name(node.value) not in columns_of(function, arguments):
+            if not isinstance(node, ast.Subscript) or last_name(node.value) not in columns_of(function, arguments):
                 continue
             index = program.names.origin(node.slice).node
             if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.FloorDiv, ast.Mod)):
@@ -375,3 +357,82 @@ def reward_column_index(program: Program) -> Iterator[Finding]:
 
 def columns_of(function: ast.FunctionDef | ast.AsyncFunctionDef, arguments: list[str]) -> set[str]:
     return {each for each in arguments if each not in ("completions", "completion", "completion_ids", "self")}
+
+
+@rule("code.reward-reads-text")
+def reward_reads_text(program: Program) -> Iterator[Finding]:
+    """The prompts are conversations, so each completion is a list of messages, and the reward treats it as a text."""
+    if not makes_conversations(program):
+        return
+    for function in reward_functions(program):
+        given = next((each.arg for each in function.args.args if each.arg in ("completions", "completion", "responses")), "")
+        place = text_use(program, function, given) if given else None
+        if place is not None:
+            yield Finding(place.lineno, 'text = completion[0]["content"]', {"name": function.name}, also=[function.lineno])
+
+
+def makes_conversations(program: Program) -> bool:
+    """Rows of the data have a "prompt" that is a list of messages, and nobody makes a text of it."""
+    if "apply_chat_template" in program.names_called:
+        return False
+    for node in program.nodes.of_kind(ast.Dict):
+        for key, value in zip(node.keys, node.values):
+            if isinstance(key, ast.Constant) and key.value == "prompt":
+                inner = program.names.origin(value).node
+                if isinstance(inner, ast.List) and inner.elts and isinstance(inner.elts[-1], ast.Dict):
+                    return any(isinstance(each, ast.Constant) and each.value == "role" for each in inner.elts[-1].keys)
+    return False
+
+
+def text_use(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef, given: str) -> ast.expr | None:
+    """Where one of the completions is searched, split or measured as a text, here or in a function that it is handed to."""
+    items: set[str] = set()
+    for node in program.own_nodes(function):
+        pairs: list[tuple[ast.expr, ast.expr]] = []
+        if isinstance(node, (ast.For, ast.comprehension)):
+            pairs = [(node.target, node.iter)]
+        for target, held in pairs:
+            if (
+                name_called(held) == "enumerate"
+                and isinstance(held, ast.Call)
+                and held.args
+                and isinstance(target, ast.Tuple)
+            ):
+                target, held = target.elts[1], held.args[0]
+            if name_called(held) == "zip" and isinstance(held, ast.Call) and isinstance(target, ast.Tuple):
+                items |= {
+                    source_of(one)
+                    for one, each in zip(target.elts, held.args)
+                    if source_of(each) == given and isinstance(one, ast.Name)
+                }
+            elif source_of(held) == given and isinstance(target, ast.Name):
+                items.add(target.id)
+    return next((found for name in items if (found := read_as_text(program, function, name, 0)) is not None), None)
+
+
+def read_as_text(program: Program, function: ast.AST, name: str, depth: int) -> ast.expr | None:
+    for node in program.own_nodes(function):
+        if isinstance(node, ast.Subscript) and source_of(node.value) == name:
+            return None  # its messages are asked for
+        if isinstance(node, ast.Call) and name_called(node) == "isinstance" and name in names_in(node):
+            return None
+    for node in program.own_nodes(function):
+        if not isinstance(node, ast.Call):
+            continue
+        plain = [each for each in node.args if isinstance(each, ast.Name) and each.id == name]
+        if (
+            isinstance(node.func, ast.Attribute)
+            and source_of(node.func.value) == name
+            and node.func.attr
+            in ("strip", "split", "lower", "startswith", "endswith", "find", "replace", "upper", "splitlines")
+        ):
+            return node
+        if plain and name_called(node) in ("search", "match", "fullmatch", "findall", "sub", "finditer"):
+            return node
+        called = program.names.function_called(node)
+        if plain and called is not None and depth < 3 and len(node.args) <= len(called.args.args):
+            inner = called.args.args[node.args.index(plain[0])].arg
+            found = read_as_text(program, called, inner, depth + 1)
+            if found is not None:
+                return node if depth == 0 else found
+    return None

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import Function, name_called
-from ...program.program import Program, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, last_name, name_called, receiver_of, source_of
 
 TARGETS = re.compile(r"(^|_)(target|ema|shadow|slow|average|avg|momentum|teacher)(_|\d|$)")
 PAIRED = re.compile(r"label|target|clean|orig|input|noisy|corrupt|masked|gold|before|backup|truth|source|tokens")
@@ -117,8 +117,8 @@ def target_is_network(program: Program) -> Iterator[Finding]:
         target = node.targets[0]
         if not isinstance(target, (ast.Name, ast.Attribute)) or not isinstance(node.value, (ast.Name, ast.Attribute)):
             continue
-        name = program.last_name(target).lower()
-        if not TARGETS.search(name) or not is_network_name(name) or TARGETS.search(program.last_name(node.value).lower()):
+        name = last_name(target).lower()
+        if not TARGETS.search(name) or not is_network_name(name) or TARGETS.search(last_name(node.value).lower()):
             continue
         if program.objects.is_model(node.value) and program.objects.identity(node.value) & trained:
             yield Finding(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...findings import Finding, rule
-from ...program.names import Function, name_called
-from ...program.program import Program, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import Function, last_name, name_called, receiver_of, source_of
 
 LIBRARIES = ("torchmetrics", "torcheval", "pytorch_lightning.metrics", "lightning.pytorch.metrics", "ignite.metrics")
 STEPS = ("training_step", "validation_step", "test_step", "predict_step")
@@ -81,7 +81,7 @@ def is_emptied_otherwise(program: Program, emptied: set[str], made: ast.Call) ->
 
 def is_known_otherwise(program: Program, holder: ast.expr) -> bool:
     """An environment, a progress bar: made by something that is no metric."""
-    word = program.last_name(holder).lower()
+    word = last_name(holder).lower()
     return "env" in word.split("_") or word.startswith("env") or word in ("bar", "pbar", "timer", "progress")
 
 

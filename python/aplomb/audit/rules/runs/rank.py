@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called
-from ...program.program import Program, is_constant, keyword_of, method_of, names_in, receiver_of, source_of
+from ...program.data import data_of, training_loaders
+from ...program.program import Program
+from ...program.syntax import is_constant, keyword_of, name_called, names_in, receiver_of, source_of
 from ...program.timeline import Event, Guard, Timeline
-from ..data.loading import data_of, training_loaders
 
 RANKS = (
     "rank", "local_rank", "global_rank", "is_main_process", "is_global_zero", "is_master", "master_process",
@@ -80,7 +80,7 @@ def saved_by_one_rank(program: Program) -> Iterator[Finding]:
     """`if rank == 0: engine.save_checkpoint(folder)`: DeepSpeed, Lightning and FSDP gather the parts of all ranks there."""
     for call in program.calls_to(*ENTERED_BY_ALL):
         holder = source_of(call.func).lower()
-        if method_of(call) == "save_checkpoint" and not any(
+        if name_called(call) == "save_checkpoint" and not any(
             word in holder for word in ("engine", "trainer", "accelerator", "deepspeed")
         ):
             continue
@@ -127,7 +127,7 @@ def has_counterpart(program: Program, timeline: Timeline, event: Event, guard: G
             if (
                 each.test is not guard.test
                 and asks_for_rank(program, each.test)
-                and method_of(other.node) == method_of(event.node)
+                and name_called(other.node) == name_called(event.node)
             ):
                 return True
     return False
@@ -209,7 +209,7 @@ def is_local(program: Program, node: ast.Name, depth: int) -> bool:
     value = binding.value
     for each in ast.walk(value):
         if isinstance(each, ast.Call):
-            if method_of(each) in SHARING:
+            if name_called(each) in SHARING:
                 return False
             kind = program.objects.event_of(each)[0]
             if kind == "forward" or program.losses.criterion(each) is not None or measures_alone(program, each):
@@ -230,7 +230,7 @@ def measures_alone(program: Program, call: ast.Call) -> bool:
     if function is None:
         return False
     inside = program.calls_in(function)
-    if any(method_of(each) in SHARING for each in inside):
+    if any(name_called(each) in SHARING for each in inside):
         return False
     runs = any(program.objects.event_of(each)[0] == "forward" for each in inside)
     return runs and any(program.losses.criterion(each) is not None for each in inside)

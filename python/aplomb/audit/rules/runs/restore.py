@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called
-from ...program.program import Program, keyword_of, method_of, names_in, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import keyword_of, last_name, name_called, names_in, receiver_of, source_of
 
 
 def made_after_the_optimizer_came_back(program: Program) -> Iterator[Finding]:
@@ -24,7 +24,7 @@ def made_after_the_optimizer_came_back(program: Program) -> Iterator[Finding]:
 
 
 def is_schedule(program: Program, node: ast.AST) -> bool:
-    return "sched" in program.last_name(node).lower()
+    return "sched" in last_name(node).lower()
 
 
 def schedules_made(program: Program) -> Iterator[tuple[ast.Call, str]]:
@@ -110,7 +110,7 @@ def adapter_frozen(program: Program) -> Iterator[Finding]:
 def is_adapter_class(program: Program, call: ast.Call) -> bool:
     """PeftModel, PeftModelForCausalLM; the AutoPeft classes load for inference as well."""
     holder = call.func.value if isinstance(call.func, ast.Attribute) else None
-    name = program.last_name(holder) if holder is not None else ""
+    name = last_name(holder) if holder is not None else ""
     return name.startswith(("PeftModel", "AutoPeftModel"))
 
 
@@ -135,13 +135,15 @@ def given_before(program: Program, name: ast.Name, call: ast.Call) -> bool:
     if not given or not isinstance(given[-1].value, ast.Call):
         return False
     made = given[-1].value
-    return method_of(made) == "get_peft_model" or (method_of(made) == "from_pretrained" and is_adapter_class(program, made))
+    return name_called(made) == "get_peft_model" or (
+        name_called(made) == "from_pretrained" and is_adapter_class(program, made)
+    )
 
 
 def trains(program: Program) -> bool:
     """A loop with a backward pass, or a Trainer that is told to train."""
     return program.trains or any(
-        program.last_name(call.func.value).lower().endswith("trainer")
+        last_name(call.func.value).lower().endswith("trainer")
         for call in program.calls_to("train")
         if isinstance(call.func, ast.Attribute)
     )

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.program import Program, is_constant, keyword_of, method_of, receiver_of, source_of
-from ..optimization.schedule import goes_over_data
-from ..training_loop.precision import half_format
+from ...program.data import goes_over_data
+from ...program.formats import half_format
+from ...program.program import Program
+from ...program.syntax import is_constant, keyword_of, last_name, name_called, receiver_of, source_of
 from .restore import is_schedule, made_after_the_optimizer_came_back, schedules_made
 
 COUNT_WORDS = ("step", "epoch", "iter")
@@ -46,7 +47,7 @@ def key_of(node: ast.AST) -> str | None:
     """The text by which a dictionary is asked: `state["step"]`, `state.get("step")`."""
     if isinstance(node, ast.Subscript):
         key = node.slice
-    elif isinstance(node, ast.Call) and method_of(node) == "get" and node.args:
+    elif isinstance(node, ast.Call) and name_called(node) == "get" and node.args:
         key = node.args[0]
     else:
         return None
@@ -74,7 +75,7 @@ def checkpoints_sorted_as_text(program: Program) -> Iterator[Finding]:
     for call in program.calls_to("sorted", "max", "sort"):
         if keyword_of(call, "key") is not None:
             continue
-        listed = receiver_of(call) if method_of(call) == "sort" else (call.args[0] if len(call.args) == 1 else None)
+        listed = receiver_of(call) if name_called(call) == "sort" else (call.args[0] if len(call.args) == 1 else None)
         pattern = pattern_listed(program, listed) if listed is not None else None
         if pattern is None or is_padded(program, pattern) or not picks_an_end(program, call):
             continue
@@ -85,7 +86,7 @@ def checkpoints_sorted_as_text(program: Program) -> Iterator[Finding]:
 def pattern_listed(program: Program, node: ast.AST) -> str | None:
     """The pattern, or the word by which names are chosen, of files that look like checkpoints: `epoch_*.pt`."""
     origin = program.names.origin(node).node
-    listing = [each for each in ast.walk(origin) if isinstance(each, ast.Call) and method_of(each) in LISTING]
+    listing = [each for each in ast.walk(origin) if isinstance(each, ast.Call) and name_called(each) in LISTING]
     if not listing:
         return None
     texts = [each.value for each in ast.walk(origin) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
@@ -102,9 +103,9 @@ def is_padded(program: Program, pattern: str) -> bool:
 
 def picks_an_end(program: Program, call: ast.Call) -> bool:
     """The first or last is taken: `[-1]` of it or of the name that it was given to; max() takes it by itself."""
-    if method_of(call) == "max":
+    if name_called(call) == "max":
         return True
-    if method_of(call) == "sort":
+    if name_called(call) == "sort":
         names = {source_of(receiver_of(call))}
     else:
         names = {
@@ -261,7 +262,7 @@ def sampler_is_set(program: Program) -> bool:
 
 
 def is_of_data(program: Program, call: ast.Call) -> bool:
-    name = program.last_name(receiver_of(call)).lower()
+    name = last_name(receiver_of(call)).lower()
     return any(word in name for word in ("loader", "sampler", "data", "iter"))
 
 
@@ -269,9 +270,9 @@ def saves_within_a_pass(program: Program) -> bool:
     """torch.save() inside the innermost loop with a backward pass, or in a function that it calls."""
     for loop in program.training_loops:
         for call in program.calls_in(loop):
-            helpers = program.functions_by_name.get(method_of(call), [])
+            helpers = program.functions_by_name.get(name_called(call), [])
             places = [[call], *(program.calls_in(each) for each in helpers)]
-            if any(method_of(each) in ("save", "save_checkpoint") for place in places for each in place):
+            if any(name_called(each) in ("save", "save_checkpoint") for place in places for each in place):
                 return True
     return False
 

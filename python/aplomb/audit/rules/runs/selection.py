@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import dotted
-from ...program.program import Program, keyword_of, method_of, receiver_of, source_of
-from ...program.values import is_number
+from ...program.constants import is_number
+from ...program.program import Program
+from ...program.syntax import dotted, keyword_of, name_called, receiver_of, source_of
 
 LOWER = re.compile(
     r"(^|_|/)(loss|losses|err|error|perplexity|ppl|mae|mse|rmse|nll|wer|cer|fid|bpc|bpb|logloss|brier|eer|mape)(_|\d|/|$)"
@@ -148,7 +148,9 @@ def number_of(program: Program, node: ast.expr) -> float | None:
 def monitor_direction(program: Program) -> Iterator[Finding]:
     """A callback, a schedule or the Trainer is told (or left to take) the wrong direction of its metric."""
     for call in program.calls_to("ModelCheckpoint", "EarlyStopping"):
-        monitor = keyword_of(call, "monitor") or (call.args[0] if call.args and method_of(call) == "EarlyStopping" else None)
+        monitor = keyword_of(call, "monitor") or (
+            call.args[0] if call.args and name_called(call) == "EarlyStopping" else None
+        )
         good = better(program.values.text(monitor)) if monitor is not None else 0
         mode = keyword_of(call, "mode")
         said = program.values.text(mode) if mode is not None else "min"
@@ -158,7 +160,7 @@ def monitor_direction(program: Program) -> Iterator[Finding]:
             right = "max" if good > 0 else "min"
             yield Finding(
                 call.lineno,
-                f'{method_of(call)}(monitor={source_of(monitor)}, mode="{right}")',
+                f'{name_called(call)}(monitor={source_of(monitor)}, mode="{right}")',
                 {"metric": program.values.text(monitor), "said": said},
             )
     yield from plateaus(program)
@@ -213,7 +215,7 @@ def trainers(program: Program) -> Iterator[Finding]:
 
 def takes_larger(program: Program, call: ast.Call, metric: str) -> bool:
     """greater_is_better is not given: TrainingArguments take larger values for better unless the name ends in `loss`."""
-    if method_of(call) not in ("TrainingArguments", "Seq2SeqTrainingArguments") or metric.endswith("loss"):
+    if name_called(call) not in ("TrainingArguments", "Seq2SeqTrainingArguments") or metric.endswith("loss"):
         return False
     chosen = keyword_of(call, "load_best_model_at_end")
     used = chosen is not None and program.values.is_true(chosen) or "EarlyStoppingCallback" in program.names_called

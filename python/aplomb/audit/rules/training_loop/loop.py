@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.program import Program, is_constant, keyword_of, line_of, method_of, names_in, receiver_of, source_of
+from ...program.program import Program
+from ...program.syntax import is_constant, keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
 from .mode import collecting_method, has_graph
 
 STEPS_OF_LIGHTNING = ("training_step", "validation_step", "test_step", "predict_step")
@@ -47,7 +48,7 @@ def step_keeps_graph(program: Program) -> Iterator[Finding]:
 
 def kept_value(node: ast.AST) -> ast.expr | None:
     """What `self.losses.append(x)` or `self.total += x` keeps."""
-    if isinstance(node, ast.Call) and method_of(node) == "append" and isinstance(node.func, ast.Attribute):
+    if isinstance(node, ast.Call) and name_called(node) == "append" and isinstance(node.func, ast.Attribute):
         return node.args[0] if node.args else None
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return node.value
@@ -104,7 +105,7 @@ def kept_in_list(program: Program, node: ast.AST, used: set[str]) -> Iterator[Fi
     """`losses.append(loss)`; also in a small class of the file that does so."""
     if not isinstance(node, ast.Call) or len(node.args) < 1 or not isinstance(node.func, ast.Attribute):
         return
-    if method_of(node) != "append" and not collecting_method(program, node):
+    if name_called(node) != "append" and not collecting_method(program, node):
         return
     if has_graph(program, node.args[0]) and not names_in(node.func) & used:
         rest = "".join(f", {source_of(each)}" for each in node.args[1:])
@@ -130,7 +131,7 @@ def outputs_kept(program: Program) -> Iterator[Finding]:
                 continue
             for call in program.calls_in(method):
                 held = source_of(receiver_of(call)) if isinstance(call.func, ast.Attribute) else ""
-                if method_of(call) != "append" or not held.startswith("self.") or held in seen or keeps_numbers(call):
+                if name_called(call) != "append" or not held.startswith("self.") or held in seen or keeps_numbers(call):
                     continue
                 seen.add(held)
                 if not is_emptied(owner, held):
@@ -140,7 +141,7 @@ def outputs_kept(program: Program) -> Iterator[Finding]:
 def keeps_numbers(call: ast.Call) -> bool:
     """What is appended is a plain number: `.item()`, `float(...)`."""
     given = call.args[0] if call.args else None
-    return isinstance(given, ast.Call) and method_of(given) in ("item", "float", "len", "int")
+    return isinstance(given, ast.Call) and name_called(given) in ("item", "float", "len", "int")
 
 
 def is_emptied(owner: ast.ClassDef, held: str) -> bool:
@@ -149,7 +150,7 @@ def is_emptied(owner: ast.ClassDef, held: str) -> bool:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
             continue
         for node in ast.walk(method):
-            if isinstance(node, ast.Call) and method_of(node) in ("clear", "pop") and source_of(receiver_of(node)) == held:
+            if isinstance(node, ast.Call) and name_called(node) in ("clear", "pop") and source_of(receiver_of(node)) == held:
                 return True
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -170,7 +171,7 @@ def syncs_each_step(program: Program) -> Iterator[Finding]:
         for node in program.own_nodes(loop):
             if not isinstance(node, ast.Call) or program.loops_of(node)[:1] != [loop] or program.is_conditional(node, loop):
                 continue
-            method = method_of(node)
+            method = name_called(node)
             printed = method == "print" and any(names_in(each) & losses for each in node.args)
             if not printed and not (method == "item" and isinstance(node.func, ast.Attribute)):
                 continue
@@ -252,7 +253,7 @@ def sampler_without_epoch(program: Program) -> Iterator[Finding]:
         if is_constant(keyword_of(call, "shuffle"), False):
             continue
         owner = program.statement_of(call)
-        names = [program.last_name(each) for each in getattr(owner, "targets", [])]
+        names = [last_name(each) for each in getattr(owner, "targets", [])]
         if any(word in name.lower() for name in names for word in ("val", "test", "eval")):
             continue
         sampler = names[0] if names and names[0] else "sampler"
@@ -269,5 +270,5 @@ def is_epoch_loop(program: Program, loop: ast.For) -> bool:
         return False
     if "epoch" in loop.target.id.lower():
         return True
-    counted = isinstance(loop.iter, ast.Call) and method_of(loop.iter) in ("range", "trange")
+    counted = isinstance(loop.iter, ast.Call) and name_called(loop.iter) in ("range", "trange")
     return counted and any(loop in program.loops_of(each)[:1] for each in program.training_loops)

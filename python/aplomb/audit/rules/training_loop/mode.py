@@ -6,26 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import Function, name_called, returns_of
-from ...program.program import Program, names_in, source_of
+from ...program.data import is_of_held_out
+from ...program.program import Program
+from ...program.syntax import Function, last_name, name_called, source_of
 from ...program.timeline import LEAVES, Cycle, Event, Timeline
-from .step import cycles
 
 NO_GRADIENT = ("no_grad", "inference_mode")
-HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "held",
-            "validate", "va", "vl")  # fmt: skip
-
-
-def is_of_held_out(text: str) -> bool:
-    """`val_loader`, `testloader`, `evaluate`: of data that are not trained on, by its name."""
-    words = text.lower().replace(".", "_").split("_")
-    return any(word in HELD_OUT for word in words) or any(
-        text.lower().startswith(each)
-        and text.lower()[len(each) :] in ("loader", "set", "data", "dl", "ds", "iter", "gen", "x")
-        for each in ("val", "valid", "test", "eval", "dev")
-    )
-
-
 def is_without_gradient(event: Event) -> bool:
     return any(each in NO_GRADIENT for each in event.at.contexts)
 
@@ -48,7 +34,7 @@ def train_mode_missing(program: Program) -> Iterator[Finding]:
     """eval() for the evaluation, and no train() before the next step."""
     if not any(name_called(call) == "eval" for call in program.calls_to("eval")):
         return
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         if cycle.loop is None:
             continue
         for forward in trained_forwards(program, cycle)[:1]:
@@ -77,7 +63,7 @@ def train_mode_missing(program: Program) -> Iterator[Finding]:
 
 def called_at(cycle: Cycle, mode: Event) -> list[int]:
     """Where the loop calls what puts the model into evaluation."""
-    calls = [each for each in mode.at.callers if cycle.timeline.program.nodes.encloses(cycle.loop or each, each)]
+    calls = [each for each in mode.at.callers if cycle.timeline.source.nodes.encloses(cycle.loop or each, each)]
     return [getattr(each, "lineno", mode.line) for each in (calls or mode.at.callers)[:1]]
 
 
@@ -99,9 +85,8 @@ def mode_left(cycle: Cycle, forward: Event) -> Event | None:
 
 def is_way_out(cycle: Cycle, mode: Event) -> bool:
     """The branch that evaluates leaves the loop."""
-    program = cycle.timeline.program
     for call in (*mode.at.callers, mode.node):
-        for parent in program.enclosing(call):
+        for parent in cycle.timeline.source.enclosing(call):
             if parent is cycle.loop:
                 break
             if isinstance(parent, ast.If) and any(isinstance(each, LEAVES) for each in parent.body):
@@ -173,10 +158,10 @@ def is_evaluation(program: Program, event: Event) -> bool:
     own = [each for each in event.loops if program.function_of(each) is function]
     made = next((each for each in program.enclosing(event.node) if isinstance(each, (ast.ListComp, ast.GeneratorExp))), None)
     over = [each.iter for each in made.generators] if made is not None else []
-    if any(is_of_held_out(program.last_name(each)) for part in over for each in ast.walk(part)):
+    if any(is_of_held_out(last_name(each)) for part in over for each in ast.walk(part)):
         return True
-    texts = [program.last_name(each) for loop in own[-1:] if isinstance(loop, ast.For) for each in ast.walk(loop.iter)]
-    given = [program.last_name(each) for each in ast.walk(event.node) if isinstance(each, (ast.Name, ast.Attribute))]
+    texts = [last_name(each) for loop in own[-1:] if isinstance(loop, ast.For) for each in ast.walk(loop.iter)]
+    given = [last_name(each) for each in ast.walk(event.node) if isinstance(each, (ast.Name, ast.Attribute))]
     texts += [each for each in given if each != "dev"]  # beside a model `dev` is mostly the device
     return any(is_of_held_out(text) for text in texts if text) or is_given_held_out(program, event)
 
@@ -192,7 +177,7 @@ def is_given_held_out(program: Program, event: Event) -> bool:
         binding = program.names.given(each) if isinstance(each, ast.Name) else None
         if binding is not None and binding.how == "parameter":
             values = program.names.values_of_parameter(binding)
-            if values and all(is_of_held_out(program.last_name(value)) for value in values):
+            if values and all(is_of_held_out(last_name(value)) for value in values):
                 return True
     return False
 
@@ -201,7 +186,7 @@ def is_given_held_out(program: Program, event: Event) -> bool:
 def trains_without_grad(program: Program) -> Iterator[Finding]:
     """The forward pass of the training loop runs under no_grad(): nothing has a graph."""
     trained = program.objects.trained()
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         passes = cycle.of("backward")
         forwards = [
             each
@@ -388,7 +373,7 @@ def part_returned(program: Program, value: ast.AST, path: tuple[int, ...]) -> as
     place."""
     owner = program.makers.definition(value.func) if isinstance(value, ast.Call) and len(path) == 1 else None
     forward = program.makers.method(owner, "forward") if owner is not None else None
-    returned = returns_of(program, forward) if forward is not None else []
+    returned = program.returns_of(forward) if forward is not None else []
     if forward is None and isinstance(value, ast.Call) and len(path) == 1:
         returned = program.names.returned_by(value)
     whole = returned[0] if len(returned) == 1 else None
@@ -414,6 +399,3 @@ def pretrained_left_in_eval(program: Program) -> Iterator[Finding]:
             yield Finding(loop.lineno, f"{source_of(target)}.train()  # before it", {"model": source_of(target)},
                           also=[call.lineno])  # fmt: skip
             return
-
-
-__all__ = ["has_graph", "is_of_held_out", "names_in"]

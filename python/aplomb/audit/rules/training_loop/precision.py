@@ -6,22 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.program import Program, is_constant, keyword_of, method_of, receiver_of, source_of
-
-HALF = {"torch.float16": "fp16", "torch.half": "fp16", "torch.bfloat16": "bf16"}
-
-
-def half_format(program: Program, call: ast.Call) -> str:
-    """`fp16` or `bf16` where the call casts to it: `.half()`, `.bfloat16()`, `.to(torch.float16)`, `.to(dtype)`."""
-    method = method_of(call)
-    if method == "half" and not call.args:
-        return "fp16"
-    if method == "bfloat16" and not call.args:
-        return "bf16"
-    if method != "to":
-        return ""
-    values = [*call.args, *(each.value for each in call.keywords if each.arg == "dtype")]
-    return next((HALF[name] for name in map(program.values.of, values) if isinstance(name, str) and name in HALF), "")
+from ...program.formats import HALF, half_format, is_autocast
+from ...program.objects import is_optimizer_class
+from ...program.program import Program
+from ...program.syntax import is_constant, keyword_of, last_name, receiver_of, source_of
 
 
 def full_name(form: str) -> str:
@@ -33,20 +21,15 @@ def optimized_names(program: Program) -> set[str]:
     names = set()
     for call in [each for name in program.names_called if name.endswith("Trainer") for each in program.calls_to(name)]:
         value = keyword_of(call, "model") or (call.args[0] if call.args else None)
-        names.add(program.last_name(value) if value is not None else "")
+        names.add(last_name(value) if value is not None else "")
     for call in program.calls_to("parameters", "named_parameters"):
         if isinstance(call.func, ast.Attribute):
             holders = list(program.enclosing(call))[:6]
             made_by = [program.name_of(each.func) for each in holders if isinstance(each, ast.Call)]
             if any(is_optimizer_class(name) for name in made_by):
-                names.add(program.last_name(call.func.value))
+                names.add(last_name(call.func.value))
     names.discard("")
     return names
-
-
-def is_optimizer_class(name: str) -> bool:
-    tail = name.rsplit(".", 1)[-1]
-    return "optim" in name.lower() or tail in ("Adam", "AdamW", "SGD", "Adafactor", "Lion", "Muon", "AdamW8bit", "RMSprop")
 
 
 @rule("code.model-half")
@@ -84,7 +67,7 @@ def loaded_in_bf16(program: Program) -> Iterator[Finding]:
         statement = program.statement_of(call)
         if asked is None or HALF.get(str(program.values.of(asked))) != "bf16" or not isinstance(statement, ast.Assign):
             continue
-        if program.last_name(statement.targets[0]) in optimized:
+        if last_name(statement.targets[0]) in optimized:
             corrected = f"{source_of(call.func)}(...)  # in fp32, and bf16=True in the TrainingArguments"
             yield Finding(call.lineno, corrected, {"rate": f"{max(known):g}"})
 
@@ -140,7 +123,7 @@ def clip_in_half(program: Program) -> Iterator[Finding]:
             continue
         device = keyword_of(call, "device") or (call.args[1] if len(call.args) > 1 else None)
         first = holder.targets[0].elts[0] if isinstance(holder.targets[0], ast.Tuple) else holder.targets[0]
-        if program.last_name(first) not in optimized or isinstance(device, ast.Constant) and device.value == "cpu":
+        if last_name(first) not in optimized or isinstance(device, ast.Constant) and device.value == "cpu":
             continue
         yield Finding(call.lineno, f"{program.line_text(call.lineno)}\n{source_of(first)}.float()")
 
@@ -151,20 +134,16 @@ def cast_names(program: Program, call: ast.Call) -> set[str]:
     value = receiver_of(call)
     while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         value = value.func.value  # model.cuda().half()
-    names.add(program.last_name(value))
+    names.add(last_name(value))
     statement = program.statement_of(call)
     if isinstance(statement, ast.Assign):
         chain = statement.value
         while chain is not call and isinstance(chain, ast.Call) and isinstance(chain.func, ast.Attribute):
             chain = chain.func.value
         if chain is call:  # not an argument of something else
-            names |= {program.last_name(target) for target in statement.targets}
+            names |= {last_name(target) for target in statement.targets}
     names.discard("")
     return names
-
-
-def is_autocast(program: Program, node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and program.name_of(node.func).rsplit(".", 1)[-1] in ("autocast", "auto_cast")
 
 
 @rule("code.clip-past-accelerator")

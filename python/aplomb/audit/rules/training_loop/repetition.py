@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called
-from ...program.program import LoopNode, Program, keyword_of, method_of, names_in, source_of
+from ...program.program import Program
+from ...program.syntax import LoopNode, keyword_of, name_called, names_in, source_of
 
 SAVING = ("save_pretrained", "save_checkpoint", "save_state", "save_model")
 
@@ -156,7 +156,7 @@ def saved_each_step(program: Program) -> Iterator[Finding]:
             continue
         for call in program.calls_in(loop):
             is_save = program.name_of(call.func) == "torch.save" or (
-                method_of(call) in SAVING and isinstance(call.func, ast.Attribute)
+                name_called(call) in SAVING and isinstance(call.func, ast.Attribute)
             )
             inner = program.loops_of(call)
             is_save = is_save or is_whole_evaluation(program, call)
@@ -261,7 +261,7 @@ def parameter_not_registered(program: Program) -> Iterator[Finding]:
                     continue
                 moved = (
                     isinstance(value.func, ast.Attribute)
-                    and method_of(value) in ("to", "cuda", "float", "half", "double")
+                    and name_called(value) in ("to", "cuda", "float", "half", "double")
                     and name_called(value.func.value) == "Parameter"
                 )
                 grown = (
@@ -292,7 +292,7 @@ def parameters_used_up(program: Program) -> Iterator[Finding]:
         target, value = node.targets[0], node.value
         if not isinstance(target, ast.Name) or not isinstance(value, ast.Call) or len(program.names.all_given(target)) != 1:
             continue
-        is_stream = method_of(value) in ("parameters", "named_parameters") and isinstance(value.func, ast.Attribute)
+        is_stream = name_called(value) in ("parameters", "named_parameters") and isinstance(value.func, ast.Attribute)
         is_stream = is_stream or (
             isinstance(value.func, ast.Name) and value.func.id == "filter" and "parameters" in source_of(value)
         )
@@ -330,8 +330,8 @@ def parameters_used_up(program: Program) -> Iterator[Finding]:
 def schedule_grows(program: Program) -> Iterator[Finding]:
     """A schedule whose factor is above 1 makes the rate larger at every step."""
     for call in program.calls_to("ExponentialLR", "StepLR", "MultiStepLR", "ReduceLROnPlateau"):
-        place = {"ExponentialLR": 1, "StepLR": 2, "MultiStepLR": 2}.get(method_of(call), 2)
-        name = "factor" if method_of(call) == "ReduceLROnPlateau" else "gamma"
+        place = {"ExponentialLR": 1, "StepLR": 2, "MultiStepLR": 2}.get(name_called(call), 2)
+        name = "factor" if name_called(call) == "ReduceLROnPlateau" else "gamma"
         given = keyword_of(call, name) or (call.args[place] if len(call.args) > place else None)
         value = program.values.number(given)
         if value is not None and value > 1:
@@ -367,8 +367,8 @@ def ranks_on_one_card(program: Program) -> Iterator[Finding]:
     ):
         return
     for call in program.calls_to("cuda", "to"):
-        plain = method_of(call) == "cuda" and not call.args and not call.keywords
-        named = method_of(call) == "to" and call.args and program.values.of(call.args[0]) == "cuda"
+        plain = name_called(call) == "cuda" and not call.args and not call.keywords
+        named = name_called(call) == "to" and call.args and program.values.of(call.args[0]) == "cuda"
         if (plain or named) and isinstance(call.func, ast.Attribute) and program.objects.is_model(call.func.value):
             yield Finding(call.lineno, 'torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))', also=[wraps[0].lineno])
             return

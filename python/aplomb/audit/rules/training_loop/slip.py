@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form
 from ...program.gradients import name_of_call
-from ...program.names import dotted, name_called
-from ...program.program import Program, keyword_of, line_of, source_of, words_in
+from ...program.program import Program
+from ...program.syntax import dotted, keyword_of, last_name, line_of, name_called, source_of, words_in
 
 METHODS = ("zero_grad", "step", "backward", "train", "eval", "update", "barrier", "unscale_")
 MISSPELT = (
@@ -203,7 +203,7 @@ def boxes_of_two_kinds(program: Program) -> Iterator[Finding]:
         return
     for call in program.calls_to("cat", "concat", "hstack"):
         parts = call.args[0].elts if call.args and isinstance(call.args[0], (ast.List, ast.Tuple)) else []
-        names = [program.last_name(each).lower() for each in parts]
+        names = [last_name(each).lower() for each in parts]
         in_module = program.names.class_of(call) is not None and program.makers.is_module_class(program.names.class_of(call))  # type: ignore[arg-type]
         if len(names) == 2 and in_module and CENTRES.search(names[0]) and SIZES.search(names[1]):
             one, two = (source_of(each) for each in parts)

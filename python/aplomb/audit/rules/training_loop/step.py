@@ -6,21 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.names import name_called
-from ...program.objects import CLIPS
-from ...program.program import Program, keyword_of, method_of, receiver_of, source_of
+from ...program.objects import PROPORTIONAL
+from ...program.program import Program
+from ...program.syntax import keyword_of, name_called, receiver_of, source_of
 from ...program.timeline import Cycle, Event
 
 SEES_GRADIENTS = ("backward", "step", "zero_grad")
-#: Optimizers whose step grows with the gradient: a factor before it is a factor of the learning rate.
-PROPORTIONAL = ("SGD", "ASGD", "LARS", "SGD8bit")
-
-
-def cycles(program: Program) -> Iterator[Cycle]:
-    for timeline in program.timelines:
-        yield from timeline.cycles
-
-
 def stepped(event: Event) -> str:
     """The text of the optimizer whose step this is: of `scaler.step(optimizer)` too."""
     call = event.node
@@ -46,7 +37,7 @@ def before(events: tuple[Event, ...], event: Event, kinds: tuple[str, ...], repe
 
 @rule("code.no-zero-grad")
 def no_zero_grad(program: Program) -> Iterator[Finding]:
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         if cycle.loop is None:
             continue
         for step in each_optimizer(cycle):
@@ -87,16 +78,14 @@ def clears_model(program: Program, clear: Event, step: Event) -> bool:
 @rule("code.zero-grad-outside-loop")
 def zero_grad_outside_loop(program: Program) -> Iterator[Finding]:
     """In the loop over epochs, or before all loops, and the steps are taken batch by batch."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         if cycle.loop is None:
             continue
         for step in cycle.of("step")[:1]:
             clears = [each for each in cycle.timeline.of("zero_grad") if is_same(each, step)]
             if not clears or cleared_by_hand(program, step.loops[0]) or given_away(program, step.loops[0], step):
                 continue
-            if any(cycle.loop in each.loops for each in clears) or cycle.timeline.program.is_conditional(
-                step.node, cycle.loop
-            ):
+            if any(cycle.loop in each.loops for each in clears) or program.is_conditional(step.node, cycle.loop):
                 continue
             text = stepped(step)
             yield Finding(
@@ -113,7 +102,7 @@ def cleared_by_hand(program: Program, loop: ast.AST) -> bool:
         if isinstance(each, ast.Attribute) and each.attr == "grad" and isinstance(each.ctx, ast.Store):
             return True
         if isinstance(each, ast.Call):
-            name = method_of(each)
+            name = name_called(each)
             other = "zero_grad" in name and program.objects.event_of(each)[0] != "zero_grad"
             if other or (name in ("zero_", "fill_") and "grad" in source_of(each.func)):
                 return True
@@ -134,7 +123,7 @@ def given_away(program: Program, loop: ast.AST, step: Event) -> bool:
 @rule("code.step-on-cleared-gradients")
 def step_on_cleared_gradients(program: Program) -> Iterator[Finding]:
     """zero_grad() between the backward pass and the step, or a backward pass that comes behind the step."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         for step in cycle.of("step"):
             last = before(cycle.events, step, ("backward", "zero_grad"), cycle.loop is not None)
             if last is None or last.kind != "zero_grad" or not is_same(last, step) or takes_closure(step):
@@ -153,7 +142,7 @@ def takes_closure(step: Event) -> bool:
 
 @rule("code.clip-after-step")
 def clip_after_step(program: Program) -> Iterator[Finding]:
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         for clip in cycle.of("clip"):
             last = before(cycle.events, clip, ("backward", "step", "zero_grad"), cycle.loop is not None)
             if last is None or last.kind == "backward" or last.at.callers != clip.at.callers:
@@ -168,7 +157,7 @@ def clip_after_step(program: Program) -> Iterator[Finding]:
             yield Finding(
                 clip.line,
                 f"{program.line_text(clip.line)}\n{source_of(step.node)}",
-                {"clip": method_of(clip.node)},
+                {"clip": name_called(clip.node)},
                 also=[step.line],
             )
 
@@ -182,7 +171,7 @@ def clipped_in_time(program: Program, cycle: Cycle, step: Event, clip: Event) ->
 @rule("code.accumulation-cleared")
 def accumulation_cleared(program: Program) -> Iterator[Finding]:
     """`if (i + 1) % n == 0: optimizer.step()`, and zero_grad() at every pass."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         if cycle.loop is None:
             continue
         for step in cycle.of("step"):
@@ -218,7 +207,7 @@ def counts_by_modulo(test: ast.AST) -> bool:
 @rule("code.accumulation-summed")
 def accumulation_summed(program: Program) -> Iterator[Finding]:
     """Several backward passes to one step, and no division by their number."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         for backward in cycle.of("backward"):
             step = accumulated_to(program, cycle, backward)
             if step is None or not isinstance(backward.node, ast.Call):
@@ -226,7 +215,7 @@ def accumulation_summed(program: Program) -> Iterator[Finding]:
             holder = source_of(receiver_of(backward.node)).lower()
             if "accelerator" in holder or "engine" in holder or divided(program, backward.node):
                 continue
-            loss = program.losses.source(backward.node)
+            loss = program.losses.root(backward.node)
             name = source_of(loss) if loss is not None else "loss"
             optimizer = program.objects.optimizer_class(receiver_of(step.node)) if isinstance(step.node, ast.Call) else ""
             yield Finding(
@@ -262,7 +251,7 @@ def divided(program: Program, call: ast.Call) -> bool:
     terms = program.losses.terms(call)
     if any(each.divided or each.scaled or each.weight != 1.0 for each in terms):
         return True
-    source = program.losses.source(call)
+    source = program.losses.root(call)
     if any(isinstance(each, (ast.Div, ast.FloorDiv)) for each in ast.walk(call)):
         return True
     names = {each.id for each in ast.walk(source) if isinstance(each, ast.Name)} if source is not None else set()
@@ -273,7 +262,7 @@ def divided(program: Program, call: ast.Call) -> bool:
             and isinstance(node.value.op, (ast.Div, ast.Mult))
         ) and any(isinstance(each, ast.Name) and each.id in names for each in node.targets):
             return True
-        if isinstance(node, ast.Call) and method_of(node) in ("div_", "mul_") and "grad" in source_of(node.func):
+        if isinstance(node, ast.Call) and name_called(node) in ("div_", "mul_") and "grad" in source_of(node.func):
             return True
         if isinstance(node, ast.AugAssign) and "grad" in source_of(node.target):
             return True
@@ -283,7 +272,7 @@ def divided(program: Program, call: ast.Call) -> bool:
 @rule("code.scaled-gradients-stepped")
 def scaled_gradients_stepped(program: Program) -> Iterator[Finding]:
     """`scaler.scale(loss).backward()` and then `optimizer.step()`, not `scaler.step(optimizer)`."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         scaled = [each for each in cycle.of("backward") if isinstance(each.node, ast.Call) and is_scaled(program, each.node)]
         steps = cycle.of("step")
         if not scaled or cycle.of("unscale") or any(by_scaler(program, each) for each in steps):
@@ -296,7 +285,7 @@ def scaled_gradients_stepped(program: Program) -> Iterator[Finding]:
 @rule("code.scaler-passed-by")
 def scaler_passed_by(program: Program) -> Iterator[Finding]:
     """`scaler.unscale_(optimizer)` and then `optimizer.step()`: what is not finite is stepped on."""
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         steps = cycle.of("step")
         if not steps or not cycle.of("unscale") or any(by_scaler(program, each) for each in steps):
             continue
@@ -308,7 +297,7 @@ def scaler_passed_by(program: Program) -> Iterator[Finding]:
 
 def is_scaled(program: Program, call: ast.Call) -> bool:
     holder = receiver_of(call)
-    return isinstance(holder, ast.Call) and method_of(holder) == "scale" and program.objects.is_scaler(receiver_of(holder))
+    return isinstance(holder, ast.Call) and name_called(holder) == "scale" and program.objects.is_scaler(receiver_of(holder))
 
 
 def by_scaler(program: Program, step: Event) -> bool:
@@ -344,7 +333,7 @@ def is_handed_on(program: Program, target: ast.AST) -> bool:
     """The optimizer is given to something, or returned: it may be stepped elsewhere."""
     identity = program.objects.identity(target)
     for call in program.calls:
-        if program.objects.class_is_schedule(call) or method_of(call) in ("zero_grad", "state_dict", "load_state_dict"):
+        if program.objects.class_is_schedule(call) or name_called(call) in ("zero_grad", "state_dict", "load_state_dict"):
             continue
         given = [*call.args, *(each.value for each in call.keywords)]
         if any(isinstance(each, (ast.Name, ast.Attribute)) and program.objects.identity(each) & identity for each in given):
@@ -365,7 +354,7 @@ def _holds(program: Program, node: ast.AST, identity: frozenset[str]) -> bool:
 
 @rule("code.scheduler-first")
 def scheduler_before_optimizer(program: Program) -> Iterator[Finding]:
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         steps = [each for each in cycle.of("step") if not each.tests(cycle.loop, program)]
         schedules = [
             each
@@ -382,7 +371,7 @@ def scheduler_before_optimizer(program: Program) -> Iterator[Finding]:
 
 @rule("code.clip-before-unscale")
 def clip_before_unscale(program: Program) -> Iterator[Finding]:
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         if cycle.of("unscale"):
             continue
         scaled = [each for each in cycle.of("backward") if isinstance(each.node, ast.Call) and is_scaled(program, each.node)]
@@ -402,12 +391,9 @@ def graph_retained(program: Program) -> Iterator[Finding]:
     """`loss.backward(retain_graph=True)`, and nothing goes back through the graph a second time."""
     if program.calls_to("grad") or "autograd" in " ".join(program.names_called):
         return
-    for cycle in cycles(program):
+    for cycle in program.cycles:
         passes = cycle.of("backward")
         for each in passes if len(passes) == 1 else []:
             if not isinstance(each.node, ast.Call) or not program.values.is_true(keyword_of(each.node, "retain_graph")):
                 continue
             yield Finding(each.line, program.line_text(each.line).replace("retain_graph=True", ""))
-
-
-__all__ = ["CLIPS", "cycles", "stepped"]
