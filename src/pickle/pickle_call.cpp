@@ -174,8 +174,12 @@ void Machine::push_call(NodeId callable, NodeId arguments, bool without_construc
     if (*is_class) made_classes_.insert(member);
     return push_id(member);
   }
-  const auto made = known_call(kind_of(callable), callable, arguments_of(arguments));
-  push_id(made ? *made : make_object(callable, arguments));
+  const GlobalKind kind = kind_of(callable);
+  judge_rebuilt(kind, arguments_of(arguments));
+  const auto known = known_call(kind, callable, arguments_of(arguments));
+  const NodeId made = known ? *known : make_object(callable, arguments);
+  if (kind == GlobalKind::rebuild_from_type) stages_[made] = Stage::state;
+  push_id(made);
 }
 
 void Machine::build() {

@@ -20,7 +20,9 @@ enum class List {
   harmless_builtins,
   allowed_calls,
   allowed_classes,
-  allowed_values
+  allowed_values,
+  known_libraries,
+  dangerous_words
 };
 
 struct Listed {
@@ -36,6 +38,8 @@ constexpr Listed k_listed[] = {
 #define ALLOWED_CALL(name) {List::allowed_calls, name},
 #define ALLOWED_CLASSES(name) {List::allowed_classes, name},
 #define ALLOWED_VALUE(name) {List::allowed_values, name},
+#define KNOWN_LIBRARY(name) {List::known_libraries, name},
+#define DANGEROUS_WORD(name) {List::dangerous_words, name},
 #include "pickle/globals.def"
 #undef DANGEROUS_MODULE
 #undef DANGEROUS_NAME
@@ -44,7 +48,42 @@ constexpr Listed k_listed[] = {
 #undef ALLOWED_CALL
 #undef ALLOWED_CLASSES
 #undef ALLOWED_VALUE
+#undef KNOWN_LIBRARY
+#undef DANGEROUS_WORD
 };
+
+/// The names of a module, apart from each other by blanks.
+struct OfModule {
+  std::string_view module;
+  std::string_view names;
+};
+
+constexpr OfModule k_library_classes[] = {
+#define CLASSES_OF(module, names) {module, names},
+#include "pickle/library_names.def"
+#undef CLASSES_OF
+};
+
+constexpr OfModule k_library_functions[] = {
+#define FUNCTIONS_OF(module, names) {module, names},
+#include "pickle/library_names.def"
+#undef FUNCTIONS_OF
+};
+
+/// Sorted by module, as tools/pickle_names.py writes them.
+template <std::size_t N>
+bool is_in_library(const OfModule (&all)[N], std::string_view module, std::string_view name) {
+  const auto* const found =
+      std::lower_bound(std::begin(all), std::end(all), module,
+                       [](const OfModule& each, std::string_view m) { return each.module < m; });
+  if (found == std::end(all) || found->module != module) return false;
+  for (std::string_view left = found->names; !left.empty();) {
+    const std::size_t end = left.find(' ');
+    if (left.substr(0, end) == name) return true;
+    left = end == std::string_view::npos ? "" : left.substr(end + 1);
+  }
+  return false;
+}
 
 /// The names of one list, in the order of globals.def.
 template <List list, class All>
@@ -66,6 +105,8 @@ constexpr auto harmless_builtins = names_of<List::harmless_builtins, NameSet>;
 constexpr auto allowed_calls = names_of<List::allowed_calls, Names>;
 constexpr auto allowed_classes = names_of<List::allowed_classes, NameSet>;
 constexpr auto allowed_values = names_of<List::allowed_values, Names>;
+constexpr auto known_libraries = names_of<List::known_libraries, NameSet>;
+constexpr auto dangerous_words = names_of<List::dangerous_words, NameSet>;
 
 /// `*` for any characters but a dot, `**` for any.
 bool fits(std::string_view pattern, std::string_view text) {
@@ -144,6 +185,18 @@ std::string canonical(std::string_view module) {
   return std::string(module);
 }
 
+/// A function whose name has a word such as `write`, `fetch`, `run`. Classes are called what they are
+/// (`RunningStage`), and rebuilders say so.
+bool does_what_it_says(std::string_view name) {
+  if (is_class_name(name) || is_rebuilder(name)) return false;
+  while (!name.empty()) {
+    const std::size_t end = name.find_first_of("_.");
+    if (dangerous_words().count(name.substr(0, end)) > 0) return true;
+    name = end == std::string_view::npos ? "" : name.substr(end + 1);
+  }
+  return false;
+}
+
 Trust trust_of(std::string_view module, std::string_view name) {
   const std::string full = std::string(module) + "." + std::string(name);
   // An exact name of the list stands above the module that it lies in (types.SimpleNamespace).
@@ -170,7 +223,10 @@ Trust trust_of(std::string_view module, std::string_view name) {
   if (named_like_classes && covers(allowed_classes(), module)) return Trust::made;
   // A dotted name reaches through what a module happens to have imported.
   if (name.find('.') == std::string_view::npos && any_fits(values, full)) return Trust::value;
-  return Trust::suspicious;
+  if (is_in_library(k_library_classes, module, name)) return Trust::made;
+  if (is_in_library(k_library_functions, module, name)) return Trust::value;
+  return is_of_known_library(module) && does_what_it_says(name) ? Trust::dangerous
+                                                                : Trust::suspicious;
 }
 
 /// `FloatStorage` -> F32, `UntypedStorage` -> bytes; null where the name is no storage.
@@ -250,6 +306,20 @@ bool is_class_name(std::string_view name) {
   while (name.starts_with('_')) name.remove_prefix(1);
   return !name.empty() && name.front() >= 'A' && name.front() <= 'Z' && !name.ends_with("__") &&
          name.find('.') == std::string_view::npos;
+}
+
+bool is_of_known_library(std::string_view module) {
+  return known_libraries().count(module.substr(0, module.find('.'))) > 0;
+}
+
+bool is_rebuilder(std::string_view name) {
+  while (name.starts_with('_')) name.remove_prefix(1);
+  constexpr std::string_view k_beginnings[] = {"rebuild",  "reconstruct",  "restore", "recreate",
+                                               "unpickle", "pyx_unpickle", "new",     "make_new"};
+  for (const std::string_view each : k_beginnings) {
+    if (name.starts_with(each)) return true;
+  }
+  return name.ends_with("_unpickle") || name.ends_with("_ctor") || name.ends_with("_reconstruct");
 }
 
 GlobalMeaning meaning_of(std::string_view written_module, std::string_view name) {

@@ -63,4 +63,11 @@ GlobalMeaning meaning_of(std::string_view module, std::string_view name);
 /// Whether a name is written like a class's or a constant's (`_Tree`, `STEPS`), with no dunder.
 bool is_class_name(std::string_view name);
 
+/// Whether all of what rebuilds values in this library is on the lists.
+bool is_of_known_library(std::string_view module);
+
+/// Whether a function is called like those that libraries let a pickle call (`_rebuild_tensor_v2`,
+/// `__pyx_unpickle_Tree`): in other versions of a library there are others.
+bool is_rebuilder(std::string_view name);
+
 }  // namespace aplomb::pickle

@@ -25,6 +25,14 @@ std::optional<bool> Machine::usual_getattr(NodeId callable, NodeId arguments) co
     return is_class_name(attribute.text) ? std::optional(true) : std::nullopt;
   }
   const PickleNode& of = document_.at(tuple.items[0]);
+  // torch.relu by reference: the functions of tensors are methods of one class in C++.
+  if (of.kind == PickleKind::global && of.text == "torch._C._VariableFunctionsClass") {
+    const bool computes = !attribute.text.starts_with('_') &&
+                          attribute.text.find('.') == std::string_view::npos &&
+                          attribute.text != "from_file" &&
+                          meaning_of("__main__", attribute.text).trust != Trust::dangerous;
+    return computes ? std::optional(false) : std::nullopt;
+  }
   const bool bound = of.kind == PickleKind::object && !of.items.empty() && is_made(of.items[0]) &&
                      attribute.text.find('.') == std::string_view::npos &&
                      meaning_of("__main__", attribute.text).trust != Trust::dangerous;
@@ -72,6 +80,7 @@ void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth
     return say(Trust::suspicious, opcode_at_,
                fmt::format("it calls {}, which a checkpoint only names", shown(callable)));
   }
+  if (trust == Trust::suspicious) judge_unlisted(callable, given);
   if (trust == Trust::made) {
     // A member of an enumeration, by its value. A place in the file system or the net is none.
     const bool member =
@@ -82,6 +91,24 @@ void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth
                fmt::format("it runs the constructor of {}", shown(callable)));
   }
   judge_known(callable, given, depth);
+}
+
+/// A call of what is on no list, though the lists have all that its library lets pickles call.
+void Machine::judge_unlisted(NodeId callable, const std::vector<NodeId>& given) {
+  const std::string_view full = node(callable).text;
+  const std::size_t dot = full.rfind('.');
+  const std::string_view name = full.substr(dot == std::string_view::npos ? 0 : dot + 1);
+  const bool is_extension = name.starts_with('<');
+  if (!is_of_known_library(full) || is_rebuilder(name) || is_extension) return;
+  // Constructors of other versions' classes; one that is told a place, bytes or a function is none.
+  const bool is_told = std::any_of(given.begin(), given.end(), [&](NodeId id) {
+    const PickleNode& each = node(id);
+    return each.text.find_first_of("/\\:") != std::string_view::npos || may_run(id) ||
+           each.kind == PickleKind::object;
+  });
+  if (is_class_name(name) && !is_told) return;
+  say(Trust::dangerous, opcode_at_,
+      fmt::format("it calls {}, which no pickle of that library calls", shown(callable)));
 }
 
 /// Callables of which more is known than whether they may be called.
@@ -136,13 +163,48 @@ void Machine::judge_known(NodeId callable, const std::vector<NodeId>& given, int
   }
 }
 
+/// Instances of classes, also those that are read as plain containers (OrderedDict, torch.Size).
+bool Machine::is_instance(NodeId id) const {
+  const PickleNode& each = document_.at(id);
+  return each.kind == PickleKind::object || each.kind == PickleKind::tensor ||
+         (each.kind == PickleKind::dict && !each.text.empty());
+}
+
+void Machine::advance(NodeId target, Stage to) {
+  if (!is_instance(target) || !fault_.empty()) return;
+  Stage& stage = stages_[target];
+  const bool goes_back = to < stage || (to == Stage::state && stage == Stage::state);
+  stage = to;
+  if (!goes_back) return;
+  say(Trust::dangerous, opcode_at_,
+      fmt::format("it adds to an instance of {} after it has set the attributes in which the "
+                  "unpickler looks up how to: no pickler writes that, and what stands there runs",
+                  shown(target)));
+}
+
+void Machine::say_trap(Trap trap) {
+  if (trap == Trap::none) return;
+  say(trap == Trap::next ? Trust::dangerous : Trust::suspicious, opcode_at_,
+      "it gives an object a method that loading it or letting go of it calls");
+}
+
 /// Keys that change what the unpickler calls next, and classes whose own attributes are set.
 void Machine::judge_state(NodeId target, NodeId state) {
   if (globals_.count(target) > 0) {
     return say(Trust::dangerous, opcode_at_,
                fmt::format("it sets attributes of {} itself", shown(target)));
   }
+  const PickleNode& to = node(target);
   const PickleNode& from = node(state);
+  // A functools.partial states again what it was made of.
+  if (to.kind == PickleKind::object && kind_of(to.items[0]) == GlobalKind::partial) {
+    const std::vector<NodeId> made_of = arguments_of(to.items[1]);
+    const std::vector<NodeId> given = arguments_of(state);
+    if (made_of.empty() || given.empty() || made_of[0] != given[0]) {
+      say(Trust::dangerous, opcode_at_,
+          "it makes a functools.partial of one function and puts another in its place");
+    }
+  }
   Trap trap = trap_in(from);
   if (from.kind == PickleKind::tuple) {  // of the dictionary and the slots
     for (const NodeId each : arguments_of(state)) trap = std::max(trap, trap_in(node(each)));
@@ -151,15 +213,92 @@ void Machine::judge_state(NodeId target, NodeId state) {
     for (const NodeId each : arguments_of(from.items[1]))
       trap = std::max(trap, trap_in(node(each)));
   }
-  if (trap == Trap::none) return;
-  say(trap == Trap::next ? Trust::dangerous : Trust::suspicious, opcode_at_,
-      "it gives an object a method that the unpickler would call next");
+  say_trap(trap);
+  advance(target, Stage::state);
+}
+
+/// torch._tensor._rebuild_from_type_v2(func, type, args, state) and
+/// torch._utils._rebuild_parameter_with_state(data, requires_grad, hooks, state) set attributes.
+void Machine::judge_rebuilt(GlobalKind kind, const std::vector<NodeId>& given) {
+  if (kind != GlobalKind::rebuild_from_type && kind != GlobalKind::rebuild_parameter) return;
+  if (given.size() < 4) return;
+  Trap trap = trap_in(node(given[3]));
+  for (const NodeId each : arguments_of(given[3])) trap = std::max(trap, trap_in(node(each)));
+  say_trap(trap);
+}
+
+/// Names that the unpickler, the end of an object or a look into a table calls. A method planted
+/// under any other name needs somebody who calls it.
+Machine::Trap Machine::trap_of(const PickleNode& key, NodeId value) const {
+  constexpr std::string_view k_lookups[] = {"__class__",   "__getattr__", "__getattribute__",
+                                            "__reduce__",  "__call__",    "__reduce_ex__",
+                                            "__getstate__"};
+  constexpr std::string_view k_methods[] = {"append",
+                                            "extend",
+                                            "add",
+                                            "update",
+                                            "insert",
+                                            "close",
+                                            "_close",
+                                            "__close__",
+                                            "shutdown",
+                                            "_shutdown",
+                                            "cleanup",
+                                            "_cleanup",
+                                            "terminate",
+                                            "release",
+                                            "unlink",
+                                            "flush",
+                                            "detach",
+                                            "__del__",
+                                            "__hash__",
+                                            "__eq__",
+                                            "__lt__",
+                                            "__len__",
+                                            "__bool__",
+                                            "__iter__",
+                                            "__next__",
+                                            "__exit__",
+                                            "__enter__",
+                                            "__missing__",
+                                            "__contains__",
+                                            "__getitem__",
+                                            "__setitem__",
+                                            "__delitem__",
+                                            "__str__",
+                                            "__repr__",
+                                            "__index__",
+                                            "__new__",
+                                            "__init__",
+                                            "__setattr__",
+                                            "__get__",
+                                            "__set__",
+                                            "__set_name__",
+                                            "__init_subclass__",
+                                            "__reversed__",
+                                            "__instancecheck__",
+                                            "__array__",
+                                            "__array_finalize__",
+                                            "__torch_function__"};
+  const auto is_one_of = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), key.text) != std::end(names);
+  };
+  const bool is_computed = key.kind == PickleKind::object && !key.items.empty() &&
+                           kind_of(key.items[0]) == GlobalKind::text_maker;
+  if (is_computed) return Trap::next;
+  if (key.kind != PickleKind::text) return Trap::none;
+  if (key.text == "__setstate__") return Trap::next;
+  const bool is_method = is_one_of(k_methods);
+  if (is_method || is_one_of(k_lookups)) {
+    if (may_run(value)) return Trap::next;
+    const PickleKind kind = document_.at(value).kind;
+    const bool is_called = kind == PickleKind::global || kind == PickleKind::object;
+    return is_called || !is_method ? Trap::later : Trap::none;
+  }
+  return Trap::none;
 }
 
 Machine::Trap Machine::trap_in(const PickleNode& attributes) const {
-  constexpr std::string_view k_later[] = {"__class__",  "__getattr__",   "__getattribute__",
-                                          "__reduce__", "__reduce_ex__", "__call__",
-                                          "append",     "extend"};
   const bool is_object = attributes.kind == PickleKind::object;
   if (!is_object && attributes.kind != PickleKind::dict) return Trap::none;
   // A dictionary that is made of what is not followed.
@@ -167,22 +306,40 @@ Machine::Trap Machine::trap_in(const PickleNode& attributes) const {
   Trap found = Trap::none;
   for (std::size_t i = is_object ? 3 : 0; i + 1 < attributes.items.size(); i += 2) {
     const PickleNode& key = document_.at(attributes.items[i]);
-    const bool is_computed = key.kind == PickleKind::object && !key.items.empty() &&
-                             kind_of(key.items[0]) == GlobalKind::text_maker;
-    if (is_computed || (key.kind == PickleKind::text && key.text == "__setstate__"))
-      return Trap::next;
-    if (key.kind == PickleKind::text &&
-        std::find(std::begin(k_later), std::end(k_later), key.text) != std::end(k_later)) {
-      found = Trap::later;
-    }
+    found = std::max(found, trap_of(key, attributes.items[i + 1]));
+    if (found == Trap::next) break;
   }
   return found;
 }
 
-/// Items that are set on something that a module holds stay there when the file has been read.
-void Machine::judge_items(NodeId target) {
-  if (globals_.count(target) == 0 || !fault_.empty()) return;
-  say(Trust::dangerous, opcode_at_, fmt::format("it adds items to {} itself", shown(target)));
+/// What the unpickler calls to add items: `append` and `extend` (APPEND, APPENDS), `__setitem__`
+/// (SETITEM, SETITEMS), `add` (ADDITEMS).
+void Machine::judge_items(NodeId target, const std::vector<NodeId>& items, unsigned char code) {
+  if (!fault_.empty()) return;
+  if (globals_.count(target) > 0) {
+    // They stay there when the file has been read.
+    return say(Trust::dangerous, opcode_at_,
+               fmt::format("it adds items to {} itself", shown(target)));
+  }
+  if (!is_instance(target)) return;
+  constexpr unsigned char k_additems = 0x90;
+  if (code == k_additems) {
+    // Picklers write it for sets themselves; those of a class of its own go through a call.
+    return say(Trust::dangerous, opcode_at_,
+               fmt::format("it has the unpickler call the method add of an instance of {}, as no "
+                           "pickler does",
+                           shown(target)));
+  }
+  const bool is_pairs = code == 's' || code == 'u';
+  advance(target, is_pairs ? Stage::pairs : Stage::items);
+  if (!is_pairs || document_.at(target).kind != PickleKind::object) return;
+  // Dictionaries whose keys are their attributes, and tables that call a key that can be called.
+  Trap trap = Trap::none;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    trap = std::max(trap, trap_of(node(items[i]), items[i + 1]));
+    if (may_run(items[i])) trap = Trap::next;
+  }
+  say_trap(trap);
 }
 
 bool Machine::is_bound(NodeId id) const {
@@ -196,6 +353,14 @@ bool Machine::is_function(NodeId id) const {
   const auto global = globals_.find(id);
   if (global == globals_.end()) return is_bound(id);
   return global->second.trust == Trust::value && global->second.kind != GlobalKind::dtype;
+}
+
+/// Functions, and names that are on no list.
+bool Machine::may_run(NodeId id) const {
+  const auto global = globals_.find(id);
+  if (global == globals_.end()) return is_bound(id);
+  return is_function(id) || global->second.trust == Trust::suspicious ||
+         global->second.trust == Trust::dangerous;
 }
 
 /// Functions that are handed to what may call them. Some constructors keep theirs.

@@ -50,7 +50,7 @@ class Machine {
   void push_long(std::string_view raw);
   void push_text(PickleKind kind, std::string_view value);
   void make_sequence(PickleKind kind, std::vector<NodeId> items);
-  void extend(NodeId target, const std::vector<NodeId>& items);
+  void extend(NodeId target, const std::vector<NodeId>& items, unsigned char code);
   void remember(std::uint64_t key);
   void recall(std::uint64_t key);
 
@@ -86,16 +86,28 @@ class Machine {
   void judge_call(NodeId callable, NodeId arguments, bool made, int depth);
   void judge_known(NodeId callable, const std::vector<NodeId>& given, int depth);
   void judge_arguments(NodeId callable, const std::vector<NodeId>& given);
+  void judge_unlisted(NodeId callable, const std::vector<NodeId>& given);
   void judge_iteration(NodeId callable, const std::vector<NodeId>& given);
   void judge_state(NodeId target, NodeId state);
-  void judge_items(NodeId target);
+  void judge_items(NodeId target, const std::vector<NodeId>& items, unsigned char code);
+  /// How far an instance of a class is on its way. Picklers write its items, its pairs and its
+  /// state in this order, each once: whoever goes back has the unpickler look up `append`, `add`,
+  /// `__setitem__` or `__setstate__` on something whose attributes the pickle has already chosen.
+  enum class Stage : std::uint8_t { made, items, pairs, state };
+  void advance(NodeId target, Stage to);
+  bool is_instance(NodeId id) const;
   /// Whether it gives an object methods that the unpickler calls next: at once, or some time.
   enum class Trap : std::uint8_t { none, later, next };
   Trap trap_in(const PickleNode& attributes) const;
+  Trap trap_of(const PickleNode& key, NodeId value) const;
+  void say_trap(Trap trap);
+  /// Attributes of an object that a rebuilder sets, as BUILD would.
+  void judge_rebuilt(GlobalKind kind, const std::vector<NodeId>& given);
   /// What is there to be called, though no class: a function that a checkpoint only names, a bound
   /// method, a partial.
   bool is_function(NodeId id) const;
   bool is_bound(NodeId id) const;
+  bool may_run(NodeId id) const;
   void skip_array(NodeId wrapper);
   std::optional<std::uint64_t> bytes_of_array(const PickleNode& wrapper) const;
   bool has_objects(const PickleNode& dtype, int depth) const;
@@ -131,6 +143,7 @@ class Machine {
   std::unordered_map<NodeId, std::uint64_t> getattr_;  ///< its globals, with the opcode's offset
   std::size_t usual_getattrs_ = 0;                     ///< calls of them that torch itself writes
   std::unordered_set<NodeId> made_classes_;            ///< what usual getattrs gave
+  std::unordered_map<NodeId, Stage> stages_;           ///< of instances that are past `made`
   std::size_t suspicious_ = 0;
   std::uint64_t reread_nodes_ = 0;  ///< that second readings copied; k_is_second: this is one
   std::unordered_map<std::string, NodeId> global_ids_;

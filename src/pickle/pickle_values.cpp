@@ -284,8 +284,8 @@ bool Machine::container(unsigned char code) {
   }
 }
 
-void Machine::extend(NodeId target, const std::vector<NodeId>& items) {
-  judge_items(target);
+void Machine::extend(NodeId target, const std::vector<NodeId>& items, unsigned char code) {
+  judge_items(target, items, code);
   PickleNode& to = node(target);
   const bool takes = to.kind == PickleKind::list || to.kind == PickleKind::dict ||
                      to.kind == PickleKind::set || to.kind == PickleKind::object;
@@ -299,13 +299,13 @@ bool Machine::container_add(unsigned char code) {
   switch (code) {
     case 'a': {
       const NodeId item = pop();
-      extend(top(), {item});
+      extend(top(), {item}, code);
       return true;
     }
     case 's': {
       const NodeId value = pop();
       const NodeId key = pop();
-      extend(top(), {key, value});
+      extend(top(), {key, value}, code);
       return true;
     }
     case 'e':
@@ -313,7 +313,7 @@ bool Machine::container_add(unsigned char code) {
     case 0x90: {
       const std::vector<NodeId> items = pop_mark();
       if (code == 'u' && items.size() % 2 != 0) broken("a key without a value");
-      extend(top(), items);
+      extend(top(), items, code);
       return true;
     }
     default:

@@ -156,7 +156,7 @@ TEST(PickleAudit, WhatWritesThroughAListedLibraryIsDangerous) {
   EXPECT_EQ(worst(pickled(call(global("torch.distributed.checkpoint.filesystem.FileSystemWriter"),
                                text("/tmp/x"))),
                   "a.pkl"),
-            "pickle.suspicious");
+            "pickle.dangerous");
   for (const std::string& body :
        {call(global("builtins.list"), call(global("builtins.range"), "J\0\0\0\x40"s)),
         call(global("builtins.bytearray"), "J\0\0\0\x40"s),
@@ -164,6 +164,94 @@ TEST(PickleAudit, WhatWritesThroughAListedLibraryIsDangerous) {
             global("torch.nn.modules.module._IncompatibleKeys") + "(K\1K\2t\x81R"}) {
     EXPECT_EQ(worst(pickled(body), "a.pkl"), "pickle.suspicious") << body;
   }
+}
+
+/// The unpickler calls `append`, `extend`, `add`, `__setitem__` and `__setstate__` by itself: where a
+/// pickle has chosen what stands under these names, no call needs to be written at all.
+TEST(PickleAudit, WhatTheUnpicklerCallsByItselfIsFollowed) {
+  const std::string run = global("torch.nn.functional.relu");  // stands for whatever runs
+  const std::string space = call(global("argparse.Namespace"), "");
+  const auto planted = [&](const std::string& name) { return "}" + text(name) + run + "sb"; };
+  const std::string module = global("torch.nn.modules.linear.Identity") + ")\x81";
+  const std::string table = global("lightning_fabric.utilities.data.AttributeDict") + ")\x81";
+  const std::string partial = call(global("functools.partial"), global("builtins.list"));
+  const std::vector<std::pair<const char*, std::string>> ways = {
+      {"add", space + planted("add") + "(K\1\x90"},
+      {"add of a dictionary",
+       call(global("collections.OrderedDict"), "") + planted("add") + "(K\1\x90"},
+      {"add of a class", global("sklearn.linear_model._base.LinearRegression") + ")\x81" +
+                             planted("add") + "(K\1\x90"},
+      {"append", space + planted("append") + "K\1a"},
+      {"extend", space + planted("extend") + "(K\1K\2e"},
+      {"append in slots", space + "N}" + text("append") + run + "s\x86" + "bK\1a"},
+      {"append of a table", table + text("append") + run + "s" + "K\1a"},
+      {"state of a table", table + text("__setstate__") + run + "s" + "K\1b"},
+      {"add of a table", table + "(" + text("add") + run + "u(K\1\x90"},
+      {"append of a module",
+       module + "}" + text("_modules") + "}" + text("append") + run + "ssb" + "K\1a"},
+      {"append of a module, later", module + "}q\5" + text("_modules") + "}q\6sb" + "h\6" +
+                                        text("append") + run + "s0" + "K\1a"},
+      {"a key that is called", global("pandas.core.series.Series") + ")\x81}b" + run + "K\1s"},
+      {"state twice", global("torch.nn.modules.linear.Linear") + ")\x81}b}b"},
+      {"partial filled anew", partial + "(" + run + ")}Ntb"},
+      {"end of an object", global("torch.nn.modules.linear.Linear") + ")\x81" + planted("_close")},
+      {"rebuilt with attributes", call(global("torch._tensor._rebuild_from_type_v2"),
+                                       global("argparse.Namespace") + global("torch.Tensor") +
+                                           ")}" + text("append") + run + "s")}};
+  for (const auto& [name, body] : ways) {
+    EXPECT_EQ(worst(pickled4(body), "a.pkl"), "pickle.dangerous") << name;
+  }
+  // As picklers write them: items, pairs, state.
+  for (const std::string& body :
+       {call(global("collections.deque"), "") + "(K\1K\2e",
+        call(global("collections.OrderedDict"), "") + "K\1K\2s}" + text("_metadata") + "Nsb",
+        space + "}" + text("update") + "\x88s" + text("add") + "K\1sb",
+        global("torch.nn.modules.container.Sequential") + ")\x81}" + text("_modules") + "}" +
+            text("append") + global("torch.nn.modules.linear.Identity") + ")\x81}bssb",
+        call(global("functools.partial"), run) + "(" + run + ")}Ntb"}) {
+    EXPECT_EQ(worst(pickled4(body), "a.pkl"), "") << body;
+  }
+}
+
+/// Modules hand on what they have imported, and libraries hold functions that no pickle needs.
+TEST(PickleAudit, ALibraryIsNoReasonToTrustANameInIt) {
+  for (const char* name :
+       {"sklearn.utils._testing.assert_run_python_script_without_output",
+        "sklearn.datasets._base.makedirs", "sklearn.datasets._base.clear_data_home",
+        "sklearn.datasets._california_housing.remove", "pandas.core.generic.to_pickle",
+        "torch.distributed.checkpoint.state_dict_saver.save", "torch.nn.modules.module.warn_call",
+        "scipy.stats._axis_nan_policy.apply_over_axes"}) {
+    EXPECT_EQ(worst(pickled(global(name)), "a.pkl"), "pickle.dangerous") << name;
+  }
+  for (const char* name :
+       {"sklearn.datasets._covtype.GzipFile", "sklearn.datasets._lfw.Memory",
+        "lightning_fabric.utilities.cloud_io.Path", "torch.nn.modules.module.namedtuple",
+        "torch.nn.functional.handle_torch_function", "sklearn.base.clone"}) {
+    EXPECT_EQ(worst(pickled(global(name)), "a.pkl"), "pickle.suspicious") << name;
+    EXPECT_EQ(worst(pickled(call(global(name), text("a/b"))), "a.pkl"), "pickle.dangerous") << name;
+  }
+  // Another version's rebuilders and classes.
+  EXPECT_EQ(worst(pickled(call(global("torch._utils_of_old._rebuild_thing"), "K\1")), "a.pkl"),
+            "pickle.suspicious");
+  EXPECT_EQ(worst(pickled(global("sklearn.svm.classes.SVC") + ")\x81}b"), "a.pkl"),
+            "pickle.suspicious");
+  for (const char* name :
+       {"sklearn.linear_model._base.LinearRegression", "pandas.core.frame.DataFrame",
+        "torchmetrics.metric.Metric", "sklearn.gaussian_process._gpc.GaussianProcessClassifier",
+        "lightning.fabric.utilities.data.AttributeDict", "torch.nn.utils.prune.L1Unstructured"}) {
+    EXPECT_EQ(worst(pickled(global(name) + ")\x81}b"), "a.pkl"), "") << name;
+  }
+  for (const char* name : {"torch.nn.functional.gelu", "sklearn.metrics._ranking.roc_auc_score",
+                           "torch.nn.init.xavier_uniform_", "numpy.log1p", "numpy.record"}) {
+    EXPECT_EQ(worst(pickled(global(name)), "a.pkl"), "") << name;
+  }
+  const std::string functions = global("torch._C._VariableFunctionsClass");
+  const auto member = [&](const char* name) {
+    return pickled(call(global("__builtin__.getattr"), functions + text(name)));
+  };
+  EXPECT_EQ(worst(member("relu"), "a.pkl"), "");
+  EXPECT_EQ(worst(member("from_file"), "a.pkl"), "pickle.dangerous");
+  EXPECT_EQ(worst(member("__class__"), "a.pkl"), "pickle.dangerous");
 }
 
 TEST(PickleAudit, APickleMayBeginWithAnyOpcode) {
