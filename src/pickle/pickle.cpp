@@ -29,8 +29,8 @@ void Machine::broken(std::string what) {
 }
 
 bool Machine::charge(std::uint64_t copied) {
-  copied_ += copied;
-  if (copied_ > k_most_copied) broken("it copies the same values without end");
+  used_.copied += copied;
+  if (used_.copied > k_most_copied) broken("it copies the same values without end");
   return fault_.empty();
 }
 

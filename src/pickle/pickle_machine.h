@@ -129,7 +129,10 @@ class Machine {
   std::uint64_t at_ = 0;
   std::uint64_t opcode_at_ = 0;
   std::string fault_;
-  std::uint64_t copied_ = 0;
+  struct Used {
+    std::uint64_t copied = 0;  ///< by constructors
+    std::uint64_t held = 0;    ///< items of all containers
+  } used_;
   PickleDocument document_;
   std::vector<NodeId> stack_;
   std::vector<std::size_t> marks_;
@@ -138,7 +141,6 @@ class Machine {
   std::uint64_t memo_count_ = 0;
   std::array<NodeId, 256> small_{};  ///< nodes of small integers; 0 where not made yet
   std::array<NodeId, 2> booleans_{};
-  std::uint64_t held_ = 0;  ///< items of all containers
   std::unordered_map<NodeId, GlobalMeaning> globals_;
   std::unordered_map<NodeId, std::uint64_t> getattr_;  ///< its globals, with the opcode's offset
   std::size_t usual_getattrs_ = 0;                     ///< calls of them that torch itself writes

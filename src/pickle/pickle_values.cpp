@@ -237,8 +237,8 @@ bool Machine::text(unsigned char code) {
 }
 
 void Machine::make_sequence(PickleKind kind, std::vector<NodeId> items) {
-  held_ += items.size();
-  if (held_ > k_most_items) return broken(fmt::format("more than {} items", k_most_items));
+  used_.held += items.size();
+  if (used_.held > k_most_items) return broken(fmt::format("more than {} items", k_most_items));
   PickleNode made;
   made.kind = kind;
   made.items = std::move(items);
@@ -290,8 +290,8 @@ void Machine::extend(NodeId target, const std::vector<NodeId>& items, unsigned c
   const bool takes = to.kind == PickleKind::list || to.kind == PickleKind::dict ||
                      to.kind == PickleKind::set || to.kind == PickleKind::object;
   if (!takes) return;
-  held_ += items.size();
-  if (held_ > k_most_items) return broken(fmt::format("more than {} items", k_most_items));
+  used_.held += items.size();
+  if (used_.held > k_most_items) return broken(fmt::format("more than {} items", k_most_items));
   to.items.insert(to.items.end(), items.begin(), items.end());
 }
 
