@@ -4,8 +4,8 @@
 usage: pickle_names.py
 
 A name counts where the library itself defines it: what a module has only imported (GzipFile in sklearn.datasets, Path in
-lightning) is what exploits reach for. Left out are parts of the libraries that read, write, fetch or test. Libraries that are not installed keep
-their lines: they are read from the file that is there.
+lightning) is what exploits reach for. Left out are parts of the libraries that read, write, fetch or test. Libraries that
+are not installed keep their lines: they are read from the file that is there.
 """
 
 import importlib
@@ -20,18 +20,45 @@ OUT = pathlib.Path(__file__).parents[1] / "src/pickle/library_names.def"
 
 # Packages whose modules import what they have no business handing on.
 CLASSES_BELOW = [
-    "sklearn", "pandas", "scipy.sparse", "scipy.stats", "scipy.interpolate", "scipy.spatial", "torchmetrics", "lightning.pytorch.callbacks",
-    "lightning.pytorch.utilities", "lightning.pytorch.loops", "lightning.fabric.utilities", "pytorch_lightning.callbacks",
-    "pytorch_lightning.utilities", "pytorch_lightning.loops", "lightning_fabric.utilities", "omegaconf", "deepspeed.runtime", "deepspeed.checkpoint",
-    "torch.distributed._shard", "torch.distributed.checkpoint.filesystem", "torch.distributed.fsdp", "transformers.trainer_pt_utils",
-    "transformers.trainer_utils", "transformers.trainer_callback", "transformers.training_args", "transformers.training_args_seq2seq",
-    "transformers.tokenization_utils_base", "transformers.integrations.deepspeed", "accelerate.utils.dataclasses", "trl.trainer", "trl.experimental",
-]  # fmt: skip
+    "sklearn",
+    "pandas",
+    "scipy.sparse",
+    "scipy.stats",
+    "scipy.interpolate",
+    "scipy.spatial",
+    "torchmetrics",
+    "lightning.pytorch.callbacks",
+    "lightning.pytorch.utilities",
+    "lightning.pytorch.loops",
+    "lightning.fabric.utilities",
+    "pytorch_lightning.callbacks",
+    "pytorch_lightning.utilities",
+    "pytorch_lightning.loops",
+    "lightning_fabric.utilities",
+    "omegaconf",
+    "deepspeed.runtime",
+    "deepspeed.checkpoint",
+    "torch.distributed._shard",
+    "torch.distributed.checkpoint.filesystem",
+    "torch.distributed.fsdp",
+    "transformers.trainer_pt_utils",
+    "transformers.trainer_utils",
+    "transformers.trainer_callback",
+    "transformers.training_args",
+    "transformers.training_args_seq2seq",
+    "transformers.tokenization_utils_base",
+    "transformers.integrations.deepspeed",
+    "accelerate.utils.dataclasses",
+    "trl.trainer",
+    "trl.experimental",
+]
 LEFT_OUT = re.compile(
     r"\.(tests?|testing|_testing|conftest|__main__|externals|datasets|callback|experimental\.enable_.*|_test.*|io|computation|"
     r"_version|compat|plotting|_plotting|util\._.*|cli)(\.|$)|array_api_compat|_built_with_meson"
 )
-UNFIT = re.compile(r"Reader$|Writer$|Parser$|File$|Store$|Server|Client|Listener|Connection|Pool$|Thread$|Process$|Temp|Loader$|Spawn")
+UNFIT = re.compile(
+    r"Reader$|Writer$|Parser$|File$|Store$|Server|Client|Listener|Connection|Pool$|Thread$|Process$|Temp|Loader$|Spawn"
+)
 
 # Functions that compute: what estimators, metrics, modules and schedules keep as their own.
 FUNCTIONS = [
@@ -61,13 +88,15 @@ FUNCTIONS = [
     ("scipy.spatial.distance", r"[a-z]\w*"),
     ("scipy._lib.array_api_compat.numpy._aliases", r"asarray|astype"),
 ]
-DISPATCHERS = re.compile(r"handle_torch_function|boolean_dispatch|assert_\w+|has_torch_function\w*|make_scorer|get_scorer\w*|check_\w+|.*deprecat.*")
+DISPATCHERS = re.compile(
+    r"handle_torch_function|boolean_dispatch|assert_\w+|has_torch_function\w*|make_scorer|get_scorer\w*|check_\w+|.*deprecat.*"
+)
 
 
 def modules(name):
     try:
         module = importlib.import_module(name)
-    except BaseException:  # noqa: B902: a library may leave in any way while it is imported
+    except BaseException:  # a library may leave in any way while it is imported
         return
     yield module
     for each in pkgutil.iter_modules(getattr(module, "__path__", [])):
@@ -90,7 +119,9 @@ def classes():
     found = {}
     for package in CLASSES_BELOW:
         for module in modules(package):
-            own = {k for k, v in vars(module).items() if isinstance(v, type) and re.match("_*[A-Z]", k) and is_own(module, v)}
+            own = {
+                k for k, v in vars(module).items() if isinstance(v, type) and re.match("_*[A-Z]", k) and is_own(module, v)
+            }
             own = {k for k in own if not UNFIT.search(k)}
             if own:
                 found.setdefault(module.__name__, set()).update(own)
@@ -102,12 +133,28 @@ def functions():
     for name, pattern in FUNCTIONS:
         for module in list(modules(name))[:1]:
             for key, value in vars(module).items():
-                own = is_own(module, value) or str(getattr(value, "__module__", None)).startswith(("torch._C", "torch.nn", "torch._jit"))
-                if callable(value) and not isinstance(value, type) and own and re.fullmatch(pattern, key) and not DISPATCHERS.fullmatch(key):
+                own = is_own(module, value) or str(getattr(value, "__module__", None)).startswith(
+                    ("torch._C", "torch.nn", "torch._jit")
+                )
+                if (
+                    callable(value)
+                    and not isinstance(value, type)
+                    and own
+                    and re.fullmatch(pattern, key)
+                    and not DISPATCHERS.fullmatch(key)
+                ):
                     found.setdefault(name, set()).add(key)
     import numpy
 
-    found["numpy"] = {k for k, v in vars(numpy).items() if isinstance(v, numpy.ufunc)} | {"mean", "sum", "max", "min", "median", "var", "std"}
+    found["numpy"] = {k for k, v in vars(numpy).items() if isinstance(v, numpy.ufunc)} | {
+        "mean",
+        "sum",
+        "max",
+        "min",
+        "median",
+        "var",
+        "std",
+    }
     found["numpy.core._multiarray_umath"] = {k for k in found["numpy"] if isinstance(getattr(numpy, k), numpy.ufunc)}
     return found
 
@@ -115,7 +162,9 @@ def functions():
 def earlier():
     found = {"CLASSES_OF": {}, "FUNCTIONS_OF": {}}
     if OUT.exists():
-        for what, module, names in re.findall(r'^(CLASSES_OF|FUNCTIONS_OF)\("([^"]+)",\s*((?:"[^"]*"\s*)+)\)', OUT.read_text(), re.M):
+        for what, module, names in re.findall(
+            r'^(CLASSES_OF|FUNCTIONS_OF)\("([^"]+)",\s*((?:"[^"]*"\s*)+)\)', OUT.read_text(), re.M
+        ):
             found[what][module] = set("".join(re.findall(r'"([^"]*)"', names)).split())
     return found
 
@@ -136,8 +185,8 @@ def lines_of(what, found, old):
 
 def main():
     old = earlier()
-    out = ["// Written by tools/pickle_names.py from the libraries themselves: which of their classes and functions a pickle",
-           "// may name. What is not here is on no list."]  # fmt: skip
+    out = ["// Written by tools/pickle_names.py from the libraries themselves: which classes and functions a pickle",
+           "// may name of theirs. What is not here is on no list."]  # fmt: skip
     for what, found in (("CLASSES_OF", classes()), ("FUNCTIONS_OF", functions())):
         out += ["", f"#ifdef {what}", *lines_of(what, found, old[what]), "#endif"]
         print(what, sum(map(len, found.values())), file=sys.stderr)
