@@ -9,6 +9,7 @@
 #include "alarm/address.h"
 #include "alarm/child_program.h"
 #include "alarm/web_request.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 
 namespace aplomb::alarm {
@@ -106,15 +107,9 @@ class Ntfy final : public Web {
 }  // namespace
 
 std::string_view name(Notice::What what) {
-  switch (what) {
-    case Notice::What::verdict:
-      return "verdict";
-    case Notice::What::hang:
-      return "hang";
-    case Notice::What::end:
-      break;
-  }
-  return "end";
+  static constexpr std::pair<Notice::What, std::string_view> k_names[] = {
+      {Notice::What::verdict, "verdict"}, {Notice::What::hang, "hang"}, {Notice::What::end, "end"}};
+  return core::second_of(k_names, what).value_or("end");
 }
 
 std::string Notice::key() const {

@@ -1,12 +1,12 @@
 #include <aplomb/check.h>
 
-#include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/exit_of.h"
 #include "cli/local_gpu.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/shared_options.h"
 #include "cli/views.h"
 #include "core/text.h"
 #include "knowledge/hardware.h"
@@ -43,19 +43,15 @@ class CheckCommand : public Command {
                 "write the remedies into a copy of the configuration (a folder for several "
                 "files)")
         .value_name("OUT");
-    verb_.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
-    verb_.flag("--agent", options_.agent,
-               "print the report for an assistant: fewer members of the same JSON, at most 12,000 "
-               "bytes, and what to ask next");
+    add_json_flag(verb_, options_.json);
+    add_agent_flag(verb_, options_.agent);
     verb_.flag("--lines", options_.lines,
                "print one line a finding (path:line:1: warning: ...), for editors");
     verb_.option("--sarif", options_.sarif, "write the findings for code review (SARIF 2.1.0)")
         .value_name("FILE");
-    verb_.option("--html", options_.html, "write the report as one self-contained page")
-        .value_name("FILE");
+    add_html_option(verb_, options_.html, "the report");
     confinement_.declare(verb_);
-    verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
-    add_colour_option(verb_, options_.colour);
+    add_terminal_options(verb_, options_.verbose, "everything that was found", options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb check axolotl.yaml --gpu T4\n"

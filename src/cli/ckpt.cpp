@@ -21,6 +21,7 @@
 #include "cli/mpi_ranks.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/shared_options.h"
 #include "core/text.h"
 #include "report/renderer.h"
 
@@ -140,9 +141,8 @@ class CkptCommand : public Command {
     arguments::Verb made = verb_.verb(slug, what);
     made.option("PATH", options_.path, "a checkpoint's folder or file, or a run's folder")
         .required();
-    made.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
-    made.option("--html", options_.html, "write the report as one self-contained page")
-        .value_name("FILE");
+    add_json_flag(made, options_.json);
+    add_html_option(made, options_.html, "the report");
     made.option("--only", options_.filter.only, "only tensors whose name fits (* and ?)")
         .value_name("GLOB");
     made.option("--kind", options_.filter.kinds, "only tensors of this kind")

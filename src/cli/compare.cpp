@@ -1,10 +1,10 @@
 #include "compare/compare.h"
-#include "cli/colour_option.h"
 
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/shared_options.h"
 #include "cli/views.h"
 #include "core/text.h"
 #include "discovery/collect.h"
@@ -47,8 +47,7 @@ class CompareCommand : public Command {
     verb_.option("--html", options_.html, "write one self-contained page with charts")
         .value_name("FILE");
     confinement_.declare(verb_);
-    verb_.flag("--verbose,-v", options_.verbose, "show every metric and setting");
-    add_colour_option(verb_, options_.colour);
+    add_terminal_options(verb_, options_.verbose, "every metric and setting", options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb compare runs/baseline runs/new\n"

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/shared_options.h"
 #include "cli/views.h"
 #include "core/text.h"
 #include "demo/tiny_training.h"

@@ -1,7 +1,6 @@
 #include <aplomb/diagnose.h>
 
 #include "cli/byte_size.h"
-#include "cli/colour_option.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/exit_of.h"
@@ -10,6 +9,7 @@
 #include "cli/progress.h"
 #include "cli/prose_reader.h"
 #include "cli/remember.h"
+#include "cli/shared_options.h"
 #include "cli/standard_input.h"
 #include "cli/views.h"
 #include "core/text.h"
@@ -42,12 +42,9 @@ class DiagnoseCommand : public Command {
         .option("PATH", options_.paths,
                 "files or folders that the run left; - reads standard input")
         .required();
-    verb_.flag("--json", options_.json, "print the report as JSON (schema aplomb.report/1)");
-    verb_.flag("--agent", options_.agent,
-               "print the report for an assistant: fewer members of the same JSON, at most 12,000 "
-               "bytes, and what to ask next");
-    verb_.option("--html", options_.html, "write the report as one self-contained page")
-        .value_name("FILE");
+    add_json_flag(verb_, options_.json);
+    add_agent_flag(verb_, options_.agent);
+    add_html_option(verb_, options_.html, "the report");
     verb_
         .option(
             "--fix", options_.fix,
@@ -74,8 +71,7 @@ class DiagnoseCommand : public Command {
         .value_name("PLACE");
     reader_.declare(verb_);
     confinement_.declare(verb_);
-    verb_.flag("--verbose,-v", options_.verbose, "show everything that was found");
-    add_colour_option(verb_, options_.colour);
+    add_terminal_options(verb_, options_.verbose, "everything that was found", options_.colour);
     verb_.footer(
         "Examples:\n"
         "  aplomb diagnose out/checkpoint-500/trainer_state.json\n"

@@ -6,6 +6,7 @@
 
 #include "checkpoint/weight_checks.h"
 #include "cli/topics.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "core/value.h"
 #include "detection/bank.h"
@@ -210,28 +211,17 @@ Parts explain_framework(std::string_view slug) {
 }
 
 std::string_view shown(knowledge::SettingType type) {
-  using knowledge::SettingType;
-  switch (type) {
-    case SettingType::truth:
-      return "true or false";
-    case SettingType::number:
-      return "a number";
-    case SettingType::count:
-      return "a whole number";
-    case SettingType::bytes:
-      return "a size in bytes";
-    case SettingType::seconds:
-      return "a duration in seconds";
-    case SettingType::word:
-      return "a word";
-    case SettingType::version:
-      return "a version";
-    case SettingType::text:
-      return "text";
-    case SettingType::texts:
-      return "a list";
-  }
-  return "text";
+  static constexpr std::pair<knowledge::SettingType, std::string_view> k_names[] = {
+      {SettingType::truth, "true or false"},
+      {SettingType::number, "a number"},
+      {SettingType::count, "a whole number"},
+      {SettingType::bytes, "a size in bytes"},
+      {SettingType::seconds, "a duration in seconds"},
+      {SettingType::word, "a word"},
+      {SettingType::version, "a version"},
+      {SettingType::text, "text"},
+      {SettingType::texts, "a list"}};
+  return core::second_of(k_names, type).value_or("text");
 }
 
 Parts explain_setting(std::string_view slug) {

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "report/report_json.h"
 #include "report/terminal_text.h"
@@ -22,18 +23,13 @@ using report::Style;
 constexpr std::size_t k_gutter = 10;
 
 /// Against the run of the same program before it.
-const char* against(store::Helped helped) {
-  switch (helped) {
-    case store::Helped::yes:
-      return "better";
-    case store::Helped::no:
-      return "same";
-    case store::Helped::worse:
-      return "worse";
-    case store::Helped::unknown:
-      break;
-  }
-  return "";
+std::string_view against(store::Helped helped) {
+  static constexpr std::pair<store::Helped, std::string_view> k_names[] = {
+      {store::Helped::yes, "better"},
+      {store::Helped::no, "same"},
+      {store::Helped::worse, "worse"},
+      {store::Helped::unknown, ""}};
+  return core::second_of(k_names, helped).value_or("");
 }
 
 std::string short_verdict(const std::string& verdict) {
@@ -250,9 +246,9 @@ class HistoryCommand : public Command {
       label = "";
     }
     if (!run.previous.empty()) {
-      const char* fared = against(run.helped);
+      const std::string_view fared = against(run.helped);
       page.row("Before", fmt::format("run {} of the same program{}{}", run.previous,
-                                     *fared == '\0' ? "" : "; this one fared: ", fared));
+                                     fared.empty() ? "" : "; this one fared: ", fared));
     }
     label = "Changed";
     for (const ReportChange& each : run.changed) {

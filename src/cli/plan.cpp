@@ -1,11 +1,11 @@
 #include "plan/plan.h"
-#include "cli/colour_option.h"
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/output.h"
+#include "cli/shared_options.h"
 #include "cli/views.h"
 #include "core/text.h"
 #include "discovery/collect.h"
@@ -75,8 +75,7 @@ class PlanCommand : public Command {
         .not_negative();
     verb_.flag("--fit", options_.fit, "the changes that save memory, least disruptive first");
     verb_.flag("--json", options_.json, "print the plan as JSON (schema aplomb.plan/1)");
-    verb_.option("--html", options_.html, "write the plan as one self-contained page")
-        .value_name("FILE");
+    add_html_option(verb_, options_.html, "the plan");
     confinement_.declare(verb_);
     add_colour_option(verb_, options_.colour);
     verb_.footer(

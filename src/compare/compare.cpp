@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "compare/metrics.h"
+#include "core/pair_table.h"
 #include "core/robust_window.h"
 
 namespace aplomb::compare {
@@ -351,17 +352,12 @@ class Builder {
 }  // namespace
 
 std::string_view name(Judgement judgement) {
-  switch (judgement) {
-    case Judgement::identical:
-      return "identical";
-    case Judgement::same:
-      return "same";
-    case Judgement::differ:
-      return "differ";
-    case Judgement::unknown:
-      return "unknown";
-  }
-  return "unknown";
+  static constexpr std::pair<Judgement, std::string_view> k_names[] = {
+      {Judgement::identical, "identical"},
+      {Judgement::same, "same"},
+      {Judgement::differ, "differ"},
+      {Judgement::unknown, "unknown"}};
+  return core::second_of(k_names, judgement).value_or("unknown");
 }
 
 bool Level::costly() const {

@@ -6,33 +6,13 @@
 #include <limits>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/pair_table.h"
 
 namespace aplomb::compare {
 namespace {
-
-struct Family {
-  std::string_view prefix;
-  Reach reach;
-};
-/// By the first part of the canonical name; families that stand nowhere here change training.
-constexpr Family k_families[] = {{"seed.", Reach::seed},
-                                 {"env.", Reach::environment},
-                                 {"hardware.", Reach::environment},
-                                 {"dist.", Reach::execution},
-                                 {"memory.", Reach::execution},
-                                 {"compile.", Reach::execution},
-                                 {"speed.", Reach::execution},
-                                 {"log.", Reach::bookkeeping},
-                                 {"save.", Reach::bookkeeping},
-                                 {"eval.", Reach::bookkeeping},
-                                 {"data.workers", Reach::execution},
-                                 {"data.prefetch", Reach::execution},
-                                 {"data.persistent", Reach::execution},
-                                 {"data.pin_memory", Reach::execution},
-                                 {"data.preprocessing", Reach::execution},
-                                 {"batch.eval_micro", Reach::bookkeeping},
-                                 {"guard.", Reach::bookkeeping},
-                                 {"rl.engine_", Reach::execution}};
 
 /// What the remedies of knowledge/causes set most often (five times or more), and the optimizer.
 constexpr std::string_view k_usual_suspects[] = {
@@ -46,9 +26,19 @@ bool is_usual_suspect(std::string_view setting) {
          std::end(k_usual_suspects);
 }
 
+/// By the first part of the canonical name; families that stand nowhere here change training.
 Reach reach_of(std::string_view setting) {
-  for (const Family& each : k_families) {
-    if (setting.starts_with(each.prefix)) return each.reach;
+  static const std::vector<std::pair<Reach, std::vector<std::string_view>>> families = {
+      {Reach::seed, {"seed."}},
+      {Reach::environment, {"env.", "hardware."}},
+      {Reach::execution,
+       {"dist.", "memory.", "compile.", "speed.", "data.workers", "data.prefetch",
+        "data.persistent", "data.pin_memory", "data.preprocessing", "rl.engine_"}},
+      {Reach::bookkeeping, {"log.", "save.", "eval.", "batch.eval_micro", "guard."}}};
+  for (const auto& [reach, beginnings] : families) {
+    for (const std::string_view beginning : beginnings) {
+      if (setting.starts_with(beginning)) return reach;
+    }
   }
   return Reach::training;
 }
@@ -93,19 +83,13 @@ double distance(const SettingDifference& difference) {
 }  // namespace
 
 std::string_view name(Reach reach) {
-  switch (reach) {
-    case Reach::training:
-      return "training";
-    case Reach::seed:
-      return "seed";
-    case Reach::execution:
-      return "execution";
-    case Reach::environment:
-      return "environment";
-    case Reach::bookkeeping:
-      return "bookkeeping";
-  }
-  return "training";
+  static constexpr std::pair<Reach, std::string_view> k_names[] = {
+      {Reach::training, "training"},
+      {Reach::seed, "seed"},
+      {Reach::execution, "execution"},
+      {Reach::environment, "environment"},
+      {Reach::bookkeeping, "bookkeeping"}};
+  return core::second_of(k_names, reach).value_or("training");
 }
 
 std::vector<SettingDifference> settings_diff(const record::Run& a, const record::Run& b) {

@@ -7,6 +7,7 @@
 
 #include "config_text/command_line.h"
 #include "config_text/setting_sink.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "knowledge/setting.h"
 
@@ -88,9 +89,7 @@ std::string_view file_name(std::string_view path) {
 
 std::string_view framework_of(const std::vector<ConfigEntry>& entries, std::string_view path,
                               std::string_view syntax) {
-  for (const auto& [name, framework] : k_names) {
-    if (file_name(path) == name) return framework;
-  }
+  if (const auto named = core::second_of(k_names, file_name(path))) return *named;
   std::vector<std::string_view> keys;
   for (const ConfigEntry& entry : entries) {
     keys.push_back(entry.path);

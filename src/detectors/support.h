@@ -45,6 +45,16 @@ inline Sample sample_of(const Frame& frame, const Reading& reading) {
   return {reading.value, frame.step, reading.origin};
 }
 
+/// Gives the frame's finite value of this role, or of this part, to `series`, where it has one.
+template <class Series>
+void add_finite(const Frame& frame, record::Role role, Series& series) {
+  if (const Reading* reading = finite_of(frame, role)) series.add(sample_of(frame, *reading));
+}
+template <class Series>
+void add_finite(const Frame& frame, task::Part part, Series& series) {
+  if (const Reading* reading = finite_part(frame, part)) series.add(sample_of(frame, *reading));
+}
+
 /// `step 512`, `epoch 3`, `record 17`.
 std::string at_step(const RunContext& context, std::int64_t step);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "core/text.h"
 
@@ -32,20 +33,11 @@ constexpr std::ptrdiff_t k_survived_samples = 10;
 /// Metrics that say how training goes. Times, memory and learning rates alone do not make a run
 /// healthy.
 bool says_how_it_goes(record::Role role) {
-  switch (role) {
-    case record::Role::loss:
-    case record::Role::loss_component:
-    case record::Role::eval_loss:
-    case record::Role::reward:
-    case record::Role::reward_component:
-    case record::Role::perplexity:
-    case record::Role::accuracy:
-    case record::Role::eval_accuracy:
-    case record::Role::eval_metric:
-      return true;
-    default:
-      return false;
-  }
+  using enum record::Role;
+  static constexpr std::array k_telling = {loss,     loss_component,   eval_loss,
+                                           reward,   reward_component, perplexity,
+                                           accuracy, eval_accuracy,    eval_metric};
+  return std::find(k_telling.begin(), k_telling.end(), role) != k_telling.end();
 }
 
 std::uint64_t telling_samples(const record::Run& run) {

@@ -10,6 +10,7 @@
 #include "config_text/nested_text.h"
 #include "config_text/toml_text.h"
 #include "config_text/yaml_text.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "knowledge/framework.h"
 
@@ -81,19 +82,13 @@ std::string framework_of(const ConfigFile& file) {
 }  // namespace
 
 std::string_view name_of(ConfigSyntax syntax) {
-  switch (syntax) {
-    case ConfigSyntax::yaml:
-      return "yaml";
-    case ConfigSyntax::json:
-      return "json";
-    case ConfigSyntax::toml:
-      return "toml";
-    case ConfigSyntax::command:
-      return "flags";
-    case ConfigSyntax::python:
-      return "python";
-  }
-  return "yaml";
+  static constexpr std::pair<ConfigSyntax, std::string_view> k_names[] = {
+      {ConfigSyntax::yaml, "yaml"},
+      {ConfigSyntax::json, "json"},
+      {ConfigSyntax::toml, "toml"},
+      {ConfigSyntax::command, "flags"},
+      {ConfigSyntax::python, "python"}};
+  return core::second_of(k_names, syntax).value_or("yaml");
 }
 
 ConfigFile read_config_file(std::string text, std::string path) {

@@ -20,8 +20,7 @@ const detectors::DetectorSpec& clip_activity_spec() {
       "clip.activity",
       {"clip.every_step", "log.clipped_norm"},
       "Gradient clipping is active in nearly every step, or the norm was logged after clipping",
-      "Clipping is a guard for exceptions; always on, it is a learning rate in disguise and hides "
-      "what is wrong.",
+      "Clipping is for exceptions; always on, it is a learning rate in disguise and hides faults.",
       "grad_norm 1.000, 1.000, 0.871, 1.000 (logged after), or 14, 22, 31 with max_grad_norm 1.0",
       {record::Role::grad_norm},
       {{"every", k_every, "fraction", 0.5, 1,

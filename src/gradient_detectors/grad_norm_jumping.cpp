@@ -21,8 +21,7 @@ const detectors::DetectorSpec& grad_norm_jumping_spec() {
       "grad_norm.jumping",
       {"grad_norm.jumping"},
       "Gradient norms jump by factors while the loss does not fall",
-      "Steps that are too long land on slopes of every kind: the loss stays at what needs no "
-      "inputs.",
+      "Steps that are too long land on any slope: the loss stays at what needs no inputs.",
       "grad_norm 0.1, 1.7, 0.3, 0.8, 0.1 beside a loss that stays at 6.1",
       {record::Role::grad_norm, record::Role::loss},
       {{"jumps", k_jumps, "x", 1.1, 100,
@@ -39,8 +38,7 @@ class GradNormJumpingDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
-      losses_.add(sample_of(frame, *loss));
+    add_finite(frame, record::Role::loss, losses_);
     const detectors::Reading* norm = finite_of(frame, record::Role::grad_norm);
     if (norm != nullptr && norm->value > 0) norms_.add(sample_of(frame, *norm));
   }

@@ -18,8 +18,7 @@ const detectors::DetectorSpec& logits_growth_spec() {
       "logits.growth",
       {"logits.output_grow", "logits.attention_grow"},
       "The largest logit of the output or of the attention grows over the run",
-      "The softmax goes towards a single one, its gradient dies or explodes; fp16 overflows at "
-      "65504.",
+      "The softmax becomes one-hot, its gradient dies or explodes; fp16 overflows at 65504.",
       "logits/max 10, 15, 27, 74, 525",
       {},
       {{"grown", k_grown, "x", 1.5, 100,
@@ -40,10 +39,8 @@ class LogitsGrowthDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* logit = finite_part(frame, task::Part::logit_max))
-      output_.add(sample_of(frame, *logit));
-    if (const detectors::Reading* logit = finite_part(frame, task::Part::attention_logit))
-      attention_.add(sample_of(frame, *logit));
+    add_finite(frame, task::Part::logit_max, output_);
+    add_finite(frame, task::Part::attention_logit, attention_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/pair_table.h"
 #include "guard/guard_core.h"
 
 namespace aplomb {
@@ -35,19 +36,13 @@ std::vector<PolicySpec> policy_specs() {
 }  // namespace guard
 
 std::string_view name(GuardAction action) {
-  switch (action) {
-    case GuardAction::proceed:
-      return "proceed";
-    case GuardAction::clip:
-      return "clip";
-    case GuardAction::skip:
-      return "skip";
-    case GuardAction::rollback:
-      return "rollback";
-    case GuardAction::halt:
-      return "halt";
-  }
-  return "unknown";
+  static constexpr std::pair<GuardAction, std::string_view> k_names[] = {
+      {GuardAction::proceed, "proceed"},
+      {GuardAction::clip, "clip"},
+      {GuardAction::skip, "skip"},
+      {GuardAction::rollback, "rollback"},
+      {GuardAction::halt, "halt"}};
+  return core::second_of(k_names, action).value_or("unknown");
 }
 
 void GuardVerdict::say(std::string_view policy_slug, std::string_view text) {

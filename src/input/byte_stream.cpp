@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/memory_budget.h"
+#include "core/text.h"
 
 namespace aplomb::input {
 namespace {
@@ -244,7 +245,7 @@ class Utf16Stream final : public ByteStream {
     while (text_.empty()) {
       const std::string_view part = wide_->next();
       if (part.empty()) {
-        if (high_ != 0) put(0xFFFD);
+        if (high_ != 0) core::append_utf8(text_, 0xFFFD);
         high_ = 0;
         break;
       }
@@ -269,35 +270,15 @@ class Utf16Stream final : public ByteStream {
     if (unit == 0xFEFF) return;  // the byte-order mark
     const bool low = unit >= 0xDC00 && unit < 0xE000;
     if (high_ != 0) {
-      put(low ? 0x10000 + ((high_ - 0xD800) << 10U) + (unit - 0xDC00) : 0xFFFD);
+      core::append_utf8(text_,
+                        low ? 0x10000 + ((high_ - 0xD800) << 10U) + (unit - 0xDC00) : 0xFFFD);
       high_ = 0;
       if (low) return;
     }
     if (unit >= 0xD800 && unit < 0xDC00) {
       high_ = unit;
     } else {
-      put(low ? 0xFFFD : unit);
-    }
-  }
-
-  void put(std::uint32_t code) {
-    const auto tail = [this, code](unsigned shift) {
-      text_.push_back(static_cast<char>(0x80U | ((code >> shift) & 0x3FU)));
-    };
-    if (code < 0x80) {
-      text_.push_back(static_cast<char>(code));
-    } else if (code < 0x800) {
-      text_.push_back(static_cast<char>(0xC0U | (code >> 6U)));
-      tail(0);
-    } else if (code < 0x10000) {
-      text_.push_back(static_cast<char>(0xE0U | (code >> 12U)));
-      tail(6);
-      tail(0);
-    } else {
-      text_.push_back(static_cast<char>(0xF0U | (code >> 18U)));
-      tail(12);
-      tail(6);
-      tail(0);
+      core::append_utf8(text_, low ? 0xFFFD : unit);
     }
   }
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/text.h"
+
 namespace aplomb::input {
 namespace {
 
@@ -64,38 +66,17 @@ std::size_t unescape_one(std::string_view text, std::string& out) {
   if (leads && text.size() >= 11 && text[5] == '\\' && text[6] == 'u') {
     const int low = code_unit(text.substr(7));
     if (low >= 0xDC00 && low < 0xE000) {
-      append_utf8(out, 0x10000U + (static_cast<unsigned>(high - 0xD800) << 10U) +
-                           static_cast<unsigned>(low - 0xDC00));
+      core::append_utf8(out, 0x10000U + (static_cast<unsigned>(high - 0xD800) << 10U) +
+                                 static_cast<unsigned>(low - 0xDC00));
       return 11;
     }
   }
   const bool lone = high >= 0xD800 && high < 0xE000;
-  append_utf8(out, lone ? 0xFFFDU : static_cast<unsigned>(high));
+  core::append_utf8(out, lone ? 0xFFFDU : static_cast<unsigned>(high));
   return 5;
 }
 
 }  // namespace
-
-void append_utf8(std::string& out, unsigned code) {
-  const auto tail = [&out, code](unsigned shift) {
-    out.push_back(static_cast<char>(0x80U | ((code >> shift) & 0x3FU)));
-  };
-  if (code < 0x80) {
-    out.push_back(static_cast<char>(code));
-  } else if (code < 0x800) {
-    out.push_back(static_cast<char>(0xC0U | (code >> 6U)));
-    tail(0);
-  } else if (code < 0x10000) {
-    out.push_back(static_cast<char>(0xE0U | (code >> 12U)));
-    tail(6);
-    tail(0);
-  } else {
-    out.push_back(static_cast<char>(0xF0U | (code >> 18U)));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
 
 bool JsonCursor::torn() const {
   // The beginning of a word (`tru`, `-Infin`) at the very end is a tear as well.

@@ -102,7 +102,4 @@ class JsonCursor {
   std::string scratch_;
 };
 
-/// Appends the code point as UTF-8.
-void append_utf8(std::string& out, unsigned code);
-
 }  // namespace aplomb::input

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "knowledge/document.h"
 #include "knowledge/written_value.h"
@@ -22,10 +23,7 @@ std::optional<SettingType> type_of(std::string_view word) {
       {"text", SettingType::text},       {"texts", SettingType::texts},
       {"version", SettingType::version},
   };
-  for (const auto& [spelled, type] : k_types) {
-    if (spelled == word) return type;
-  }
-  return std::nullopt;
+  return core::second_of(k_types, word);
 }
 
 SettingSpec load_spec(const Node& entry) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/text.h"
+
 namespace aplomb::log_text {
 namespace {
 
@@ -84,21 +86,7 @@ void Utf16Decoder::put(std::uint32_t unit, std::string& out) {
   }
   high_ = 0;
   if (code == 0xFEFF) return;  // byte order mark
-  if (code < 0x80) {
-    out.push_back(static_cast<char>(code));
-  } else if (code < 0x800) {
-    out.push_back(static_cast<char>(0xC0U | (code >> 6U)));
-    out.push_back(static_cast<char>(0x80U | (code & 0x3FU)));
-  } else {
-    if (code < 0x10000) {
-      out.push_back(static_cast<char>(0xE0U | (code >> 12U)));
-    } else {
-      out.push_back(static_cast<char>(0xF0U | (code >> 18U)));
-      out.push_back(static_cast<char>(0x80U | ((code >> 12U) & 0x3FU)));
-    }
-    out.push_back(static_cast<char>(0x80U | ((code >> 6U) & 0x3FU)));
-    out.push_back(static_cast<char>(0x80U | (code & 0x3FU)));
-  }
+  core::append_utf8(out, code);
 }
 
 /// Byte order marks, UTF-16 without one (every second byte of English is NUL), and how much of the

@@ -120,8 +120,7 @@ class EvalRelationDetector final : public detectors::Detector {
       losses_.add(sample_of(frame, *loss));
       recent_.push(loss->value);
     }
-    if (const detectors::Reading* accuracy = finite_of(frame, record::Role::eval_accuracy))
-      accuracies_.add(sample_of(frame, *accuracy));
+    add_finite(frame, record::Role::eval_accuracy, accuracies_);
     if (const detectors::Reading* hits = finite_part(frame, task::Part::hits)) {
       last_hit_ = sample_of(frame, *hits);
       if (hits_++ == 0) first_hit_ = last_hit_;

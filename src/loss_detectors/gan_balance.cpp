@@ -40,10 +40,8 @@ class GanBalanceDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* judge = finite_part(frame, task::Part::discriminator))
-      judge_.add(sample_of(frame, *judge));
-    if (const detectors::Reading* maker = finite_part(frame, task::Part::generator))
-      maker_.add(sample_of(frame, *maker));
+    add_finite(frame, task::Part::discriminator, judge_);
+    add_finite(frame, task::Part::generator, maker_);
   }
 
   void finish(const detectors::RunContext&, std::vector<detectors::Symptom>& out) override {

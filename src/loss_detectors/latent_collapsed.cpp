@@ -37,10 +37,8 @@ class LatentCollapsedDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* kl = finite_of(frame, record::Role::kl))
-      kl_.add(sample_of(frame, *kl));
-    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
-      losses_.add(sample_of(frame, *loss));
+    add_finite(frame, record::Role::kl, kl_);
+    add_finite(frame, record::Role::loss, losses_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

@@ -51,10 +51,8 @@ class LossAtChanceDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
-      losses_.add(sample_of(frame, *loss));
-    if (const detectors::Reading* eval = finite_of(frame, record::Role::eval_loss))
-      evals_.add(sample_of(frame, *eval));
+    add_finite(frame, record::Role::loss, losses_);
+    add_finite(frame, record::Role::eval_loss, evals_);
     if (const detectors::Reading* accuracy = finite_of(frame, record::Role::eval_accuracy))
       best_accuracy_ = std::max(best_accuracy_, share_of(accuracy->value));
   }

@@ -40,8 +40,7 @@ class LossCreepsDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
-      losses_.add(sample_of(frame, *loss));
+    add_finite(frame, record::Role::loss, losses_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

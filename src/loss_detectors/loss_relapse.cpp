@@ -55,8 +55,7 @@ class LossRelapseDetector final : public detectors::Detector {
       if (restarts_.size() > k_most_restarts) restarts_.erase(restarts_.begin());
       lr_ = lr->value;
     }
-    if (const detectors::Reading* loss = finite_of(frame, record::Role::loss))
-      losses_.add(sample_of(frame, *loss));
+    add_finite(frame, record::Role::loss, losses_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

@@ -46,10 +46,10 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    add(frame, record::Role::loss, losses_);
-    add(frame, record::Role::eval_loss, eval_losses_);
-    add(frame, record::Role::accuracy, accuracies_);
-    add(frame, record::Role::eval_accuracy, eval_accuracies_);
+    add_finite(frame, record::Role::loss, losses_);
+    add_finite(frame, record::Role::eval_loss, eval_losses_);
+    add_finite(frame, record::Role::accuracy, accuracies_);
+    add_finite(frame, record::Role::eval_accuracy, eval_accuracies_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
@@ -109,11 +109,6 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
     const bool near = classes >= 3 && classes <= k_most &&
                       std::fabs(first - std::log(classes)) <= k_as_a_guess * std::log(classes);
     return near ? classes : 0;
-  }
-
-  static void add(const detectors::Frame& frame, record::Role role, detectors::Kept& kept) {
-    if (const detectors::Reading* reading = finite_of(frame, role))
-      kept.add(sample_of(frame, *reading));
   }
 
   detectors::Kept losses_;

@@ -39,9 +39,9 @@ class PredictionMeanDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    add(frame, task::Part::explained_variance, explained_);
-    add(frame, task::Part::prediction_std, spread_);
-    add(frame, task::Part::target_std, targets_);
+    add_finite(frame, task::Part::explained_variance, explained_);
+    add_finite(frame, task::Part::prediction_std, spread_);
+    add_finite(frame, task::Part::target_std, targets_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
@@ -75,11 +75,6 @@ class PredictionMeanDetector final : public detectors::Detector {
   }
 
  private:
-  static void add(const detectors::Frame& frame, task::Part part, detectors::Kept& kept) {
-    if (const detectors::Reading* reading = finite_part(frame, part))
-      kept.add(sample_of(frame, *reading));
-  }
-
   bool stays_at_nothing() const {
     return std::all_of(explained_.samples().begin(), explained_.samples().end(),
                        [](const detectors::Sample& each) { return each.value < k_nothing; }) &&

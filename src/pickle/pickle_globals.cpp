@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 
 namespace aplomb::pickle {
@@ -265,7 +266,7 @@ GlobalKind numpy_kind(std::string_view module, std::string_view name) {
 }
 
 GlobalKind python_kind(std::string_view full) {
-  constexpr std::pair<std::string_view, GlobalKind> k_kinds[] = {
+  static constexpr std::pair<std::string_view, GlobalKind> k_kinds[] = {
       {"builtins.set", GlobalKind::collection},
       {"builtins.frozenset", GlobalKind::collection},
       {"builtins.list", GlobalKind::sequence},
@@ -294,10 +295,7 @@ GlobalKind python_kind(std::string_view full) {
       {"copyreg.__newobj__", GlobalKind::new_object},
       {"copyreg.__newobj_ex__", GlobalKind::new_object},
       {"joblib.numpy_pickle.NumpyArrayWrapper", GlobalKind::array_in_stream}};
-  for (const auto& [name, kind] : k_kinds) {
-    if (name == full) return kind;
-  }
-  return GlobalKind::opaque;
+  return core::second_of(k_kinds, full).value_or(GlobalKind::opaque);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/pair_table.h"
 #include "pickle/pickle_machine.h"
 #include "scan/element.h"
 
@@ -16,14 +17,12 @@ const tensors::ElementType* numpy_word(std::string_view word) {
   if (!word.empty() && (word.front() == '<' || word.front() == '|' || word.front() == '=')) {
     word.remove_prefix(1);
   }
-  constexpr std::pair<std::string_view, std::string_view> k_words[] = {
+  static constexpr std::pair<std::string_view, std::string_view> k_words[] = {
       {"f8", "F64"}, {"f4", "F32"},  {"f2", "F16"}, {"i8", "I64"},   {"i4", "I32"},
       {"i2", "I16"}, {"i1", "I8"},   {"u8", "U64"}, {"u4", "U32"},   {"u2", "U16"},
       {"u1", "U8"},  {"b1", "BOOL"}, {"c8", "C64"}, {"c16", "C128"}, {"bfloat16", "BF16"}};
-  for (const auto& [name, type] : k_words) {
-    if (name == word) return tensors::element_type(type);
-  }
-  return tensors::element_type_of_torch(word);
+  const auto type = core::second_of(k_words, word);
+  return type ? tensors::element_type(*type) : tensors::element_type_of_torch(word);
 }
 
 std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& shape, bool fortran) {

@@ -12,24 +12,6 @@
 namespace aplomb::pickle {
 namespace {
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0U | (code >> 6U));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0U | (code >> 12U));
-    out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  } else {
-    out += static_cast<char>(0xF0U | ((code >> 18U) & 0x07U));
-    out += static_cast<char>(0x80U | ((code >> 12U) & 0x3FU));
-    out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
-    out += static_cast<char>(0x80U | (code & 0x3FU));
-  }
-}
-
 /// Python's `raw-unicode-escape`: `\u20ac` and `\U0001f600`; all other bytes are Latin-1.
 std::string unescape_unicode(std::string_view raw) {
   std::string out;
@@ -46,7 +28,7 @@ std::string unescape_unicode(std::string_view raw) {
         i += 1 + digits;
       }
     }
-    append_utf8(out, code);
+    core::append_utf8(out, code);
   }
   return out;
 }
@@ -57,7 +39,7 @@ std::size_t append_octal(std::string& out, std::string_view raw, std::size_t at)
   std::size_t end = at;
   while (end < std::min(at + 3, raw.size()) && raw[end] >= '0' && raw[end] <= '7')
     code = code * 8 + static_cast<std::uint32_t>(raw[end++] - '0');
-  append_utf8(out, code & 0xFFU);
+  core::append_utf8(out, code & 0xFFU);
   return end - 1;
 }
 
@@ -80,7 +62,7 @@ std::string unescape(std::string_view raw) {
       std::uint32_t code = 0;
       const char* begin = raw.data() + i + 1;
       if (std::from_chars(begin, begin + digits, code, 16).ptr == begin + digits) {
-        append_utf8(out, code);
+        core::append_utf8(out, code);
         i += digits;
         continue;
       }

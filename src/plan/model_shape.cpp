@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "knowledge/document.h"
 #include "knowledge/setting.h"
@@ -61,14 +62,11 @@ void take_family(ModelShape& shape, const Node& family) {
 
 /// Activations as configurations spell them -> those that the decoder knows.
 std::string activation_of(const std::string& word, const std::string& otherwise) {
-  constexpr std::pair<std::string_view, std::string_view> k_words[] = {
+  static constexpr std::pair<std::string_view, std::string_view> k_words[] = {
       {"silu", "silu"},         {"swish", "silu"},         {"gelu", "gelu"},
       {"gelu_new", "gelu_new"}, {"gelu_fast", "gelu_new"}, {"gelu_pytorch_tanh", "gelu_tanh"},
       {"relu", "relu"},         {"relu2", "relu2"}};
-  for (const auto& [spelling, canonical] : k_words) {
-    if (word == spelling) return std::string(canonical);
-  }
-  return otherwise;
+  return std::string(core::second_of(k_words, word).value_or(otherwise));
 }
 
 void take_sizes(ModelShape& shape, const Known& known) {

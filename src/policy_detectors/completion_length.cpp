@@ -49,8 +49,7 @@ class CompletionLengthDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* cut = finite_of(frame, record::Role::completion_clipped_ratio))
-      cut_.add(sample_of(frame, *cut));
+    add_finite(frame, record::Role::completion_clipped_ratio, cut_);
     if (const detectors::Reading* reward = finite_of(frame, record::Role::reward)) {
       rewarded_.add(reward->value > 0);
       if (const detectors::Reading* cut = finite_of(frame, record::Role::completion_clipped_ratio))

@@ -35,12 +35,9 @@ class EbftRangesDetector final : public detectors::Detector {
 
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
-    if (const detectors::Reading* reading = finite_of(frame, record::Role::alignment))
-      alignment_.add(sample_of(frame, *reading));
-    if (const detectors::Reading* reading = finite_of(frame, record::Role::diversity))
-      diversity_.add(sample_of(frame, *reading));
-    if (const detectors::Reading* reading = finite_of(frame, record::Role::cfm_loss))
-      cfm_.add(sample_of(frame, *reading));
+    add_finite(frame, record::Role::alignment, alignment_);
+    add_finite(frame, record::Role::diversity, diversity_);
+    add_finite(frame, record::Role::cfm_loss, cfm_);
   }
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/memory_budget.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "report/chart_points.h"
 #include "report/evidence.h"
@@ -280,19 +281,13 @@ Report build_report(const std::vector<DiagnosedRun>& runs, std::size_t most_caus
 namespace aplomb {
 
 std::string_view name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::healthy:
-      return "healthy";
-    case Verdict::warning:
-      return "warning";
-    case Verdict::unstable:
-      return "unstable";
-    case Verdict::failed:
-      return "failed";
-    case Verdict::insufficient_evidence:
-      break;
-  }
-  return "insufficient-evidence";
+  static constexpr std::pair<Verdict, std::string_view> k_names[] = {
+      {Verdict::healthy, "healthy"},
+      {Verdict::warning, "warning"},
+      {Verdict::unstable, "unstable"},
+      {Verdict::failed, "failed"},
+      {Verdict::insufficient_evidence, "insufficient-evidence"}};
+  return core::second_of(k_names, verdict).value_or("insufficient-evidence");
 }
 
 }  // namespace aplomb

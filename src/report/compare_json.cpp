@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "report/compare_view.h"
 
@@ -34,18 +35,13 @@ ordered_json equal_json(const compare::EqualTo& equal) {
   return out;
 }
 
-const char* name_of(compare::Basis basis) {
-  switch (basis) {
-    case compare::Basis::within:
-      return "within-run";
-    case compare::Basis::seeds:
-      return "seeds";
-    case compare::Basis::groups:
-      return "groups";
-    case compare::Basis::none:
-      break;
-  }
-  return "none";
+std::string_view name_of(compare::Basis basis) {
+  static constexpr std::pair<compare::Basis, std::string_view> k_names[] = {
+      {compare::Basis::within, "within-run"},
+      {compare::Basis::seeds, "seeds"},
+      {compare::Basis::groups, "groups"},
+      {compare::Basis::none, "none"}};
+  return core::second_of(k_names, basis).value_or("none");
 }
 
 ordered_json metric_json(const Metric& metric) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "report/html_text.h"
@@ -16,7 +17,7 @@ constexpr double k_gib = 1024.0 * 1024 * 1024;
 
 /// Colours by what the bytes are for; light enough and dark enough for both of the page's themes.
 std::string colour_of(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> k_colours = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 13> k_colours = {{
       {"weights", "#3b7ea1"},
       {"adapter", "#69a6c4"},
       {"cast-weights", "#8fbfd6"},
@@ -31,10 +32,7 @@ std::string colour_of(std::string_view name) {
       {"context", "#8a8f96"},
       {"margin", "#b9bcc0"},
   }};
-  for (const auto& [each, colour] : k_colours) {
-    if (each == name) return std::string(colour);
-  }
-  return "#8a8f96";
+  return std::string(core::second_of(k_colours, name).value_or("#8a8f96"));
 }
 
 constexpr const char* k_plan_style =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "report/plan_view.h"
 #include "report/terminal_page.h"
@@ -14,15 +15,12 @@ constexpr double k_gib = 1024.0 * 1024 * 1024;
 
 /// The letter that stands for a row in the bar, one a row name.
 char letter_of(std::string_view name) {
-  constexpr std::pair<std::string_view, char> k_letters[] = {
+  static constexpr std::pair<std::string_view, char> k_letters[] = {
       {"weights", 'W'},   {"adapter", 'D'},     {"cast-weights", 'B'}, {"gradients", 'G'},
       {"optimizer", 'O'}, {"activations", 'A'}, {"scores", 'S'},       {"logits", 'L'},
       {"passing", 'T'},   {"gathered", 'R'},    {"cache", 'K'},        {"context", 'C'},
       {"margin", 'F'}};
-  for (const auto& [each, letter] : k_letters) {
-    if (each == name) return letter;
-  }
-  return '?';
+  return core::second_of(k_letters, name).value_or('?');
 }
 
 std::string show_time(double seconds) {

@@ -29,8 +29,7 @@ const detectors::DetectorSpec& memory_growth_spec() {
       "memory.growth",
       {"memory.growth"},
       "Memory grows all through the run",
-      "A leak ends in an out-of-memory error hours later, at a place that has nothing to do with "
-      "it.",
+      "A leak ends in an out-of-memory error hours later, far from the line that leaks.",
       "memory_bytes 20e9, 22e9, 24e9, 26e9",
       {record::Role::memory_bytes, record::Role::host_memory_bytes},
       {{"growth", k_growth, "x", 1.01, 10,

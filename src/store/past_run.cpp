@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "report/chart_order.h"
 #include "report/redact.h"
@@ -234,17 +235,11 @@ void take_settings(PastRun& run, const Report& report) {
 }  // namespace
 
 std::string_view name(Helped helped) {
-  switch (helped) {
-    case Helped::yes:
-      return "yes";
-    case Helped::no:
-      return "no";
-    case Helped::worse:
-      return "worse";
-    case Helped::unknown:
-      break;
-  }
-  return "unknown";
+  static constexpr std::pair<Helped, std::string_view> k_names[] = {{Helped::yes, "yes"},
+                                                                    {Helped::no, "no"},
+                                                                    {Helped::worse, "worse"},
+                                                                    {Helped::unknown, "unknown"}};
+  return core::second_of(k_names, helped).value_or("unknown");
 }
 
 std::vector<ChartPoint> decimated(const std::vector<ChartPoint>& points, std::size_t most) {

@@ -66,4 +66,10 @@ std::optional<double> number(const Cells& cells, std::optional<std::size_t> colu
   return prefix.value;
 }
 
+bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [text](std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+  });
+}
+
 }  // namespace aplomb::tool_tables::columns

@@ -17,9 +17,7 @@
 namespace aplomb::tool_tables {
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
+using columns::has_any;
 
 class LightningProfile : public TextTable {
  public:
@@ -50,18 +48,18 @@ class LightningProfile : public TextTable {
 
  private:
   void take(std::string_view action, double seconds) {
-    if (has(action, "run_training_epoch")) {
+    if (has_any(action, {"run_training_epoch"})) {
       epoch_ = std::max(epoch_, seconds);
-    } else if (has(action, "train_dataloader_next") || has(action, "get_train_batch") ||
-               has(action, "fetch_next_train_batch")) {
+    } else if (has_any(action,
+                       {"train_dataloader_next", "get_train_batch", "fetch_next_train_batch"})) {
       loader_ = std::max(loader_, seconds);
-    } else if (has(action, "batch_to_device")) {
+    } else if (has_any(action, {"batch_to_device"})) {
       to_device_ = std::max(to_device_, seconds);
     } else if (action == "model_forward" || action == "model_backward" ||
                action == "optimizer_step") {
       step_parts_ += seconds;
     }
-    if (has(action, "run_training_batch")) compute_ = std::max(compute_, seconds);
+    if (has_any(action, {"run_training_batch"})) compute_ = std::max(compute_, seconds);
   }
 
   std::optional<std::size_t> total_;

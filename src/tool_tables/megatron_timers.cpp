@@ -20,13 +20,11 @@
 namespace aplomb::tool_tables {
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 class MegatronTimers : public TextTable {
  public:
-  bool open(std::string_view line) override { return has(line, "across ranks (ms)"); }
+  bool open(std::string_view line) override {
+    return columns::has_any(line, {"across ranks (ms)"});
+  }
 
   bool row(std::string_view line) override {
     const std::string_view body = core::trim(line);
@@ -60,8 +58,8 @@ class MegatronTimers : public TextTable {
       loader_ = ms;
     } else if (name == "optimizer") {
       optimizer_ = ms;
-    } else if (has(name, "all-reduce") || has(name, "reduce-scatter") || has(name, "all-gather") ||
-               has(name, "grads-sync")) {
+    } else if (columns::has_any(name,
+                                {"all-reduce", "reduce-scatter", "all-gather", "grads-sync"})) {
       communication_ += ms;
     }
   }

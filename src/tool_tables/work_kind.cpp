@@ -4,17 +4,12 @@
 #include <array>
 #include <initializer_list>
 
+#include "tool_tables/columns.h"
+
 namespace aplomb::tool_tables {
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool has_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [text](std::string_view part) { return has(text, part); });
-}
+using columns::has_any;
 
 bool begins_any(std::string_view text, std::initializer_list<std::string_view> parts) {
   return std::any_of(parts.begin(), parts.end(),

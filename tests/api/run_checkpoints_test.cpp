@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "checkpoint/made_checkpoints.h"
+#include "core/folder.h"
 
 namespace aplomb::api {
 namespace {
@@ -22,7 +23,7 @@ void copy_shards(const std::string& to) {
 }
 
 /// The summary of `tensor.frozen`: two copies of the same shards differ nowhere.
-std::string frozen_in(const test::TempFolder& run) {
+std::string frozen_in(const test::Folder& run) {
   for (const ReportSymptom& each : diagnose({run.path()}, {}).symptoms) {
     if (each.id == "tensor.frozen") return each.summary;
   }
@@ -30,7 +31,7 @@ std::string frozen_in(const test::TempFolder& run) {
 }
 
 TEST(RunCheckpoints, ShardsInAFolderOfTheirOwnBelongToTheCheckpointAboveThem) {
-  const test::TempFolder run;
+  const test::Folder run;
   for (const char* step : {"3", "6"}) {
     const std::string checkpoint = run / (std::string("checkpoint-") + step);
     copy_shards(checkpoint + "/global_step" + step);
@@ -41,7 +42,7 @@ TEST(RunCheckpoints, ShardsInAFolderOfTheirOwnBelongToTheCheckpointAboveThem) {
 }
 
 TEST(RunCheckpoints, StepFoldersBesideEachOtherAreCheckpointsOfTheirOwn) {
-  const test::TempFolder run;
+  const test::Folder run;
   copy_shards(run / "global_step3");
   copy_shards(run / "global_step9");
   std::ofstream(run / "latest") << "global_step9";
@@ -49,7 +50,7 @@ TEST(RunCheckpoints, StepFoldersBesideEachOtherAreCheckpointsOfTheirOwn) {
 }
 
 TEST(RunCheckpoints, OneCheckpointIsNotComparedWithItself) {
-  const test::TempFolder run;
+  const test::Folder run;
   copy_shards(run / "checkpoint-3/global_step3");
   EXPECT_EQ(frozen_in(run), "");
 }

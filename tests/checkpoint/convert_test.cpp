@@ -10,6 +10,7 @@
 #include <random>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -17,12 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using numerics::Format;
+using test::content;
 using ::testing::HasSubstr;
-
-std::string content(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::string bf16(std::initializer_list<float> values) {
   std::string out;
@@ -31,7 +28,7 @@ std::string bf16(std::initializer_list<float> values) {
 }
 
 /// A folder with two shards of bf16, their index, and what stands beside them.
-void make_sharded(const test::TempFolder& folder) {
+void make_sharded(const test::Folder& folder) {
   folder.write(
       "c/model-00001-of-00002.safetensors",
       test::safetensors(
@@ -68,7 +65,7 @@ TEST(Convert, SixteenBitsAreThoseOfTheReference) {
 }
 
 TEST(Convert, AFolderOfShardsBecomesOneOfMastersThatOpens) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   make_sharded(folder);
   const auto done = convert_checkpoint(folder / "c", folder / "wide", {});
   ASSERT_TRUE(done) << done.error().text;
@@ -95,7 +92,7 @@ TEST(Convert, AFolderOfShardsBecomesOneOfMastersThatOpens) {
 }
 
 TEST(Convert, ThereAndBackGivesTheSameBytes) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   make_sharded(folder);
   ASSERT_TRUE(convert_checkpoint(folder / "c", folder / "wide", {Format::fp32}));
   ASSERT_TRUE(convert_checkpoint(folder / "wide", folder / "back", {Format::bf16}));
@@ -106,7 +103,7 @@ TEST(Convert, ThereAndBackGivesTheSameBytes) {
 }
 
 TEST(Convert, AValueBeyondTheFormatIsRefusedAndLeavesNothing) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   make_sharded(folder);
   const auto done = convert_checkpoint(folder / "c", folder / "half", {Format::fp16});
   ASSERT_FALSE(done);
@@ -115,7 +112,7 @@ TEST(Convert, AValueBeyondTheFormatIsRefusedAndLeavesNothing) {
 }
 
 TEST(Convert, NothingThatIsThereIsWritten) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   make_sharded(folder);
   folder.write("there.safetensors", "x");
   const std::string file = folder / "c/model-00002-of-00002.safetensors";
@@ -133,7 +130,7 @@ TEST(Convert, NothingThatIsThereIsWritten) {
 }
 
 TEST(Convert, SaysWhatToDoWithOtherFormatsAndRefusesDamage) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("pickled/pytorch_model.bin", "x");
   const auto pickled = convert_checkpoint(folder / "pickled", folder / "out", {});
   ASSERT_FALSE(pickled);

@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/precision.h"
+#include "core/folder.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
 #include "with_python.h"
@@ -77,7 +78,7 @@ void expect_parts_of_one_rank(const std::string& made) {
 TEST(Sharded, EveryLayoutIsReadTensorForTensorAndRanksThatAreMissingAreSaid) {
   const std::string python = test::python_with("torch.distributed.fsdp, safetensors, numpy");
   if (python.empty()) GTEST_SKIP() << "no Python with torch here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   const std::string made = folder / "made";
   ASSERT_TRUE(test::run_script(python, "make_sharded.py", made));
   expect_every_layout(made, test::json_of(made + "/expected.json"));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
 #include "with_python.h"
@@ -19,7 +20,7 @@ using Json = nlohmann::json;
 
 using test::expect_tensor;
 
-void expect_every_tensor(const test::TempFolder& folder, const Json& expected) {
+void expect_every_tensor(const test::Folder& folder, const Json& expected) {
   std::size_t files = 0;
   for (const auto& [name, tensors] : expected.items()) {
     if (name.find("/optimizer") != std::string::npos) continue;
@@ -50,7 +51,7 @@ void expect_states(const Checkpoint& checkpoint, const Json& expected, double st
   }
 }
 
-void expect_optimizer(const test::TempFolder& folder, const Json& expected) {
+void expect_optimizer(const test::Folder& folder, const Json& expected) {
   const auto checkpoint = open_checkpoint(folder / "checkpoint-3");
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
   expect_states(*checkpoint, expected["checkpoint-3/optimizer"], 3);
@@ -67,7 +68,7 @@ void expect_optimizer(const test::TempFolder& folder, const Json& expected) {
 }
 
 /// Of transformers' Trainer, where transformers is installed.
-void expect_trainer(const test::TempFolder& folder, const Json& expected) {
+void expect_trainer(const test::Folder& folder, const Json& expected) {
   if (!expected.contains("trained/checkpoint-2")) return;
   const auto checkpoint = open_checkpoint(folder / "trained/checkpoint-2");
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
@@ -83,11 +84,10 @@ void expect_trainer(const test::TempFolder& folder, const Json& expected) {
   EXPECT_EQ(checkpoint->trainer_state.at("max_steps"), 2);
 }
 
-void expect_cuts_said(const test::TempFolder& folder) {
+void expect_cuts_said(const test::Folder& folder) {
   for (const char* name : {"dtypes.pt", "legacy.pt", "dtypes.safetensors", "numpy4.pt"}) {
     SCOPED_TRACE(name);
-    std::ifstream in(folder / name, std::ios::binary);
-    const std::string whole((std::istreambuf_iterator<char>(in)), {});
+    const std::string whole = test::content(folder / name);
     for (std::size_t cut = 0; cut < whole.size(); cut += 1 + whole.size() / 97) {
       const std::string path = folder.write(fmt::format("cut/{}", name), whole.substr(0, cut));
       const auto checkpoint = open_checkpoint(path);
@@ -103,7 +103,7 @@ void expect_cuts_said(const test::TempFolder& folder) {
 TEST(Fixtures, AreReadTensorForTensorAndSaidToBeCutWhereTheyAre) {
   const std::string python = test::python_with("torch, safetensors, numpy");
   if (python.empty()) GTEST_SKIP() << "no Python with torch and safetensors here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   ASSERT_TRUE(test::run_script(python, "make_fixtures.py", folder.path()));
   const Json expected = test::json_of(folder / "expected.json");
   expect_every_tensor(folder, expected);

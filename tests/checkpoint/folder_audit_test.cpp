@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 #include "with_python.h"
 
@@ -23,7 +24,7 @@ bool has(const std::vector<tensors::Finding>& all, std::string_view kind) {
 TEST(FolderAudit, NoExploitOfTheZooIsCalledSafe) {
   const std::string python = test::python_with("torch");
   if (python.empty()) GTEST_SKIP() << "no Python with torch here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   ASSERT_TRUE(test::run_script(python, "pickle_zoo.py", folder / "zoo"));
   std::size_t seen = 0;
   std::size_t dangerous = 0;
@@ -45,7 +46,7 @@ TEST(FolderAudit, NoExploitOfTheZooIsCalledSafe) {
 TEST(FolderAudit, HonestFilesAreNotCalledDangerous) {
   const std::string python = test::python_with("torch, numpy");
   if (python.empty()) GTEST_SKIP() << "no Python with torch here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   ASSERT_TRUE(
       test::run_script(python, "make_benign.py", folder / "honest", "numpy python transformers"));
   std::size_t seen = 0;
@@ -63,7 +64,7 @@ TEST(FolderAudit, HonestFilesAreNotCalledDangerous) {
 }
 
 TEST(FolderAudit, EveryFileOfAFolderIsLookedAt) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("run/model.safetensors",
                test::safetensors(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                                  std::string(4, '\1')));
@@ -74,7 +75,7 @@ TEST(FolderAudit, EveryFileOfAFolderIsLookedAt) {
 }
 
 TEST(FolderAudit, AFolderOfNothingButAPickleIsJudged) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("run/extra.pkl", "cos\nsystem\n(S'true'\ntR.");
   const auto got = open_checkpoint(folder / "run");
   ASSERT_TRUE(got.has_value()) << got.error().text;
@@ -82,7 +83,7 @@ TEST(FolderAudit, AFolderOfNothingButAPickleIsJudged) {
 }
 
 TEST(FolderAudit, WhatIsNotLookedAtIsNotCalledHarmless) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("run/model.safetensors",
                test::safetensors(R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
                                  std::string(4, '\1')));

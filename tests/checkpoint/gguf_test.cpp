@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
 #include "with_python.h"
@@ -119,7 +120,7 @@ TEST(Gguf, ATornOrAbsurdHeaderIsRefusedInNoTime) {
 TEST(Gguf, WhatItsOwnWriterMakesIsReadTensorForTensor) {
   const std::string python = test::python_with("gguf, numpy");
   if (python.empty()) GTEST_SKIP() << "no Python with the gguf package here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   const std::string script =
       "import gguf, numpy as np, sys\n"
       "w = gguf.GGUFWriter(sys.argv[1], 'llama')\n"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -10,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Hdf5, IsNamedAndNotRead) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   for (const char* name : {"model.ckpt", "pytorch_model.bin"}) {
     SCOPED_TRACE(name);
     const auto checkpoint = open_checkpoint(folder.write(name, "\x89HDF\r\n\x1a\n and so on"));

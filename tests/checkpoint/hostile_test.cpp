@@ -11,6 +11,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/torch_file.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 #include "made_torch.h"
 #include "pickle/zip_archive.h"
@@ -174,7 +175,7 @@ TEST(HostilePickle, AMillionSmallNumbersTakeNoNodes) {
 }
 
 TEST(HostileFolder, LinksThatLeadInCirclesAreNotFollowed) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   fs::create_directories(folder / "run");
   fs::create_directory_symlink("..", folder / "run/global_step1");
   fs::create_symlink("loop.safetensors", folder / "run/loop.safetensors");
@@ -197,7 +198,7 @@ TEST(HostileSafetensors, AMillionTensorsAreReadInSeconds) {
                    i == 0 ? "" : ",", i, i, i + 1);
   }
   header += "}";
-  const test::TempFolder folder;
+  const test::Folder folder;
   const std::string file =
       folder.write("model.safetensors", test::safetensors(header, std::string(k_count, '\1')));
   const auto got = open_checkpoint(file);
@@ -209,7 +210,7 @@ TEST(HostileSafetensors, AMillionTensorsAreReadInSeconds) {
 TEST(HostilePickle, PythonsOwnExploitsAreNamedWithTheirByteAndNeverRun) {
   const std::string python = test::python_with("torch.distributed.checkpoint");
   if (python.empty()) GTEST_SKIP() << "no Python with torch here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   ASSERT_TRUE(test::run_script(python, "make_exploits.py", folder / "evil"));
   std::size_t seen = 0;
   for (const auto& each : fs::directory_iterator(folder / "evil")) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -15,7 +16,7 @@ constexpr const char* k_weights = R"({"w":{"dtype":"F32","shape":[1],"data_offse
 
 /// A checkpoint with this file beside one weight.
 Checkpoint with_file(const std::string& name, std::string_view text) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("c/model.safetensors", test::safetensors(k_weights, test::raw<float>({1})));
   folder.write("c/" + name, text);
   auto checkpoint = open_checkpoint(folder / "c");

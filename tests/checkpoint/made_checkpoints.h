@@ -1,42 +1,14 @@
 #pragma once
-/// Checkpoints made in bytes by the tests themselves, and a folder to put them into.
-
-#include <unistd.h>
+/// Checkpoints made in bytes by the tests themselves, for a folder of the test (core/folder.h).
 
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace aplomb::test {
-
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "aplomb-ckpt-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TempFolder() {
-    std::error_code no_throw;
-    std::filesystem::remove_all(path_, no_throw);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  std::string path() const { return path_.string(); }
-  std::string write(const std::string& name, std::string_view bytes) const {
-    const std::filesystem::path target = path_ / name;
-    std::filesystem::create_directories(target.parent_path());
-    std::ofstream(target, std::ios::binary) << bytes;
-    return target.string();
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::span<const std::byte> as_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -28,7 +29,7 @@ std::vector<std::string> texts(const std::vector<tensors::Finding>& found) {
 }
 
 TEST(Manifest, HashesEveryFileBelowAFolderByName) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("c/model.bin", "abc");
   folder.write("c/part/empty", "");
   const auto files = hash_files(folder / "c", {}, 2);
@@ -41,23 +42,21 @@ TEST(Manifest, HashesEveryFileBelowAFolderByName) {
 }
 
 TEST(Manifest, IsWhatSha256sumChecksAndReadsWhatSha256sumWrites) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("c/model.bin", "abc");
   folder.write("c/a\\odd\nname", "x");
   folder.write("m", manifest_text(hash_files(folder / "c", {}, 1)));
   const std::string go = "cd " + (folder / "c") + " && ";
   EXPECT_EQ(std::system((go + "sha256sum -c --status --strict ../m").c_str()), 0);
   EXPECT_EQ(std::system((go + "sha256sum ./* > ../theirs").c_str()), 0);
-  std::ifstream in(folder / "theirs");
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  const auto theirs = read_manifest(text, "theirs");
+  const auto theirs = read_manifest(test::content(folder / "theirs"), "theirs");
   ASSERT_TRUE(theirs);
   EXPECT_TRUE(
       compare_with_manifest(folder / "c", *theirs, hash_files(folder / "c", {}, 1)).empty());
 }
 
 TEST(Manifest, TellsOfWhatWasAlteredRemovedAndAdded) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("c/a", "1");
   folder.write("c/b", "2");
   folder.write("c/same", "3");
@@ -73,7 +72,7 @@ TEST(Manifest, TellsOfWhatWasAlteredRemovedAndAdded) {
 }
 
 TEST(Manifest, FollowsNoLinkOutOfTheFolderAndLeavesItselfOut) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("outside", "secret");
   folder.write("c/a", "1");
   folder.write("c/MANIFEST", "...");

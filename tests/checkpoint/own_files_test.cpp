@@ -5,6 +5,7 @@
 
 #include "checkpoint/parameter_map.h"
 #include "checkpoint/resume_audit.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -16,7 +17,7 @@ constexpr const char* k_state = R"({"schema": "aplomb.training_state/1", "step":
   "total_steps": 144, "epoch": 1, "world": 2, "loss_scale": 1024.0, "rng": {"cpu": "00ff"}})";
 
 /// A weight of two elements and what Adam keeps for it, with `metadata` in the optimizer's file.
-void write_checkpoint(const test::TempFolder& folder, const std::string& name,
+void write_checkpoint(const test::Folder& folder, const std::string& name,
                       const std::string& metadata) {
   folder.write("c/adapter_model.safetensors",
                test::safetensors(R"({"a.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
@@ -32,7 +33,7 @@ void write_checkpoint(const test::TempFolder& folder, const std::string& name,
 }
 
 TEST(OwnFiles, TheOptimizersFileIsKnownByWhatItSaysAndHoldsNoWeights) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   write_checkpoint(folder, "optimizer.state",
                    R"("__metadata__":{"format":"aplomb.optimizer/1","groups":)"
                    R"("[{\"lr\":0.001,\"beta2\":0.99,\"parameters\":[\"a.weight\"]}]"},)");
@@ -59,7 +60,7 @@ TEST(OwnFiles, TheOptimizersFileIsKnownByWhatItSaysAndHoldsNoWeights) {
 }
 
 TEST(OwnFiles, AResumeFromItLosesNothing) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   write_checkpoint(folder, "optimizer.state", R"("__metadata__":{"format":"aplomb.optimizer/1"},)");
   const auto checkpoint = open_checkpoint(folder / "c");
   ASSERT_TRUE(checkpoint) << checkpoint.error().text;
@@ -71,7 +72,7 @@ TEST(OwnFiles, AResumeFromItLosesNothing) {
 }
 
 TEST(OwnFiles, SafetensorsNamedOptimizerAreReadInTheWordsOfOthers) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   const std::string path = folder.write(
       "optimizer.safetensors",
       test::safetensors(R"({"w.m":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
@@ -87,7 +88,7 @@ TEST(OwnFiles, SafetensorsNamedOptimizerAreReadInTheWordsOfOthers) {
 }
 
 TEST(OwnFiles, GroupsThatAreNoneLeaveTheStatesInOne) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   for (const char* groups : {"[", "7", "[1, {\\\"parameters\\\": [3]}]", ""}) {
     SCOPED_TRACE(groups);
     write_checkpoint(folder, "optimizer.state",
@@ -101,7 +102,7 @@ TEST(OwnFiles, GroupsThatAreNoneLeaveTheStatesInOne) {
 }
 
 TEST(OwnFiles, ATornTrainingStateIsSaid) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   write_checkpoint(folder, "optimizer.state", "");
   folder.write("c/training_state.json", std::string(k_state).substr(0, 60));
   const auto checkpoint = open_checkpoint(folder / "c");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -10,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(PickleFile, OfProtocolZeroIsReadThoughItHasNoMark) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   const auto checkpoint =
       open_checkpoint(folder.write("scheduler.pt", "(dp0\nVlast_epoch\np1\nI12\ns."));
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
@@ -19,7 +20,7 @@ TEST(PickleFile, OfProtocolZeroIsReadThoughItHasNoMark) {
 }
 
 TEST(PickleFile, WhatIsNoneOfAnybodysIsUnreadableAndNotCalledSafe) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   const auto checkpoint = open_checkpoint(folder.write("model.pt", "GIF89a and so on"));
   ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text;
   EXPECT_FALSE(checkpoint->files.at(0).readable);

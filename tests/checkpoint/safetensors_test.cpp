@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -118,7 +119,7 @@ TEST(Safetensors, SubByteTypesTakeTheirBits) {
 }
 
 TEST(ShardIndex, NeverLeavesItsFolderAndNamesWhatIsMissing) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   folder.write("m/s1.safetensors",
                safetensors("{" + entry("a", "[1]", "[0,4]") + "}", raw<float>({1.0F})));
   folder.write("secret.safetensors",

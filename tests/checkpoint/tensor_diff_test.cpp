@@ -9,6 +9,7 @@
 #include "checkpoint/precision.h"
 #include "checkpoint/resume_audit.h"
 #include "checkpoint/tensor_survey.h"
+#include "core/folder.h"
 #include "made_checkpoints.h"
 
 namespace aplomb::checkpoint {
@@ -95,7 +96,7 @@ TEST(TensorDiff, AnotherShapeOrDtypeIsNotCompared) {
 }
 
 /// A file of tensors of several parts each: frozen, moved at its end only, and moved everywhere.
-std::string large_file(const test::TempFolder& folder, const char* name, float step) {
+std::string large_file(const test::Folder& folder, const char* name, float step) {
   constexpr std::size_t k_count = 3U << 20U;  // three parts of 4 MiB
   std::vector<float> frozen(k_count);
   for (std::size_t i = 0; i < k_count; ++i) frozen[i] = 0.5F + static_cast<float>(i % 977) * 1e-3F;
@@ -116,7 +117,7 @@ std::string large_file(const test::TempFolder& folder, const char* name, float s
 }
 
 TEST(CheckpointDiff, ThreadsAndProcessesDoNotChangeTheResult) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   const auto before = open_checkpoint(large_file(folder, "a.safetensors", 0));
   const auto after = open_checkpoint(large_file(folder, "b.safetensors", 0.25F));
   ASSERT_TRUE(before && after);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint.h"
+#include "core/folder.h"
 #include "made_torch.h"
 
 namespace aplomb::checkpoint {
@@ -21,7 +22,7 @@ std::string archive() {
 TEST(TorchFile, IsKnownByItsFirstBytesAndReadUnderAnyName) {
   const std::string bytes = archive();
   EXPECT_TRUE(looks_like_torch(test::as_bytes(bytes)));
-  const test::TempFolder folder;
+  const test::Folder folder;
   for (const char* name : {"pytorch_model.bin", "last.ckpt", "weights"}) {
     SCOPED_TRACE(name);
     const auto checkpoint = open_checkpoint(folder.write(name, bytes));
@@ -35,14 +36,14 @@ TEST(TorchFile, IsKnownByItsFirstBytesAndReadUnderAnyName) {
 }
 
 TEST(TorchFile, UnderTheNameOfAnotherFormatIsNotThatFormat) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   const auto checkpoint = open_checkpoint(folder.write("model.safetensors", archive()));
   ASSERT_FALSE(checkpoint.has_value());
   EXPECT_THAT(checkpoint.error().text, HasSubstr("safetensors"));
 }
 
 TEST(TorchFile, TheSchedulersStateIsTakenByItsRole) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   const std::string path =
       folder.write("scheduler.pt",
                    "\x80\x02}(X\x0a\0\0\0last_epochK\7X\x08\0\0\0_last_lr]G?PbM\xd2\xf1\xa9\xfc"

@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/precision.h"
+#include "core/folder.h"
 #include "expected_tensors.h"
 #include "made_checkpoints.h"
 #include "with_python.h"
@@ -49,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(ZeroShards, ZeroStages, ::testing::Values(1, 2, 3));
 TEST(ZeroShards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
   const std::string python = test::python_with("torch, deepspeed, numpy");
   if (python.empty()) GTEST_SKIP() << "no Python with deepspeed here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   const std::string made = folder / "made";
   fs::create_directory(made);
   ASSERT_TRUE(test::run_script(python, "make_zero.py", made)) << made << ".said";
@@ -60,7 +61,7 @@ TEST(ZeroShards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
 }
 
 TEST(ZeroShards, ARankOfZeroThatIsMissingIsSaid) {
-  const test::TempFolder folder;
+  const test::Folder folder;
   for (const char* stage : {"zero2", "zero3"}) {
     fs::copy(k_data / stage, folder / stage, fs::copy_options::recursive);
     for (const auto& each :

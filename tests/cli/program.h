@@ -20,12 +20,6 @@ struct Said {
   std::string error;
 };
 
-inline std::string content(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 /// `words` goes through the shell, so that pipes and redirections work; `%` stands for the program.
 inline Said run_program(std::string words) {
   const Folder folder;

@@ -61,7 +61,7 @@ bool has_symptom(const Json& report, const std::string& id) {
 TEST(RealRun, IsPredictedFromOneCheckpointAndDiagnosedFromTwo) {
   const std::string python = test::python_with("torch, transformers, accelerate, safetensors");
   if (python.empty()) GTEST_SKIP() << "no Python with torch and transformers here";
-  const test::TempFolder folder;
+  const test::Folder folder;
   ASSERT_TRUE(test::run_script(python, "train_tiny_llama.py", folder / "runs"));
   Json moved;
   std::ifstream(folder / "runs/moved.json") >> moved;

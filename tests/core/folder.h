@@ -1,11 +1,13 @@
 #pragma once
-/// Folder: a place for the files of one test.
+/// Folder: a place for the files of one test; content(): what stands in a file.
 
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 namespace aplomb::test {
 
@@ -22,9 +24,10 @@ class Folder {
   }
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
+  std::string path() const { return path_.string(); }
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   /// Folders in `name` are made.
-  std::string write(const std::string& name, const std::string& text) const {
+  std::string write(const std::string& name, std::string_view text) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << text;
     return *this / name;
@@ -33,5 +36,11 @@ class Folder {
  private:
   std::filesystem::path path_;
 };
+
+inline std::string content(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
 
 }  // namespace aplomb::test

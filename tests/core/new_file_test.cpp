@@ -1,4 +1,5 @@
 #include "core/new_file.h"
+#include "core/folder.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +11,7 @@ namespace aplomb::core {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string content(const std::string& path) {
-  std::ostringstream all;
-  all << std::ifstream(path).rdbuf();
-  return all.str();
-}
+using test::content;
 
 TEST(NewFile, StandsWholeOrNotAtAll) {
   const fs::path folder = fs::temp_directory_path() / "aplomb-new-file-test";

@@ -24,44 +24,30 @@ Truth judge(const char* text) {
   return condition ? condition->holds(some_facts()) : Truth::unknown;
 }
 
+void expect(Truth truth, std::initializer_list<const char*> texts) {
+  for (const char* text : texts) EXPECT_EQ(judge(text), truth) << text;
+}
+
 TEST(Condition, ComparesNumbersWordsAndTruths) {
-  EXPECT_EQ(judge("lr.peak > 1e-4"), Truth::yes);
-  EXPECT_EQ(judge("lr.peak <= 1e-4"), Truth::no);
-  EXPECT_EQ(judge("precision.params == BF16"), Truth::yes);
-  EXPECT_EQ(judge("precision.params != fp32"), Truth::yes);
-  EXPECT_EQ(judge("seen == false"), Truth::no);
-  EXPECT_EQ(judge("model.name ~ baichuan"), Truth::yes);
-  EXPECT_EQ(judge("model.name ~ 'llama 3'"), Truth::no);
+  expect(Truth::yes, {"lr.peak > 1e-4", "precision.params == BF16", "precision.params != fp32",
+                      "model.name ~ baichuan"});
+  expect(Truth::no, {"lr.peak <= 1e-4", "seen == false", "model.name ~ 'llama 3'"});
 }
 
 TEST(Condition, UnknownFactsDecideNothing) {
-  EXPECT_EQ(judge("nowhere"), Truth::unknown);
-  EXPECT_EQ(judge("!nowhere"), Truth::unknown);
-  EXPECT_EQ(judge("nowhere > 3"), Truth::unknown);
-  EXPECT_EQ(judge("nowhere != bf16"), Truth::unknown);
-  EXPECT_EQ(judge("nowhere && seen"), Truth::unknown);
-  EXPECT_EQ(judge("nowhere && absent"), Truth::no);
-  EXPECT_EQ(judge("nowhere || seen"), Truth::yes);
-  EXPECT_EQ(judge("nowhere || absent"), Truth::unknown);
-  EXPECT_EQ(judge("known(nowhere)"), Truth::no);
-  EXPECT_EQ(judge("known(absent)"), Truth::yes);
-  EXPECT_EQ(judge("unseen(nowhere)"), Truth::yes);
-  EXPECT_EQ(judge("unseen(absent)"), Truth::yes);
-  EXPECT_EQ(judge("unseen(seen)"), Truth::no);
+  expect(Truth::yes, {"nowhere || seen", "known(absent)", "unseen(nowhere)", "unseen(absent)"});
+  expect(Truth::no, {"nowhere && absent", "known(nowhere)", "unseen(seen)"});
+  expect(Truth::unknown, {"nowhere", "!nowhere", "nowhere > 3", "nowhere != bf16",
+                          "nowhere && seen", "nowhere || absent"});
 }
 
 TEST(Condition, ANaNAndAWrongTypeAreUnknownNotFalse) {
-  EXPECT_EQ(judge("poisoned > 1"), Truth::unknown);
-  EXPECT_EQ(judge("poisoned"), Truth::unknown);
-  EXPECT_EQ(judge("precision.params > 1"), Truth::unknown);
-  EXPECT_EQ(judge("lr.peak == bf16"), Truth::unknown);
+  expect(Truth::unknown, {"poisoned > 1", "poisoned", "precision.params > 1", "lr.peak == bf16"});
 }
 
 TEST(Condition, AndBindsTighterThanOrAndNotTighterThanBoth) {
-  EXPECT_EQ(judge("seen || seen && absent"), Truth::yes);
-  EXPECT_EQ(judge("(seen || seen) && absent"), Truth::no);
-  EXPECT_EQ(judge("!absent && seen"), Truth::yes);
-  EXPECT_EQ(judge("!(absent || seen)"), Truth::no);
+  expect(Truth::yes, {"seen || seen && absent", "!absent && seen"});
+  expect(Truth::no, {"(seen || seen) && absent", "!(absent || seen)"});
 }
 
 TEST(Condition, NonsenseIsRefusedWithItsColumn) {

@@ -7,30 +7,16 @@
 
 #include <set>
 
-#include "detection/bank.h"
+#include "diagnosis/base_of_detectors.h"
 #include "diagnosis/cause_book.h"
 #include "diagnosis/health.h"
-#include "facts/base_facts.h"
 #include "facts/graph_checks.h"
 
 namespace aplomb::diagnosis {
 namespace {
 
+using test::is_base;
 using ::testing::IsEmpty;
-
-const test::BaseFacts& base() {
-  static const test::BaseFacts the_base = [] {
-    std::vector<std::string> symptoms;
-    for (const auto& detector : detection::make_detectors()) {
-      const auto& spec = detector->spec();
-      symptoms.insert(symptoms.end(), spec.symptoms.begin(), spec.symptoms.end());
-    }
-    return test::BaseFacts(std::move(symptoms));
-  }();
-  return the_base;
-}
-
-bool is_base(std::string_view name) { return base().holds(name); }
 
 TEST(Derivers, HaveNoCycleAndNoFactOfTwo) { EXPECT_THAT(fact_graph().faults(), IsEmpty()); }
 

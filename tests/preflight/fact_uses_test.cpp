@@ -13,11 +13,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/folder.h"
-#include "detection/bank.h"
 #include "detection/detect.h"
+#include "diagnosis/base_of_detectors.h"
 #include "diagnosis/derivers.h"
 #include "discovery/collect.h"
-#include "facts/base_facts.h"
 #include "facts/graph_checks.h"
 #include "preflight/config_facts.h"
 #include "preflight/rule_book.h"
@@ -27,26 +26,13 @@
 namespace aplomb::preflight {
 namespace {
 
+using test::is_base;
 using ::testing::IsEmpty;
 
 const facts::FactGraph& graph() {
   static const facts::FactGraph all(facts::joined({diagnosis::fact_derivers(), config_derivers()}));
   return all;
 }
-
-const test::BaseFacts& base() {
-  static const test::BaseFacts the_base = [] {
-    std::vector<std::string> symptoms;
-    for (const auto& detector : detection::make_detectors()) {
-      const auto& spec = detector->spec();
-      symptoms.insert(symptoms.end(), spec.symptoms.begin(), spec.symptoms.end());
-    }
-    return test::BaseFacts(std::move(symptoms));
-  }();
-  return the_base;
-}
-
-bool is_base(std::string_view name) { return base().holds(name); }
 
 TEST(AllDerivers, HaveNoCycleAndNoFactOfTwo) { EXPECT_THAT(graph().faults(), IsEmpty()); }
 
@@ -58,8 +44,8 @@ TEST(AllDerivers, AskOnlyForWhatIsReadOrGivenAndGiveOnlyWhatIsNot) {
 /// facts.yaml holds no name that nobody gives.
 TEST(AllDerivers, GiveEveryFactThatIsDeclaredAndNotRead) {
   const std::vector<std::string> given = test::given_by(graph());
-  ASSERT_FALSE(base().derived().empty());
-  for (const std::string& fact : base().derived()) {
+  ASSERT_FALSE(test::base_of_detectors().derived().empty());
+  for (const std::string& fact : test::base_of_detectors().derived()) {
     const bool is_given = std::any_of(given.begin(), given.end(), [&](const std::string& name) {
       return facts::fits(fact, name);
     });

@@ -16,6 +16,7 @@
 #include <random>
 #include <vector>
 
+#include "core/folder.h"
 #include "recorder/record_file.h"
 
 namespace aplomb::recorder {
@@ -43,11 +44,6 @@ class RecorderTest : public ::testing::Test {
   std::string error_;
 };
 
-std::string bytes_of_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 RecordHead head_of(const std::string& bytes) {
   RecordHead head{};
   std::memcpy(&head, bytes.data(), sizeof head);
@@ -74,7 +70,7 @@ TEST_F(RecorderTest, WritesWhatItWasGiven) {
                     .action = 2,
                     .policy = "nonfinite",
                     .reason = "loss is nan"});
-  const std::string bytes = bytes_of_file(path_);
+  const std::string bytes = test::content(path_);
   const RecordHead head = head_of(bytes);
   EXPECT_EQ(fault_in(head), "");
   EXPECT_EQ(head.rank, 3);
@@ -98,7 +94,7 @@ TEST_F(RecorderTest, MoreValuesThanASlotHoldsGoOnInTheNext) {
     values.push_back({recorder->name("metric" + std::to_string(i)), static_cast<double>(i)});
   recorder->record({.step = 1, .values = values, .action = 2, .reason = "once"});
   EXPECT_EQ(recorder->count(), 3U);
-  const std::string bytes = bytes_of_file(path_);
+  const std::string bytes = test::content(path_);
   EXPECT_EQ(slot_of(bytes, 2).value[2], 18);
   EXPECT_EQ(slot_of(bytes, 1).action, 0) << "one verdict a step";
 }
@@ -111,7 +107,7 @@ TEST_F(RecorderTest, KeepsTheLastRecordsAndGoesOnWhereItEnded) {
     const RecordedValue value{recorder->name("loss"), 1.0 * part};
     for (int i = 0; i < 5; ++i) recorder->record({.step = part * 5 + i, .values = {&value, 1}});
   }
-  const std::string bytes = bytes_of_file(path_);
+  const std::string bytes = test::content(path_);
   for (std::uint32_t i = 0; i < 8; ++i) {
     const RecordSlot slot = slot_of(bytes, i);
     ASSERT_EQ(state_of(slot, i, 8), SlotState::good);
@@ -126,22 +122,22 @@ TEST_F(RecorderTest, AFullTextTableCostsReasonsNotRecords) {
   const std::string reason(200, 'r');
   for (int i = 0; i < 60; ++i) recorder->record({.step = i, .action = 2, .reason = reason});
   EXPECT_EQ(recorder->count(), 60U);
-  const std::string bytes = bytes_of_file(path_);
+  const std::string bytes = test::content(path_);
   EXPECT_EQ(slot_of(bytes, 59).reason, 0U);
   EXPECT_EQ(state_of(slot_of(bytes, 59), 59, 64), SlotState::good);
   for (int i = 0; i < 40; ++i) recorder->name("fills the rest " + std::to_string(i));
   EXPECT_EQ(recorder->name("late"), Recorder::k_no_name);
   const RecordedValue value{Recorder::k_no_name, 1.0};
   recorder->record({.step = 60, .values = {&value, 1}});
-  EXPECT_EQ(slot_of(bytes_of_file(path_), 60).value_count, 0);
+  EXPECT_EQ(slot_of(test::content(path_), 60).value_count, 0);
 }
 
 TEST_F(RecorderTest, AFileOfAnotherKindIsLeftAsItIs) {
   std::ofstream(path_) << "the user's own notes, longer than a head would be, much longer";
-  const std::string before = bytes_of_file(path_);
+  const std::string before = test::content(path_);
   EXPECT_FALSE(open());
   EXPECT_NE(error_.find("no step record"), std::string::npos) << error_;
-  EXPECT_EQ(bytes_of_file(path_), before);
+  EXPECT_EQ(test::content(path_), before);
 }
 
 TEST_F(RecorderTest, AFileWhoseCreationWasInterruptedIsCompleted) {
@@ -151,7 +147,7 @@ TEST_F(RecorderTest, AFileWhoseCreationWasInterruptedIsCompleted) {
     const auto recorder = open();
     ASSERT_TRUE(recorder) << error_;
     recorder->record({.step = 1});
-    EXPECT_EQ(state_of(slot_of(bytes_of_file(path_), 0), 0, 8), SlotState::good);
+    EXPECT_EQ(state_of(slot_of(test::content(path_), 0), 0, 8), SlotState::good);
   }
 }
 
@@ -255,7 +251,7 @@ TEST_F(RecorderTest, AKilledWriterLosesAtMostTheRecordInFlight) {
     waitpid(child, &status, 0);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself";
     ASSERT_GT(done->load(), before);
-    before = check_records(bytes_of_file(path_), k_slots, done->load());
+    before = check_records(test::content(path_), k_slots, done->load());
     done->store(before);
     if (HasFailure()) ADD_FAILURE() << "round " << round;
   }

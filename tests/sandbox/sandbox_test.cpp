@@ -28,6 +28,7 @@
 namespace aplomb::sandbox {
 namespace {
 
+using test::content;
 using test::Folder;
 
 /// What a process answers that has entered the sandbox: its exit status, 0 to 250; 251: there is no
@@ -51,12 +52,6 @@ int inside(const Announced& may, const std::function<int()>& work) {
   if (inside({}, [] { return 0; }) == k_none_here) { \
     GTEST_SKIP() << "this machine has no sandbox";   \
   }
-
-std::string content(const std::string& path) {
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 void put(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 

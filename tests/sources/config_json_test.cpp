@@ -6,6 +6,7 @@
 namespace aplomb::sources {
 namespace {
 
+using test::expect_settings;
 using test::settings_of;
 
 constexpr std::string_view k_deepspeed = R"({
@@ -18,14 +19,14 @@ constexpr std::string_view k_deepspeed = R"({
 })";
 
 TEST(ConfigJson, ReadsDeepSpeedNestedKeysAndLeavesAutoOut) {
-  const auto found = settings_of("config-json", k_deepspeed);
-  EXPECT_EQ(found.at("dist.zero_stage"), "3");
-  EXPECT_EQ(found.at("dist.offload_optimizer"), "cpu");
-  EXPECT_EQ(found.at("precision.compute"), "bf16");
-  EXPECT_EQ(found.at("precision.master"), "fp32");
-  EXPECT_EQ(found.at("optim.lr"), "3e-05");
-  EXPECT_EQ(found.at("optim.beta2"), "0.95");
-  EXPECT_EQ(found.at("batch.micro"), "2");
+  const auto found = expect_settings("config-json", k_deepspeed,
+                                     {{"dist.zero_stage", "3"},
+                                      {"dist.offload_optimizer", "cpu"},
+                                      {"precision.compute", "bf16"},
+                                      {"precision.master", "fp32"},
+                                      {"optim.lr", "3e-05"},
+                                      {"optim.beta2", "0.95"},
+                                      {"batch.micro", "2"}});
   EXPECT_FALSE(found.contains("optim.grad_clip"));
 }
 
@@ -40,11 +41,10 @@ TEST(ConfigJson, TellsTheFrameworkAndThePlaceOfAValue) {
 }
 
 TEST(ConfigJson, ReadsATemplateWithBareWordsAndATornTail) {
-  const auto found = settings_of(
+  const auto found = expect_settings(
       "config-json", R"({"train_micro_batch_size_per_gpu": MICRO, "gradient_clipping": 1.0,
-    "zero_optimization": {"stage": 2, "reduce_buck)");
-  EXPECT_EQ(found.at("dist.zero_stage"), "2");
-  EXPECT_EQ(found.at("optim.grad_clip"), "1");
+    "zero_optimization": {"stage": 2, "reduce_buck)",
+      {{"dist.zero_stage", "2"}, {"optim.grad_clip", "1"}});
   EXPECT_FALSE(found.contains("batch.micro"));
 }
 

@@ -6,6 +6,7 @@
 namespace aplomb::sources {
 namespace {
 
+using test::expect_settings;
 using test::settings_of;
 
 constexpr std::string_view k_axolotl = R"(base_model: some-org/some-model
@@ -30,15 +31,15 @@ special_tokens:
 TEST(ConfigYaml, ReadsAxolotl) {
   const aplomb::record::Run run = test::read_with("config-yaml", k_axolotl);
   EXPECT_EQ(run.sources[0].framework, "axolotl");
-  const auto found = settings_of("config-yaml", k_axolotl);
-  EXPECT_EQ(found.at("optim.lr"), "0.0002");
-  EXPECT_EQ(found.at("optim.name"), "adamw_8bit");
-  EXPECT_EQ(found.at("precision.compute"), "bf16");
-  EXPECT_EQ(found.at("data.packing"), "true");
-  EXPECT_EQ(found.at("peft.method"), "qlora");
-  EXPECT_EQ(found.at("peft.targets"), "q_proj,v_proj");
-  EXPECT_EQ(found.at("tokenizer.pad_token"), "<|pad|>");
-  EXPECT_EQ(found.at("data.dataset"), "some/data");
+  expect_settings("config-yaml", k_axolotl,
+                  {{"optim.lr", "0.0002"},
+                   {"optim.name", "adamw_8bit"},
+                   {"precision.compute", "bf16"},
+                   {"data.packing", "true"},
+                   {"peft.method", "qlora"},
+                   {"peft.targets", "q_proj,v_proj"},
+                   {"tokenizer.pad_token", "<|pad|>"},
+                   {"data.dataset", "some/data"}});
 }
 
 TEST(ConfigYaml, PointsAtTheValueInTheText) {
@@ -50,12 +51,11 @@ TEST(ConfigYaml, PointsAtTheValueInTheText) {
 }
 
 TEST(ConfigYaml, FollowsReferencesAndUnwrapsTrackers) {
-  const auto composer = settings_of(
+  expect_settings(
       "config-yaml",
       "variables:\n  max_seq_len: 2048\nmax_seq_len: ${variables.max_seq_len}\n"
-      "global_train_batch_size: 256\ndevice_train_microbatch_size: 8\nprecision: amp_bf16\n");
-  EXPECT_EQ(composer.at("data.max_length"), "2048");
-  EXPECT_EQ(composer.at("precision.compute"), "bf16");
+      "global_train_batch_size: 256\ndevice_train_microbatch_size: 8\nprecision: amp_bf16\n",
+      {{"data.max_length", "2048"}, {"precision.compute", "bf16"}});
   const auto tracker =
       settings_of("config-yaml",
                   "_wandb:\n  value: {}\nlearning_rate:\n  desc: null\n  value: 0.001\n"
@@ -65,12 +65,10 @@ TEST(ConfigYaml, FollowsReferencesAndUnwrapsTrackers) {
 }
 
 TEST(ConfigYaml, DoesNotTakeTheCriticForThePolicy) {
-  const auto found =
-      settings_of("config-yaml",
+  expect_settings("config-yaml",
                   "actor_rollout_ref:\n  actor:\n    optim:\n      lr: 1e-6\n"
-                  "critic:\n  optim:\n    lr: 1e-5\nalgorithm:\n  adv_estimator: grpo\n");
-  EXPECT_EQ(found.at("optim.lr"), "1e-06");
-  EXPECT_EQ(found.at("optim.lr_critic"), "1e-05");
+                  "critic:\n  optim:\n    lr: 1e-5\nalgorithm:\n  adv_estimator: grpo\n",
+                  {{"optim.lr", "1e-06"}, {"optim.lr_critic", "1e-05"}});
 }
 
 TEST(ConfigYaml, KeepsWhatStandsAroundAMistakeAndSaysSo) {

@@ -6,42 +6,39 @@
 namespace aplomb::sources {
 namespace {
 
-using test::settings_of;
+using test::expect_settings;
 
 TEST(SettingsText, ReadsACommandLineOverSeveralLines) {
-  const auto found =
-      settings_of("settings-text",
+  expect_settings("settings-text",
                   "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc-per-node=2 src/train.py \\\n"
                   "    --stage sft --finetuning_type lora \\\n    --learning_rate 5e-5 --fp16 \\\n"
-                  "    --gradient_accumulation_steps 4 --lora_target q_proj v_proj\n");
-  EXPECT_EQ(found.at("env.visible_devices"), "0,1");
-  EXPECT_EQ(found.at("dist.procs_per_node"), "2");
-  EXPECT_EQ(found.at("optim.lr"), "5e-05");
-  EXPECT_EQ(found.at("precision.compute"), "fp16");
-  EXPECT_EQ(found.at("train.method"), "sft");
-  EXPECT_EQ(found.at("peft.targets"), "q_proj,v_proj");
+                  "    --gradient_accumulation_steps 4 --lora_target q_proj v_proj\n",
+                  {{"env.visible_devices", "0,1"},
+                   {"dist.procs_per_node", "2"},
+                   {"optim.lr", "5e-05"},
+                   {"precision.compute", "fp16"},
+                   {"train.method", "sft"},
+                   {"peft.targets", "q_proj,v_proj"}});
 }
 
 TEST(SettingsText, ReadsNotesInManyForms) {
-  const auto found =
-      settings_of("settings-text",
+  expect_settings("settings-text",
                   "- batch-size = 4\nlr: 2e-5\nwarmup: 100 steps\n| weight_decay | 0.1 |\n"
-                  "optimizer.eps ....... 1e-6\n4 * A100-80G\n");
-  EXPECT_EQ(found.at("batch.micro"), "4");
-  EXPECT_EQ(found.at("optim.lr"), "2e-05");
-  EXPECT_EQ(found.at("schedule.warmup_steps"), "100");
-  EXPECT_EQ(found.at("optim.weight_decay"), "0.1");
-  EXPECT_EQ(found.at("optim.eps"), "1e-06");
-  EXPECT_EQ(found.at("env.gpu"), "NVIDIA A100 80GB");
-  EXPECT_EQ(found.at("env.gpu_count"), "4");
+                  "optimizer.eps ....... 1e-6\n4 * A100-80G\n",
+                  {{"batch.micro", "4"},
+                   {"optim.lr", "2e-05"},
+                   {"schedule.warmup_steps", "100"},
+                   {"optim.weight_decay", "0.1"},
+                   {"optim.eps", "1e-06"},
+                   {"env.gpu", "NVIDIA A100 80GB"},
+                   {"env.gpu_count", "4"}});
 }
 
 TEST(SettingsText, ReadsAStatedFalseAsFalse) {
-  const auto found = settings_of(
-      "settings-text", "python t.py --bf16 False --gradient_checkpointing False --packing\n");
+  const auto found = expect_settings(
+      "settings-text", "python t.py --bf16 False --gradient_checkpointing False --packing\n",
+      {{"memory.gradient_checkpointing", "false"}, {"data.packing", "true"}});
   EXPECT_FALSE(found.contains("precision.compute"));
-  EXPECT_EQ(found.at("memory.gradient_checkpointing"), "false");
-  EXPECT_EQ(found.at("data.packing"), "true");
 }
 
 TEST(SettingsText, LeavesALogToTheLogReader) {

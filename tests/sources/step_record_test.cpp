@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "core/folder.h"
 #include "reader_support.h"
 #include "recorder/record_file.h"
 
@@ -51,8 +52,7 @@ std::string made_record(int steps, int rank = -1) {
                           .reason = "the batch: the input x itself holds 1 NaN; sample 3 of 8"});
     }
   }
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::string bytes = test::content(path);
   fs::remove(path);
   return bytes;
 }

@@ -5,11 +5,11 @@
 namespace aplomb::tool_tables {
 namespace {
 
-using test::fact_of;
+using test::expect_facts;
 using test::read_table;
 
 TEST(GpuMonitor, CardsThatHoldNothingAreNotOfTheRun) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "| NVIDIA-SMI 535.10                 Driver Version: 535.10    CUDA Version: 12.2     |\n"
       "|-------------------------------+----------------------+----------------------+\n"
       "| GPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |\n"
@@ -20,21 +20,19 @@ TEST(GpuMonitor, CardsThatHoldNothingAreNotOfTheRun) {
       "| 30%   31C    P8    10W / 250W |      7MiB / 12000MiB |      0%      Default |\n"
       "+-------------------------------+----------------------+----------------------+\n"
       "\n"
-      "| 30%   31C    P8    10W / 250W |   9000MiB / 12000MiB |    100%      Default |\n");
-  EXPECT_NEAR(fact_of(run, "monitor.gpu_percent"), 30, 1e-9);
-  EXPECT_NEAR(fact_of(run, "monitor.gpu_memory_uneven"), 2, 1e-9);
-  EXPECT_EQ(fact_of(run, "monitor.gpus"), 2);
+      "| 30%   31C    P8    10W / 250W |   9000MiB / 12000MiB |    100%      Default |\n",
+      {{"monitor.gpu_percent", 30}, {"monitor.gpu_memory_uneven", 2}, {"monitor.gpus", 2}});
 }
 
 TEST(GpuMonitor, DmonPrintsARowASecond) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "# gpu   pwr gtemp mtemp    sm   mem   enc   dec\n"
       "# Idx     W     C     C     %     %     %     %\n"
       "    0    85    51     -    30    12     0     0\n"
       "    0    85    51     -    50    12     0     0\n"
       "done\n"
-      "    0    85    51     -   100    12     0     0\n");
-  EXPECT_NEAR(fact_of(run, "monitor.gpu_percent"), 40, 1e-9);
+      "    0    85    51     -   100    12     0     0\n",
+      {{"monitor.gpu_percent", 40}});
 }
 
 TEST(GpuMonitor, AnIdleMachineSaysNothing) {

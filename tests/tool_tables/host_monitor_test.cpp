@@ -5,11 +5,12 @@
 namespace aplomb::tool_tables {
 namespace {
 
+using test::expect_facts;
 using test::fact_of;
 using test::read_table;
 
 TEST(HostMonitor, IostatsProcessorsAndDevices) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
       "           6.00    0.00    2.00   60.00    0.00   32.00\n"
       "\n"
@@ -17,10 +18,8 @@ TEST(HostMonitor, IostatsProcessorsAndDevices) {
       "sda            198.00  12480.00   11.52  98.50\n"
       "nvme0n1          0.00      0.00    0.00   0.10\n"
       "some words\n"
-      "sdb            198.00  12480.00   11.52  100.00\n");
-  EXPECT_NEAR(fact_of(run, "monitor.disk_percent"), 98.5, 1e-9);
-  EXPECT_NEAR(fact_of(run, "monitor.iowait_percent"), 60, 1e-9);
-  EXPECT_NEAR(fact_of(run, "monitor.cpu_percent"), 8, 1e-9);
+      "sdb            198.00  12480.00   11.52  100.00\n",
+      {{"monitor.disk_percent", 98.5}, {"monitor.iowait_percent", 60}, {"monitor.cpu_percent", 8}});
 }
 
 TEST(HostMonitor, VmstatAndItsSwap) {
@@ -36,9 +35,8 @@ TEST(HostMonitor, VmstatAndItsSwap) {
 }
 
 TEST(HostMonitor, TopSaysAllInOneLine) {
-  const aplomb::record::Run run = read_table(
-      "%Cpu(s): 97.0 us,  1.0 sy,  0.0 ni,  1.5 id,  0.5 wa,  0.0 hi,  0.0 si,  0.0 st\n");
-  EXPECT_NEAR(fact_of(run, "monitor.cpu_percent"), 98, 1e-9);
+  expect_facts("%Cpu(s): 97.0 us,  1.0 sy,  0.0 ni,  1.5 id,  0.5 wa,  0.0 hi,  0.0 si,  0.0 st\n",
+               {{"monitor.cpu_percent", 98}});
 }
 
 TEST(HostMonitor, WordsAreNoTable) {

@@ -5,11 +5,11 @@
 namespace aplomb::tool_tables {
 namespace {
 
-using test::fact_of;
+using test::expect_facts;
 using test::read_table;
 
 TEST(NsysKernels, CollectivesAndFp32ProductsOfTheCard) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       " Time (%)  Total Time (ns)  Instances  Avg (ns)  Name\n"
       " --------  ---------------  ---------  --------  ----------------\n"
       "     33.5        277809887       4048   68628.9  "
@@ -17,9 +17,8 @@ TEST(NsysKernels, CollectivesAndFp32ProductsOfTheCard) {
       "     24.0        203015590       4040   50251.4  ampere_sgemm_128x64_tn\n"
       "     20.5        174549284       4040   43205.3  elementwise_kernel\n"
       "\n"
-      "     99.0        174549284       4040   43205.3  ampere_sgemm_128x64_tn\n");
-  EXPECT_NEAR(fact_of(run, "profile.nccl_share"), 0.335, 1e-9);
-  EXPECT_NEAR(fact_of(run, "profile.sgemm_share"), 0.24, 1e-9);
+      "     99.0        174549284       4040   43205.3  ampere_sgemm_128x64_tn\n",
+      {{"profile.nccl_share", 0.335}, {"profile.sgemm_share", 0.24}});
 }
 
 TEST(NsysKernels, ApiCallsAreNoKernels) {

@@ -5,11 +5,11 @@
 namespace aplomb::tool_tables {
 namespace {
 
-using test::fact_of;
+using test::expect_facts;
 using test::read_table;
 
 TEST(PythonProfile, PstatsWaitsForALoaderAreItsLargestRow) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "   ncalls  tottime  percall  cumtime  percall filename:lineno(function)\n"
       "        1    0.500    0.500  200.000  200.000 train.py:10(main)\n"
       "      500    0.010    0.000  150.000    0.300 dataloader.py:625(__next__)\n"
@@ -19,29 +19,26 @@ TEST(PythonProfile, PstatsWaitsForALoaderAreItsLargestRow) {
       "      500    6.000    0.012    6.000    0.012 {method 'cpu' of 'torch._C.TensorBase' "
       "objects}\n"
       "\n"
-      "        1    0.500    0.500 2000.000  200.000 dataloader.py:10(main)\n");
-  EXPECT_NEAR(fact_of(run, "profile.loader_share"), 0.75, 1e-9);
-  EXPECT_NEAR(fact_of(run, "profile.sync_share"), 0.08, 1e-9);
+      "        1    0.500    0.500 2000.000  200.000 dataloader.py:10(main)\n",
+      {{"profile.loader_share", 0.75}, {"profile.sync_share", 0.08}});
 }
 
 TEST(PythonProfile, PySpyTopCountsPercentages) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "  %Own   %Total  OwnTime  TotalTime  Function (filename)\n"
       " 62.00%  62.00%   12.30s    12.30s   _local_scalar_dense (model.py:40)\n"
-      " 10.00%  20.00%    2.30s     4.00s   _get_data (torch/utils/data/dataloader.py:1163)\n");
-  EXPECT_NEAR(fact_of(run, "profile.sync_share"), 0.62, 1e-9);
-  EXPECT_NEAR(fact_of(run, "profile.loader_share"), 0.20, 1e-9);
+      " 10.00%  20.00%    2.30s     4.00s   _get_data (torch/utils/data/dataloader.py:1163)\n",
+      {{"profile.sync_share", 0.62}, {"profile.loader_share", 0.20}});
 }
 
 TEST(PythonProfile, LineProfilerNamesTheLine) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "Line #      Hits         Time  Per Hit   % Time  Line Contents\n"
       "==============================================================\n"
       "    10                                           def train(loader):\n"
       "    11       101      80000.0    800.0     20.0      for x in loader:\n"
-      "    12       100     280000.0   2800.0     70.0          total += loss.item()\n");
-  EXPECT_NEAR(fact_of(run, "profile.sync_share"), 0.70, 1e-9);
-  EXPECT_NEAR(fact_of(run, "profile.loader_share"), 0.20, 1e-9);
+      "    12       100     280000.0   2800.0     70.0          total += loss.item()\n",
+      {{"profile.sync_share", 0.70}, {"profile.loader_share", 0.20}});
 }
 
 TEST(PythonProfile, ProseWithTheColumnsNamesIsNoTable) {

@@ -1,9 +1,13 @@
 #pragma once
 /// Reads a text line by line through the signature matcher, as a log's reader does.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "log_text/signatures.h"
 
@@ -31,6 +35,13 @@ inline double fact_of(const aplomb::record::Run& run, std::string_view name) {
       return *core::as_number(each.value);
   }
   return -1;
+}
+
+/// Expects that the text says these numbers, whatever else it says.
+inline void expect_facts(std::string_view text,
+                         std::initializer_list<std::pair<std::string_view, double>> facts) {
+  const aplomb::record::Run run = read_table(text);
+  for (const auto& [name, value] : facts) EXPECT_NEAR(fact_of(run, name), value, 1e-9) << name;
 }
 
 }  // namespace aplomb::test

@@ -5,20 +5,19 @@
 namespace aplomb::tool_tables {
 namespace {
 
-using test::fact_of;
-using test::read_table;
+using test::expect_facts;
 
 TEST(Topology, CountsHowTheCardsReachEachOther) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "\tGPU0\tGPU1\tGPU2\tCPU Affinity\n"
       "GPU0\t X \tPIX\tSYS\t0-11\n"
       "GPU1\tPIX\t X \tSYS\t0-11\n"
       "GPU2\tSYS\tSYS\t X \t12-23\n"
       "\n"
-      "GPU3\tSYS\tSYS\t X \t12-23\n");
-  EXPECT_EQ(fact_of(run, "topology.pcie_switch_pairs"), 1);
-  EXPECT_EQ(fact_of(run, "topology.system_pairs"), 2);
-  EXPECT_EQ(fact_of(run, "topology.nvlink_pairs"), 0);
+      "GPU3\tSYS\tSYS\t X \t12-23\n",
+      {{"topology.pcie_switch_pairs", 1},
+       {"topology.system_pairs", 2},
+       {"topology.nvlink_pairs", 0}});
 }
 
 }  // namespace

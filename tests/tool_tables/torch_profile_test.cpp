@@ -5,6 +5,7 @@
 namespace aplomb::tool_tables {
 namespace {
 
+using test::expect_facts;
 using test::fact_of;
 using test::read_table;
 
@@ -43,11 +44,10 @@ TEST(TorchProfile, ATornRowKeepsWhatItHas) {
 }
 
 TEST(TorchProfile, ATableWithoutADeviceSaysNothingOfTheCard) {
-  const aplomb::record::Run run = read_table(
+  expect_facts(
       "    Name    Self CPU %      Self CPU   CPU total %     CPU total\n"
-      "aten::mm    90.00%   1.0s   90.00%   1.0s\n");
-  EXPECT_EQ(fact_of(run, "profile.loader_share"), 0);
-  EXPECT_EQ(fact_of(run, "profile.sgemm_share"), -1);
+      "aten::mm    90.00%   1.0s   90.00%   1.0s\n",
+      {{"profile.loader_share", 0}, {"profile.sgemm_share", -1}});
 }
 
 TEST(TorchProfile, OrdinaryTextGivesNoFacts) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/pair_table.h"
 #include "train/lab/fault.h"
 
 namespace aplomb::train::lab {
@@ -26,15 +27,9 @@ const Fault* find_fault(std::string_view id) {
 }
 
 std::string_view name(GuardRole role) {
-  switch (role) {
-    case GuardRole::avoids:
-      return "avoids";
-    case GuardRole::stops:
-      return "stops";
-    case GuardRole::nothing:
-      return "nothing";
-  }
-  return "?";
+  static constexpr std::pair<GuardRole, std::string_view> k_names[] = {
+      {GuardRole::avoids, "avoids"}, {GuardRole::stops, "stops"}, {GuardRole::nothing, "nothing"}};
+  return core::second_of(k_names, role).value_or("?");
 }
 
 }  // namespace aplomb::train::lab

@@ -2,12 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/pair_table.h"
 #include "train/lab/trial.h"
 
 namespace aplomb::train::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::pair<Style, std::string_view> k_styles[] = {
+    {Style::own, "own"}, {Style::hf, "hf"}, {Style::plain, "plain"}};
 
 Json json_of(const std::optional<std::int64_t>& value) {
   return value ? Json(*value) : Json(nullptr);
@@ -61,24 +65,9 @@ double number_from(const Json& json) {
 
 }  // namespace
 
-std::string_view name(Style style) {
-  switch (style) {
-    case Style::own:
-      return "own";
-    case Style::hf:
-      return "hf";
-    case Style::plain:
-      return "plain";
-  }
-  return "?";
-}
+std::string_view name(Style style) { return core::second_of(k_styles, style).value_or("?"); }
 
-std::optional<Style> style_named(std::string_view name) {
-  for (const Style each : {Style::own, Style::hf, Style::plain}) {
-    if (train::lab::name(each) == name) return each;
-  }
-  return std::nullopt;
-}
+std::optional<Style> style_named(std::string_view name) { return core::first_of(k_styles, name); }
 
 Json to_json(const Trial& trial) {
   Json json;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "arguments/arguments.h"
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "train/loop/option_table.h"
 
@@ -235,13 +236,9 @@ std::optional<std::uint64_t> bytes_of(std::string_view text) {
       {"", 1},      {"b", 1},        {"kb", 1e3},      {"mb", 1e6},        {"gb", 1e9},
       {"tb", 1e12}, {"kib", 1024.0}, {"mib", 1048576}, {"gib", 1073741824}};
   if (number.size == 0) return std::nullopt;
-  for (const auto& [word, factor] : k_units) {
-    if (unit != word) continue;
-    const double bytes = number.value * factor;
-    if (!(bytes >= 1 && bytes < 1e18)) return std::nullopt;
-    return static_cast<std::uint64_t>(bytes);
-  }
-  return std::nullopt;
+  const double bytes = number.value * core::second_of(k_units, unit).value_or(0);
+  if (!(bytes >= 1 && bytes < 1e18)) return std::nullopt;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 core::Result<void> check_options(const TrainOptions& options) {

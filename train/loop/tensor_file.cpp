@@ -12,28 +12,10 @@
 
 #include "checkpoint/safetensors.h"
 #include "tensors/mapped_file.h"
+#include "train/model/tensor_bytes.h"
 
 namespace aplomb::train::loop {
 namespace {
-
-const char* name_of(at::ScalarType type) {
-  switch (type) {
-    case at::kFloat:
-      return "F32";
-    case at::kDouble:
-      return "F64";
-    case at::kBFloat16:
-      return "BF16";
-    case at::kHalf:
-      return "F16";
-    case at::kLong:
-      return "I64";
-    case at::kByte:
-      return "U8";
-    default:
-      return nullptr;
-  }
-}
 
 /// A file descriptor that is written to until the first failure, whose errno is kept.
 class Output {
@@ -76,7 +58,7 @@ std::string header_of(const std::vector<NamedTensor>& tensors, const FileMetadat
   std::size_t at = 0;
   for (const NamedTensor& each : tensors) {
     const std::size_t size = each.tensor.nbytes();
-    header[each.name] = {{"dtype", name_of(each.tensor.scalar_type())},
+    header[each.name] = {{"dtype", model::safetensors_name(each.tensor.scalar_type())},
                          {"shape", each.tensor.sizes().vec()},
                          {"data_offsets", {at, at + size}}};
     at += size;
@@ -96,7 +78,7 @@ core::Result<void> fits(const NamedTensor& wanted, const tensors::Tensor* found,
   const auto shape = wanted.tensor.sizes();
   const bool same =
       std::equal(shape.begin(), shape.end(), found->shape.begin(), found->shape.end());
-  if (same && found->type->name == name_of(wanted.tensor.scalar_type()) &&
+  if (same && found->type->name == model::safetensors_name(wanted.tensor.scalar_type()) &&
       found->bytes.size() == wanted.tensor.nbytes()) {
     return {};
   }
@@ -105,7 +87,8 @@ core::Result<void> fits(const NamedTensor& wanted, const tensors::Tensor* found,
       fmt::format("[checkpoint] {}: {} is {} {} there and {} {} here; the run was started "
                   "with other options",
                   path, wanted.name, found->type->name, tensors::show_shape(found->shape),
-                  name_of(wanted.tensor.scalar_type()), tensors::show_shape(shape)));
+                  model::safetensors_name(wanted.tensor.scalar_type()),
+                  tensors::show_shape(shape)));
 }
 
 }  // namespace

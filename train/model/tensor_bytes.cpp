@@ -1,36 +1,27 @@
 #include "train/model/tensor_bytes.h"
 
-#include <array>
+#include <utility>
 
+#include "core/pair_table.h"
 #include "tensors/mapped_file.h"
 
 namespace aplomb::train::model {
 namespace {
 
-struct Named {
-  const char* name;
-  torch::Dtype dtype;
-};
-constexpr std::array k_dtypes = {Named{"F32", torch::kFloat32}, Named{"BF16", torch::kBFloat16},
-                                 Named{"F16", torch::kFloat16}, Named{"F64", torch::kFloat64},
-                                 Named{"I64", torch::kInt64},   Named{"I32", torch::kInt32},
-                                 Named{"U8", torch::kUInt8},    Named{"BOOL", torch::kBool}};
+constexpr std::pair<const char*, torch::Dtype> k_dtypes[] = {
+    {"F32", torch::kFloat32}, {"BF16", torch::kBFloat16}, {"F16", torch::kFloat16},
+    {"F64", torch::kFloat64}, {"I64", torch::kInt64},     {"I32", torch::kInt32},
+    {"U8", torch::kUInt8},    {"BOOL", torch::kBool}};
 
 }  // namespace
 
 std::optional<torch::Dtype> torch_dtype(const aplomb::tensors::Tensor& stored) {
   if (stored.type == nullptr || !stored.type->is_float) return std::nullopt;
-  for (const Named& each : k_dtypes) {
-    if (stored.type->name == each.name) return each.dtype;
-  }
-  return std::nullopt;
+  return core::second_of(k_dtypes, stored.type->name);
 }
 
 const char* safetensors_name(torch::Dtype dtype) {
-  for (const Named& each : k_dtypes) {
-    if (dtype == each.dtype) return each.name;
-  }
-  return nullptr;
+  return core::first_of(k_dtypes, dtype).value_or(nullptr);
 }
 
 bool copy_stored(const aplomb::tensors::Tensor& stored, const torch::Tensor& target) {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 #include "train/text/data_rows.h"
 #include "train/text/dataset.h"
@@ -46,21 +47,14 @@ struct Part {
 };
 
 std::string_view fault_name(SampleFault fault) {
-  switch (fault) {
-    case SampleFault::unreadable:
-      return "unreadable";
-    case SampleFault::unknown_fields:
-      return "without the fields of a sample";
-    case SampleFault::empty:
-      return "empty";
-    case SampleFault::too_long:
-      return "too long";
-    case SampleFault::all_masked:
-      return "with nothing that counts in the loss";
-    case SampleFault::id_out_of_range:
-      return "with ids that the model has no row for";
-  }
-  return "?";
+  static constexpr std::pair<SampleFault, std::string_view> k_names[] = {
+      {SampleFault::unreadable, "unreadable"},
+      {SampleFault::unknown_fields, "without the fields of a sample"},
+      {SampleFault::empty, "empty"},
+      {SampleFault::too_long, "too long"},
+      {SampleFault::all_masked, "with nothing that counts in the loss"},
+      {SampleFault::id_out_of_range, "with ids that the model has no row for"}};
+  return core::second_of(k_names, fault).value_or("?");
 }
 
 }  // namespace

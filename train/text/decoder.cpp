@@ -9,6 +9,7 @@
 
 #include "train/text/byte_level.h"
 #include "train/text/normalizer.h"
+#include "train/text/sequence.h"
 #include "train/text/utf8.h"
 
 namespace aplomb::train::text {
@@ -142,30 +143,6 @@ class WordSuffix : public Decoder {
   std::string suffix_;
 };
 
-class Sequence : public Decoder {
- public:
-  explicit Sequence(std::vector<std::unique_ptr<const Decoder>> parts) : parts_(std::move(parts)) {}
-  void apply(Tokens& tokens) const override {
-    for (const auto& part : parts_) part->apply(tokens);
-  }
-
- private:
-  std::vector<std::unique_ptr<const Decoder>> parts_;
-};
-
-Made make_sequence(const Json& json) {
-  std::vector<std::unique_ptr<const Decoder>> parts;
-  const auto list = array_member(json, "decoders");
-  if (!list)
-    return core::fail(core::ErrorCode::bad_format, "decoder Sequence has no list `decoders`");
-  for (const Json each : *list) {
-    Made part = make_decoder(each);
-    if (!part) return part;
-    parts.push_back(std::move(*part));
-  }
-  return std::make_unique<const Sequence>(std::move(parts));
-}
-
 Made make_metaspace(const Json& json) {
   const bool prefix = flag_member(json, "add_prefix_space", true);
   const std::string_view scheme =
@@ -190,7 +167,7 @@ Made make_decoder(const Json& json) {
   if (type == "Fuse") return std::make_unique<const Fuse>();
   if (type == "Metaspace") return make_metaspace(json);
   if (type == "Replace") return make_replace(json);
-  if (type == "Sequence") return make_sequence(json);
+  if (type == "Sequence") return make_sequence<Decoder, Tokens>(json, "decoder", make_decoder);
   if (type == "Strip")
     return std::make_unique<const Strip>(text_member(json, "content").value_or(" "),
                                          whole_member(json, "start").value_or(0),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "train/text/byte_level.h"
+#include "train/text/sequence.h"
 #include "train/text/unicode.h"
 #include "train/text/utf8.h"
 
@@ -118,31 +119,6 @@ class Replace : public Normalizer {
   std::string content_;
 };
 
-class Sequence : public Normalizer {
- public:
-  explicit Sequence(std::vector<std::unique_ptr<const Normalizer>> parts)
-      : parts_(std::move(parts)) {}
-  void apply(std::string& text) const override {
-    for (const auto& part : parts_) part->apply(text);
-  }
-
- private:
-  std::vector<std::unique_ptr<const Normalizer>> parts_;
-};
-
-Made make_sequence(const Json& json) {
-  std::vector<std::unique_ptr<const Normalizer>> parts;
-  const auto list = array_member(json, "normalizers");
-  if (!list)
-    return core::fail(core::ErrorCode::bad_format, "normalizer Sequence has no list `normalizers`");
-  for (const Json each : *list) {
-    Made part = make_normalizer(each);
-    if (!part) return part;
-    parts.push_back(std::move(*part));
-  }
-  return std::make_unique<const Sequence>(std::move(parts));
-}
-
 Made make_replace(const Json& json) {
   core::Result<Regex> pattern = make_pattern(json, "normalizer Replace");
   if (!pattern) return tl::unexpected<core::Error>(pattern.error());
@@ -175,7 +151,8 @@ Made make_normalizer(const Json& json) {
   if (type == "Prepend")
     return std::make_unique<const Prepend>(text_member(json, "prepend").value_or(""));
   if (type == "Replace") return make_replace(json);
-  if (type == "Sequence") return make_sequence(json);
+  if (type == "Sequence")
+    return make_sequence<Normalizer, std::string>(json, "normalizer", make_normalizer);
   return core::fail(core::ErrorCode::unsupported,
                     fmt::format("normalizer \"{}\" is not supported", type));
 }

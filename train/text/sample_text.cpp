@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/pair_table.h"
 #include "core/text.h"
 
 namespace aplomb::train::text {
@@ -162,19 +163,13 @@ DataFormat format_of(const Json& row) {
 }
 
 std::string_view format_name(DataFormat format) {
-  switch (format) {
-    case DataFormat::automatic:
-      return "automatic";
-    case DataFormat::instruction:
-      return "instruction";
-    case DataFormat::prompt_completion:
-      return "prompt and completion";
-    case DataFormat::chat:
-      return "chat";
-    case DataFormat::text:
-      return "text";
-  }
-  return "?";
+  static constexpr std::pair<DataFormat, std::string_view> k_names[] = {
+      {DataFormat::automatic, "automatic"},
+      {DataFormat::instruction, "instruction"},
+      {DataFormat::prompt_completion, "prompt and completion"},
+      {DataFormat::chat, "chat"},
+      {DataFormat::text, "text"}};
+  return core::second_of(k_names, format).value_or("?");
 }
 
 Made sample_text(const Json& row, DataFormat format, const ChatTemplate* chat) {

@@ -44,27 +44,6 @@ char32_t next_code_point(std::string_view text, std::size_t& at) {
   return point;
 }
 
-void append_utf8(std::string& out, char32_t point) {
-  const auto put = [&](char32_t byte) {
-    out += static_cast<char>(static_cast<unsigned char>(byte));
-  };
-  if (point < 0x80) {
-    put(point);
-  } else if (point < 0x800) {
-    put(0xC0U | (point >> 6U));
-    put(0x80U | (point & 0x3FU));
-  } else if (point < 0x10000) {
-    put(0xE0U | (point >> 12U));
-    put(0x80U | ((point >> 6U) & 0x3FU));
-    put(0x80U | (point & 0x3FU));
-  } else {
-    put(0xF0U | (point >> 18U));
-    put(0x80U | ((point >> 12U) & 0x3FU));
-    put(0x80U | ((point >> 6U) & 0x3FU));
-    put(0x80U | (point & 0x3FU));
-  }
-}
-
 bool is_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
 std::string repaired_utf8(std::string_view text) {

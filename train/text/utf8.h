@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/text.h"
+
 namespace aplomb::train::text {
 
 constexpr char32_t k_replacement = 0xFFFD;
@@ -44,7 +46,7 @@ inline char32_t previous_valid(std::string_view text, std::size_t& at) {
   return next_valid(text, here);
 }
 
-void append_utf8(std::string& out, char32_t point);
+using core::append_utf8;
 bool is_utf8(std::string_view text);
 /// Every broken piece replaced by U+FFFD.
 std::string repaired_utf8(std::string_view text);

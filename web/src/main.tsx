@@ -5,9 +5,11 @@ import { Live } from "./live";
 import { show_still, still_run } from "./still";
 import { Store } from "./store";
 import "./style.css";
+import { choose_theme, kept_theme } from "./theme";
 
 const root = document.getElementById("app");
 if (root) {
+  choose_theme(kept_theme()); // before anything is drawn
   const store = new Store();
   const still = still_run();
   const live = still ? null : new Live(store);

@@ -580,7 +580,9 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
         await page.locator(".heading .tools", { hasText: "all steps" }).waitFor();
         await page.keyboard.press("t");
         await until(
-          async () => (await page.locator("html").getAttribute("data-theme")) === "light",
+          async () =>
+            (await page.locator("#theme").textContent()) === "light" &&
+            (await page.locator("html").getAttribute("data-theme")) === "light",
           "t changes the theme",
         );
         await page.keyboard.press("f");
@@ -740,6 +742,12 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
           await page.keyboard.press("?");
           assert.deepEqual(await violations_of(page), []);
           await page.keyboard.press("Escape");
+          const theme = () => page.locator("html").getAttribute("data-theme");
+          const [here, other] =
+            context.colorScheme === "dark" ? ["dark", "light"] : ["light", "dark"];
+          assert.equal(await theme(), here);
+          await page.emulateMedia({ colorScheme: /** @type {"dark" | "light"} */ (other) });
+          await until(async () => (await theme()) === other, "the theme follows the system");
         },
         { runs: [run, sound_run("llama-1b-baseline")], can_stop: true, context },
       );

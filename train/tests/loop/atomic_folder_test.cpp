@@ -7,7 +7,7 @@
 
 #include <csignal>
 
-#include "temporary_folder.h"
+#include "core/folder.h"
 
 namespace aplomb::train::loop {
 namespace {
@@ -21,18 +21,18 @@ void put(const AtomicFolder& folder, const std::string& text) {
 }
 
 TEST(AtomicFolder, IsThereAfterTheCommitAndNotBefore) {
-  const TemporaryFolder place;
+  const test::Folder place;
   auto folder = AtomicFolder::begin(place / "checkpoint-1/");
   ASSERT_TRUE(folder);
   put(*folder, "one");
   EXPECT_FALSE(fs::exists(place / "checkpoint-1"));
   ASSERT_TRUE(folder->commit());
-  EXPECT_EQ(content(place / "checkpoint-1/b"), "one");
+  EXPECT_EQ(test::content(place / "checkpoint-1/b"), "one");
   EXPECT_EQ(std::distance(fs::directory_iterator(place / ""), {}), 1);
 }
 
 TEST(AtomicFolder, ReplacesAWholeFolderAndAnAbandonedOneLeavesNothing) {
-  const TemporaryFolder place;
+  const test::Folder place;
   for (const char* text : {"one", "two"}) {
     auto folder = AtomicFolder::begin(place / "checkpoint-1");
     ASSERT_TRUE(folder);
@@ -44,14 +44,14 @@ TEST(AtomicFolder, ReplacesAWholeFolderAndAnAbandonedOneLeavesNothing) {
     ASSERT_TRUE(folder);
     put(*folder, "three");
   }
-  EXPECT_EQ(content(place / "checkpoint-1/c"), "two");
+  EXPECT_EQ(test::content(place / "checkpoint-1/c"), "two");
   EXPECT_EQ(std::distance(fs::directory_iterator(place / ""), {}), 1);
 }
 
 /// A process that replaces the folder again and again is killed at any moment: what stands there is
 /// one whole generation.
 TEST(AtomicFolder, AKillAtAnyMomentLeavesAWholeOne) {
-  const TemporaryFolder place;
+  const test::Folder place;
   for (int round = 0; round < 12; ++round) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
@@ -69,10 +69,10 @@ TEST(AtomicFolder, AKillAtAnyMomentLeavesAWholeOne) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     if (!fs::exists(place / "checkpoint")) continue;  // killed before the first
-    const std::string first = content(place / "checkpoint/a");
+    const std::string first = test::content(place / "checkpoint/a");
     EXPECT_GT(first.size(), 50000U);
-    EXPECT_EQ(content(place / "checkpoint/b"), first);
-    EXPECT_EQ(content(place / "checkpoint/c"), first);
+    EXPECT_EQ(test::content(place / "checkpoint/b"), first);
+    EXPECT_EQ(test::content(place / "checkpoint/c"), first);
   }
   EXPECT_TRUE(fs::exists(place / "checkpoint"));
   remove_unfinished(place / "");

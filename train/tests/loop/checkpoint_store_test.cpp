@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "temporary_folder.h"
+#include "core/folder.h"
 #include "train/loop/atomic_folder.h"
 #include "train/loop/training_state.h"
 
@@ -24,7 +24,7 @@ void save_all(const CheckpointStore& store, std::initializer_list<std::int64_t> 
 }
 
 TEST(CheckpointStore, KeepsTheLatestAndTheBest) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const CheckpointStore store(place / "", 2);
   save_all(store, {10, 20, 30, 40, 100}, 20);
   EXPECT_THAT(store.steps(), ElementsAre(20, 40, 100));
@@ -34,14 +34,14 @@ TEST(CheckpointStore, KeepsTheLatestAndTheBest) {
 }
 
 TEST(CheckpointStore, ARunThatWentBackKeepsItsOwnNewestOne) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const CheckpointStore store(place / "", 2);
   save_all(store, {100, 200, 120});
   EXPECT_THAT(store.steps(), ElementsAre(100, 120));
 }
 
 TEST(CheckpointStore, AFailedSaveLeavesTheEarlierOnes) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const CheckpointStore store(place / "", 1);
   save_all(store, {10});
   const auto failed = store.save(20, -1, [](const std::string& folder) -> core::Result<void> {
@@ -55,7 +55,7 @@ TEST(CheckpointStore, AFailedSaveLeavesTheEarlierOnes) {
 }
 
 TEST(CheckpointStore, AutoFindsTheLatestWholeOne) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const CheckpointStore store(place / "", 0);
   EXPECT_EQ(*store.find("auto"), std::nullopt);
   EXPECT_EQ(*store.find(""), std::nullopt);
@@ -81,14 +81,14 @@ TEST(TrainingState, KeepsEveryBit) {
   state.attention = "sdpa";
   for (int i = 0; i < 256; ++i) state.guard += static_cast<char>(i);
   state.rng["cpu"] = std::string("\0\xFF\n\"", 4);
-  const TemporaryFolder place;
+  const test::Folder place;
   const auto back = read_training_state(place.write("s.json", training_state_json(state)));
   ASSERT_TRUE(back) << back.error().text;
   EXPECT_EQ(*back, state);
 }
 
 TEST(TrainingState, DamageIsAnErrorWithTheFileItIsIn) {
-  const TemporaryFolder place;
+  const test::Folder place;
   std::string text = training_state_json({});
   for (const std::size_t cut : {std::size_t{0}, std::size_t{1}, text.size() / 2, text.size() - 3})
     EXPECT_THAT(read_training_state(place.write("s.json", text.substr(0, cut))).error().text,

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/folder.h"
 #include "discovery/collect.h"
 #include "record/run.h"
-#include "temporary_folder.h"
 
 namespace aplomb::train::loop {
 namespace {
@@ -39,7 +39,7 @@ void write_run(const std::string& folder, std::int64_t first, std::int64_t last,
 }
 
 TEST(Journal, EveryFileOfItReadsBackAsTheSameSeries) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   write_run(folder / "run", 1, 40);
   int read = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "run")) {
@@ -62,7 +62,7 @@ TEST(Journal, EveryFileOfItReadsBackAsTheSameSeries) {
 }
 
 TEST(Journal, ResumeKeepsWhatWasBeforeTheCheckpointAndAppendsToTheLog) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   write_run(folder / "run", 1, 20);
   {
     std::ofstream torn(folder / "run/metrics.jsonl", std::ios::app);
@@ -74,16 +74,16 @@ TEST(Journal, ResumeKeepsWhatWasBeforeTheCheckpointAndAppendsToTheLog) {
   EXPECT_EQ(journal->earlier().back().step, 15);
   EXPECT_DOUBLE_EQ(*journal->earlier().back().loss, 2.7);
   journal->record(record_at(16, 2.68));
-  const std::string metrics = content(folder / "run/metrics.jsonl");
+  const std::string metrics = test::content(folder / "run/metrics.jsonl");
   EXPECT_EQ(std::count(metrics.begin(), metrics.end(), '\n'), 16);
-  EXPECT_THAT(content(folder / "run/train.log"), HasSubstr("step 20/40"));
+  EXPECT_THAT(test::content(folder / "run/train.log"), HasSubstr("step 20/40"));
 }
 
 TEST(Journal, ThatWaitsTouchesNothingOfAnEarlierRunBeforeItBegins) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   write_run(folder / "run", 1, 20);
-  const std::string log = content(folder / "run/train.log");
-  const std::string metrics = content(folder / "run/metrics.jsonl");
+  const std::string log = test::content(folder / "run/train.log");
+  const std::string metrics = test::content(folder / "run/metrics.jsonl");
   const JournalOptions waits{.folder = folder / "run",
                              .total_steps = 40,
                              .resumed_step = 15,
@@ -96,30 +96,30 @@ TEST(Journal, ThatWaitsTouchesNothingOfAnEarlierRunBeforeItBegins) {
     refused->warn("the weights are missing");
     EXPECT_EQ(refused->earlier().size(), 15U);
   }
-  EXPECT_EQ(content(folder / "run/train.log"), log);
-  EXPECT_EQ(content(folder / "run/metrics.jsonl"), metrics);
+  EXPECT_EQ(test::content(folder / "run/train.log"), log);
+  EXPECT_EQ(test::content(folder / "run/metrics.jsonl"), metrics);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "run"), {}), 3);
   auto resumed = Journal::open(waits);
   ASSERT_TRUE(resumed);
   resumed->note("said before");
   ASSERT_TRUE(resumed->begin());
   resumed->note("said after");
-  EXPECT_EQ(content(folder / "run/train.log"), log + "said before\nsaid after\n");
-  const std::string cut = content(folder / "run/metrics.jsonl");
+  EXPECT_EQ(test::content(folder / "run/train.log"), log + "said before\nsaid after\n");
+  const std::string cut = test::content(folder / "run/metrics.jsonl");
   EXPECT_EQ(std::count(cut.begin(), cut.end(), '\n'), 15);
 }
 
 TEST(Journal, ThatWaitsBeginsAtOnceInAFolderOfItsOwn) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   auto journal = Journal::open(
       {.folder = folder / "run", .tensorboard = false, .silent = true, .waits = true});
   ASSERT_TRUE(journal);
   journal->note("refused: it does not fit");
-  EXPECT_EQ(content(folder / "run/train.log"), "refused: it does not fit\n");
+  EXPECT_EQ(test::content(folder / "run/train.log"), "refused: it does not fit\n");
 }
 
 TEST(Journal, NonFiniteNumbersSurviveTheWayThroughTheFile) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   {
     auto journal = Journal::open({folder / "run", true, true, 3, -1});
     ASSERT_TRUE(journal);
@@ -127,7 +127,7 @@ TEST(Journal, NonFiniteNumbersSurviveTheWayThroughTheFile) {
     record.grad_norm = std::numeric_limits<double>::infinity();
     journal->record(record);
   }
-  EXPECT_THAT(content(folder / "run/metrics.jsonl"), HasSubstr("\"loss\": NaN"));
+  EXPECT_THAT(test::content(folder / "run/metrics.jsonl"), HasSubstr("\"loss\": NaN"));
   auto journal = Journal::open({folder / "run", false, true, 3, 1});
   ASSERT_TRUE(journal);
   ASSERT_EQ(journal->earlier().size(), 1U);

@@ -13,7 +13,7 @@ namespace aplomb::train::loop {
 namespace {
 
 TEST(OptimizerFile, OfARealCheckpointIsReadAsWhatTheOptimizerHolds) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ToyRun run(place / "run", {.steps = 10});
   ASSERT_EQ(run.error, "");
   ASSERT_TRUE(run.trainer->run());
@@ -44,7 +44,7 @@ TEST(OptimizerFile, MuonsMatricesAreAGroupOfTheirOwn) {
   flags.optim = "muon";
   const auto optimizer = make_optimizer(parameters, flags, 1e-3);
   const ToyTrainee trainee(0);
-  const TemporaryFolder place;
+  const test::Folder place;
   ASSERT_TRUE(save_optimizer(place / "optimizer.state", *optimizer, trainee, 0.5));
   const auto checkpoint = checkpoint::open_checkpoint(place / "optimizer.state");
   ASSERT_TRUE(checkpoint) << checkpoint.error().text;

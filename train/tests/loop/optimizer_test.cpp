@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "temporary_folder.h"
+#include "core/folder.h"
 #include "train/loop/tensor_file.h"
 
 namespace aplomb::train::loop {
@@ -101,7 +101,7 @@ TEST(MakeOptimizer, GivesMuonTheMatricesAndAdamWTheRest) {
 }
 
 TEST(OptimizerState, GoesThroughAFileAndTheNextStepIsTheSame) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   const NamedTensor one = start(), other = start();
   AdamW first({one}, {});
   take_two_steps(first, one);
@@ -124,7 +124,7 @@ TEST(OptimizerState, GoesThroughAFileAndTheNextStepIsTheSame) {
 }
 
 TEST(TensorFile, WhatDoesNotFitIsRefusedBeforeAnythingIsCopied) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   const std::string path = folder / "t.safetensors";
   ASSERT_TRUE(save_tensors(path, {{"a", at::ones({2})}, {"b", at::ones({2, 2})}}));
   const at::Tensor a = at::zeros({2});
@@ -148,7 +148,7 @@ TEST(TensorFile, WhatDoesNotFitIsRefusedBeforeAnythingIsCopied) {
 }
 
 TEST(TensorFile, KeepsEveryBitOfEveryType) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   std::vector<NamedTensor> saved, loaded;
   at::Tensor odd = at::tensor({0.1F, -0.0F, 1e-45F, NAN, INFINITY});
   for (const auto type :

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "temporary_folder.h"
+#include "core/folder.h"
 
 namespace aplomb::train::loop {
 namespace {
@@ -41,7 +41,7 @@ TEST(Options, TakeTheFlagsOfTheScriptsThatPeopleHave) {
 }
 
 TEST(Options, AFlagOverridesTheFileAndTheLastWordWins) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   const std::string file =
       folder.write("t.yaml",
                    "learning_rate: 1e-4\nbatch-size: 32\nbf16: true\n"
@@ -64,7 +64,7 @@ TEST(Options, TheYamlThatARunLeavesGivesTheSameOptionsBack) {
                       "--warmup-steps=7", "--seed=18446744073709551615", "--tf32=false"},
                      options)
                    .stop);
-  const TemporaryFolder folder;
+  const test::Folder folder;
   const std::string written = options_yaml(options);
   TrainOptions back;
   const Parsed parsed = parse_options({"--config=" + folder.write("o.yaml", written)}, back);
@@ -75,7 +75,7 @@ TEST(Options, TheYamlThatARunLeavesGivesTheSameOptionsBack) {
 }
 
 TEST(Options, WrongUseIsToldWithItsReason) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   const struct {
     std::vector<std::string> words;
     const char* said;
@@ -117,7 +117,7 @@ TEST(Options, ShortFormsOfThePrecisionSayTheSame) {
 }
 
 TEST(Options, AnEmptyValueTakesBackWhatTheFileSays) {
-  const TemporaryFolder folder;
+  const test::Folder folder;
   TrainOptions options;
   const Parsed parsed = parse(
       {"--config=" + folder.write("t.yaml", "tokenizer: elsewhere\n"), "--tokenizer=", "--seed=7"},

@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "temporary_folder.h"
+#include "core/folder.h"
 #include "train/loop/random_state.h"
 #include "train/loop/tensor_file.h"
 #include "train/loop/trainer.h"
@@ -189,7 +189,7 @@ class ToyRun {
     return plan;
   }
 
-  TemporaryFolder files_;
+  test::Folder files_;
   CheckpointStore store_;
   std::unique_ptr<text::Dataset> data_;
   std::unique_ptr<text::BatchStream> train_, eval_;

@@ -32,13 +32,13 @@ Finished finish(const std::string& folder, const ToySettings& settings) {
   if (!run.error.empty()) return {run.error, {}, {}};
   const auto outcome = run.trainer->run();
   if (!outcome) return {outcome.error().text, {}, {}};
-  return {{}, *outcome, content(run.store().path_of(outcome->steps) + "/model.safetensors")};
+  return {{}, *outcome, test::content(run.store().path_of(outcome->steps) + "/model.safetensors")};
 }
 
 /// The lines of metrics.jsonl but for what depends on the clock.
 std::vector<nlohmann::json> records(const std::string& folder) {
   std::vector<nlohmann::json> all;
-  std::istringstream lines(content(folder + "/metrics.jsonl"));
+  std::istringstream lines(test::content(folder + "/metrics.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
     for (const char* clock : {"tokens_per_s", "step_time_s", "host_memory_bytes"})
@@ -48,12 +48,12 @@ std::vector<nlohmann::json> records(const std::string& folder) {
   return all;
 }
 
-std::string log_of(const TemporaryFolder& place, const std::string& run) {
-  return content(place / run + "/train.log");
+std::string log_of(const test::Folder& place, const std::string& run) {
+  return test::content(place / run + "/train.log");
 }
 
 TEST(Trainer, LearnsEvaluatesAndCallsTheRunHealthy) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const Finished run = finish(place / "run", {.steps = 60, .eval_steps = 20});
   ASSERT_EQ(run.error, "");
   EXPECT_EQ(run.outcome.ending, Ending::complete);
@@ -68,7 +68,7 @@ TEST(Trainer, LearnsEvaluatesAndCallsTheRunHealthy) {
 /// 3 passes of 4 rows give the step that 1 pass of 12 rows gives, though rows differ in length and
 /// passes in tokens that count.
 TEST(Trainer, HowAStepIsCutIntoPassesDoesNotMatter) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const Finished cut =
       finish(place / "cut", {.steps = 20, .rows = 4, .accumulation = 3, .dropout = 0});
   const Finished whole =
@@ -83,7 +83,7 @@ TEST(Trainer, HowAStepIsCutIntoPassesDoesNotMatter) {
 }
 
 TEST(Trainer, ResumesBitForBitFromEveryCheckpoint) {
-  const TemporaryFolder place;
+  const test::Folder place;
   const ToySettings settings{
       .steps = 40, .save_steps = 7, .keep = 0, .eval_steps = 10, .logging_steps = 3};
   const Finished whole = finish(place / "whole", settings);
@@ -104,7 +104,7 @@ TEST(Trainer, ResumesBitForBitFromEveryCheckpoint) {
 /// A child process is killed again and again, mostly inside a checkpoint, and started anew; in the
 /// end its records and weights are those of the run that nobody disturbed.
 TEST(Trainer, SurvivesKillsAtAnyMoment) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ToySettings settings{.steps = 60, .save_steps = 2, .keep = 2};
   const auto begin = std::chrono::steady_clock::now();
   const Finished whole = finish(place / "whole", settings);
@@ -138,14 +138,14 @@ TEST(Trainer, SurvivesKillsAtAnyMoment) {
   EXPECT_TRUE(ended);
   EXPECT_GE(kills, 1);
   RecordProperty("kills", kills);
-  EXPECT_EQ(content(place / "killed/checkpoint-60/model.safetensors"), whole.weights);
+  EXPECT_EQ(test::content(place / "killed/checkpoint-60/model.safetensors"), whole.weights);
   EXPECT_EQ(records(place / "killed"), records(place / "whole"));
 }
 
 at::Tensor to_nan(const at::Tensor& loss) { return loss * NAN; }
 
 TEST(Trainer, LeavesABadBatchOutAndGoesOn) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ToySettings settings{.steps = 40, .accumulation = 1};
   settings.fault = [](std::int64_t pass, const at::Tensor& loss) {
     return pass == 20 ? to_nan(loss) : loss;
@@ -156,12 +156,12 @@ TEST(Trainer, LeavesABadBatchOutAndGoesOn) {
   EXPECT_TRUE(std::isfinite(run.outcome.last_loss));
   EXPECT_LT(run.outcome.last_loss, 4.5);  // where it stood before the bad batch
   EXPECT_THAT(log_of(place, "run"), HasSubstr("guard: step 21: skip"));
-  EXPECT_THAT(content(place / "run/metrics.jsonl"), HasSubstr("NaN"));
+  EXPECT_THAT(test::content(place / "run/metrics.jsonl"), HasSubstr("NaN"));
 }
 
 /// The weights themselves are lost: the guard goes back to its snapshot, and the run ends well.
 TEST(Trainer, GoesBackWhereTheWeightsAreLost) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ToySettings settings{.steps = 60, .accumulation = 1, .snapshot_steps = 10};
   ToyRun run(place / "run", settings);
   ASSERT_EQ(run.error, "");
@@ -180,7 +180,7 @@ TEST(Trainer, GoesBackWhereTheWeightsAreLost) {
 }
 
 TEST(Trainer, EndsWithTheReasonWhereNothingHelps) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ToySettings settings{.steps = 200, .accumulation = 1, .save_steps = 10};
   settings.fault = [](std::int64_t pass, const at::Tensor& loss) {
     return pass >= 15 ? to_nan(loss) : loss;
@@ -195,7 +195,7 @@ TEST(Trainer, EndsWithTheReasonWhereNothingHelps) {
 }
 
 TEST(Trainer, StopsEarlyWhereTheHeldOutLossGetsNoBetter) {
-  const TemporaryFolder place;
+  const test::Folder place;
   // So high a rate that the table jumps about from the start.
   const Finished run = finish(
       place / "run", {.steps = 400, .lr = 5, .eval_steps = 5, .patience = 3, .best_at_end = true});
@@ -228,7 +228,7 @@ class SmallDisk {
 };
 
 TEST(Trainer, TellsThatACheckpointDoesNotFitAndKeepsTheEarlierOne) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ToyRun run(place / "run", {.steps = 20, .accumulation = 1, .save_steps = 5});
   ASSERT_EQ(run.error, "");
   std::optional<SmallDisk> disk;
@@ -253,7 +253,7 @@ TEST(Trainer, TellsThatACheckpointDoesNotFitAndKeepsTheEarlierOne) {
 }
 
 TEST(Trainer, RefusesACheckpointOfOtherData) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ASSERT_EQ(finish(place / "run", {.steps = 4}).error, "");
   ToySettings other{.steps = 8, .rows = 2};
   other.resume = "auto";
@@ -262,7 +262,7 @@ TEST(Trainer, RefusesACheckpointOfOtherData) {
 
 /// Gradients of a finite loss overflow as long as the scale is above 2^13, as fp16's would.
 TEST(Trainer, ALossScaleIsFoundToldOnceKeptInTheCheckpointAndDoesNotChangeTheSteps) {
-  const TemporaryFolder place;
+  const test::Folder place;
   int overflows = 0;
   ToySettings settings{.steps = 30, .accumulation = 1, .dropout = 0, .save_steps = 15};
   settings.loss_scale = 65536;
@@ -298,11 +298,11 @@ TEST(Trainer, ALossScaleIsFoundToldOnceKeptInTheCheckpointAndDoesNotChangeTheSte
 }
 
 TEST(Trainer, TheShareOfThePeakIsRecordedWhereThePeakIsKnown) {
-  const TemporaryFolder place;
+  const test::Folder place;
   ASSERT_EQ(finish(place / "known", {.steps = 3, .peak_flops = 1e9}).error, "");
   const auto record = records(place / "known").front();
   ASSERT_TRUE(record.contains("mfu"));
-  const std::string lines = content(place / "known/metrics.jsonl");
+  const std::string lines = test::content(place / "known/metrics.jsonl");
   const double rate = nlohmann::json::parse(lines.substr(0, lines.find('\n')))["tokens_per_s"];
   EXPECT_NEAR(record["mfu"].get<double>(), rate * 1000 / 1e9, 1e-9);
   ASSERT_EQ(finish(place / "unknown", {.steps = 3}).error, "");

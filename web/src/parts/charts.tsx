@@ -327,12 +327,7 @@ const Figure = ({
   useEffect(() => {
     const changed = () => set_theme((n) => n + 1);
     document.addEventListener("aplomb-theme", changed);
-    const media = matchMedia("(prefers-color-scheme: dark)");
-    media.addEventListener("change", changed);
-    return () => {
-      document.removeEventListener("aplomb-theme", changed);
-      media.removeEventListener("change", changed);
-    };
+    return () => document.removeEventListener("aplomb-theme", changed);
   }, []);
 
   const reading =

@@ -2,30 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { use_now, use_page, use_state } from "../context";
 import { Failure } from "../live";
 import { show_duration, visible } from "../text";
-
-const k_themes = ["auto", "light", "dark"] as const;
-type Theme = (typeof k_themes)[number];
-
-const kept_theme = (): Theme => {
-  try {
-    return k_themes.find((each) => each === localStorage.getItem("aplomb-theme")) ?? "auto";
-  } catch {
-    return "auto"; // a page from a file may keep nothing
-  }
-};
+import { choose_theme, k_themes, kept_theme, type Theme } from "../theme";
 
 const use_theme = (): [Theme, () => void] => {
   const [theme, set] = useState<Theme>(kept_theme);
-  useEffect(() => {
-    if (theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = theme;
-    try {
-      localStorage.setItem("aplomb-theme", theme);
-    } catch {
-      // It holds until the page is closed.
-    }
-    document.dispatchEvent(new Event("aplomb-theme"));
-  }, [theme]);
+  useEffect(() => choose_theme(theme), [theme]);
   return [theme, () => set(k_themes[(k_themes.indexOf(theme) + 1) % k_themes.length] as Theme)];
 };
 
