@@ -44,7 +44,4 @@ std::string sanitize(std::string_view text);
 /// The same, but line feeds stay.
 std::string sanitize_lines(std::string_view text);
 
-/// Appends the code point as UTF-8.
-void append_utf8(std::string& out, std::uint32_t code);
-
 }  // namespace aplomb::core

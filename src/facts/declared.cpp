@@ -44,7 +44,8 @@ void add_said_names(std::vector<std::string>& out) {
     for (const char* which : {"smaller_works", "works_at", "fails_at"})
       out.push_back(fmt::format("said.{}.{}", which, subject));
   }
-  for (const std::string& topic : ids("topics")) out.push_back(fmt::format("said.about.{}", topic));
+  for (const knowledge::Entry& topics : knowledge::folder("topics"))
+    add_names(topics.content, "said.about.", "id", {""}, out);
   for (const std::string& condition : ids("conditions")) {
     out.push_back(fmt::format("said.about.{}", condition));
     for (const char* how : {"works_with", "works_without", "fails_with", "fails_without"})

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/memory_budget.h"
-#include "core/text.h"
+#include "core/utf8.h"
 
 namespace aplomb::input {
 namespace {

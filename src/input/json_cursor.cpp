@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/text.h"
+#include "core/utf8.h"
 
 namespace aplomb::input {
 namespace {

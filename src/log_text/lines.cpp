@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/text.h"
+#include "core/utf8.h"
 
 namespace aplomb::log_text {
 namespace {

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "core/text.h"
+#include "core/utf8.h"
 #include "pickle/pickle_machine.h"
 
 namespace aplomb::pickle {

@@ -28,23 +28,27 @@ const Topics& Topics::instance() {
 }
 
 Topics::Topics() {
-  for (const Node& entry : knowledge::file("claims/topics.yaml").items()) {
-    Topic topic;
-    topic.id = knowledge::text_of(entry, "id");
-    topic.ordered = knowledge::truth_of(entry, "ordered");
-    topic.question = knowledge::truth_of(entry, "question");
-    const bool twice = std::any_of(topics_.begin(), topics_.end(),
-                                   [&](const Topic& other) { return other.id == topic.id; });
-    if (topic.id.empty() || twice)
-      mistakes_.push_back(fmt::format("topics: no id, or it stands twice: '{}'", topic.id));
-    topics_.push_back(topic);
-    for (const Node& group : knowledge::list_of(entry, "all"))
-      add_group(texts_of(group), static_cast<std::uint32_t>(topics_.back().groups++));
-    if (topics_.back().groups == 0)
-      mistakes_.push_back(fmt::format("topic '{}' asks for nothing", topic.id));
-    const std::vector<std::string> none = knowledge::texts_of(entry, "none");
-    if (!none.empty()) add_group(none, static_cast<std::uint32_t>(topics_.back().groups));
+  for (const knowledge::Entry& file : knowledge::folder("topics")) {
+    for (const Node& entry : file.content.items()) add_topic(entry);
   }
+}
+
+void Topics::add_topic(const Node& entry) {
+  Topic topic;
+  topic.id = knowledge::text_of(entry, "id");
+  topic.ordered = knowledge::truth_of(entry, "ordered");
+  topic.question = knowledge::truth_of(entry, "question");
+  const bool twice = std::any_of(topics_.begin(), topics_.end(),
+                                 [&](const Topic& other) { return other.id == topic.id; });
+  if (topic.id.empty() || twice)
+    mistakes_.push_back(fmt::format("topics: no id, or it stands twice: '{}'", topic.id));
+  topics_.push_back(topic);
+  for (const Node& group : knowledge::list_of(entry, "all"))
+    add_group(texts_of(group), static_cast<std::uint32_t>(topics_.back().groups++));
+  if (topics_.back().groups == 0)
+    mistakes_.push_back(fmt::format("topic '{}' asks for nothing", topic.id));
+  const std::vector<std::string> none = knowledge::texts_of(entry, "none");
+  if (!none.empty()) add_group(none, static_cast<std::uint32_t>(topics_.back().groups));
 }
 
 void Topics::add_group(const std::vector<std::string>& phrases, std::uint32_t group) {

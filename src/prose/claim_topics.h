@@ -1,5 +1,5 @@
 #pragma once
-/// Topics (knowledge/claims/topics.yaml): what a sentence is about, where no single subject does
+/// Topics (knowledge/topics): what a sentence is about, where no single subject does
 /// something. A topic is heard where one sentence holds a phrase of each of its groups, in any
 /// order and at any distance, and none of `none`:
 ///
@@ -17,6 +17,10 @@
 #include <vector>
 
 #include "prose/claim_tokens.h"
+
+namespace aplomb::knowledge {
+class Node;
+}  // namespace aplomb::knowledge
 
 namespace aplomb::prose {
 
@@ -52,6 +56,7 @@ class Topics {
   using Index = std::unordered_map<std::string, std::vector<Phrase>>;
 
   Topics();
+  void add_topic(const knowledge::Node& entry);
   void add_group(const std::vector<std::string>& phrases, std::uint32_t group);
   void meet(const std::vector<Token>& line, std::size_t at,
             std::vector<std::vector<Meeting>>& met) const;

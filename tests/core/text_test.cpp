@@ -58,17 +58,6 @@ TEST(Text, SanitizeKeepsUtf8AndReplacesTheRest) {
   EXPECT_EQ(sanitize("caf\xC3\xA9\x1b[1m\xFF"), "caf\xC3\xA9 [1m\xEF\xBF\xBD");
 }
 
-TEST(Text, AppendUtf8TakesOneToFourBytes) {
-  std::string out;
-  for (const std::uint32_t code : {0x7FU, 0x80U, 0x7FFU, 0x800U, 0xFFFFU, 0x10000U, 0x10FFFFU})
-    append_utf8(out, code);
-  EXPECT_EQ(out,
-            "\x7F"
-            "\xC2\x80\xDF\xBF"
-            "\xE0\xA0\x80\xEF\xBF\xBF"
-            "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF");
-}
-
 TEST(Text, ShortenCountsCharactersAndKeepsThemWhole) {
   EXPECT_EQ(shorten("caf\xC3\xA9 au lait", 7), "caf\xC3\xA9...");
   EXPECT_EQ(shorten("short", 5), "short");

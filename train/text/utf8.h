@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/text.h"
+#include "core/utf8.h"
 
 namespace aplomb::train::text {
 
