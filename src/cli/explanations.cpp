@@ -211,7 +211,8 @@ Parts explain_framework(std::string_view slug) {
 }
 
 std::string_view shown(knowledge::SettingType type) {
-  static constexpr std::pair<knowledge::SettingType, std::string_view> k_names[] = {
+  using knowledge::SettingType;
+  static constexpr std::pair<SettingType, std::string_view> k_names[] = {
       {SettingType::truth, "true or false"},
       {SettingType::number, "a number"},
       {SettingType::count, "a whole number"},

@@ -171,7 +171,7 @@ class HistoryCommand : public Command {
     for (const store::PastLine& each : lines) {
       out += each.id + "  " + store::date_of(each.began) + "  " +
              paint(style_of(each.verdict), padded(short_verdict(each.verdict), 8)) + "  " +
-             padded(against(each.helped), 6) + "  " +
+             padded(std::string(against(each.helped)), 6) + "  " +
              padded(core::sanitize(each.cause.empty() ? each.headline : each.cause), cause) + "  " +
              report::fit_tail(core::sanitize(each.name), place) + "\n";
     }
