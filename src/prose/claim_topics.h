@@ -16,11 +16,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "knowledge/document.h"
 #include "prose/claim_tokens.h"
-
-namespace aplomb::knowledge {
-class Node;
-}  // namespace aplomb::knowledge
 
 namespace aplomb::prose {
 
