@@ -7,6 +7,7 @@
 
 #include "diagnosis/condition.h"
 #include "diagnosis/weigh.h"
+#include "knowledge/code_book.h"
 #include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
@@ -87,12 +88,23 @@ std::vector<HealthFinding> holding(const std::vector<HealthRule>& rules, const F
   return found;
 }
 
+/// Mistakes of the program that harm whatever the curves say (knowledge/code: from `unstable` on).
+void add_mistakes(const FactTable& facts, std::vector<HealthFinding>& against) {
+  for (const knowledge::CodeEntry& entry : knowledge::code_book().entries) {
+    if (!entry.is_mistake || entry.severity < core::Severity::unstable) continue;
+    const record::Fact* fact = facts.find(knowledge::mistake_fact(entry.id));
+    if (fact == nullptr || !core::is_true(fact->value)) continue;
+    against.push_back({"a mistake in the program (" + entry.title + ")", fact->evidence});
+  }
+}
+
 }  // namespace
 
 HealthEvidence judge_health(const FactTable& facts) {
   HealthEvidence health;
   health.shown = holding(book().shows, facts);
   health.against = holding(book().against, facts);
+  add_mistakes(facts, health.against);
   if (health.shown.empty()) health.missing = holding(book().missing, facts);
   return health;
 }

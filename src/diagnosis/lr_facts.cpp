@@ -65,12 +65,24 @@ void derive_path(FactView& view) {
            {"lr.max"});
 }
 
+/// Rewards train a language model, and not a policy over the actions of an environment. Words alone
+/// (said.about.rl) are about language models.
+bool pays_language(FactView& view) {
+  const std::string task = view.word("task.kind");
+  if (task == "value") return false;
+  const bool told = view.known("rl.num_generations") || view.known("rl.reward_functions") ||
+                    view.known("model.name") || view.truth("config.adapter") ||
+                    view.text("framework.kind") == "language" ||
+                    view.series(record::Role::completion_length) != nullptr;
+  return told || task != "policy" || view.series(record::Role::reward) == nullptr;
+}
+
 /// Which rule of thumb for the peak learning rate applies.
 std::string method_of(FactView& view) {
   const std::string kind = view.text("run.kind");
   const std::string method = view.word("train.method");
   const bool adapter = view.truth("config.adapter");
-  if (kind == "rl") return "rl";
+  if (kind == "rl") return pays_language(view) ? "rl" : "control";
   if (view.text("config.optimizer") == "sgd") return "sgd";
   if (method == "dpo") return adapter ? "lora" : "full";
   if (adapter) return "lora";
@@ -89,12 +101,13 @@ void derive_usual(FactView& view) {
   };
   // full, lora: the ranges of axolotl's stability guide; pretrain: GPT-3 table 2.1
   // (arXiv:2005.14165) from 175B to 125M; rl: from below TRL's default (1e-6) and DeepSeekMath's
-  // (arXiv:2402.03300) to Open-R1's small-model recipes (2e-5); sgd, vision: 0.02 a batch of 16 is
+  // (arXiv:2402.03300) to Open-R1's small-model recipes (2e-5); control: stable-baselines3's defaults, 1e-4 (DQN) to 7e-4 (A2C), and CleanRL's of 1e-3; sgd, vision: 0.02 a batch of 16 is
   // detectron2's default, 0.1 a batch of 256 ResNet's (arXiv:1512.03385).
-  static constexpr std::array<Usual, 6> k_usual = {{{"full", 1e-5, 5e-5},
+  static constexpr std::array<Usual, 7> k_usual = {{{"full", 1e-5, 5e-5},
                                                     {"lora", 1e-4, 3e-4},
                                                     {"pretrain", 6e-5, 6e-4},
                                                     {"rl", 5e-7, 2e-5},
+                                                    {"control", 1e-4, 1e-3},
                                                     {"sgd", 1e-3, 1e-1},
                                                     {"vision", 1e-4, 2e-2}}};
   // Small models stand more, by the exponent of that table (nanoGPT's 10 M characters: 1e-3); and
@@ -232,7 +245,9 @@ std::vector<facts::Deriver> lr_facts() {
       {.name = "usual learning rates",
        .reads = {"lr.peak", "run.kind", "train.method", "config.adapter", "config.optimizer",
                  "config.weights", "config.toy", "framework.method", "model.from_scratch",
-                 "model.name", "optim.lr", "lr.max"},
+                 "model.name", "optim.lr", "lr.max", "task.kind", "rl.num_generations",
+                 "rl.reward_functions", "framework.kind", "series:completion_length",
+                 "series:reward"},
        .gives = {"lr.method", "lr.usual_low", "lr.usual_high", "lr.over_usual", "lr.under_usual"},
        .derive = derive_usual},
       {.name = "learning rate at the onset",

@@ -89,11 +89,27 @@ core::Severity worst_of(const record::Run& run, const std::vector<detectors::Sym
 
 namespace {
 
+/// A loss that lost nearly all of itself and then stays has arrived. (Judgement: what is left of a
+/// cross-entropy whose accuracy is near 1.)
+bool has_arrived(const std::vector<detectors::Symptom>& symptoms) {
+  constexpr double k_nearly_all = 0.95;
+  return std::any_of(symptoms.begin(), symptoms.end(), [](const detectors::Symptom& symptom) {
+    const auto learned = symptom.measures.find("learned_frac");
+    const double* share =
+        learned == symptom.measures.end() ? nullptr : core::as_number(learned->second);
+    return symptom.id == "loss.plateau" && symptom.severity == core::Severity::note &&
+           share != nullptr && *share >= k_nearly_all;
+  });
+}
+
 /// The cause accounts for something that the artifacts say or for a loss that does not fall, not
 /// only for settings that could do harm or a metric that is a little unusual.
-bool explains_what_matters(const RankedCause& cause) {
-  return std::any_of(cause.reasons.begin(), cause.reasons.end(), [](const WeighedReason& reason) {
+bool explains_what_matters(const RankedCause& cause,
+                           const std::vector<detectors::Symptom>& symptoms) {
+  const bool arrived = has_arrived(symptoms);
+  return std::any_of(cause.reasons.begin(), cause.reasons.end(), [&](const WeighedReason& reason) {
     if (reason.kind != ReasonKind::explains) return false;
+    if (arrived && reason.fact == "loss.plateau") return false;
     return reason.fact.starts_with("error.") || is_mistake(reason.fact) ||
            std::any_of(k_troubles.begin(), k_troubles.end(),
                        [&](const Trouble& trouble) { return trouble.fact == reason.fact; });
@@ -132,7 +148,7 @@ Standing judge_standing(const record::Run& run, const std::vector<detectors::Sym
   if (worst == core::Severity::unstable) return Standing::unstable;
   // Metrics that show what is wrong are not in order because two causes of it are as likely.
   const bool one_of_a_family = samples > 0 && !ranking.causes.empty() &&
-                               explains_what_matters(ranking.causes.front()) &&
+                               explains_what_matters(ranking.causes.front(), symptoms) &&
                                share_of_first_family(ranking) >= k_likely;
   const double enough = ranking.from_text ? k_likely_by_words : k_likely;
   const bool likely =
@@ -142,7 +158,7 @@ Standing judge_standing(const record::Run& run, const std::vector<detectors::Sym
   if (likely) {
     const RankedCause& first = ranking.causes.front();
     const bool doubtful = stands_on_word_choice(first) ||
-                          (samples >= k_plenty_samples && !explains_what_matters(first));
+                          (samples >= k_plenty_samples && !explains_what_matters(first, symptoms));
     if (!doubtful || first.probability >= k_sure) return Standing::warning;
   }
   return health.is_shown() ? Standing::healthy : Standing::insufficient;

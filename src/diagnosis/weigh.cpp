@@ -140,6 +140,13 @@ WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
           support.said};
 }
 
+/// What the program does wrong whatever the curves say is this cause: a loss that falls all the same
+/// (half of the layers train) does not refute it.
+bool is_in_the_program(const Candidate& candidate) {
+  return std::any_of(candidate.explained.begin(), candidate.explained.end(),
+                     [](const std::string& fact) { return fact.starts_with("code.mistake."); });
+}
+
 /// What refutes the cause, where something does.
 std::optional<RuledOut> refutation_of(const Cause& cause, const FactTable& facts) {
   for (const Refutation& each : cause.refuted_by) {
@@ -409,7 +416,8 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   for (const Cause& cause : book.causes) {
     auto candidate = consider(cause, book.calibration, facts, severities, artifacts);
     if (!candidate) continue;
-    if (auto refuted = refutation_of(cause, facts)) {
+    auto refuted = is_in_the_program(*candidate) ? std::nullopt : refutation_of(cause, facts);
+    if (refuted) {
       ruled_out.emplace_back(candidate->ranked.log_odds, *std::move(refuted));
     } else {
       candidates.push_back(std::move(*candidate));

@@ -1,9 +1,11 @@
 /// A gradient norm that grows and next to never falls: gradients that are added up over the steps
-/// because nobody sets them to zero. A norm of single batches goes up and down by half its size.
+/// because nobody sets them to zero, over the whole run or from one reset to the next (zeroed once a
+/// pass). A norm of single batches goes up and down by half its size.
 
 #include <fmt/format.h>
 
 #include <map>
+#include <optional>
 
 #include "detectors/kept.h"
 #include "detectors/support.h"
@@ -18,6 +20,12 @@ constexpr double k_falls = 0.08;   // share of records that fall
 constexpr double k_still = 0.02;   // change from record to record that is next to none
 constexpr double k_stills = 0.15;  // share of them: single gradients are small beside the sum
 constexpr std::size_t k_most_series = 16;
+constexpr double k_reset = 0.4;  // of the record before: where a climb ends and the next begins
+/// Where every record is above the one before it, the climb needs no single still one.
+constexpr std::size_t k_least_climb = 20;
+/// Of its end, at half its length: a sum of n like gradients is at 0.5 to 0.7 there, a run that
+/// diverges by a factor a record far below.
+constexpr double k_even_midway = 0.35;
 constexpr double k_grown_midway =
     2;  // x the first: n like gradients grow to the root of n at least
 
@@ -58,42 +66,80 @@ class GradNormPilesUpDetector final : public detectors::Detector {
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
     for (const auto& [series, norms] : norms_) {
-      if (!piles_up(norms)) continue;
-      out.push_back(symptom_of(context.series_names[series], norms));
+      const std::optional<Climb> climb = piles_up(norms);
+      if (!climb) continue;
+      out.push_back(symptom_of(context.series_names[series], norms, *climb));
       return;  // one is enough to know
     }
   }
 
  private:
-  static bool piles_up(const detectors::Kept& norms) {
-    if (norms.count() < k_least || norms.thinned()) return false;
-    const double first = norms.median(0, 0.15);
-    if (!(first > 0) || norms.back().value < k_growth * first) return false;
-    // A sum grows from the first steps on; what stays for half of the run and then grows is none.
-    if (norms.median(0.4, 0.6) < k_grown_midway * first) return false;
-    detectors::Tally falls;
-    detectors::Tally stills;
-    for (std::size_t i = 1; i < norms.size(); ++i) {
-      const double before = norms[i - 1].value;
-      falls.add(norms[i].value < k_fall * before);
-      stills.add(std::fabs(norms[i].value - before) <= k_still * before);
+  /// From `begin` to before `end`: one climb.
+  struct Climb {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  /// The climb that shows it, where there is one.
+  static std::optional<Climb> piles_up(const detectors::Kept& norms) {
+    if (norms.count() < k_least || norms.thinned()) return std::nullopt;
+    Climb climb;
+    for (std::size_t i = 1; i <= norms.size(); ++i) {
+      if (i < norms.size() && norms[i].value > k_reset * norms[i - 1].value) continue;
+      climb.end = i;
+      if (is_sum(norms, climb)) return climb;
+      climb.begin = i;
     }
-    return falls.share() <= k_falls && stills.share() >= k_stills;
+    const Climb whole{0, norms.size()};
+    return is_sum(norms, whole) ? std::optional<Climb>(whole) : std::nullopt;
   }
 
-  static detectors::Symptom symptom_of(const std::string& name, const detectors::Kept& norms) {
+  static double level(const detectors::Kept& norms, const Climb& climb, double from, double to) {
+    const auto length = static_cast<double>(climb.end - climb.begin);
+    const auto begin = static_cast<double>(climb.begin);
+    const auto all = static_cast<double>(norms.size());
+    return norms.median((begin + from * length) / all, (begin + to * length) / all);
+  }
+
+  static bool is_sum(const detectors::Kept& norms, const Climb& climb) {
+    if (climb.end - climb.begin < k_least) return false;
+    const double first = level(norms, climb, 0, 0.15);
+    const double last = norms[climb.end - 1].value;
+    const double midway = level(norms, climb, 0.4, 0.6);
+    if (!(first > 0) || last < k_growth / 2 * first) return false;
+    // A sum grows from the first steps on; what stays for half of the run and then grows is none.
+    if (midway < k_grown_midway * first) return false;
+    detectors::Tally falls;
+    detectors::Tally below;
+    detectors::Tally stills;
+    for (std::size_t i = climb.begin + 1; i < climb.end; ++i) {
+      const double before = norms[i - 1].value;
+      falls.add(norms[i].value < k_fall * before);
+      below.add(norms[i].value < before);
+      stills.add(std::fabs(norms[i].value - before) <= k_still * before);
+    }
+    const bool climbs = climb.end - climb.begin >= k_least_climb && below.share() == 0 &&
+                        midway >= k_even_midway * last;
+    const bool grows = last >= k_growth * first;
+    return climbs || (grows && falls.share() <= k_falls && stills.share() >= k_stills);
+  }
+
+  static detectors::Symptom symptom_of(const std::string& name, const detectors::Kept& norms,
+                                       const Climb& climb) {
     detectors::Symptom symptom;
     symptom.id = "grad_norm.piles_up";
     symptom.severity = core::Severity::warning;
     symptom.series = name;
-    symptom.first_step = norms.front().step;
-    symptom.last_step = norms.back().step;
-    symptom.measures["growth"] = norms.back().value / norms.median(0, 0.15);
-    symptom.summary = fmt::format(
-        "{} grows from {} to {} and next to never falls: a sum over steps", name,
-        core::show_number(norms.median(0, 0.15)), core::show_number(norms.back().value));
-    add_evidence(symptom, norms.front().origin);
-    add_evidence(symptom, norms.back().origin);
+    const detectors::Sample& last = norms[climb.end - 1];
+    const double first = level(norms, climb, 0, 0.15);
+    symptom.first_step = norms[climb.begin].step;
+    symptom.last_step = last.step;
+    symptom.measures["growth"] = last.value / first;
+    symptom.summary =
+        fmt::format("{} grows from {} to {} and next to never falls: a sum over steps", name,
+                    core::show_number(first), core::show_number(last.value));
+    add_evidence(symptom, norms[climb.begin].origin);
+    add_evidence(symptom, last.origin);
     return symptom;
   }
 

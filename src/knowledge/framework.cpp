@@ -31,6 +31,7 @@ SettingKey setting_key(std::string_view key, const Node& item) {
   entry.setting = text_of(item, "set");
   entry.scale = number_of(item, "scale", 1);
   entry.call = text_of(item, "call");
+  entry.classes = texts_of(item, "classes");
   entry.read_only = truth_of(item, "read_only");
   entry.in_block = truth_of(item, "in_block");
   entry.below = number_of(item, "below", 0);
@@ -198,6 +199,11 @@ const Framework* usual_framework() {
   const auto found =
       std::find_if(all.begin(), all.end(), [](const Framework& one) { return one.usual; });
   return found == all.end() ? nullptr : &*found;
+}
+
+const std::string& class_for(const Framework& framework, std::string_view method) {
+  const auto special = framework.call_for.find(method);
+  return special == framework.call_for.end() ? framework.call : special->second;
 }
 
 const Framework* framework_of_call(std::string_view call) {

@@ -44,6 +44,8 @@ struct SettingKey {
   std::vector<std::pair<std::string, core::Value>> values;
   std::string
       call;  ///< where it stands in code, when not in the framework's usual place: `LoraConfig`
+  /// The only classes that take it, where the framework has several (`packing`: SFTConfig); empty: all of them.
+  std::vector<std::string> classes;
   bool read_only = false;  ///< understood when read, never written by a remedy
   bool in_block = false;  ///< only added to a file in which its block (`deepspeed_config:`) stands:
                           ///< it has no effect or no meaning elsewhere
@@ -94,6 +96,9 @@ const std::vector<Framework>& frameworks();
 const Framework* find_framework(std::string_view slug);
 /// The one that is `usual`; null where no table says so.
 const Framework* usual_framework();
+
+/// The class that configures a training for this (train.method): `SFTConfig`, or for `grpo` `GRPOConfig`.
+const std::string& class_for(const Framework& framework, std::string_view method);
 
 /// The framework whose keys are the keywords of this class or function; null where no table names
 /// it.

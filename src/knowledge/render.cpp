@@ -77,10 +77,12 @@ std::string render_toml(const std::vector<WrittenKey>& keys) {
   return out;
 }
 
+/// Of a key that several classes take it is the class of what is trained for.
 const std::string& call_of(const WrittenKey& written, std::string_view method) {
-  if (!written.key->call.empty()) return written.key->call;
-  const auto special = written.framework->call_for.find(method);
-  return special == written.framework->call_for.end() ? written.framework->call : special->second;
+  const SettingKey& key = *written.key;
+  const std::string& usual = class_for(*written.framework, method);
+  const bool takes = std::find(key.classes.begin(), key.classes.end(), usual) != key.classes.end();
+  return key.call.empty() || takes ? usual : key.call;
 }
 
 std::string render_python(const std::vector<WrittenKey>& keys, std::string_view method) {
@@ -135,7 +137,7 @@ std::string render_block(const std::vector<WrittenKey>& keys, std::string_view s
 std::string render_settings(std::string_view framework, const std::vector<SettingValue>& settings,
                             std::string_view syntax, const Versions& versions,
                             std::string_view method) {
-  const WrittenSettings written = write_settings(framework, settings, versions);
+  const WrittenSettings written = write_settings(framework, settings, versions, method);
   const Framework* own = find_framework(framework);
   std::vector<const Framework*> places;
   for (const WrittenKey& key : written.keys) {

@@ -52,15 +52,29 @@ bool gone_from(const SettingKey& key, const Versions& versions) {
   return false;
 }
 
+/// Whether the class that trains for this method takes the key.
+bool taken_for(const SettingKey& key, const Framework& table, std::string_view method) {
+  if (method.empty() || key.classes.empty()) return true;
+  return std::find(key.classes.begin(), key.classes.end(), class_for(table, method)) !=
+         key.classes.end();
+}
+
+/// What is asked for beside the setting itself.
+struct Wanted {
+  const Versions& versions;
+  std::string_view method;
+};
+
 using KeysFound = std::vector<std::pair<const Framework*, const SettingKey*>>;
 
 /// A table's keys that may be written for a setting, as keys of `place`. `any_call`: false leaves
 /// out those that stand in a call of their own.
 void own_keys(const Framework& table, const Framework& place, std::string_view setting,
-              bool any_call, const Versions& versions, KeysFound& found) {
+              bool any_call, const Wanted& wanted, KeysFound& found) {
   for (const SettingKey& key : table.settings) {
     const bool fits = any_call || key.call.empty();
-    if (key.setting == setting && !key.read_only && fits && !gone_from(key, versions))
+    if (key.setting == setting && !key.read_only && fits && !gone_from(key, wanted.versions) &&
+        taken_for(key, table, wanted.method))
       found.emplace_back(&place, &key);
   }
 }
@@ -68,20 +82,20 @@ void own_keys(const Framework& table, const Framework& place, std::string_view s
 /// The keys that may be written for a setting: the framework's own, else those of what it extends
 /// (keys of another call there belong to code, which a framework of another syntax does not have),
 /// else those of its `also`.
-KeysFound keys_for(const Framework& framework, std::string_view setting, const Versions& versions) {
+KeysFound keys_for(const Framework& framework, std::string_view setting, const Wanted& wanted) {
   KeysFound found;
-  own_keys(framework, framework, setting, true, versions, found);
+  own_keys(framework, framework, setting, true, wanted, found);
   const Framework* base = find_framework(framework.extends);
   if (found.empty() && base != nullptr)
-    own_keys(*base, framework, setting, framework.syntax == base->syntax, versions, found);
+    own_keys(*base, framework, setting, framework.syntax == base->syntax, wanted, found);
   for (const std::string& slug : framework.also) {
     if (!found.empty()) break;
     if (const Framework* other = find_framework(slug))
-      own_keys(*other, *other, setting, true, versions, found);
+      own_keys(*other, *other, setting, true, wanted, found);
   }
   // Where the version is not known, keys that every version has come first.
   std::stable_partition(found.begin(), found.end(),
-                        [&](const auto& each) { return exists_in(*each.second, versions); });
+                        [&](const auto& each) { return exists_in(*each.second, wanted.versions); });
   return found;
 }
 
@@ -92,11 +106,11 @@ bool is_the_rest(const core::Value& value) {
 }
 
 /// Writes one setting; whether any key could say it.
-bool write_one(const Framework& framework, const SettingValue& setting, const Versions& versions,
+bool write_one(const Framework& framework, const SettingValue& setting, const Wanted& wanted,
                std::vector<WrittenKey>& out) {
   const SettingSpec* spec = find_setting_spec(setting.first);
   if (spec == nullptr) return false;
-  const auto keys = keys_for(framework, setting.first, versions);
+  const auto keys = keys_for(framework, setting.first, wanted);
   const SettingKey* said = nullptr;
   for (const auto& [where, key] : keys) {
     const auto value = written_value_for(*key, setting.second);
@@ -149,12 +163,12 @@ std::optional<core::Value> written_value_for(const SettingKey& key, const core::
 }
 
 WrittenSettings write_settings(std::string_view framework,
-                               const std::vector<SettingValue>& settings,
-                               const Versions& versions) {
+                               const std::vector<SettingValue>& settings, const Versions& versions,
+                               std::string_view method) {
   WrittenSettings written;
   const Framework* table = find_framework(framework);
   for (const SettingValue& setting : settings) {
-    if (table == nullptr || !write_one(*table, setting, versions, written.keys))
+    if (table == nullptr || !write_one(*table, setting, {versions, method}, written.keys))
       written.left_out.push_back(setting.first);
   }
   return written;

@@ -41,10 +41,11 @@ struct WrittenSettings {
 };
 
 /// The keys to write so that the framework has these settings. Where one setting is spread over
-/// switches (`bf16`, `fp16`) the others of them are written as off.
+/// switches (`bf16`, `fp16`) the others of them are written as off. `method` is what is trained for
+/// (train.method): keys that its class does not take are left out; empty: no key is.
 WrittenSettings write_settings(std::string_view framework,
                                const std::vector<SettingValue>& settings,
-                               const Versions& versions = {});
+                               const Versions& versions = {}, std::string_view method = {});
 
 /// How `value` of `key.setting` is written under this key; nothing where the key cannot say it.
 std::optional<core::Value> written_value_for(const SettingKey& key, const core::Value& value);

@@ -201,8 +201,11 @@ void SampleLines::note_list(std::string_view text) {
     const auto limit = most == std::string_view::npos
                            ? std::nullopt
                            : number_behind(text, text.find_first_of("0123456789", most));
-    if (!limit) return;
-    if (equal && *limit == numbers.front()) {
+    // Without it many equal lengths of what was generated tell it.
+    const bool surely =
+        written && equal && numbers.size() >= k_sure_counts && numbers.front() >= k_sure_tokens;
+    if (!limit && !surely) return;
+    if (equal && (surely || *limit == numbers.front())) {
       ++none_ended_;
       none_place_ = here;
     } else {

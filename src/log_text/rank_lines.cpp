@@ -81,6 +81,17 @@ bool says_weights(const std::string& before) {
   return weights && told;
 }
 
+bool differ(double first, double second) {
+  constexpr double k_printed = 1e-4;  // norms are printed to four digits and more
+  return std::fabs(first - second) > k_printed * std::fabs(first);
+}
+
+bool says_rank(std::string_view word) {
+  static constexpr std::array<std::string_view, 6> k_words = {"rank", "local_rank", "worker",
+                                                              "gpu",  "process",    "proc"};
+  return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
+}
+
 bool says_data(std::string_view word) {
   static constexpr std::array<std::string_view, 16> k_words = {
       "records", "samples", "batches",   "examples",  "rows",   "items", "images",    "shards",
@@ -111,6 +122,53 @@ void RankLines::line(std::string_view text, int rank, std::uint64_t number, std:
   compare(known->second, rank);
 }
 
+/// Two ranks in one line: the halves behind `r0:` and `r1:` are held against each other.
+bool RankLines::side_by_side(std::string_view text, std::uint64_t number, std::uint64_t offset) {
+  constexpr std::array<std::array<std::string_view, 2>, 3> k_pairs = {
+      {{"r0:", "r1:"}, {"rank0:", "rank1:"}, {"rank 0:", "rank 1:"}}};
+  for (const auto& [first, second] : k_pairs) {
+    const std::size_t one = text.find(first);
+    const std::size_t two = text.find(second);
+    if (one == std::string_view::npos || two == std::string_view::npos || two < one) continue;
+    const std::vector<Number> ours =
+        numbers_of(text.substr(one + first.size(), two - one - first.size()));
+    const std::vector<Number> theirs = numbers_of(text.substr(two + second.size()));
+    for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+      if (!ours[i].of_weights || !differ(ours[i].value, theirs[i].value)) continue;
+      if (++apart_.times == 1)
+        apart_ = {1,
+                  0,
+                  1,
+                  ours[i].value,
+                  theirs[i].value,
+                  std::string(core::trim(text).substr(0, 200)),
+                  number,
+                  offset};
+    }
+    return true;
+  }
+  return false;
+}
+
+void RankLines::worded(std::string_view text, std::uint64_t number, std::uint64_t offset) {
+  constexpr std::size_t k_head = 48;  // bytes in which a line says whose it is
+  if (text.size() < 8 || side_by_side(text, number, offset)) return;
+  const std::string head = core::lower(text.substr(0, k_head));
+  for (std::size_t at = head.find("rank"); at != std::string::npos;
+       at = head.find("rank", at + 1)) {
+    std::size_t digit = at + 4;
+    while (digit < head.size() && (head[digit] == ' ' || head[digit] == '=')) ++digit;
+    const bool begins = at == 0 || !is_word(head[at - 1]);
+    if (!begins || digit >= head.size() || !is_digit(head[digit])) continue;
+    const Scanned found = scan_number(text.substr(digit));
+    const std::size_t end = digit + found.size;
+    const bool is_rank =
+        found.size > 0 && found.value >= 0 && found.value == std::floor(found.value);
+    if (is_rank && (end >= text.size() || text[end] != '/'))
+      return line(text, static_cast<int>(found.value), number, offset);
+  }
+}
+
 /// The numbers of a line, and what the words beside them say.
 std::vector<RankLines::Number> RankLines::numbers_of(std::string_view text) {
   std::vector<Number> numbers;
@@ -137,6 +195,7 @@ std::vector<RankLines::Number> RankLines::numbers_of(std::string_view text) {
     number.whole = printed.find_first_of(".eE") == std::string_view::npos;
     number.of_weights = !number.whole && says_weights(before);
     number.of_data = number.whole && (says_data(first_word(after)) || says_data(last_word(before)));
+    number.of_rank = number.whole && says_rank(last_word(before));
     numbers.push_back(number);
     at = behind;
   }
@@ -155,15 +214,13 @@ void RankLines::compare(const ByRank& seen, int rank) {
     };
     bool same_place = true;
     for (std::size_t i = 0; i < own.numbers.size(); ++i) {
-      same_place =
-          same_place && (!own.numbers[i].whole || own.numbers[i].value == theirs.numbers[i].value);
+      same_place = same_place && (!own.numbers[i].whole || own.numbers[i].of_rank ||
+                                  own.numbers[i].value == theirs.numbers[i].value);
     }
     for (std::size_t i = 0; i < own.numbers.size(); ++i) {
       const Number& first = theirs.numbers[i];
       const Number& second = own.numbers[i];
-      constexpr double k_printed = 1e-4;  // norms are printed to four digits and more
-      if (same_place && second.of_weights &&
-          std::fabs(first.value - second.value) > k_printed * std::fabs(first.value))
+      if (same_place && second.of_weights && differ(first.value, second.value))
         note(apart_, first, second);
       // Said once by each: a count that goes up is where the rank stands.
       if (second.of_data && own.count == 1 && theirs.count == 1 && first.value != second.value)
@@ -195,7 +252,7 @@ std::uint32_t RankLines::count_of(const std::string& shape, int rank) const {
 }
 
 void RankLines::finish(record::RunBuilder& build, record::SourceId source) const {
-  if (last_.size() < 2) return;
+  if (last_.size() < 2 && apart_.times == 0) return;
   constexpr std::uint32_t k_least_apart = 2;  // one may be printed between two updates
   if (apart_.times >= k_least_apart) {
     finish_unlike(

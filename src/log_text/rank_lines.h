@@ -24,10 +24,13 @@ class RankLines {
  public:
   static constexpr std::size_t k_most_shapes = 256;
   static constexpr int k_most_ranks = 64;
-  static constexpr std::size_t k_most_numbers = 12;  ///< of a line that is compared
+  static constexpr std::size_t k_most_numbers = 24;  ///< of a line that is compared
 
   /// `text`: the line without the prefix that says the rank.
   void line(std::string_view text, int rank, std::uint64_t number, std::uint64_t offset);
+  /// A line without such a prefix, which may say ranks within: `epoch 3 rank 1: loss ...`, or two of
+  /// them side by side: `r0: loss 0.3 |w| 18.7  r1: loss 0.4 |w| 18.6`.
+  void worded(std::string_view text, std::uint64_t number, std::uint64_t offset);
   void finish(record::RunBuilder& build, record::SourceId source) const;
 
  private:
@@ -43,6 +46,7 @@ class RankLines {
     bool whole = false;
     bool of_weights = false;  ///< its words say a norm or a checksum of the weights
     bool of_data = false;     ///< its words say samples or batches
+    bool of_rank = false;     ///< which rank it is: `epoch 3 rank 1: ...`
   };
   struct Seen {
     std::uint32_t count = 0;
@@ -65,6 +69,7 @@ class RankLines {
 
   static std::vector<Number> numbers_of(std::string_view text);
   void compare(const ByRank& seen, int rank);
+  bool side_by_side(std::string_view text, std::uint64_t number, std::uint64_t offset);
   void finish_unlike(const Unlike& unlike, const char* kind, const std::string& text,
                      record::RunBuilder& build, record::SourceId source) const;
   std::uint32_t count_of(const std::string& shape, int rank) const;

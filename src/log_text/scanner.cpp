@@ -50,6 +50,7 @@ void LogScanner::line(const Line& line) {
   LogLine part{barred(line.text.substr(prefix.size)), {prefix.rank, line.number, line.offset}};
   if (prefix.rank >= 0) ranks_.line(part.text, prefix.rank, line.number, line.offset);
   if (prefix.rank < 0) tags_.line(part.text, line.number, line.offset);
+  if (prefix.rank < 0) ranks_.worded(part.text, line.number, line.offset);
   if (pairs_.known(part)) return;
   for (int i = 0; i < k_most_parts && !core::trim(part.text).empty(); ++i) {
     if (i == 0 && words_) words_->message(part);

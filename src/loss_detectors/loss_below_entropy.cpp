@@ -12,8 +12,8 @@ namespace {
 /// Nats a character: Shannon's lower bound for English, 0.6 bits.
 constexpr double k_floor = 0.42;
 constexpr std::size_t k_least = 3;
-/// Fewer letters make no text; more are no characters.
-constexpr double k_fewest = 40;
+/// Fewer letters make no text (text8 has 27); more are no characters.
+constexpr double k_fewest = 26;
 constexpr double k_most = 1000;
 
 const detectors::DetectorSpec& loss_below_entropy_spec() {

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> k
     "discriminator",  "generator",           "explained_variance",
     "prediction_std", "target_std",          "grad_part",
     "hits",           "compute_time",        "logit_max",
-    "attention_logit"};
+    "attention_logit", "action_value"};
 
 Part part_named(std::string_view name) {
   const auto found = std::find(k_parts.begin(), k_parts.end(), name);

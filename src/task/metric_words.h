@@ -32,6 +32,7 @@ enum class Part : std::uint8_t {
   compute_time,     ///< of a step: forward and backward
   logit_max,        ///< largest output logit
   attention_logit,  ///< largest logit of the attention
+  action_value,     ///< mean value that actions are estimated at (Q)
   count_,           // keep last
 };
 

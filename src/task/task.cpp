@@ -35,7 +35,8 @@ struct Sign {
   std::string framework;
   std::optional<record::Role> role;
   std::string part;
-  std::vector<std::string> metric;
+  std::vector<std::string> metric;      ///< a phrase in a metric's name
+  std::vector<std::string> any_metric;  ///< words of one meaning: they count once
   double weight = 0;
 };
 
@@ -63,6 +64,7 @@ std::vector<KindSigns> load() {
       sign.role = record::role_of(knowledge::text_of(item, "role"));
       sign.part = knowledge::text_of(item, "part");
       sign.metric = knowledge::texts_of(item, "metric");
+      sign.any_metric = knowledge::texts_of(item, "any_metric");
       sign.weight = knowledge::number_of(item, "weight");
       entry.signs.push_back(std::move(sign));
     }
@@ -110,6 +112,9 @@ class Signs {
                                                  : std::string(record::name(*sign.role));
     }
     if (!sign.part.empty()) return parts_.contains(sign.part) ? sign.part : std::string();
+    for (const std::string& word : sign.any_metric) {
+      if (std::string shown = by_metric({word}); !shown.empty()) return shown;
+    }
     return by_metric(sign.metric);
   }
 
@@ -327,7 +332,7 @@ std::vector<std::string> tasks_mistakes() {
           static_cast<int>(!sign.setting.empty()) + static_cast<int>(!sign.fact.empty()) +
           static_cast<int>(!sign.event.empty()) + static_cast<int>(!sign.framework.empty()) +
           static_cast<int>(sign.role.has_value()) + static_cast<int>(!sign.part.empty()) +
-          static_cast<int>(!sign.metric.empty());
+          static_cast<int>(!sign.metric.empty()) + static_cast<int>(!sign.any_metric.empty());
       if (told != 1) mistakes.push_back("a sign of " + who + " says no thing, or several");
       if (sign.weight == 0) mistakes.push_back("a sign of " + who + " has no weight");
     }

@@ -44,6 +44,23 @@ TEST(Weigh, TheCauseWithMoreEvidenceComesFirstAndTheUnknownKeepsItsShare) {
   EXPECT_NEAR(ranking.unknown_probability, 1 / all, 1e-9);
 }
 
+TEST(Weigh, AMistakeInTheProgramIsNotRefutedByCurves) {
+  CauseBook book;
+  book.causes = {cause("stall.a", {"loss.plateau", "code.mistake.half"}, -1,
+                       {{"hot", 2}, {"code.mistake.half", 3}})};
+  book.causes[0].refuted_by.push_back({*Condition::parse("falls"), "the loss falls"});
+  const auto facts = [](bool mistake) {
+    std::vector<record::Fact> list = {
+        {"loss.plateau", true, "", {}}, {"hot", true, "", {}}, {"falls", true, "", {}}};
+    if (mistake) list.push_back({"code.mistake.half", true, "", {}});
+    return facts_of(std::move(list));
+  };
+  const Ranking by_curves = weigh_causes(book, facts(false), {});
+  EXPECT_TRUE(by_curves.causes.empty());
+  EXPECT_EQ(by_curves.ruled_out.size(), 1U);
+  EXPECT_EQ(weigh_causes(book, facts(true), {}).causes.size(), 1U);
+}
+
 TEST(Weigh, ACauseWithNothingBeyondItsPriorIsNotListed) {
   CauseBook book;
   book.causes = {cause("nan.a", {"loss.nonfinite"}, 0.4, {{"hot", 1}}),

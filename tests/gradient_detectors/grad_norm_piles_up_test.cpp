@@ -22,6 +22,25 @@ TEST(GradientsPile, ANormOfWhatIsNeverSetToZero) {
   EXPECT_EQ(piles->series, "|g_enc|");
 }
 
+TEST(GradientsPile, ASumThatIsSetToZeroOncePerPass) {
+  std::vector<double> norms;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = 1; i <= 25; ++i) norms.push_back((2.5 - pass) * i * (1 - 0.01 * i));
+  }
+  const auto symptoms =
+      RunOf().loss(std::vector<double>(norms.size(), 2.3)).grad_norm(norms).detect();
+  const detectors::Symptom* piles = find(symptoms, "grad_norm.piles_up");
+  ASSERT_NE(piles, nullptr) << told(symptoms);
+  EXPECT_NEAR(number(piles, "growth"), 25 * 0.75 / 1.96, 3);
+}
+
+TEST(GradientsPile, ARunThatDivergesByAFactorARecordIsNone) {
+  std::vector<double> norms;
+  for (int i = 0; i < 30; ++i) norms.push_back(0.5 * std::pow(1.3, i));
+  EXPECT_FALSE(has(RunOf().loss(std::vector<double>(30, 1.4)).grad_norm(norms).detect(),
+                   "grad_norm.piles_up"));
+}
+
 TEST(GradientsPile, NormsThatGrowWithTheirNoise) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Draw draw(seed);

@@ -32,6 +32,23 @@ TEST(RenderSettings, TakesTheClassOfWhatIsTrainedFor) {
   EXPECT_EQ(render_settings("trl", rate), "SFTConfig(..., learning_rate=1.0e-06)");
 }
 
+TEST(RenderSettings, LeavesOutWhatTheClassDoesNotTake) {
+  const std::vector<SettingValue> packing = {{"data.packing", core::Value(false)}};
+  EXPECT_EQ(render_settings("trl", packing), "SFTConfig(..., packing=False)");
+  EXPECT_EQ(render_settings("trl", packing, {}, {}, "dpo"), "");
+  const std::vector<SettingValue> beta = {{"rl.beta", core::Value(0.1)}};
+  EXPECT_EQ(render_settings("trl", beta, {}, {}, "dpo"), "DPOConfig(..., beta=0.1)");
+  EXPECT_EQ(render_settings("trl", beta, {}, {}, "grpo"), "GRPOConfig(..., beta=0.1)");
+}
+
+TEST(RenderSettings, TakesTheNameThatTheVersionHas) {
+  const std::vector<SettingValue> length = {{"data.max_length", core::Value(1024.0)}};
+  EXPECT_EQ(render_settings("trl", length, {}, {{"trl", "0.14.0"}}),
+            "SFTConfig(..., max_seq_length=1024)");
+  EXPECT_EQ(render_settings("trl", length, {}, {{"trl", "1.16.0"}}),
+            "SFTConfig(..., max_length=1024)");
+}
+
 TEST(RenderSettings, WritesNestedJsonOfDeepSpeed) {
   EXPECT_EQ(
       render_settings("deepspeed", {{"dist.zero_stage", core::Value(3.0)},

@@ -30,6 +30,12 @@ TEST(SampleLines, AnswersThatGoRoundAndNeverEnd) {
             (Kinds{"samples-never-end", "samples-loop"}));
 }
 
+TEST(SampleLines, LengthsThatAreAllOneTellTheLimit) {
+  EXPECT_EQ(kinds({"generated lengths: [60, 60, 60, 60, 60, 60]"}), Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({"generated lengths: [60, 12, 60, 31, 60, 60]"}), Kinds{});
+  EXPECT_EQ(kinds({"sequence lengths: [64, 64, 64, 64, 64]"}), Kinds{}) << "of what is read";
+}
+
 TEST(SampleLines, AnswersThatSayNothing) {
   const std::vector<std::string> asked = {"Q: where is kenya ?", "A: ", "expected: in africa"};
   std::vector<std::string> lines;

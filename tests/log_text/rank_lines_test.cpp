@@ -13,6 +13,11 @@ class Job {
     lines_.line(text, rank, line_, line_ * 80);
     return *this;
   }
+  Job& prints(const std::string& text) {
+    ++line_;
+    lines_.worded(text, line_, line_ * 80);
+    return *this;
+  }
   const record::Run& run() const { return run_; }
   const record::Event* event() {
     lines_.finish(build_, source_);
@@ -97,6 +102,29 @@ TEST(RankLines, WeightsOfRanksThatDriftApart) {
   const record::Event* event = of_kind(job.run(), "ranks-apart");
   ASSERT_NE(event, nullptr);
   EXPECT_EQ(event->text.find("the weights of rank 0 and rank 1 differ"), 0U) << event->text;
+}
+
+TEST(RankLines, RanksThatStandWithinTheLineOrSideBySide) {
+  Job within;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    const std::string head = "epoch " + std::to_string(epoch) + " rank ";
+    within.prints(head + "0: loss 1.06 acc 0.74 per class 0.92 0.96 | weight norm 7.3" +
+                  std::to_string(epoch));
+    within.prints(head + "1: loss 1.23 acc 0.67 per class 0.00 0.00 | weight norm 7.2" +
+                  std::to_string(epoch));
+  }
+  within.event();
+  EXPECT_NE(of_kind(within.run(), "ranks-apart"), nullptr);
+  Job beside;
+  for (int epoch = 0; epoch < 3; ++epoch)
+    beside.prints("epoch 1  r0: loss 0.33 |w| 18.7478  r1: loss 0.34 |w| 18.7201");
+  beside.event();
+  EXPECT_NE(of_kind(beside.run(), "ranks-apart"), nullptr);
+  Job alike;
+  for (int epoch = 0; epoch < 3; ++epoch)
+    alike.prints("epoch 1  r0: loss 0.33 |w| 18.7478  r1: loss 0.34 |w| 18.7478");
+  alike.event();
+  EXPECT_EQ(of_kind(alike.run(), "ranks-apart"), nullptr);
 }
 
 TEST(RankLines, WeightsThatAgreeAndLossesAndGradientsThatDoNot) {

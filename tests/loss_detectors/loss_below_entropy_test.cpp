@@ -14,6 +14,7 @@ RunOf characters(double vocabulary, const std::vector<double>& held_out) {
 
 TEST(TextEntropy, NobodyKnowsTheNextLetterThatWell) {
   EXPECT_TRUE(has(characters(96, {4.69, 3.01, 1.99, 0.51, 0.19}).detect(), "loss.below_entropy"));
+  EXPECT_TRUE(has(characters(30, {3.56, 2.01, 1.02, 0.19, 0.06}).detect(), "loss.below_entropy"));
 }
 
 TEST(TextEntropy, GoodModelsMadeUpLanguagesAndTokensStayAlone) {

@@ -65,6 +65,12 @@ TEST(Recognise, EachKindByItsSigns) {
   EXPECT_EQ(kind(Told().with("recon_loss", Role::loss, k_three)), Kind::autoencoder);
   EXPECT_EQ(kind(Told().with("rec", Role::loss, k_three).with("kl", Role::kl, k_three)), Kind::vae);
   EXPECT_EQ(kind(Told()
+                     .with("rec", Role::loss, k_three)
+                     .with("recon std", Role::other, k_three)
+                     .with("kl", Role::kl, k_three)),
+            Kind::vae)
+      << "two names of one thing count once";
+  EXPECT_EQ(kind(Told()
                      .with("loss_D", Role::loss_component, k_three)
                      .with("loss_G", Role::loss_component, k_three)),
             Kind::gan);
