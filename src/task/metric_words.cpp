@@ -21,12 +21,23 @@ constexpr std::array<std::string_view, 9> k_extremes = {
     "best", "min", "max", "lowest", "highest", "target", "floor", "baseline", "prev"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> k_parts = {
-    "none",           "preference_accuracy", "preference_margin",
-    "logp_chosen",    "logp_rejected",       "reward_chosen",
-    "discriminator",  "generator",           "explained_variance",
-    "prediction_std", "target_std",          "grad_part",
-    "hits",           "compute_time",        "logit_max",
-    "attention_logit", "action_value"};
+    "none",
+    "preference_accuracy",
+    "preference_margin",
+    "logp_chosen",
+    "logp_rejected",
+    "reward_chosen",
+    "discriminator",
+    "generator",
+    "explained_variance",
+    "prediction_std",
+    "target_std",
+    "grad_part",
+    "hits",
+    "compute_time",
+    "logit_max",
+    "attention_logit",
+    "action_value"};
 
 Part part_named(std::string_view name) {
   const auto found = std::find(k_parts.begin(), k_parts.end(), name);
