@@ -29,8 +29,8 @@ TARGET = ROOT / "tests/knowledge/framework_fields.json"
 
 # Two years of releases, a few months apart, and the last before and the first after a change of the major version.
 VERSIONS = {
-    "transformers": ["4.46.3", "4.48.3", "4.51.3", "4.53.3", "4.55.4", "4.57.6", "5.0.0", "5.2.0", "5.4.0", "5.8.1", "5.12.1",
-                     "5.16.1", "5.20.2", "5.24.0"],
+    "transformers": ["4.46.3", "4.48.3", "4.51.3", "4.53.3", "4.55.4", "4.57.6", "5.0.0", "5.2.0", "5.4.0", "5.8.1",
+                     "5.12.1", "5.16.1", "5.20.2", "5.24.0"],
     "trl": ["0.12.2", "0.13.0", "0.14.0", "0.15.2", "0.16.1", "0.17.0", "0.18.2", "0.19.1", "0.20.0", "0.21.0", "0.22.2",
             "0.23.1", "0.24.0", "0.25.1", "0.26.2", "0.27.2", "0.28.0",
             "0.29.1", "1.0.0", "1.4.0", "1.8.0", "1.12.0", "1.16.0"],
@@ -127,9 +127,12 @@ def main():
     found = {package: collect(package) for package in VERSIONS}
     lines = []
     for package, entry in found.items():
-        classes = ",\n".join(f'   "{name}": {{\n' + ",\n".join(f'    "{field}": {json.dumps(pairs)}' for field, pairs in fields.items()) + "}"
-                             for name, fields in entry["classes"].items())
-        lines.append(f' "{package}": {{"versions": {json.dumps(entry["versions"])}, "classes": {{\n{classes}}}}}')
+        classes = []
+        for name, fields in entry["classes"].items():
+            rows = ",\n".join(f'    "{field}": {json.dumps(pairs)}' for field, pairs in fields.items())
+            classes.append(f'   "{name}": {{\n{rows}}}')
+        versions = json.dumps(entry["versions"])
+        lines.append(f' "{package}": {{"versions": {versions}, "classes": {{\n' + ",\n".join(classes) + "}}")
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     if options.write:
         TARGET.write_text(text)

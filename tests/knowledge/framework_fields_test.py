@@ -63,29 +63,34 @@ def faults_of_classes(slug, package, field, entry, table):
             yield f"{slug}: {name} {'has no' if name in named else 'has'} `{field}`, the table says otherwise"
 
 
+def faults_of_entry(slug, package, field, entry, table):
+    """Yields a text a fault; returns how many pairs of class and release were looked at."""
+    name = entry.get("call", table["call"])
+    looked_at = 0
+    for version in FIELDS[package]["versions"]:
+        begin, end = (entry.get(bound, {}).get(package) for bound in ("from", "before"))
+        inside = (begin is None or number(version) >= number(begin)) and (
+            end is None or number(version) < number(end))
+        has = takes(package, name, field, version)
+        if has is None or not exists(package, name, version):
+            continue
+        looked_at += 1
+        if inside and not has:
+            yield f"{slug}: {name} of {package} {version} has no `{field}`"
+    if table.get("call_for"):
+        yield from faults_of_classes(slug, package, field, entry, table)
+    return looked_at
+
+
 def faults(slug):
     table = yaml.safe_load((ROOT / f"knowledge/frameworks/{slug}.yaml").read_text())
-    package = PACKAGES[slug]
     looked_at = 0
     for key, value in table["settings"].items():
         if key.startswith(OF_A_CONFIG):
             continue
         for entry in entries(key, value):
-            if entry.get("read_only"):
-                continue
-            name = entry.get("call", table["call"])
-            for version in FIELDS[package]["versions"]:
-                begin, end = (entry.get(bound, {}).get(package) for bound in ("from", "before"))
-                inside = (begin is None or number(version) >= number(begin)) and (end is None or number(version) < number(end))
-                has = takes(package, name, key.split(".")[0], version)
-                if has is None or not exists(package, name, version):
-                    continue
-                looked_at += 1
-                if inside and not has:
-                    yield f"{slug}: {name} of {package} {version} has no `{key.split('.')[0]}`"
-        for entry in entries(key, value):
-            if not entry.get("read_only") and "call_for" in table and table["call_for"]:
-                yield from faults_of_classes(slug, package, key.split(".")[0], entry, table)
+            if not entry.get("read_only"):
+                looked_at += yield from faults_of_entry(slug, PACKAGES[slug], key.split(".")[0], entry, table)
     if not looked_at:
         yield f"{slug}: no key was looked at"
 
