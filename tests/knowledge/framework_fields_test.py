@@ -4,8 +4,9 @@
 knowledge/frameworks/*.yaml says which keys are written and from or before which version; framework_fields.json
 (made by tools/framework_fields.py from the wheels of two years) says which fields the real classes have in which
 version. A key without versions must exist in every release that was looked at, one with `from:` in every release from
-there on, one with `before:` in every release before it. Of `classes:`, the further classes that take a key, each must
-have it in some release, and every class of `call_for:` that is not named must not have it in any. Exit status 77 where PyYAML is not installed.
+there on, one with `before:` in every release before it. Of `classes:`, the further classes that take a key, each
+must have it in some release, and every class of `call_for:` that is not named must not have it in any. Exit status 77
+where PyYAML is not installed.
 """
 import json
 import pathlib
