@@ -85,6 +85,13 @@ add_library(NCURSES::ncursesw UNKNOWN IMPORTED)
 set_target_properties(NCURSES::ncursesw PROPERTIES IMPORTED_LOCATION "${NCURSESW_LIBRARY}"
                       INTERFACE_INCLUDE_DIRECTORIES "${NCURSES_INCLUDE_DIR}" INTERFACE_LINK_LIBRARIES "${TINFO_LIBRARY}")
 
+# Snowball's stemmers.
+find_path(STEMMER_INCLUDE_DIR libstemmer.h REQUIRED)
+find_library(STEMMER_LIBRARY stemmer REQUIRED)
+add_library(snowball::stemmer UNKNOWN IMPORTED)
+set_target_properties(snowball::stemmer PROPERTIES IMPORTED_LOCATION "${STEMMER_LIBRARY}"
+                      INTERFACE_INCLUDE_DIRECTORIES "${STEMMER_INCLUDE_DIR}")
+
 find_path(UTF8PROC_INCLUDE_DIR utf8proc.h REQUIRED)
 find_library(UTF8PROC_LIBRARY utf8proc REQUIRED)
 add_library(utf8proc::utf8proc UNKNOWN IMPORTED)

@@ -41,6 +41,7 @@ PARTS = {
     "re2": ("libre2-dev", "BSD-3-Clause"),
     "pcre2": ("libpcre2-dev", "BSD-3-Clause"),
     "utf8proc": ("libutf8proc-dev", "MIT AND Unicode-DFS-2015"),
+    "libstemmer": ("libstemmer-dev", "BSD-3-Clause"),
     "nlohmann-json": ("nlohmann-json3-dev", "MIT"),
     "CLI11": ("libcli11-dev", "BSD-3-Clause"),
     "libseccomp": ("libseccomp-dev", "LGPL-2.1-only"),

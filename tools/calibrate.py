@@ -17,9 +17,9 @@ causes, and the weights that the cases would change most.
 --platt fits the line from the share of a first cause to the probability that is told
 (src/diagnosis/calibrate_probability.h), cross-validated by case:
 give it cases that the program has not met, for on the others it is right too often.
---held-out FILE (made by tools/learn_words.py --folds N --answers FILE) puts what was learnt without a case in place of
-what the program has learnt from it, where that leads (the text_* of knowledge/calibration.yaml): the honest figure
-for texts.
+--held-out FILE (made by tools/train_report_classifier.py --held-out --answers FILE) puts what was learnt without a case
+in place of what the program has learnt from it, where that leads (the text_* of knowledge/calibration.yaml): the honest
+figure for texts.
 --write changes the weights in knowledge/causes/*.yaml and knowledge/calibration.yaml. Needs nothing but Python.
 """
 import argparse
@@ -62,8 +62,10 @@ class Case:
     """What the program said of a case: for each cause its prior and the conditions that held."""
 
     def __init__(self, folder, truth, report, priors):
-        self.name, self.path = folder.name, str(folder)
-        self.truth = truth
+        self.name, self.truth = folder.name, truth
+        # As tools/report_classifier/reports.py names a public report.
+        best = "healthy" if truth["family"] == "healthy" else f"{truth['family']}.{truth['cause']}"
+        self.key = f"{truth.get('source')} {best}"
         self.right = {truth["cause"], *truth.get("accept", [])}
         self.healthy = truth["family"] == "healthy"
         self.shipped = [(c["id"], c["probability"]) for c in report.get("causes", [])]
@@ -131,8 +133,8 @@ def features_names(features):
 def show_held_out(cases, path, calibration):
     lines = (json.loads(line) for line in path.read_text().splitlines())
     answers = {line["case"]: dict(zip(line["classes"], line["log"])) for line in lines}
-    known = [case for case in cases if case.path in answers]
-    given = [heard(case, answers[case.path], calibration) for case in known]
+    known = [case for case in cases if case.key in answers]
+    given = [heard(case, answers[case.key], calibration) for case in known]
     show("held out", known, [case.shipped if causes is None else causes for case, causes in zip(known, given)])
 
 

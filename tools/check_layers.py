@@ -3,8 +3,9 @@
 
 usage: check_layers.py [ROOT]
 
-Also checked: that what judges names no framework (knowledge/frameworks/*.yaml say what they are), the parts of train/
-likewise, and that torch is included nowhere else; one namespace a folder, and one definition a type over the whole tree
+Also checked: that no headers include each other in a circle; that what judges names no framework
+(knowledge/frameworks/*.yaml say what they are), the parts of train/ likewise, and that torch is included nowhere else;
+one namespace a folder, and one definition a type over the whole tree
 (two types of one name are undefined behaviour that no linker reports); the sizes of folders and classes; the public
 headers (at most 12, each compiles alone), rosters without duplicates, and that no header is included by a relative path.
 The Python package is held to its order by python_layers.py: no import circles, the flow of the code audit, sizes.
@@ -114,6 +115,38 @@ def check_includes(root: pathlib.Path) -> list[str]:
     return faults
 
 
+def circle_from(start: str, includes: dict[str, list[str]], done: set[str]) -> list[str]:
+    """The first circle of includes that is met from this file on; empty where there is none. `done` gets what has none."""
+    way = [(start, iter(includes[start]))]
+    while way:
+        there = next(way[-1][1], None)
+        names = [name for name, _ in way]
+        if there is None:
+            done.add(way.pop()[0])
+        elif there in names:
+            return [*names[names.index(there):], there]
+        elif there in includes and there not in done:
+            way.append((there, iter(includes[there])))
+    return []
+
+
+def check_circles(root: pathlib.Path) -> list[str]:
+    """No file includes itself by way of others: what `#pragma once` then hides is that none of them can be read alone."""
+    faults = []
+    for top, base in (("src", "src"), ("train", ""), ("include", "include"), ("tests", "tests")):
+        includes = {}
+        for path in sorted((root / top).rglob("*.h")):
+            names = re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', path.read_text(errors="replace"), re.MULTILINE)
+            includes[str(path.relative_to(root / base))] = names
+        done: set[str] = set()
+        for header in includes:
+            circle = circle_from(header, includes, done) if header not in done else []
+            if circle:
+                faults.append(f"{top}: includes go in a circle: {' -> '.join(circle)}")
+                break
+    return faults
+
+
 def check_frameworks(root: pathlib.Path) -> list[str]:
     slugs = set()
     for table in (root / "knowledge" / "frameworks").glob("*.yaml"):
@@ -209,7 +242,7 @@ def check_namespaces(root: pathlib.Path) -> list[str]:
 
 
 def check_sizes(root: pathlib.Path) -> list[str]:
-    """No folder of src/ above LINES_MOST lines, no `class` above MEMBERS_MOST data members.
+    """No folder of src/ or knowledge/ above LINES_MOST lines, no `class` above MEMBERS_MOST data members.
 
     A `struct` is a record of values that belong to one thing (the settings of a model) and holds no state: not bounded.
     """
@@ -219,6 +252,10 @@ def check_sizes(root: pathlib.Path) -> list[str]:
         lines = sum(path.read_bytes().count(b"\n") for path in files)
         if lines > LINES_MOST:
             faults.append(f"src/{folder.name}: {lines} lines, at most {LINES_MOST}: split it by what its parts are for")
+    for folder in sorted(each for each in (root / "knowledge").glob("*") if each.is_dir()):
+        lines = sum(path.read_bytes().count(b"\n") for path in folder.glob("*.yaml"))
+        if lines > LINES_MOST:
+            faults.append(f"knowledge/{folder.name}: {lines} lines, at most {LINES_MOST}: split it by subject")
     for path in sorted(each for top in ("include", "src", "train") for each in (root / top).rglob("*")):
         if path.suffix not in {".h", ".cpp"}:
             continue
@@ -261,7 +298,7 @@ def check_python(root: pathlib.Path) -> list[str]:
 
 def main() -> int:
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    checks = (check_includes, check_frameworks, check_train, check_namespaces, check_sizes, check_rosters,
+    checks = (check_includes, check_circles, check_frameworks, check_train, check_namespaces, check_sizes, check_rosters,
               check_python, check_public_headers)
     faults = [fault for check in checks for fault in check(root)]
     print("\n".join(faults) if faults else "layers, namespaces, rosters and public headers are in order")

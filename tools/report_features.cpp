@@ -1,4 +1,4 @@
-/// What the program makes out of reports, for tools/learn_words.py.
+/// What the program makes out of reports, for tools/train_report_classifier.py.
 ///
 /// usage: report_features < PATHS
 ///

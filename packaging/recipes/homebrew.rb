@@ -28,7 +28,7 @@ class Aplomb < Formula
   depends_on "yaml-cpp"
   depends_on "zlib"
   depends_on "zstd"
-  # tl-expected and libmd are no formulae that are known here: a tap has to bring them.
+  # tl-expected, libmd and libstemmer are no formulae that are known here: a tap has to bring them.
 
   def install
     system "cmake", "-S", ".", "-B", "build/brew", "-G", "Ninja", *std_cmake_args,

@@ -1,6 +1,7 @@
 /// Build-time program: knowledge/**/*.yaml -> one JSON object {"causes/nan.yaml": [...], ...} in a
-/// C++ source. A mistake in the YAML stops the build with file, line and column; what the entries
-/// mean is checked by the tests of each reader of the knowledge.
+/// C++ source, and the weights of the text classifier beside it, byte for byte. A mistake in the
+/// YAML stops the build with file, line and column; what the entries mean is checked by the tests of
+/// each reader of the knowledge.
 ///
 /// Plain scalars become JSON numbers, truths and null where they read so; quoted ones stay text.
 
@@ -14,12 +15,15 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
 Json scalar(const YAML::Node& node) {
   const std::string& text = node.Scalar();
@@ -55,15 +59,8 @@ Json convert(const YAML::Node& node) {
   return node.IsScalar() ? scalar(node) : Json(nullptr);
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  if (count != 3) {
-    fmt::print(stderr, "usage: {} KNOWLEDGE_FOLDER OUT.cpp\n", arguments[0]);
-    return 2;
-  }
-  namespace fs = std::filesystem;
-  const fs::path root = arguments[1];
+/// The YAML files below a folder as one object; nothing, and the reason printed, where one is wrong.
+std::optional<Json> read_knowledge(const fs::path& root) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     if (entry.is_regular_file() && entry.path().extension() == ".yaml")
@@ -77,21 +74,23 @@ int main(int count, char** arguments) {
     } catch (const YAML::Exception& error) {
       fmt::print(stderr, "{}:{}:{}: {}\n", file.string(), error.mark.line + 1,
                  error.mark.column + 1, error.msg);
-      return 1;
+      return std::nullopt;
     }
   }
-  const std::string text = all.dump();
-  std::ofstream out(arguments[2], std::ios::binary);
-  out << "// Made by aplomb_knowledge_tool from knowledge/*.yaml.\n#include <cstddef>\n\nnamespace "
-         "aplomb::knowledge {\n"
-      << "extern const std::size_t k_knowledge_json_size;\nextern const char k_knowledge_json[];\n"
-      << "const std::size_t k_knowledge_json_size = " << text.size() << ";\n"
-      << "const char k_knowledge_json[] =\n";
+  return all;
+}
+
+/// `const std::size_t NAME_size` and `const char NAME[]`, followed by 64 blanks: simdjson may read a
+/// few bytes past the end.
+void write_bytes(std::ostream& out, std::string_view name, std::string_view bytes) {
+  out << "extern const std::size_t " << name << "_size;\nextern const char " << name << "[];\n"
+      << "const std::size_t " << name << "_size = " << bytes.size() << ";\n"
+      << "const char " << name << "[] =\n";
   constexpr std::size_t k_line =
       8000;  // string literals are joined; each stays short enough for every compiler
-  for (std::size_t at = 0; at < text.size(); at += k_line) {
+  for (std::size_t at = 0; at < bytes.size(); at += k_line) {
     out << '"';
-    for (const char c : text.substr(at, k_line)) {
+    for (const char c : bytes.substr(at, k_line)) {
       const auto byte = static_cast<unsigned char>(c);
       if (c == '"' || c == '\\') {
         out << '\\' << c;
@@ -103,8 +102,25 @@ int main(int count, char** arguments) {
     }
     out << "\"\n";
   }
-  if (text.empty()) out << "\"\"\n";
-  // simdjson may read a few bytes past the end: give it blanks.
-  out << "\"" << std::string(64, ' ') << "\";\n}  // namespace aplomb::knowledge\n";
+  out << "\"" << std::string(64, ' ') << "\";\n";
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 4) {
+    fmt::print(stderr, "usage: {} KNOWLEDGE_FOLDER WEIGHTS.safetensors OUT.cpp\n", arguments[0]);
+    return 2;
+  }
+  const std::optional<Json> knowledge = read_knowledge(arguments[1]);
+  std::ifstream weights(arguments[2], std::ios::binary);
+  if (!weights) fmt::print(stderr, "{}: cannot be read\n", arguments[2]);
+  if (!knowledge || !weights) return 1;
+  const std::string classifier(std::istreambuf_iterator<char>(weights), {});
+  std::ofstream out(arguments[3], std::ios::binary);
+  out << "// Made by aplomb_knowledge_tool.\n#include <cstddef>\n\nnamespace aplomb::knowledge {\n";
+  write_bytes(out, "k_knowledge_json", knowledge->dump());
+  write_bytes(out, "k_classifier", classifier);
+  out << "}  // namespace aplomb::knowledge\n";
   return out.good() ? 0 : 1;
 }

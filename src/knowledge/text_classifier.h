@@ -1,9 +1,9 @@
 #pragma once
-/// TextClassifier: which words and which facts speak for which cause (knowledge/words.yaml, learnt from
-/// written reports and labelled public ones by tools/learn_words.py).
+/// TextClassifier: which words and which facts speak for which cause (models/report_classifier,
+/// learnt from written reports and labelled public ones by tools/train_report_classifier.py).
 ///
 ///     const auto words = knowledge::word_features("The loss goes to NaN after 300 steps.");
-///     // "the", "los", "the los", "goe", ..., "los goe", ...  stems and pairs of neighbours
+///     // "the", "loss", "the loss", "goe", ..., "loss goe", ...  stems and pairs of neighbours
 ///     for (const auto& [cause, nats, loudest] : TextClassifier::instance().weigh(words)) ...
 ///
 /// A feature counts once, however often it stands in the text. What the program itself made out is
@@ -13,9 +13,8 @@
 /// words. Safe from several threads. Cost: about 1 us a word, 200 us a report.
 ///
 /// A word counts by weights of its own, where reports enough hold it, and by its direction among
-/// words of like meaning: a few coordinates, each a letter of base64's alphabet (A is -32, / is
-/// 31), along axes that hold what a step speaks for each cause. So a word that no report holds is
-/// heard as its neighbours are.
+/// words of like meaning: a few steps along axes that hold what a step speaks for each cause. So a
+/// word that no report holds is heard as its neighbours are.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +23,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace aplomb::knowledge {
+#include "knowledge/classifier_weights.h"
 
-class Node;
+namespace aplomb::knowledge {
 
 /// Stems and pairs of neighbours in a sentence, each once, in the order of the text; at most
 /// k_largest_text bytes are looked at.
@@ -54,17 +53,15 @@ class TextClassifier {
   static const TextClassifier& instance();
 
   bool knows(const std::string& feature) const {
-    return words_.contains(feature) || directions_.contains(feature);
+    return features_.contains(feature) || words_.contains(feature);
   }
   /// `features` each once. One verdict for each known cause, or none at all.
   std::vector<Verdict> weigh(const std::vector<std::string>& features) const;
-  const std::vector<std::string>& causes() const { return causes_; }
+  const std::vector<std::string>& causes() const { return weights_.causes; }
+  /// Those with weights of their own.
+  const std::vector<std::string>& features() const { return weights_.features; }
 
  private:
-  struct Weight {
-    std::uint32_t cause = 0;
-    float nats = 0;
-  };
   /// Words and facts are weighed apart: a long text has many words, and no fact counts less for it.
   struct Scores {
     std::vector<double> words, facts;  ///< of each cause
@@ -73,18 +70,14 @@ class TextClassifier {
   };
 
   TextClassifier();
-  void read_weights(std::string_view told, std::vector<Weight>& weights) const;
-  void read_directions(const Node& file);
   Scores add_up(const std::vector<std::string>& features) const;
   std::vector<std::string_view> loudest(const std::vector<std::string>& features,
                                         std::size_t cause) const;
 
-  std::vector<std::string> causes_;
-  std::vector<double> bias_;
-  std::unordered_map<std::string, std::vector<Weight>> words_;
-  std::vector<std::vector<double>> axes_;  ///< axis -> cause -> nats for a step along it
-  std::unordered_map<std::string, std::string_view>
-      directions_;  ///< word -> a letter for each axis
+  using Index = std::unordered_map<std::string_view, std::size_t>;
+  ClassifierWeights weights_;
+  Index features_;  ///< those with weights of their own
+  Index words_;     ///< those with a direction
 };
 
 }  // namespace aplomb::knowledge

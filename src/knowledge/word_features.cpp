@@ -1,6 +1,10 @@
-/// Texts as features; tools/learn_words.py cuts them likewise, and what it learnt holds for these.
+/// Texts as features: what is learnt is learnt from these (tools/report_features.cpp), and holds for
+/// these alone.
+#include <libstemmer.h>
+
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <unordered_set>
 
 #include "core/text.h"
@@ -20,15 +24,21 @@ bool is_han(std::string_view text, std::size_t at) {
          goes_on(text[at + 1]) && goes_on(text[at + 2]);
 }
 
-std::string_view stem(std::string_view word) {
-  static constexpr std::array<std::string_view, 11> k_endings = {
-      "ations", "ation", "ingly", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly"};
-  constexpr std::size_t k_shortest = 3;
-  for (const std::string_view ending : k_endings) {
-    if (word.ends_with(ending) && word.size() - ending.size() >= k_shortest)
-      return word.substr(0, word.size() - ending.size());
-  }
-  return word;
+struct FreeStemmer {
+  void operator()(sb_stemmer* stemmer) const { sb_stemmer_delete(stemmer); }
+};
+
+/// Snowball's English stemmer, as the trainer's PyStemmer has it. A word of another language loses
+/// some other ending, and always the same one.
+std::string stem(std::string_view word) {
+  thread_local const std::unique_ptr<sb_stemmer, FreeStemmer> stemmer(
+      sb_stemmer_new("english", "UTF_8"));
+  const sb_symbol* made =
+      sb_stemmer_stem(stemmer.get(), reinterpret_cast<const sb_symbol*>(word.data()),
+                      static_cast<int>(word.size()));
+  if (made == nullptr) return std::string(word);  // no memory
+  return {reinterpret_cast<const char*>(made),
+          static_cast<std::size_t>(sb_stemmer_length(stemmer.get()))};
 }
 
 /// `1e-5` small, `8.1e+11` big; nothing for a number without a power of ten.
@@ -74,11 +84,11 @@ std::size_t end_of(std::string_view text, std::size_t at, std::string_view more)
 /// A word, and the parts of `grad_norm`.
 void add_word(std::string_view word, std::vector<std::string>& out) {
   while (!word.empty() && (word.back() == '_' || word.back() == '\'')) word.remove_suffix(1);
-  out.emplace_back(stem(word));
+  out.push_back(stem(word));
   if (word.find('_') == std::string_view::npos) return;
   for (std::size_t at = 0; at <= word.size();) {
     const std::size_t end = std::min(word.find('_', at), word.size());
-    if (end - at > 1) out.emplace_back(stem(word.substr(at, end - at)));
+    if (end - at > 1) out.push_back(stem(word.substr(at, end - at)));
     at = end + 1;
   }
 }

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "diagnosis/cause_book.h"
 #include "diagnosis/derivers.h"
-#include "knowledge/document.h"
 #include "knowledge/text_classifier.h"
 
 namespace aplomb::diagnosis {
@@ -41,11 +41,19 @@ TEST(ReportFeatures, AreTheWordsAndTheFactsThatHold) {
 
 /// A cause that was renamed would keep its words to itself, a fact that was renamed would never hold
 /// again, and no answer would show it: both fail here.
-TEST(WordFacts, LearntCausesStandInTheBook) {
-  for (const std::string& cause : TextClassifier::instance().causes()) {
-    if (cause == TextClassifier::k_healthy) continue;
-    EXPECT_NE(cause_book().find(cause), nullptr) << cause;
+TEST(WordFacts, LearntCausesAreThoseOfTheBook) {
+  const std::vector<std::string>& causes = TextClassifier::instance().causes();
+  std::set<std::string> learnt(causes.begin(), causes.end());
+  EXPECT_EQ(learnt.erase(std::string(TextClassifier::k_healthy)), 1U);
+  for (const std::string& cause : learnt) EXPECT_NE(cause_book().find(cause), nullptr) << cause;
+  // A cause may come before its reports; of twenty, one at the most may still wait for them.
+  std::set<std::string> without;
+  for (const Cause& cause : cause_book().causes) {
+    if (!learnt.contains(cause.id)) without.insert(cause.id);
   }
+  EXPECT_LE(without.size() * 20, cause_book().causes.size())
+      << "write reports of these and train the classifier again: "
+      << ::testing::PrintToString(without);
 }
 
 /// A measure that no condition asks for (`loss.spike.series`) stands under its declared symptom; events
@@ -59,10 +67,10 @@ bool is_named_rightly(const std::vector<std::string>& declared, std::string_view
 TEST(WordFacts, LearntFactsAreDeclared) {
   const std::vector<std::string> declared = declared_facts();
   std::size_t facts = 0;
-  for (const auto& [feature, weights] : knowledge::file("words.yaml")["words"].members()) {
+  for (const std::string& feature : TextClassifier::instance().features()) {
     if (!feature.starts_with(TextClassifier::k_fact_mark)) continue;
     ++facts;
-    const std::string_view name = feature.substr(1, feature.find('=') - 1);
+    const std::string_view name = std::string_view(feature).substr(1, feature.find('=') - 1);
     EXPECT_TRUE(is_named_rightly(declared, name)) << name;
   }
   EXPECT_GT(facts, 0U);

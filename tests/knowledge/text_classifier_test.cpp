@@ -18,14 +18,15 @@ Words features(std::string_view text) {
   return words;
 }
 
-// What tools/learn_words.py makes of the same texts: the weights hold for these features only.
+// Another stemmer, or another release of it whose stems differ, would fail here: the weights hold
+// for these features only.
 TEST(WordFeatures, AreThoseThatWereLearnt) {
   EXPECT_EQ(
       features("The loss goes to NaN after 300 steps; see https://a.b/c?d=1. "
                "lr=1e-3, then 2.5e+11!"),
-      (Words{"# step",    "#big",      "#small",    "#small then", "1",    "after",   "after #",
-             "d",         "d 1",       "goe",       "goe to",      "los",  "los goe", "lr",
-             "lr #small", "nan",       "nan after", "see",         "step", "the",     "the los",
+      (Words{"# step",    "#big",      "#small",    "#small then", "1",    "after",    "after #",
+             "d",         "d 1",       "goe",       "goe to",      "loss", "loss goe", "lr",
+             "lr #small", "nan",       "nan after", "see",         "step", "the",      "the loss",
              "then",      "then #big", "to",        "to nan"}));
   EXPECT_EQ(features("grad_norm 0.693 exit code 137, don't __init__ 上升 65504.0"),
             (Words{"grad_norm", "grad",       "norm",     "grad_norm grad", "grad norm",
@@ -33,6 +34,26 @@ TEST(WordFeatures, AreThoseThatWereLearnt) {
                    "exit code", "137",        "code 137", "don't",          "137 don't",
                    "init",      "don't init", "上",       "init 上",        "升",
                    "上 升",     "升 #"}));
+}
+
+TEST(WordFeatures, StemAsSnowballsEnglishDoes) {
+  const std::vector<std::pair<const char*, const char*>> k_stems = {{"losses", "loss"},
+                                                                    {"training", "train"},
+                                                                    {"diverged", "diverg"},
+                                                                    {"divergence", "diverg"},
+                                                                    {"gradients", "gradient"},
+                                                                    {"optimizer", "optim"},
+                                                                    {"optimizers", "optim"},
+                                                                    {"memory", "memori"},
+                                                                    {"memories", "memori"},
+                                                                    {"happens", "happen"},
+                                                                    {"generally", "general"},
+                                                                    {"validation", "valid"},
+                                                                    {"communication", "communic"},
+                                                                    {"resuming", "resum"},
+                                                                    {"tokenizer's", "token"},
+                                                                    {"zwischen", "zwischen"}};
+  for (const auto& [word, stem] : k_stems) EXPECT_EQ(features(word), Words{stem}) << word;
 }
 
 TEST(WordFeatures, LookAtTheHeadOnly) {
@@ -72,15 +93,14 @@ TEST(TextClassifier, GivesProbabilitiesOverAnEvenChance) {
 
 TEST(TextClassifier, AWordOfNoReportIsHeardAsItsNeighboursAre) {
   const TextClassifier& book = TextClassifier::instance();
-  for (const char* word : {"uncle", "victim", "widget"}) EXPECT_TRUE(book.knows(word)) << word;
+  for (const char* word : {"uncl", "victim", "widget"}) EXPECT_TRUE(book.knows(word)) << word;
   EXPECT_FALSE(book.knows("qzxvj"));
   const std::string report =
       "my run on eight cards does not go on any more, what can I do about it";
   const double without = nats_of(report, "hang.rendezvous");
   EXPECT_NE(nats_of(report + " widget", "hang.rendezvous"), without);
   // Such words alone say where a text comes from, and not what it tells.
-  EXPECT_TRUE(
-      book.weigh({"uncle", "victim", "widget", "reddit", "parmi", "landet", "jeu"}).empty());
+  EXPECT_TRUE(book.weigh({"uncl", "victim", "widget", "reddit", "parmi", "landet", "jeu"}).empty());
 }
 
 TEST(TextClassifier, AFactSpeaksBesideTheWords) {

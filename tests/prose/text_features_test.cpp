@@ -26,7 +26,7 @@ TEST(TextFeatures, StandLineByLineWithTheirPlaces) {
   for (const char* reader : {"settings-text", "text-log"}) {
     const auto facts = heard(reader, "the loss\n\nthe loss\nthe loss is nan\n");
     ASSERT_EQ(facts.size(), 1U) << reader;
-    EXPECT_EQ(*core::as_text(facts[0].value), "the|the los|los\nlos is|is|is nan|nan") << reader;
+    EXPECT_EQ(*core::as_text(facts[0].value), "the|the loss|loss\nloss is|is|is nan|nan") << reader;
     ASSERT_EQ(facts[0].evidence.size(), 2U) << "what a line repeats is not told again";
     EXPECT_EQ(facts[0].evidence[0].line, 1U);
     EXPECT_EQ(facts[0].evidence[1].line, 4U);
