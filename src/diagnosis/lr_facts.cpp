@@ -65,16 +65,23 @@ void derive_path(FactView& view) {
            {"lr.max"});
 }
 
-/// Rewards train a language model, and not a policy over the actions of an environment. Words alone
-/// (said.about.rl) are about language models.
-bool pays_language(FactView& view) {
-  const std::string task = view.word("task.kind");
-  if (task == "value") return false;
-  const bool told = view.known("rl.num_generations") || view.known("rl.reward_functions") ||
-                    view.known("model.name") || view.truth("config.adapter") ||
-                    view.text("framework.kind") == "language" ||
-                    view.series(record::Role::completion_length) != nullptr;
-  return told || task != "policy" || view.series(record::Role::reward) == nullptr;
+/// Rewards train a policy over the actions of an environment, and not a language model: values of
+/// actions, returns, episodes are logged, and nothing says completions.
+bool acts_in_environment(FactView& view) {
+  const std::string method = view.word("train.method");
+  const bool language = method == "grpo" || method == "rloo" || view.known("rl.num_generations") ||
+                        view.known("rl.reward_functions") || view.known("model.name") ||
+                        view.truth("config.adapter") || view.text("framework.kind") == "language" ||
+                        view.series(record::Role::completion_length) != nullptr;
+  if (language) return false;
+  const auto& all = view.all_series();
+  return view.word("task.kind") == "value" ||
+         std::any_of(all.begin(), all.end(), [](const record::Series& series) {
+           return core::icontains(series.raw_name, "return") ||
+                  core::icontains(series.raw_name, "episode") ||
+                  core::icontains(series.raw_name, "ep_rew") ||
+                  core::icontains(series.raw_name, "ep_len");
+         });
 }
 
 /// Which rule of thumb for the peak learning rate applies.
@@ -82,7 +89,7 @@ std::string method_of(FactView& view) {
   const std::string kind = view.text("run.kind");
   const std::string method = view.word("train.method");
   const bool adapter = view.truth("config.adapter");
-  if (kind == "rl") return pays_language(view) ? "rl" : "control";
+  if (kind == "rl") return acts_in_environment(view) ? "control" : "rl";
   if (view.text("config.optimizer") == "sgd") return "sgd";
   if (method == "dpo") return adapter ? "lora" : "full";
   if (adapter) return "lora";
@@ -246,8 +253,7 @@ std::vector<facts::Deriver> lr_facts() {
        .reads = {"lr.peak", "run.kind", "train.method", "config.adapter", "config.optimizer",
                  "config.weights", "config.toy", "framework.method", "model.from_scratch",
                  "model.name", "optim.lr", "lr.max", "task.kind", "rl.num_generations",
-                 "rl.reward_functions", "framework.kind", "series:completion_length",
-                 "series:reward"},
+                 "rl.reward_functions", "framework.kind", "series:completion_length", "series:*"},
        .gives = {"lr.method", "lr.usual_low", "lr.usual_high", "lr.over_usual", "lr.under_usual"},
        .derive = derive_usual},
       {.name = "learning rate at the onset",

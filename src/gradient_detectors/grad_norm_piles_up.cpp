@@ -120,7 +120,9 @@ class GradNormPilesUpDetector final : public detectors::Detector {
     }
     const bool climbs = climb.end - climb.begin >= k_least_climb && below.share() == 0 &&
                         midway >= k_even_midway * last;
-    const bool grows = last >= k_growth * first;
+    // Between two falls norms of single batches rise as well: only an unbroken climb counts there.
+    const bool whole = climb.begin == 0 && climb.end == norms.size();
+    const bool grows = whole && last >= k_growth * first;
     return climbs || (grows && falls.share() <= k_falls && stills.share() >= k_stills);
   }
 
