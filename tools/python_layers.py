@@ -18,9 +18,10 @@ AUDIT = {
     "program": [],
     "findings": ["program"],
     "rules": ["program", "findings"],
-    "run": ["program", "findings", "rules"],
+    "budget": [],
+    "run": ["budget", "program", "findings", "rules"],
     "__init__": ["program", "findings", "run"],
-    "__main__": ["program", "findings", "run"],
+    "__main__": ["budget", "program", "findings", "run"],
     "columns": [],
 }
 # Of the rules, the module that names them all: what the other subjects share is asked of the program, not of each other.

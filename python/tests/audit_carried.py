@@ -83,7 +83,7 @@ WRONG = {
     "code.mask-fills-real": [MASKED.format(kind="triu", more=", diagonal=1")],
     "code.clip-past-accelerator": [ACCELERATED.format(format="fp16")],
     "code.labels-padded-with-token": [PADDED.format(fill="PAD")],
-    "code.preference-by-rank": [RANKED.format(order="")],
+    "code.preference-swapped": [RANKED.format(order="")],
     "code.old-policy-recomputed": [PPO.format(kept="", old=AGAIN)],
 }
 
@@ -92,7 +92,7 @@ RIGHT = {
     "code.mask-fills-real": [MASKED.format(kind="tril", more="")],
     "code.clip-past-accelerator": [ACCELERATED.format(format="bf16")],
     "code.labels-padded-with-token": [PADDED.format(fill="-100")],
-    "code.preference-by-rank": [RANKED.format(order=", reverse=True")],
+    "code.preference-swapped": [RANKED.format(order=", reverse=True")],
     "code.old-policy-recomputed": [PPO.format(kept=", before", old="old = before[idx]")],
     "code.tf32-off": [
         """

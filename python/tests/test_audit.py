@@ -16,6 +16,7 @@ import audit_steps
 import audit_training
 import pytest
 from aplomb.audit import RULES, Program, audit_program, audit_source
+from aplomb.audit.budget import Budget
 from audit_support import HEAD, KNOWLEDGE, audited, check_right, check_wrong, entries, rules_of
 
 # Programs by the kind of what is wrong with them: each rule's WRONG ones, and RIGHT ones that look alike.
@@ -302,3 +303,43 @@ def test_executes_nothing(tmp_path):
     trap.write_text(f"open({str(tmp_path / 'touched')!r}, 'w')\nimport nonexistent_module\n")
     subprocess.run([sys.executable, "-m", "aplomb.audit", str(trap)], capture_output=True)
     assert not (tmp_path / "touched").exists()
+
+
+def goes_round(program):
+    while True:
+        program.functions.sort(key=len)
+    yield
+
+
+def test_a_rule_that_goes_round_in_a_circle_is_stopped_and_said(monkeypatch):
+    monkeypatch.setitem(RULES, "code.tf32-off", goes_round)
+    monkeypatch.setattr("aplomb.audit.run.MOST_SECONDS_OF_A_RULE", 0.2)
+    program = Program("import torch\nloss = torch.log(torch.softmax(x, dim=1))\n")
+    assert [each.rule for each in audit_program(program)] == ["code.log-of-softmax"]
+    assert program.troubles == ["code.tf32-off was stopped after 0.2 s and judged nothing"]
+    assert program.left_out == ["code.tf32-off"]
+
+
+def test_rules_behind_the_end_of_the_budget_are_left_out_and_said():
+    program = Program("import torch\nloss = torch.log(torch.softmax(x, dim=1))\n")
+    assert audit_program(program, Budget(-1.0)) == []
+    assert program.left_out == list(RULES)
+
+
+#: Each gives a name a value that is made of itself, by one step or by several.
+CIRCLES = [
+    "def loss(logits, labels):\n    if isinstance(logits, tuple):\n        logits = logits[0]\n"
+    "    return F.cross_entropy(logits[:, :-1].transpose(1, 2), labels[:, 1:])\n",
+    "x = x.logits\ny = x[0]\nF.cross_entropy(y, labels[:, 1:])\n",
+    "a = b\nb = a\nF.cross_entropy(a[:, :-1], b[:, 1:])\nrow = {'chosen': a, 'rejected': b}\n",
+    "best = ranked[0]\nranked = best['all']\nrow = {'chosen': best['text'], 'rejected': ranked[-1]['text']}\n",
+    "class A(B):\n    pass\nclass B(A):\n    pass\nnet = A()\nfor x in loader:\n    net(x).backward()\n    opt.step()\n",
+    "one = copy.deepcopy(two)\ntwo = copy.deepcopy(one)\none(x).sum().backward()\n",
+    "def f(n):\n    return g(n)\ndef g(n):\n    return f(n)\nloss = f(model(x))\nloss.backward()\n",
+    "t = Compose([t])\nt = Compose([t, RandomCrop()])\nx = t(image)\nmask = t(mask)\n",
+]
+
+
+@pytest.mark.parametrize("program", CIRCLES)
+def test_a_value_that_is_made_of_itself_ends(program):
+    audited(program)  # nothing was stopped, nothing failed

@@ -85,8 +85,9 @@ Report check(const std::vector<std::string>& paths, const CheckOptions& options)
     std::vector<preflight::Finding> findings = preflight::judge_settings(run);
     runs.push_back({std::move(run), std::move(findings)});
   }
-  const preflight::CodeAudit audit =
-      preflight::audit_programs(inputs.programs, {options.python, preflight::AuditOptions().limit});
+  preflight::AuditOptions how;
+  how.python = options.python;
+  const preflight::CodeAudit audit = preflight::audit_programs(inputs.programs, how);
   preflight::OtherFindings others;
   others.rest = std::move(data.findings);
   for (const preflight::CodeFinding& each : audit.findings)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "knowledge/code_book.h"
 #include "preflight/code_audit.h"
@@ -14,7 +15,7 @@ namespace {
 using preflight::CodeAudit;
 using preflight::CodeFinding;
 
-constexpr std::chrono::seconds k_limit{20};
+constexpr std::chrono::seconds k_cpu_limit{20};
 constexpr std::size_t k_most_places = 8;  // of one finding
 
 /// The user's own program: not one of an installed package.
@@ -63,9 +64,17 @@ void add_fact(record::Run& run, const std::string& name, const CodeFinding& find
   }
 }
 
-void add_findings(record::Run& run, record::SourceId source, const CodeAudit& audit) {
+/// What patterns saw stays where the rule that says so was left out.
+void add_findings(record::Run& run, record::SourceId source, const CodeAudit& audit,
+                  const std::vector<std::string>& left_out) {
   const std::string& path = run.sources[source].path;
-  std::erase_if(run.facts, [&](const record::Fact& fact) { return is_replaced(fact, source); });
+  std::erase_if(run.facts, [&](const record::Fact& fact) {
+    const bool is_left_out = std::any_of(
+        left_out.begin(), left_out.end(), [&](const std::string& rule) {
+          return fact.name == rule || fact.name == knowledge::mistake_fact(rule);
+        });
+    return !is_left_out && is_replaced(fact, source);
+  });
   for (const CodeFinding& finding : audit.findings) {
     if (finding.path != path) continue;
     add_fact(run, finding.id, finding, source);
@@ -73,9 +82,24 @@ void add_findings(record::Run& run, record::SourceId source, const CodeAudit& au
   }
 }
 
+/// What was not judged of a program is a Defect of it: no report passes over it in silence. Gives
+/// the rules that were left out; nothing where the program was not judged at all.
+std::optional<std::vector<std::string>> add_troubles(record::Run& run, record::SourceId source,
+                                                     const CodeAudit& audit) {
+  std::optional<std::vector<std::string>> left_out = std::vector<std::string>();
+  for (const CodeAudit::Trouble& each : audit.troubles) {
+    if (each.path != run.sources[source].path) continue;
+    run.defects.push_back(
+        {source, 0, "not-audited", core::Severity::warning, "[code audit] " + each.text});
+    if (each.rules.empty()) left_out.reset();
+    if (left_out) left_out->insert(left_out->end(), each.rules.begin(), each.rules.end());
+  }
+  return left_out;
+}
+
 CodeAudit audit_of(const std::vector<std::string>& paths, const std::string& python,
                    AuditMemory* memory) {
-  if (memory == nullptr) return preflight::audit_programs(paths, {python, k_limit});
+  if (memory == nullptr) return preflight::audit_programs(paths, {python, k_cpu_limit});
   std::string key;
   for (const std::string& path : paths) {
     struct stat about{};
@@ -88,7 +112,7 @@ CodeAudit audit_of(const std::vector<std::string>& paths, const std::string& pyt
   if (known != memory->end()) return known->second;
   constexpr std::size_t k_most_remembered = 64;
   if (memory->size() >= k_most_remembered) memory->clear();
-  return (*memory)[key] = preflight::audit_programs(paths, {python, k_limit});
+  return (*memory)[key] = preflight::audit_programs(paths, {python, k_cpu_limit});
 }
 
 }  // namespace
@@ -98,15 +122,12 @@ void add_code_evidence(std::vector<record::Run>& runs, const std::string& python
   const std::vector<std::string> paths = programs_of(runs);
   if (paths.empty() || python.empty()) return;
   const CodeAudit audit = audit_of(paths, python, memory);
-  const auto was_judged = [&](const std::string& path) {
-    return std::find(paths.begin(), paths.end(), path) != paths.end() &&
-           std::none_of(audit.troubles.begin(), audit.troubles.end(),
-                        [&](const CodeAudit::Trouble& each) { return each.path == path; });
-  };
   for (record::Run& run : runs) {
     for (std::size_t i = 0; i < run.sources.size(); ++i) {
-      if (was_judged(run.sources[i].path))
-        add_findings(run, static_cast<record::SourceId>(i), audit);
+      const auto source = static_cast<record::SourceId>(i);
+      if (std::find(paths.begin(), paths.end(), run.sources[i].path) == paths.end()) continue;
+      if (const auto left_out = add_troubles(run, source, audit))
+        add_findings(run, source, audit, *left_out);
     }
   }
 }

@@ -20,8 +20,11 @@ using knowledge::Node;
 /// A tree of a million nodes takes 300 MB; a program of that size is no program.
 constexpr std::uint64_t k_memory_bytes = std::uint64_t{2} << 30U;
 constexpr std::size_t k_most_quote = 200;
-/// Of the time limit: then the audit ends by itself and says what it has found so far.
+/// Of the processor time: then the audit ends by itself and says what it has found so far.
 constexpr double k_own_share = 0.7;
+/// Time on the wall for each second of processor time, before the process is taken for stuck: a
+/// machine that has twenty other things to do on each core is slow, and not stuck.
+constexpr int k_wall_factor = 20;
 
 std::string severity_of(const knowledge::CodeEntry& entry, bool is_sure) {
   const core::Severity most = is_sure ? entry.severity : core::Severity::warning;
@@ -76,9 +79,13 @@ void read_answer(const Node& root, CodeAudit& audit) {
     if (entry != nullptr) audit.findings.push_back(finding_of(node, *entry));
   }
   fold_notes(audit.findings);
-  for (const Node& node : knowledge::list_of(root, "errors"))
-    audit.troubles.push_back(
-        {knowledge::text_of(node, "path"), core::sanitize(knowledge::text_of(node, "text"))});
+  for (const Node& node : knowledge::list_of(root, "errors")) {
+    CodeAudit::Trouble trouble{knowledge::text_of(node, "path"),
+                               core::sanitize(knowledge::text_of(node, "text"))};
+    for (const Node& rule : knowledge::list_of(node, "rules"))
+      trouble.rules.emplace_back(rule.text().value_or(""));
+    audit.troubles.push_back(std::move(trouble));
+  }
 }
 
 }  // namespace
@@ -92,11 +99,11 @@ CodeAudit audit_programs(const std::vector<std::string>& paths, const AuditOptio
     return audit;
   };
   const std::string& python = options.python;
-  const auto seconds = static_cast<std::uint32_t>(options.limit.count());
+  const auto seconds = static_cast<std::uint32_t>(options.cpu_limit.count());
   const nlohmann::json request = {{"paths", paths}, {"seconds", seconds * k_own_share}};
   const core::Result<std::string> answer = run_python(
       python, embedded_program(), embedded_request("__main__", request, {seconds, k_memory_bytes}),
-      options.limit, Packages::none);
+      options.cpu_limit * k_wall_factor, Packages::none);
   if (!answer)
     return all_fail(answer.error().code == core::ErrorCode::not_found
                         ? "there is no " + python + " on this machine"

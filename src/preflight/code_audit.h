@@ -1,7 +1,7 @@
 #pragma once
 /// The audit of Python programs (python/aplomb/audit), run by the python3 of this machine: isolated,
-/// without installed packages, with limits of processor time, memory and time. The programs are
-/// parsed by Python's `ast`; nothing in them is executed or imported. What a finding means stands in
+/// without installed packages, with limits of processor time and memory. The programs are parsed by
+/// Python's `ast`; nothing in them is executed or imported. What a finding means stands in
 /// knowledge/code (knowledge/code_book.h).
 ///
 ///     CodeAudit audit = audit_programs({"train.py"}, {});
@@ -38,6 +38,8 @@ struct CodeAudit {
   struct Trouble {
     std::string path;
     std::string text;  ///< why this program, or a part of it, was not judged
+    /// The rules that were left out while the others judged; none: nothing was judged.
+    std::vector<std::string> rules = {};
   };
   std::vector<CodeFinding> findings;  ///< in the order of files and lines
   std::vector<Trouble> troubles;
@@ -46,9 +48,10 @@ struct CodeAudit {
 struct AuditOptions {
   /// The interpreter: a path, or a name on PATH (3.9 or later).
   std::string python = "python3";
-  /// For all programs together. Where it is missing, fails or takes longer, each program is a
-  /// Trouble that says so.
-  std::chrono::seconds limit{120};
+  /// Processor time for all programs together: how long they take does not hang on what else the
+  /// machine does. Where the interpreter is missing or fails, each program is a Trouble that says
+  /// so; what there was no time for is one too.
+  std::chrono::seconds cpu_limit{120};
 };
 
 CodeAudit audit_programs(const std::vector<std::string>& paths, const AuditOptions& options);

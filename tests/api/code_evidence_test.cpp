@@ -37,6 +37,13 @@ const record::Fact* fact_of(const std::vector<record::Run>& runs, const std::str
   return nullptr;
 }
 
+std::vector<std::string> defects_of(const std::vector<record::Run>& runs) {
+  std::vector<std::string> kinds;
+  for (const record::Run& run : runs)
+    for (const record::Defect& each : run.defects) kinds.push_back(each.kind);
+  return kinds;
+}
+
 bool has_python() {
   const test::Folder folder;
   folder.write("train.py", k_clips_late);
@@ -79,6 +86,7 @@ TEST(CodeEvidence, WithoutAPythonThePatternsSpeak) {
   std::vector<record::Run> runs = runs_of(folder);
   add_code_evidence(runs, "/nonexistent/python3");
   EXPECT_NE(fact_of(runs, "code.log-of-softmax"), nullptr);
+  EXPECT_EQ(defects_of(runs), std::vector<std::string>{"not-audited"});
   add_code_evidence(runs, "");
   EXPECT_NE(fact_of(runs, "code.log-of-softmax"), nullptr);
 }
@@ -89,6 +97,23 @@ TEST(CodeEvidence, AProgramThatCannotBeParsedKeepsWhatPatternsSaw) {
   std::vector<record::Run> runs = runs_of(folder);
   add_code_evidence(runs, "python3");
   EXPECT_NE(fact_of(runs, "code.log-of-softmax"), nullptr);
+  EXPECT_EQ(defects_of(runs), std::vector<std::string>{"not-audited"});
+}
+
+TEST(CodeEvidence, ARunWhoseProgramCouldNotBeJudgedSaysSoBesideItsVerdict) {
+  const test::Folder folder;
+  folder.write("train.py", "import torch\nmodel = torch.nn.Linear(2, 2)\n");
+  std::string log;
+  for (int step = 1; step <= 60; ++step)
+    log += "step " + std::to_string(step) + " loss " + std::to_string(2.0 - 0.02 * step) + "\n";
+  folder.write("train.log", log);
+  DiagnoseOptions options;
+  options.python = "/nonexistent/python3";
+  const Report report = diagnose({folder / ""}, options);
+  EXPECT_TRUE(std::any_of(
+      report.inputs.begin(), report.inputs.end(), [](const ReportInput& each) {
+        return each.path.ends_with("train.py") && !each.warnings.empty();
+      }));
 }
 
 TEST(CodeEvidence, TheDiagnosisNamesTheCauseThatTheProgramShows) {

@@ -1,7 +1,8 @@
 """`python -m aplomb.audit FILE...`: one JSON object, `{"findings": [...], "errors": [...]}`.
 
 A finding: `rule`, `path`, `places` ([line, byte of its beginning] of the line itself and of further ones that show it),
-`text` of the line, `corrected`, `values` for the texts of knowledge/code, and whether it is `sure`.
+`text` of the line, `corrected`, `values` for the texts of knowledge/code, and whether it is `sure`. An error: `path`,
+`text`, and `rules` that were left out while the others judged the program (none: it was not judged at all).
 Exit status: 0 nothing found, 1 something was found, 2 no file could be read.
 """
 
@@ -12,17 +13,19 @@ import io
 import json
 import os
 import sys
-import time
 import tokenize
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
+from .budget import Budget, OutOfTime
 from .findings import Finding
 from .program.project import Unit, plain_name, units_of
 from .run import audit_program
 
 MOST_BYTES = 4 << 20  # a program is written by people
-MOST_SECONDS = 100.0  # of all programs together
+MOST_SECONDS_TO_READ = 20.0  # one program, with the modules that it imports
+MOST_SECONDS = 100.0  # of processor time, of all programs together
 
 
 def read_source(path: str) -> tuple[bytes, str]:
@@ -38,12 +41,12 @@ def read_source(path: str) -> tuple[bytes, str]:
 class Audit:
     """The findings of several files, each judged with the program that it belongs to."""
 
-    def __init__(self, deadline: float):
-        self.deadline = deadline
+    def __init__(self, budget: Budget):
+        self.budget = budget
         self.bytes: dict[str, bytes] = {}
         self.begins: dict[str, list[int]] = {}
         self.found: dict[tuple[str, int, str], dict[str, Any]] = {}
-        self.errors: list[dict[str, str]] = []
+        self.errors: list[dict[str, Any]] = []
         self.folders: tuple[str, ...] = ()  # of the files that are named
 
     def run(self, paths: list[str]) -> None:
@@ -80,19 +83,22 @@ class Audit:
 
     def judge(self, unit: Unit, names: dict[str, str]) -> None:
         shown = names.get(unit.path, unit.path)
-        if time.monotonic() > self.deadline:
+        if self.budget.left() <= 0:
             self.trouble(shown, f"there was no time left for {shown}")
             return
         try:
-            program = unit.program()
-            found = audit_program(program, self.deadline)
+            with self.budget.limited(MOST_SECONDS_TO_READ):
+                program = unit.program()
+        except OutOfTime:
+            self.trouble(shown, f"{shown} takes too long to read")
+            return
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.trouble(shown, f"{shown} cannot be parsed: {error}")
             return
-        for finding in found:
+        for finding in audit_program(program, self.budget):
             self.enter(finding, unit, names)
         if program.troubles:
-            self.trouble(shown, f"{shown}: {'; '.join(program.troubles)}")
+            self.trouble(shown, f"{shown}: {'; '.join(program.troubles)}", program.left_out)
 
     def enter(self, finding: Finding, unit: Unit, names: dict[str, str]) -> None:
         path, line = unit.place(finding.line) if not finding.file else (finding.file, finding.line)
@@ -122,13 +128,13 @@ class Audit:
             return False
         return True
 
-    def trouble(self, path: str, text: str) -> None:
-        self.errors.append({"path": path, "text": text})
+    def trouble(self, path: str, text: str, rules: Sequence[str] = ()) -> None:
+        self.errors.append({"path": path, "text": text, "rules": list(rules)})
 
 
-def audit_files(paths: list[str], deadline: float) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
-    """Findings, file by file in the order given and line by line, and what was not judged."""
-    audit = Audit(deadline)
+def audit_files(paths: list[str], seconds: float = MOST_SECONDS) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Findings, file by file in the order given and line by line, and what was not judged. `seconds`: of processor time."""
+    audit = Audit(Budget(seconds))
     audit.run(paths)
     order = {os.path.normpath(path): at for at, path in enumerate(paths)}
     keys = sorted(audit.found, key=lambda key: (order.get(key[0], len(order)), key))
@@ -145,8 +151,7 @@ def line_begins(data: bytes) -> list[int]:
 def main(request: list[str] | dict[str, Any]) -> int:
     paths = request["paths"] if isinstance(request, dict) else request
     seconds = request.get("seconds", MOST_SECONDS) if isinstance(request, dict) else MOST_SECONDS
-    deadline = time.monotonic() + seconds
-    findings, errors = audit_files(paths, deadline)
+    findings, errors = audit_files(paths, seconds)
     json.dump({"findings": findings, "errors": errors}, sys.stdout)
     sys.stdout.write("\n")
     if len(errors) >= len(paths) and not findings:

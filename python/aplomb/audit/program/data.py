@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .program import Program
-from .syntax import keyword_of, name_called
+from .syntax import keyword_of, last_name, name_called
 
 HELD_OUT = ("val", "valid", "validation", "test", "eval", "evaluate", "evaluation", "dev", "holdout", "heldout", "held",
             "validate", "va", "vl")  # fmt: skip
@@ -59,7 +59,39 @@ def sample_parts(program: Program) -> Iterator[tuple[ast.Dict, ast.expr, ast.exp
 
 
 def entries(program: Program) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
-    """Dictionaries with a chosen and a rejected answer: `{"chosen": ...}`, `dict(chosen=...)`."""
+    """What is made a chosen and a rejected answer: `{"chosen": ...}`, `dict(chosen=...)`, `row["chosen"] = ...`,
+    `rows["chosen"].append(...)`, `chosen.append(...)`; the place, and the two."""
+    yield from displayed(program)
+    yield from put_by_parts(program)
+
+
+def put_by_parts(program: Program) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
+    """Two statements of one block, each of which puts one answer."""
+    blocks: dict[ast.AST, dict[str, tuple[ast.expr, ast.expr]]] = {}
+    for call in program.calls_to("append"):
+        side = part_named(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        if side and len(call.args) == 1:
+            block = program.nodes.parents[program.statement_of(call)]
+            blocks.setdefault(block, {}).setdefault(side, (call, call.args[0]))
+    for node in program.nodes.of_kind(ast.Assign):
+        side = part_named(node.targets[0]) if isinstance(node.targets[0], ast.Subscript) else ""
+        if side:
+            blocks.setdefault(program.nodes.parents[node], {}).setdefault(side, (node.targets[0], node.value))
+    for held in blocks.values():
+        if len(held) == 2:
+            yield held["chosen"][0], held["chosen"][1], held["rejected"][1]
+
+
+def part_named(node: ast.AST) -> str:
+    """`chosen` of `rows["chosen"]`, of a list of that name; empty for anything else."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        name = node.slice.value
+    else:
+        name = last_name(node).lower()
+    return name if name in ("chosen", "rejected") else ""
+
+
+def displayed(program: Program) -> Iterator[tuple[ast.expr, ast.expr, ast.expr]]:
     for node in program.nodes.of_kind(ast.Dict):
         held = {key.value: value for key, value in zip(node.keys, node.values) if isinstance(key, ast.Constant)}
         if "chosen" in held and "rejected" in held:

@@ -33,6 +33,7 @@ SAME_AXES = (
     "float", "to", "contiguous", "clone", "half", "bfloat16", "detach", "chunk", "split", "relu", "gelu", "tanh", "sigmoid",
     "dropout", "type", "silu", "softmax", "masked_fill", "requires_grad_", "layer_norm", "normalize", "unbind_last",
 )  # fmt: skip
+MOST_STACKED = 8  # layers of layers
 SEQUENCE_LAYERS = {
     "LSTM": 4, "GRU": 4, "RNN": 4, "TransformerEncoderLayer": 6, "TransformerDecoderLayer": 6, "MultiheadAttention": 7,
     "Transformer": 9,
@@ -122,7 +123,7 @@ def is_batch_first(program: Program, made: ast.Call) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def layer_made(program: Program, node: ast.AST) -> ast.Call | None:
+def layer_made(program: Program, node: ast.AST, depth: int = 0) -> ast.Call | None:
     """The recurrent or attention layer that `self.encoder` is, or is a stack of."""
     call = program.makers.call_of(node)
     if call is None or not program.name_of(call.func).startswith(("torch.nn.", "nn.")):
@@ -132,7 +133,7 @@ def layer_made(program: Program, node: ast.AST) -> ast.Call | None:
         given = (
             call.args[0] if call.args else next((each.value for each in call.keywords if "layer" in (each.arg or "")), None)
         )
-        return layer_made(program, given) if given is not None else None
+        return layer_made(program, given, depth + 1) if given is not None and depth < MOST_STACKED else None
     return call if name in SEQUENCE_LAYERS else None
 
 

@@ -70,6 +70,7 @@ class Makers:
         self.values = values
         self._calls: dict[ast.AST, ast.Call | None] = {}
         self._classes: dict[str, ast.ClassDef | None] | None = None
+        self._modules: dict[ast.AST, bool] = {}
 
     # --- who made it
 
@@ -149,12 +150,12 @@ class Makers:
 
     # --- modules
 
-    def definition(self, node: ast.AST) -> ast.ClassDef | None:
+    def definition(self, node: ast.AST, depth: int = 0) -> ast.ClassDef | None:
         """The class of this file that a model is of."""
         call = self.call_of(node)
         if call is not None:
             if self.class_name(call) == "deepcopy" and call.args:
-                return self.definition(call.args[0])
+                return self.definition(call.args[0], depth + 1) if depth < DEEP else None
             return self.class_made(call)
         if isinstance(node, ast.Name) and node.id in ("self", "s"):
             return self.names.class_of(node)
@@ -196,6 +197,12 @@ class Makers:
         return self.method(owner, "forward") if owner is not None and self.is_module_class(owner) else None
 
     def is_module_class(self, each: ast.ClassDef) -> bool:
+        if each not in self._modules:
+            self._modules[each] = False  # of what is its own base
+            self._modules[each] = self._is_module_class(each)
+        return self._modules[each]
+
+    def _is_module_class(self, each: ast.ClassDef) -> bool:
         bases = [self.source.name_of(base).rsplit(".", 1)[-1] for base in each.bases]
         return any(base in ("Module", "LightningModule", "PreTrainedModel", "Sequential") for base in bases) or any(
             isinstance(other, ast.ClassDef) and other is not each and other.name in bases and self.is_module_class(other)

@@ -29,6 +29,7 @@ from .syntax import (
 
 DEEP = 24  # names that a value is followed through
 MANY = 6  # origins that are worth looking at
+LIBRARIES = ("torch.", "numpy.", "json.", "pickle.", "yaml.", "pandas.")  # whose functions are none of this file
 
 
 #: The forward() of this file that a call runs; None where it runs none.
@@ -346,7 +347,10 @@ class Names:
         if isinstance(owner, ast.ClassDef) and function.name == "forward":
             return self.forward_calls(function)
         named = owner.name if isinstance(owner, ast.ClassDef) and function.name == "__init__" else function.name
-        return self.source.calls_to(named)
+        found = self.source.calls_to(named)
+        if isinstance(owner, ast.ClassDef):
+            return found
+        return [each for each in found if not self.source.name_of(each.func).startswith(LIBRARIES)]  # torch.save, json.load
 
     def forward_calls(self, forward: ast.AST) -> list[ast.Call]:
         """The calls that run a module's forward(): `model(x)`, `self.mix(x)`, `block(x)` of `for block in self.blocks`."""

@@ -50,6 +50,7 @@ COMMON = (
     "all_gather", "pad_across_processes", "broadcast",
 )  # fmt: skip
 LAUNCHERS = ("accelerator", "fabric", "acc")
+DEEP = 8  # copies of copies
 
 
 class Objects:
@@ -151,14 +152,14 @@ class Objects:
     def is_scaler(self, node: ast.AST) -> bool:
         return self.makers.made_by(node) == "GradScaler" or self.source.is_scaler(node)
 
-    def is_model(self, node: ast.AST) -> bool:
+    def is_model(self, node: ast.AST, depth: int = 0) -> bool:
         """Made by a module's class, or called so."""
         call = self.makers.call_of(node)
         if call is not None:
             name = self.makers.class_name(call)
             full = self.source.name_of(call.func)
-            if name == "deepcopy" and call.args:
-                return self.is_model(call.args[0])
+            if name == "deepcopy" and call.args and depth < DEEP:
+                return self.is_model(call.args[0], depth + 1)
             if full.startswith("torch.nn.") and not full.startswith("torch.nn.functional") and not name.endswith("Loss"):
                 return True
             owner = self.makers.class_made(call)

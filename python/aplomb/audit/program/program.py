@@ -38,6 +38,7 @@ class Program(Source):
     ):
         super().__init__(source, path, linked, folders)
         self.troubles: list[str] = []  # what could not be judged
+        self.left_out: list[str] = []  # the rules that did not judge it
         if self._write_out_settings():
             for name in ("names", "values", "makers", "objects"):
                 self.__dict__.pop(name, None)

@@ -19,7 +19,7 @@ DEEP = 90
 SIZED = ("randn", "rand", "zeros", "ones", "empty", "normal_tensor")
 DRAWN = (
     "normal", "uniform", "lognormal", "gamma", "beta", "exponential", "poisson", "integers", "random",
-    "standard_normal", "choice", "binomial", "laplace", "randint", "triangular",
+    "standard_normal", "choice", "binomial", "laplace", "randint", "triangular", "permutation",
 )  # fmt: skip
 SAME = (
     *ITSELF, "astype", "copy", "abs", "exp", "log", "sqrt", "sin", "cos", "relu", "sigmoid", "tanh", "clamp", "clip",
@@ -134,6 +134,10 @@ class Shapes:
 
     def _rank_of_part(self, origin: Origin, depth: int) -> int | None:
         """Of `x, y = batch`, `train, val = random_split(...)`, `a, b = f()`."""
+        call, path = origin
+        if name_called(call) == "train_test_split" and isinstance(call, ast.Call) and len(path) == 1:
+            parts = [each for each in call.args if not isinstance(each, ast.Starred)]
+            return self.rank(parts[path[0] // 2], (), depth + 1) if 0 <= path[0] < 2 * len(parts) else None
         found = self.names.origins(origin.node, origin.path)
         ranks = {self.rank(each.node, each.path, depth + 1) for each in found if each != origin}
         return ranks.pop() if len(ranks) == 1 else None
@@ -149,7 +153,8 @@ class Shapes:
         if batch is not None:
             return batch
         if place:
-            return None
+            made = self.makers.made_by(binding.value.func.value) if name_called(binding.value) == "split" else ""  # type: ignore[attr-defined]
+            return 1 if made.endswith(("Fold", "Split", "ShuffleSplit")) else None  # places of rows
         whole = self.rank(binding.value, (), depth)
         if name_called(binding.value) in ("split", "chunk"):
             return self.rank(binding.value.func.value, (), depth)  # type: ignore[attr-defined]
@@ -314,7 +319,10 @@ class Shapes:
         return None if any(isinstance(each, ast.Starred) for each in sizes) else len(sizes)
 
     def _rank_of_draw(self, node: ast.Call, library: bool, depth: int) -> int | None:
-        """`rng.normal(0, 1, n)`, `torch.randint(0, 5, (n,))`: the size is said by name, or stands last."""
+        """`rng.normal(0, 1, n)`, `torch.randint(0, 5, (n,))`: the size is said by name, or stands last; a permutation is of
+        a number, or of the rows of an array."""
+        if name_called(node) == "permutation":
+            return (self.rank(node.args[0], (), depth) or 1) if len(node.args) == 1 else None
         size = next((each.value for each in node.keywords if each.arg == "size"), None)
         if size is None and isinstance(node.func, ast.Attribute):
             least = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..findings import RULES
-from .data import intake, loading, sample, split, stream, token
+from .data import edges, intake, loading, sample, split, stream, token
 from .fine_tuning import adapter, trainer, tuning
 from .losses import contrast, domain, generative, graph, label, logit, numeric, shape, sign, weighing
 from .models import axis, depth, detection, layout, mask, module

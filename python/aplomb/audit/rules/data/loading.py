@@ -396,24 +396,66 @@ def draws_at_random(program: Program, function: ast.AST) -> bool:
     )
 
 
+def methods_reached(program: Program, owner: ast.ClassDef, start: ast.AST | None) -> list[ast.AST]:
+    """A method and those of its class that it calls, and that they call."""
+    found: list[ast.AST] = [start] if start is not None else []
+    for method in found:
+        for call in program.calls_in(method):
+            own = isinstance(call.func, ast.Attribute) and source_of(call.func.value) == "self"
+            inner = program.makers.method(owner, name_called(call)) if own else None
+            if inner is not None and inner not in found:
+                found.append(inner)
+    return found
+
+
+#: What makes a generator of random numbers.
+GENERATORS = ("default_rng", "RandomState", "Random", "Generator", "manual_seed")
+
+
 @rule("code.workers-draw-alike")
 def workers_draw_alike(program: Program) -> Iterator[Finding]:
-    """A generator of the data set that every worker copies: all of them draw the same numbers."""
+    """A generator of the data set (or of a transform that it is given) that every worker copies: all of them draw the same
+    numbers."""
+    seen = set()
     for call in program.calls_to("DataLoader"):
-        owner = data_class(program, data_of(call))
+        data = data_of(call)
+        owner = data_class(program, data)
         if owner is None or workers_of(program, call) < 2 or keyword_of(call, "worker_init_fn") is not None:
             continue
-        init, get = program.makers.method(owner, "__init__"), program.makers.method(owner, "__getitem__")
-        for node in program.own_nodes(init) if init is not None and get is not None else []:
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
-                continue
-            if name_called(node.value) not in ("default_rng", "RandomState", "Random", "Generator", "manual_seed"):
-                continue
-            name = source_of(node.targets[0])
-            if get is not None and name in source_of(get):
-                yield Finding(
-                    node.lineno, f"{name} = None  # made in __getitem__, from get_worker_info().seed", {"name": name}
-                )
+        drawing = [(owner, "__getitem__"), *((each, "__call__") for each in transforms_given(program, data))]
+        for each, method in drawing:
+            for node, name in generators_kept(program, each, method):
+                if node not in seen:
+                    seen.add(node)
+                    corrected = f"{name} = None  # made in {method}, from get_worker_info().seed"
+                    yield Finding(node.lineno, corrected, {"name": name}, also=[call.lineno])
+
+
+def transforms_given(program: Program, data: ast.AST | None) -> list[ast.ClassDef]:
+    """The classes of this file of which an object is given to the data set: `Views(images, transform=Crop())`."""
+    made = program.makers.call_of(data) if data is not None else None
+    given = [*made.args, *(each.value for each in made.keywords)] if made is not None else []
+    for each in list(given):
+        composed = program.makers.call_of(each)
+        if composed is not None and program.makers.class_name(composed) == "Compose" and composed.args:
+            given += composed.args[0].elts if isinstance(composed.args[0], ast.List) else []
+    found = [data_class(program, each) for each in given if not isinstance(each, ast.Starred)]
+    return [each for each in found if each is not None]
+
+
+def generators_kept(program: Program, owner: ast.ClassDef, method: str) -> Iterator[tuple[ast.Assign, str]]:
+    """`self.rng = np.random.default_rng(0)` of __init__ that a method draws from, and that nothing else gives a value."""
+    init, start = program.makers.method(owner, "__init__"), program.makers.method(owner, method)
+    for node in program.own_nodes(init) if init is not None and start is not None else []:
+        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Attribute):
+            continue
+        name = source_of(node.targets[0])
+        if len(program.names.all_given(node.targets[0])) > 1:
+            continue
+        if name_called(program.names.origin(node.value).node) not in GENERATORS:
+            continue
+        if any(name in source_of(each) for each in methods_reached(program, owner, start)):
+            yield node, name
 
 
 # --- what a sample costs
@@ -481,9 +523,28 @@ def reads_all_of_one(program: Program, call: ast.Call, index: str, owner: ast.Cl
     else:
         return False
     path = call.args[0] if call.args else None
+    if isinstance(path, ast.Name) and is_shared_by_samples(program, path):
+        return True
     if not isinstance(path, ast.Attribute) or source_of(path.value) not in ("self", "s"):
         return False
     return index not in names_in(path)
+
+
+def is_shared_by_samples(program: Program, path: ast.Name) -> bool:
+    """`path, start = self.index[i]` of `self.index = [(f, k) for f in files for k in range(n)]`: n samples of each file."""
+    binding = program.names.given(path)
+    if binding is None or binding.how != "assigned" or len(binding.path) != 1:
+        return False
+    if not isinstance(binding.value, ast.Subscript):
+        return False
+    made = program.names.origin(binding.value.value, through_calls=False).node
+    if not isinstance(made, ast.ListComp) or len(made.generators) < 2 or not isinstance(made.elt, ast.Tuple):
+        return False
+    place = binding.path[0]
+    if not 0 <= place < len(made.elt.elts):
+        return False
+    inner = names_in(made.generators[-1].target)
+    return not inner & names_in(made.elt.elts[place])
 
 
 def is_kept(program: Program, call: ast.Call) -> bool:

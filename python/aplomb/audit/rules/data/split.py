@@ -130,15 +130,57 @@ def splits_by_hand(program: Program) -> Iterator[tuple[ast.Call, list[ast.expr]]
 @rule("code.fitted-before-split")
 def fitted_before_split(program: Program) -> Iterator[Finding]:
     """A scaler, a selection or a vocabulary is fitted to all data, and then they are split."""
-    for call, held in splits(program):
+    for call, held in [*splits(program), *cuts_in_order(program)]:
         for data in held:
             fit = fit_on_the_way(program, data, 0)
             if fit is not None:
                 corrected = (
                     "scaler.fit(train); train, test = scaler.transform(train), scaler.transform(test)  # behind the split"
                 )
-                yield Finding(fit.lineno, corrected, {"what": source_of(fit.func)}, also=[call.lineno])
+                yield Finding(fit.lineno, corrected, {"what": source_of(fit.func)}, also=[line_of(call)])
                 break
+
+
+def cuts_in_order(program: Program) -> Iterator[tuple[ast.AST, list[ast.expr]]]:
+    """`values[:cut]` and `values[cut:]` under the names of what trains and what is held out: a series that is split in
+    time."""
+    begun: dict[tuple[ast.AST, str, str], ast.Subscript] = {}
+    for node in program.nodes.of_kind(ast.Subscript):
+        cut = node.slice.elts[0] if isinstance(node.slice, ast.Tuple) and node.slice.elts else node.slice
+        if not isinstance(node.ctx, ast.Load) or not isinstance(cut, ast.Slice) or cut.step is not None:
+            continue
+        if not isinstance(node.value, (ast.Name, ast.Attribute)):
+            continue
+        where = (program.function_of(node), source_of(node.value))
+        if cut.lower is None and cut.upper is not None:
+            begun.setdefault((*where, source_of(cut.upper)), node)
+            continue
+        first = begun.pop((*where, cut_without_context(cut.lower)), None) if cut.lower is not None else None
+        if first is not None and {"train", "held"} <= sides_named(program, first) | sides_named(program, node):
+            yield first, [first.value]
+
+
+def cut_without_context(node: ast.expr) -> str:
+    """`cut` of `series[cut - lookback:]`: the held-out part begins with what its first window looks back on."""
+    return source_of(node.left if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else node)
+
+
+def sides_named(program: Program, node: ast.AST) -> set[str]:
+    """`train`, `held`: what the statement around a part calls it, by its targets, keys and arguments."""
+    statement = program.statement_of(node)
+    texts: list[str] = []
+    for each in program.nodes.below(statement):
+        if isinstance(each, ast.Name):
+            texts.append(each.id)
+        elif isinstance(each, ast.Attribute):
+            texts.append(each.attr)
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            texts.append(each.value)
+        elif isinstance(each, ast.keyword) and each.arg:
+            texts.append(each.arg)
+    words = {word for text in texts for word in text.lower().split("_")}
+    found = {"train"} if any(each in ("train", "tr", "training") or each.startswith("train") for each in words) else set()
+    return found | ({"held"} if any(is_of_held_out(each) for each in words) else set())
 
 
 def fit_on_the_way(program: Program, node: ast.AST, depth: int) -> ast.Call | None:
@@ -156,13 +198,26 @@ def fit_on_the_way(program: Program, node: ast.AST, depth: int) -> ast.Call | No
             and isinstance(each.func, ast.Attribute)
         ):
             made = program.makers.call_of(each.func.value)
-            if made is not None and program.makers.class_name(made) in FITTING:
+            if made is not None and program.makers.class_name(made) in FITTING and not fitted_to_a_part(program, each):
                 return each
         if isinstance(each, ast.Name) and each is not origin and isinstance(each.ctx, ast.Load):
             inner = program.names.origin(each).node
             if inner is not each and inner is not origin and (found := fit_on_the_way(program, each, depth + 1)) is not None:
                 return found
     return None
+
+
+def fitted_to_a_part(program: Program, call: ast.Call) -> bool:
+    """`scaler.fit(values[:cut])` before `scaler.transform(values)`: all of them are brought to the scale of a part."""
+    held = program.objects.identity(receiver_of(call))
+    for fit in program.calls_to("fit", "fit_transform") if name_called(call) == "transform" else []:
+        if not fit.args or not isinstance(fit.func, ast.Attribute) or not program.objects.identity(fit.func.value) & held:
+            continue
+        given = program.names.origin(fit.args[0], through_calls=False)
+        text = f"{source_of(fit.args[0])} {source_of(given.node)}".lower()
+        if given.path or isinstance(given.node, ast.Subscript) or "train" in text or "[:" in text:
+            return True
+    return False
 
 
 def scaled_by_itself(program: Program, node: ast.AST) -> ast.Call | None:
@@ -394,7 +449,7 @@ def appended_window(program: Program, name: ast.Name) -> ast.AST | None:
 
 def goes_by_one(program: Program, node: ast.AST) -> bool:
     call = program.names.origin(node).node
-    return isinstance(call, ast.Call) and name_called(call) == "range" and len(call.args) < 3
+    return isinstance(call, ast.Call) and name_called(call) in ("range", "arange") and len(call.args) < 3
 
 
 def is_window(node: ast.AST, names: set[str]) -> bool:

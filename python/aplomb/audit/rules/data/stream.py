@@ -17,6 +17,7 @@ GEOMETRIC = re.compile(
     r"^Random(ResizedCrop|Crop|HorizontalFlip|VerticalFlip|Rotation|Affine|Perspective|Resize)|^ElasticTransform$"
 )
 SEEDING = ("manual_seed", "set_rng_state", "seed", "setstate", "set_state", "get_params")
+MOST_COMPOSED = 8  # compositions of compositions
 UNSORTED = ("glob", "iglob", "rglob", "listdir", "scandir", "iterdir")
 
 
@@ -111,9 +112,9 @@ def moves_at_random(program: Program, call: ast.Call) -> bool:
     return function is not None and draws_and_moves(program, function)
 
 
-def makes_random_move(program: Program, made: ast.AST) -> bool:
+def makes_random_move(program: Program, made: ast.AST, depth: int = 0) -> bool:
     """A transform of a class of this file that draws, one of torchvision's, or a composition that holds one."""
-    if not isinstance(made, ast.Call):
+    if not isinstance(made, ast.Call) or depth > MOST_COMPOSED:
         return False
     owner = program.makers.class_made(made)
     method = (
@@ -125,7 +126,7 @@ def makes_random_move(program: Program, made: ast.AST) -> bool:
         return True
     inner = [one for each in made.args for one in (each.elts if isinstance(each, (ast.List, ast.Tuple)) else [each])]
     composes = name_called(made) in ("Compose", "Sequential") or owner is not None
-    return composes and any(makes_random_move(program, program.names.origin(each).node) for each in inner)
+    return composes and any(makes_random_move(program, program.names.origin(each).node, depth + 1) for each in inner)
 
 
 def draws_and_moves(program: Program, function: ast.AST) -> bool:

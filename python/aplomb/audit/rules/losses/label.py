@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.data import sample_parts
 from ...program.program import Program
-from ...program.syntax import argument_given, is_constant, keyword_of, name_called, source_of
+from ...program.syntax import argument_given, is_constant, keyword_of, line_of, name_called, source_of
 from .numeric import cross_entropy_names, seen_through
 
 IGNORED = -100
+IGNORED_TEXT = "-100"
 INPUT_NAMES = ("input_ids", "token_ids", "tokens")
 RESHAPES = ("view", "reshape", "flatten", "contiguous", "long", "to", "cuda", "permute", "transpose", "float")
 CAUSAL = ("CausalLM", "LMHeadModel")
@@ -185,15 +186,43 @@ def looks_causal(program: Program) -> bool:
 @rule("code.labels-padded-with-token")
 def labels_padded_with_token(program: Program) -> Iterator[Finding]:
     """The padding of the labels is a token, and the model counts everything but -100."""
-    if not trains_with_labels(program):
+    if not trains_with_labels(program) or any(keyword_of(call, "ignore_index") is not None for call in program.calls):
         return
-    for node, _, labels in sample_parts(program):
+    for node, labels in labels_given(program):
         value = program.names.origin(labels).node
+        if ignores_some(program, labels) or "-100" in source_of(value):
+            continue
         place = padding_in(program, value) or padding_in(program, program.names.origin(labels, through_calls=False).node)
         if place is not None:
-            yield Finding(
-                place.lineno, program.line_text(place.lineno).replace(source_of(place), "-100", 1), also=[node.lineno]
-            )
+            corrected = program.line_text(place.lineno).replace(source_of(place), "-100", 1)
+            if isinstance(program.values.of(place), (str, bool)):  # of a tokenizer
+                corrected = "DataCollatorForSeq2Seq(tokenizer, model)  # pads labels with -100, batch by batch"
+            yield Finding(place.lineno, corrected, also=[line_of(node)])
+
+
+def labels_given(program: Program) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """`{"input_ids": ..., "labels": ...}`, `inputs["labels"] = ...`; the place, and the labels."""
+    for node, _, labels in sample_parts(program):
+        yield node, labels
+    for assign in program.nodes.of_kind(ast.Assign):
+        target = assign.targets[0]
+        if isinstance(target, ast.Subscript) and is_constant_text(target.slice, "labels"):
+            yield assign, assign.value
+
+
+def ignores_some(program: Program, labels: ast.expr) -> bool:
+    """`labels[labels == pad] = -100`, `labels.masked_fill_(..., -100)` anywhere in the function."""
+    name = source_of(labels)
+    for node in program.own_nodes(program.function_of(labels)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            held = source_of(node.targets[0].value)
+            is_theirs = held == name or held.endswith(("['labels']", ".labels"))
+            if is_theirs and (program.values.of(node.value) == IGNORED or IGNORED_TEXT in source_of(node)):
+                return True
+        elif isinstance(node, ast.Call) and name_called(node) in ("masked_fill_", "masked_fill", "where"):
+            if IGNORED_TEXT in source_of(node) or any(program.values.of(each) == IGNORED for each in node.args):
+                return True
+    return False
 
 
 def trains_with_labels(program: Program) -> bool:
@@ -212,7 +241,11 @@ def trains_with_labels(program: Program) -> bool:
 
 
 def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
-    """`tokenizer.pad_token_id` of `ids + [tokenizer.pad_token_id] * n`, of `pad_sequence(..., padding_value=0)`."""
+    """`tokenizer.pad_token_id` of `ids + [tokenizer.pad_token_id] * n`, of `pad_sequence(..., padding_value=0)`;
+    "max_length" of `tokenizer(targets, padding="max_length")["input_ids"]`."""
+    whole = padding_of_tokenizer(program, node)
+    if whole is not None:
+        return whole
     for each in ast.walk(node):
         if (
             isinstance(each, ast.BinOp)
@@ -224,14 +257,32 @@ def padding_in(program: Program, node: ast.AST) -> ast.expr | None:
             if "pad" in source_of(value).lower() and program.values.of(value) != IGNORED:
                 return value
         if isinstance(each, ast.Call) and name_called(each) == "pad_sequence":
-            padding = keyword_of(each, "padding_value")
-            if padding is not None and "pad_token" in source_of(padding):
+            padding = keyword_of(each, "padding_value") or (each.args[2] if len(each.args) > 2 else None)
+            if padding is not None and is_pad_token(program, padding):
                 return padding
         if isinstance(each, ast.Call):
             given = padding_given(program, each)
             if given is not None and "pad" in source_of(given).lower() and program.values.of(given) != IGNORED:
                 return given
     return None
+
+
+def is_pad_token(program: Program, node: ast.expr) -> bool:
+    """`tokenizer.pad_token_id`, and an attribute, a name or a parameter that was given it."""
+    found = [node, *(each.node for each in program.names.origins(node))]
+    return program.values.of(node) != IGNORED and any("pad_token" in source_of(each) for each in found)
+
+
+def padding_of_tokenizer(program: Program, node: ast.AST) -> ast.expr | None:
+    """What pads the `input_ids` of `tokenizer(targets, padding=True)`, names followed."""
+    of_key = isinstance(node, ast.Subscript) and is_constant_text(node.slice, "input_ids")
+    if not of_key and not (isinstance(node, ast.Attribute) and node.attr == "input_ids"):
+        return None
+    made = program.names.origin(node.value, through_calls=False).node  # type: ignore[attr-defined]
+    padding = keyword_of(made, "padding") if isinstance(made, ast.Call) else None
+    if padding is None or "tok" not in source_of(made.func).lower():  # type: ignore[attr-defined]
+        return None
+    return padding if program.values.of(padding) in (True, "max_length", "longest") else None
 
 
 def padding_given(program: Program, call: ast.Call) -> ast.expr | None:
@@ -305,7 +356,9 @@ def target_of(call: ast.Call) -> ast.AST | None:
 
 def model_call_in(program: Program, node: ast.AST) -> ast.Call | None:
     """The call of a model that the logits come from, unless places were cut off on the way."""
-    while True:
+    seen: set[ast.AST] = set()
+    while node not in seen:
+        seen.add(node)
         node = without_reshapes(node)
         if isinstance(node, ast.Subscript):
             if not isinstance(node.slice, ast.Constant):

@@ -8,7 +8,17 @@ from typing import Any
 
 from ...findings import Finding, rule
 from ...program.program import Program
-from ...program.syntax import is_constant, keyword_of, last_name, name_called, names_in, receiver_of, source_of
+from ...program.syntax import (
+    Function,
+    arguments_of,
+    is_constant,
+    keyword_of,
+    last_name,
+    name_called,
+    names_in,
+    receiver_of,
+    source_of,
+)
 from .domain import (
     arcs_at_one,
     functions_of_training,
@@ -42,14 +52,19 @@ def squashed(program: Program, call: ast.Call) -> ast.expr:
 
 
 def assigned_once(program: Program, name: str, near: ast.AST) -> ast.AST | None:
-    """The only value that a name of this function is given; None where there are several or none."""
-    values = []
-    for node in program.own_nodes(program.function_of(near)):
+    """The only value that a name of this function is given; None where there are several (a parameter has one already) or
+    none, and of what is made of itself."""
+    function = program.function_of(near)
+    values: list[ast.expr | None] = []
+    if isinstance(function, Function) and any(each.arg == name for each in arguments_of(function.args)):
+        values.append(None)
+    for node in program.own_nodes(function):
         if isinstance(node, ast.Assign) and any(name in names_in(target) for target in node.targets):
             values.append(node.value if isinstance(node.targets[0], ast.Name) else None)
         elif isinstance(node, (ast.AugAssign, ast.For, ast.AnnAssign, ast.NamedExpr)) and name in names_in(node.target):
             values.append(None)
-    return values[0] if len(values) == 1 else None
+    only = values[0] if len(values) == 1 else None
+    return None if only is not None and name in names_in(only) else only
 
 
 def log_argument(program: Program, call: ast.Call) -> ast.AST | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.algebra import Form
+from ...program.constants import is_number
 from ...program.layout import (
     SEQUENCE_LAYERS,
     Axis,
@@ -18,7 +19,17 @@ from ...program.layout import (
     source_of_layout,
 )
 from ...program.program import Program
-from ...program.syntax import Function, dotted, keyword_of, last_name, line_of, name_called, receiver_of, source_of
+from ...program.syntax import (
+    Function,
+    dotted,
+    keyword_of,
+    last_name,
+    line_of,
+    name_called,
+    names_in,
+    receiver_of,
+    source_of,
+)
 
 
 @rule("code.time-and-batch-exchanged")
@@ -543,13 +554,13 @@ def ctc_conventions(program: Program) -> Iterator[Finding]:
                 {"what": f"The loss takes {used:g} for the blank, and the program {own[1]} = {own[0]:g}"},
                 also=[own[2]],
             )
-        letter = letter_for_blank(program) if used == 0 and own is None else None
+        letter = letter_for(program, int(used)) if used is not None and (own is None or own[0] == used) else None
         if letter is not None:
             yield Finding(
-                maker.lineno,
+                letter[1],
                 "{character: number for number, character in enumerate(alphabet, 1)}  # 0 is the blank",
-                {"what": f"The loss takes 0 for the blank, and the program for {letter[0]!r}"},
-                also=[letter[1]],
+                {"what": f"The loss takes {used:g} for the blank, and the program for {letter[0]!r}"},
+                also=[maker.lineno],
             )
         ends = program.makers.squash(criterion.given) if criterion.given is not None else None
         if ends in ("linear", "softmax", "relu"):
@@ -560,23 +571,56 @@ def ctc_conventions(program: Program) -> Iterator[Finding]:
             )
 
 
-def letter_for_blank(program: Program) -> tuple[str, int] | None:
-    """The character that `{c: i for i, c in enumerate(alphabet)}` gives 0, where it is no blank."""
+def letter_for(program: Program, number: int) -> tuple[str, int] | None:
+    """The character that the program gives a number, where it is no blank: by `{c: i for i, c in enumerate(alphabet)}`, by
+    `alphabet.index(c)` or `ord(c) - ord("a")` of each character of a text."""
     for made in program.nodes.of_kind(ast.DictComp):
         over = made.generators[0]
         pair = over.target.elts if isinstance(over.target, ast.Tuple) else []
-        counted = name_called(over.iter) == "enumerate" and isinstance(over.iter, ast.Call) and len(over.iter.args) == 1
-        if (
-            not counted
-            or len(pair) != 2
-            or [source_of(made.value), source_of(made.key)] != [source_of(each) for each in pair]
-        ):
+        counted = over.iter if isinstance(over.iter, ast.Call) and name_called(over.iter) == "enumerate" else None
+        if counted is None or not counted.args or len(pair) != 2:
             continue
-        letters = program.values.of(over.iter.args[0])  # type: ignore[attr-defined]
-        first = letters[0] if isinstance(letters, (str, list)) and letters else None
-        if isinstance(first, str) and first.isalnum() and len(first) == 1:
-            return first, made.lineno
+        if [source_of(made.value), source_of(made.key)] != [source_of(each) for each in pair]:
+            continue
+        begin = keyword_of(counted, "start") or (counted.args[1] if len(counted.args) > 1 else None)
+        first = program.values.number(begin) if begin is not None else 0.0
+        letters = program.values.of(counted.args[0])
+        if first is not None and is_letter(letters, number - int(first)) and not is_moved(program, made):
+            return letters[number - int(first)], made.lineno
+    for listed in program.nodes.of_kind(ast.ListComp):
+        item = listed.elt
+        drawn = names_in(listed.generators[-1].target)
+        if name_called(item) == "index" and isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+            letters = program.values.of(item.func.value)
+            if len(item.args) == 1 and drawn & names_in(item.args[0]) and is_letter(letters, number):
+                return letters[number], listed.lineno
+        elif isinstance(item, ast.BinOp) and isinstance(item.op, ast.Sub) and name_called(item.left) == "ord":
+            base = item.right
+            code = program.values.of(base.args[0] if isinstance(base, ast.Call) and base.args else base)
+            code = ord(code) if isinstance(code, str) and len(code) == 1 else code
+            letter = chr(code + number) if type(code) is int and 0 < code + number < 128 else ""
+            if letter.isalnum() and drawn & names_in(item.left):
+                return letter, listed.lineno
     return None
+
+
+def is_letter(letters: object, place: int) -> bool:
+    if not isinstance(letters, (str, list)) or not 0 <= place < len(letters):
+        return False
+    held = letters[place]
+    return isinstance(held, str) and len(held) == 1 and held.isalnum()
+
+
+def is_moved(program: Program, made: ast.DictComp) -> bool:
+    """`numbers[c] + 1`: what is looked up is moved."""
+    holder = program.statement_of(made)
+    target = source_of(holder.targets[0]) if isinstance(holder, ast.Assign) else ""
+    for node in program.nodes.of_kind(ast.BinOp):
+        if isinstance(node.op, ast.Add) and target and is_number(program.values.of(node.right)):
+            asked = node.left.func if isinstance(node.left, ast.Call) else node.left
+            if isinstance(asked, (ast.Subscript, ast.Attribute)) and source_of(asked.value) == target:
+                return True
+    return False
 
 
 def own_blank(program: Program) -> tuple[float, str, int] | None:

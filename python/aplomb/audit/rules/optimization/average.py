@@ -149,6 +149,8 @@ def average_keeps_nothing(program: Program) -> Iterator[Finding]:
     exchanged."""
     for update in updates(program):
         share = kept_share(update)
+        if share is None and update.keep is not None:  # the default of a parameter that no call gives
+            share = program.values.number(update.keep.node)
         if share is not None and 0 < share <= 0.2 and is_average(program, update):
             yield Finding(line_of(update.node), "", {"share": f"{share:g}"})
 

@@ -401,6 +401,15 @@ def holds_a_model(program: Program, call: ast.Call) -> bool:
     return any(program.objects.parameters_in(each) for each in given)
 
 
+def holds_one_layer(program: Program, call: ast.Call) -> bool:
+    """All that is trained is one linear layer: a probe on features, which has one minimum whatever it begins with."""
+    given = call.args[:1] or [each.value for each in call.keywords if each.arg == "params"]
+    held = [program.makers.call_of(holder) for each in given for holder in program.objects.parameters_in(each)]
+    return bool(held) and all(
+        made is not None and program.makers.is_layer(made) and program.makers.class_name(made) in ONE_LAYER for made in held
+    )
+
+
 def is_reset(program: Program, name: str) -> bool:
     """The program sets this option of the groups by itself: `group["lr"] = ...`."""
     return any(
@@ -408,6 +417,12 @@ def is_reset(program: Program, name: str) -> bool:
         for node in program.nodes.of_kind(ast.Assign)
         for target in node.targets
     )
+
+
+ONE_LAYER = ("Linear", "Bilinear", "LazyLinear", "Embedding")
+#: Judgement: the weights of a layer on standardised features end at about 1 each, so steps of 1 cannot settle, and a fifth
+#: of it is more than probes are usually given (0.001 to 0.1).
+MOST_OF_ONE_LAYER, LIKELY_OF_ONE_LAYER = 1.0, 0.2
 
 
 def shown(value: float) -> str:
@@ -431,6 +446,8 @@ def rate_too_high(program: Program) -> Iterator[Finding]:
             limit, likely = 10.0, 10.0
         else:
             continue
+        if holds_one_layer(program, call):
+            limit, likely = max(limit, MOST_OF_ONE_LAYER), max(likely, LIKELY_OF_ONE_LAYER)
         if rate >= likely and not rises_to_it(program):
             finding = Finding(call.lineno, "", {"rate": shown(rate), "optimizer": name}, sure=rate >= limit)
             started = where_set(program, finding, option(program, call, "lr", 1))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ...findings import Finding, rule
 from ...program.program import Program
-from ...program.syntax import names_in, source_of
+from ...program.syntax import line_of, name_called, names_in, source_of
 
 REWARDS = re.compile(r"^(r|R|rs|rews?|rwd)$|reward", re.IGNORECASE)
 DISCOUNT = re.compile(r"(^|[._])(gamma|discount|GAMMA|DISCOUNT)$")
@@ -150,3 +150,208 @@ def factors_of(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return [*factors_of(node.left), *factors_of(node.right)]
     return [node]
+
+
+# --- which step an end belongs to
+
+
+class Stored(NamedTuple):
+    """`dones[t] = done`: the end of transition k stands in place k + `shift`."""
+
+    node: ast.AST
+    name: str
+    shift: int
+
+
+@rule("code.ends-shifted")
+def ends_shifted(program: Program) -> Iterator[Finding]:
+    """Ends that are stored before the step (they say whether the observation begins an episode) are read as if they had
+    been stored behind it, or the other way round: the value is cut one step beside the end."""
+    for stored in stored_ends(program):
+        for node in program.nodes.of_kind(ast.Subscript):
+            if source_of(node.value) != stored.name or not isinstance(node.ctx, ast.Load):
+                continue
+            step = backward_step(program, node)
+            offset = offset_from(node.slice, step) if step else None
+            if offset is None or offset == stored.shift or offset not in (0, 1) or not goes_on_in(program, node):
+                continue
+            right = f"{stored.name}[{step} + 1]" if stored.shift else f"{stored.name}[{step}]"
+            corrected = program.line_text(node.lineno).replace(source_of(node), right, 1)
+            kept = "begins behind the end" if stored.shift else "is the last of an episode"
+            yield Finding(node.lineno, corrected, {"kept": stored.name, "says": kept}, also=[line_of(stored.node)])
+            break
+
+
+def stored_ends(program: Program) -> Iterator[Stored]:
+    """Arrays that a loop with `env.step()` fills with what it said of the end, of this step or of the one before."""
+    seen: set[str] = set()
+    for call in program.calls_to("step"):
+        loops = program.loops_of(call)
+        statement = program.statement_of(call)
+        if not loops or not call.args or not isinstance(statement, ast.Assign):
+            continue
+        for name, slot, value, node in stores_in(program, loops[0]):
+            if name in seen or not isinstance(value, ast.Name) or not ENDS.search(value.id):
+                continue
+            shift = shift_of(program, value, statement, node)
+            counter = source_of(loops[0].target) if isinstance(loops[0], ast.For) else ""
+            place = offset_from(slot, counter) if slot is not None else 0
+            if shift is not None and place in (0, 1) and (slot is None or counter):
+                seen.add(name)
+                yield Stored(node, name, shift + place)
+
+
+def stores_in(program: Program, loop: ast.AST) -> Iterator[tuple[str, ast.expr | None, ast.expr, ast.AST]]:
+    """`dones[t] = done` (of several at once too) and `dones.append(done)`: the array, the place, the value."""
+    for node in program.own_nodes(loop):
+        if isinstance(node, ast.Assign):
+            target, value = node.targets[0], node.value
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                pairs = list(zip(target.elts, value.elts))
+            for one, given in pairs:
+                if isinstance(one, ast.Subscript):
+                    yield source_of(one.value), one.slice, bare(given), node
+        elif isinstance(node, ast.Call) and name_called(node) == "append" and len(node.args) == 1:
+            if isinstance(node.func, ast.Attribute):
+                yield source_of(node.func.value), None, bare(node.args[0]), node
+
+
+def bare(node: ast.expr) -> ast.expr:
+    """`done` of `torch.tensor(done)`, `done.float()`, `float(done)`."""
+    for _ in range(6):
+        if not isinstance(node, ast.Call):
+            break
+        if isinstance(node.func, ast.Attribute) and name_called(node) in ("float", "to", "astype", "cpu", "bool", "copy"):
+            node = node.func.value
+        elif node.args:
+            node = node.args[0]
+        else:
+            break
+    return node
+
+
+def shift_of(program: Program, value: ast.Name, step: ast.Assign, store: ast.AST) -> int | None:
+    """0 where the value was given by this step, 1 where by the one before; None where it was given by neither."""
+    given = {name for target in step.targets for name in names_in(target)}
+    loop = program.loops_of(step)[0]
+    behind = [
+        each
+        for each in program.names.all_given(value)
+        if each.how == "assigned" and program.nodes.encloses(loop, each.node) and each.value is not None
+    ]
+    from_step = [each for each in behind if each.node is step or names_in(each.value) & given]  # type: ignore[arg-type]
+    if not from_step or len(from_step) != len(behind):
+        return None
+    place = program.nodes.place
+    if all(place(store) > place(each.node) for each in from_step):
+        return 0
+    return 1 if all(place(store) < place(each.node) for each in from_step) and place(store) < place(step) else None
+
+
+def backward_step(program: Program, node: ast.AST) -> str:
+    """`t` of the loop around that goes back in time: `for t in reversed(range(T))`, `range(T - 1, -1, -1)`."""
+    for loop in program.loops_of(node):
+        if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name) or not isinstance(loop.iter, ast.Call):
+            continue
+        back = name_called(loop.iter) == "range" and len(loop.iter.args) == 3 and source_of(loop.iter.args[2]) == "-1"
+        if back or (name_called(loop.iter) == "reversed" and loop.iter.args and name_called(loop.iter.args[0]) == "range"):
+            return loop.target.id
+    return ""
+
+
+def offset_from(slot: ast.expr, counter: str) -> int | None:
+    """0 of `t`, 1 of `t + 1`; the first place of `[t, :]`."""
+    slot = slot.elts[0] if isinstance(slot, ast.Tuple) and slot.elts else slot
+    if source_of(slot) == counter:
+        return 0
+    if isinstance(slot, ast.BinOp) and isinstance(slot.op, ast.Add) and source_of(slot) == f"{counter} + 1":
+        return 1
+    return None
+
+
+def goes_on_in(program: Program, node: ast.AST) -> bool:
+    """`1 - dones[t]`, `~dones[t]`, `not dones[t]`: what says that the episode goes on."""
+    for parent in program.enclosing(node):
+        if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Sub):
+            return source_of(parent.left) in ("1", "1.0")
+        if isinstance(parent, ast.UnaryOp) and isinstance(parent.op, (ast.Invert, ast.Not)):
+            return True
+        if not isinstance(parent, (ast.Call, ast.Attribute, ast.Subscript)):
+            return False
+    return False
+
+
+@rule("code.truncated-for-terminated")
+def truncated_for_terminated(program: Program) -> Iterator[Finding]:
+    """`obs, reward, terminated, truncated, info = env.step(a)`, and the memory is given `truncated` alone: the end of an
+    episode is bootstrapped through, and a time limit is not."""
+    for call in program.calls_to("step"):
+        statement = program.statement_of(call)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 5 or not call.args:
+            continue
+        ended, cut = target.elts[2], target.elts[3]
+        if not isinstance(ended, ast.Name) or not isinstance(cut, ast.Name) or "trunc" not in cut.id.lower():
+            continue
+        scope = program.names.scope_of(cut)
+        loads = [
+            each
+            for each in program.nodes.of_kind(ast.Name)
+            if isinstance(each.ctx, ast.Load) and program.names.scope_of(each) is scope
+        ]
+        kept = [each for each in loads if each.id == cut.id and is_kept_alone(program, each)]
+        if kept and not any(each.id == ended.id and not only_tested(program, each) for each in loads):
+            line = kept[0].lineno
+            corrected = re.sub(rf"\b{re.escape(cut.id)}\b", ended.id, program.line_text(line))
+            yield Finding(line, corrected, {"cut": cut.id, "ended": ended.id}, also=[call.lineno])
+            return
+
+
+def is_kept_alone(program: Program, node: ast.AST) -> bool:
+    """The flag itself is put into a tuple, an array or a memory."""
+    for parent in program.enclosing(node):
+        if isinstance(parent, (ast.BoolOp, ast.Compare, ast.BinOp, ast.IfExp)):
+            return False
+        if isinstance(parent, ast.Call) and name_called(parent) in ("float", "int", "bool", "tensor", "as_tensor"):
+            continue
+        if isinstance(parent, ast.Call):
+            return name_called(parent) in KEEPING
+        if isinstance(parent, ast.Assign):
+            holder = parent.targets[0]
+            is_item = isinstance(parent.value, ast.Tuple) and isinstance(holder, ast.Name)
+            return is_item or isinstance(holder, ast.Subscript)
+        if isinstance(parent, ast.stmt):
+            return False
+    return False
+
+
+KEEPING = ("append", "push", "add", "store", "put", "remember", "insert", "Transition")
+
+
+def only_tested(program: Program, node: ast.AST) -> bool:
+    """Of `if terminated or truncated`, `while not terminated`, `done = terminated or truncated`."""
+    for parent in program.enclosing(node):
+        if isinstance(parent, ast.BoolOp) or (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.BitOr)):
+            return is_tested(program, parent)
+        if isinstance(parent, (ast.If, ast.While)):
+            return program.nodes.encloses(parent.test, node)
+        if isinstance(parent, ast.stmt):
+            return False
+    return False
+
+
+def is_tested(program: Program, node: ast.AST) -> bool:
+    """An expression that a test is made of, or a name that only tests ask."""
+    statement = program.statement_of(node)
+    if isinstance(statement, (ast.If, ast.While)):
+        return True
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    name = statement.targets[0].id
+    asked = [
+        each
+        for each in program.nodes.of_kind(ast.Name)
+        if each.id == name and isinstance(each.ctx, ast.Load) and program.function_of(each) is program.function_of(node)
+    ]
+    return all(isinstance(program.statement_of(each), (ast.If, ast.While)) for each in asked)

@@ -54,7 +54,8 @@ def preference_swapped(program: Program) -> Iterator[Finding]:
         else:
             place = ascending(program, chosen)
             if place is not None and ascending(program, rejected) is None:
-                yield Finding(place.lineno, mended_order(place), also=[node.lineno])
+                also = sorted({node.lineno, chosen.lineno} - {place.lineno})
+                yield Finding(place.lineno, mended_order(place), also=also)
             elif place is None and worst_end(program, chosen) and not worst_end(program, rejected):
                 corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
                 yield Finding(chosen.lineno, corrected, also=[node.lineno, order_of(program, chosen)[1]])
@@ -82,7 +83,9 @@ OF_ONE = re.compile(r"(?:^|_|(?<=[a-z]))(a|b|0|1|2|left|right|first|second)$")
 
 def which(program: Program, node: ast.AST) -> tuple[str, str]:
     """`score`, `a` of `row["score_a"]`, of a name too; empty where it says neither."""
-    while isinstance(node, (ast.Call, ast.Attribute, ast.Name)):
+    seen: set[ast.AST] = set()
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Name)) and node not in seen:
+        seen.add(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
             node = node.func.value  # `.strip()`
             continue
@@ -157,9 +160,12 @@ def ascending(program: Program, node: ast.expr) -> ast.Call | None:
 
 def indexed(program: Program, node: ast.expr) -> tuple[ast.expr, int | None]:
     """`pairs`, 0 of `pairs[0]["text"]`; of `best["text"]` with `best, worst = sorted(...)` too."""
-    while True:
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.right, ast.Constant):
-            node = node.left  # `best["text"] + "<eos>"`
+    seen: set[ast.AST] = set()
+    while node not in seen:
+        seen.add(node)
+        inside = within_text(node)
+        if inside is not None:
+            node = inside
         elif isinstance(node, ast.Subscript) and (place := place_in(node)) is not None:
             return node.value, place
         elif isinstance(node, ast.Attribute) or isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
@@ -172,7 +178,22 @@ def indexed(program: Program, node: ast.expr) -> tuple[ast.expr, int | None]:
                 return inner, place
             node = inner
         else:
-            return node, None
+            break
+    return node, None
+
+
+def within_text(node: ast.expr) -> ast.expr | None:
+    """What stands in a text: `best["text"]` of `best["text"] + "<eos>"`, `f"{best['text']} "`, `best["text"].strip()`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        for constant, rest in ((node.right, node.left), (node.left, node.right)):
+            if isinstance(constant, ast.Constant):
+                return rest
+    if isinstance(node, ast.JoinedStr):
+        filled = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
+        return filled[0] if len(filled) == 1 else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and name_called(node) in ("strip", "rstrip"):
+        return node.func.value
+    return None
 
 
 def place_in(node: ast.Subscript) -> int | None:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...findings import Finding, rule
 from ...program.constants import is_number
 from ...program.program import Program
-from ...program.syntax import Function, is_constant, keyword_of, last_name, name_called, names_in, source_of
+from ...program.syntax import (
+    Function,
+    is_constant,
+    keyword_of,
+    last_name,
+    line_of,
+    name_called,
+    names_in,
+    source_of,
+)
 from ...program.trainers import REWARD_WORDS, reward_functions, trainers
 
 CATCH_ALL = ("Exception", "BaseException", "TypeError", "KeyError", "IndexError", "AttributeError")
@@ -87,6 +96,51 @@ def reward_constant(program: Program) -> Iterator[Finding]:
             yield Finding(returned[0].lineno, "", {"name": function.name, "value": f"{values.pop():g}"})
 
 
+@rule("code.reward-shared-by-batch")
+def reward_shared_by_batch(program: Program) -> Iterator[Finding]:
+    """`return [accuracy] * len(completions)`: one number for all answers, whatever each of them is."""
+    for function in reward_functions(program):
+        returned = program.returns_of(function)
+        values = [repeated_value(program, each) for each in returned]
+        shared = [each for each, one in zip(returned, values) if one is not None and is_measured(program, one)]
+        if len(shared) != len(returned) or not shared:
+            continue
+        if all(program.is_conditional(each, function) for each in shared):
+            continue
+        one = repeated_value(program, shared[-1])
+        if one is not None:
+            yield Finding(shared[-1].lineno, "", {"name": function.name, "value": source_of(one)[:60]})
+
+
+def repeated_value(program: Program, node: ast.expr) -> ast.expr | None:
+    """The one value of `[x] * n`, `[x for _ in completions]`, `torch.full((n,), x)`, `np.repeat(x, n)`, names followed."""
+    value = program.names.origin(node, through_calls=False).node
+    if isinstance(value, ast.Call) and name_called(value) in ("tolist", "list") and not value.keywords:
+        value = value.func.value if isinstance(value.func, ast.Attribute) else value.args[0] if value.args else value
+        value = program.names.origin(value, through_calls=False).node
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult):
+        for held in (value.left, value.right):
+            if isinstance(held, ast.List) and len(held.elts) == 1:
+                return held.elts[0]
+    if isinstance(value, ast.ListComp) and len(value.generators) == 1:
+        drawn = names_in(value.generators[0].target)
+        calls = any(isinstance(each, (ast.Call, ast.Await, ast.NamedExpr)) for each in ast.walk(value.elt))
+        return None if drawn & names_in(value.elt) or calls else value.elt
+    full = program.name_of(value.func) if isinstance(value, ast.Call) else ""
+    if isinstance(value, ast.Call) and full in ("torch.full", "numpy.full") and len(value.args) > 1:
+        return value.args[1]
+    if isinstance(value, ast.Call) and full == "numpy.repeat" and len(value.args) > 1:
+        return value.args[0]
+    return None
+
+
+def is_measured(program: Program, node: ast.expr) -> bool:
+    """Neither a constant (another rule says more) nor something of the call's own, such as what it was given."""
+    if isinstance(node, ast.Constant) or is_number(program.values.of(node)):
+        return False
+    return bool(names_in(node))
+
+
 def constant_reward(program: Program, node: ast.expr) -> float | None:
     """`1.0`, `[0.0] * n`, `[0.0 for _ in completions]`."""
     if (
@@ -121,6 +175,59 @@ def reward_pattern_misses(program: Program) -> Iterator[Finding]:
                     call.lineno, f'r"{corrected}"', {"pattern": pattern, "sample": near[0][0][:80]}, also=[near[0][1]]
                 )
                 break
+
+
+@rule("code.reward-reads-special-tokens")
+def reward_reads_special_tokens(program: Program) -> Iterator[Finding]:
+    """The reward looks for a mark that the tokenizer was told is special: TRL's trainers decode answers with
+    skip_special_tokens=True, and the mark is never there."""
+    marks = special_marks(program)
+    if not marks or not trainers(program):
+        return
+    for function in reward_functions(program):
+        texts = [*texts_in(program.nodes.below(function)), *patterns_asked(program, function)]
+        for node, text in texts:
+            mark = next((each for each in marks if each in text), None)
+            if mark is not None:
+                values = {"name": function.name, "mark": mark}
+                corrected = f"tokenizer.add_tokens([{mark!r}])  # a plain token, which decoding keeps"
+                yield Finding(line_of(node), corrected, values, also=[marks[mark]])
+                break
+
+
+def special_marks(program: Program) -> dict[str, int]:
+    """What is registered as special beside the usual tokens, with the line."""
+    found: dict[str, int] = {}
+    for call in program.calls_to("add_special_tokens", "add_tokens", "from_pretrained"):
+        given = [keyword_of(call, name) for name in ("additional_special_tokens", "extra_special_tokens")]
+        if name_called(call) == "add_special_tokens" and call.args:
+            held = program.names.origin(call.args[0]).node
+            for key, value in zip(held.keys, held.values) if isinstance(held, ast.Dict) else ():
+                if is_constant_text(key or value, "additional_special_tokens"):
+                    given.append(value)
+        elif name_called(call) == "add_tokens" and program.values.is_true(keyword_of(call, "special_tokens")):
+            given += call.args[:1]
+        for each in given:
+            values = program.values.of(each) if each is not None else None
+            for text in [values] if isinstance(values, str) else values if isinstance(values, list) else []:
+                if isinstance(text, str) and len(text) > 2:
+                    found.setdefault(text, call.lineno)
+    return found
+
+
+def texts_in(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
+    for each in nodes:
+        if isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each, each.value
+
+
+def patterns_asked(program: Program, function: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """The texts that names of the function stand for: `PATTERN = re.compile("<answer>(.*)</answer>")`."""
+    for node in program.nodes.below(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            made = program.names.origin(node).node
+            held = texts_in(ast.walk(made)) if isinstance(made, (ast.Call, ast.Constant)) else ()
+            yield from ((node, text) for _, text in held)
 
 
 def patterns_of(program: Program, function: ast.AST) -> Iterator[tuple[ast.Call, str]]:

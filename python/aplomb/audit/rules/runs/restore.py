@@ -66,12 +66,23 @@ def prefix_passed_over(program: Program) -> Iterator[Finding]:
 
 
 def is_wrapped(program: Program, node: ast.expr) -> bool:
-    """A name whose last value is a model in DDP, DataParallel or torch.compile()."""
+    """A name whose last value is a model in DDP, DataParallel or torch.compile(), by a function of this file too; a
+    parameter that is given such a one."""
     binding = program.names.given(node)
-    name = name_called(binding.value) if binding is not None and binding.value is not None else ""
-    made = binding.value if binding is not None else None
-    compiled = isinstance(made, ast.Call) and source_of(made.func) == "torch.compile"
-    return compiled or name in ("DDP", "DistributedDataParallel", "DataParallel")
+    if binding is None:
+        return False
+    if binding.how == "parameter":
+        given = program.names.values_of_parameter(binding)
+        return bool(given) and all(each is not binding.value and is_wrapped(program, each) for each in given)
+    made = binding.value if binding.how == "assigned" and not binding.path else None
+    returned = program.names.returned_by(made) if isinstance(made, ast.Call) else []
+    return any(wraps(each) for each in ([made] if made is not None else []) + returned)
+
+
+def wraps(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    return source_of(node.func) == "torch.compile" or name_called(node) in ("DDP", "DistributedDataParallel", "DataParallel")
 
 
 def saved_states(program: Program, key: object) -> Iterator[tuple[ast.Call, ast.expr]]:

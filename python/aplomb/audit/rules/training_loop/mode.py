@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.data import is_of_held_out
+from ...program.gradients import is_quiet
 from ...program.program import Program
 from ...program.syntax import Function, last_name, name_called, source_of
 from ...program.timeline import LEAVES, Cycle, Event, Timeline
@@ -352,7 +353,7 @@ def has_graph(program: Program, node: ast.AST, depth: int = 0) -> bool:
         if name in FREE:
             return False
         if program.objects.event_of(node)[0] == "forward" or program.losses.criterion(node) is not None:
-            return True
+            return not is_quiet(program, node)
         parts = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
         return any(has_graph(program, each, depth + 1) for each in parts)
     if isinstance(node, ast.Name):

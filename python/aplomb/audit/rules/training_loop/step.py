@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
+from ...program.algebra import Form
+from ...program.gradients import is_forward, is_quiet, reaching
 from ...program.objects import PROPORTIONAL
 from ...program.program import Program
 from ...program.syntax import keyword_of, name_called, receiver_of, source_of
@@ -85,7 +87,9 @@ def zero_grad_outside_loop(program: Program) -> Iterator[Finding]:
             clears = [each for each in cycle.timeline.of("zero_grad") if is_same(each, step)]
             if not clears or cleared_by_hand(program, step.loops[0]) or given_away(program, step.loops[0], step):
                 continue
-            if any(cycle.loop in each.loops for each in clears) or program.is_conditional(step.node, cycle.loop):
+            if any(cycle.loop in each.loops for each in clears):
+                continue
+            if program.is_conditional(step.node, cycle.loop) and not counts_passes(program, cycle, step):
                 continue
             text = stepped(step)
             yield Finding(
@@ -133,6 +137,75 @@ def step_on_cleared_gradients(program: Program) -> Iterator[Finding]:
             if last.loops != step.loops:
                 continue
             yield Finding(step.line, also=[last.line])
+
+
+@rule("code.opponents-gradients-kept")
+def opponents_gradients_kept(program: Program) -> Iterator[Finding]:
+    """A network is cleared behind its own step, and then the loss of the network that plays against it goes back through
+    it: those gradients are still there at its next step, and push it the other way."""
+    seen = set()
+    for cycle in program.cycles:
+        if cycle.loop is None or "requires_grad" in source_of(cycle.loop):
+            continue
+        for step in each_optimizer(cycle):
+            found = left_by_opponent(program, cycle, step)
+            if found is not None and found[0].line not in seen:
+                clear, other = found
+                seen.add(clear.line)
+                own = before(cycle.events, step, ("backward",), True)
+                line = own.line if own is not None else step.line
+                corrected = f"{stepped(step)}.zero_grad()  # right before {program.line_text(line)}"
+                yield Finding(clear.line, corrected, {"optimizer": stepped(step)}, also=sorted({other.line, step.line}))
+
+
+def left_by_opponent(program: Program, cycle: Cycle, step: Event) -> tuple[Event, Event] | None:
+    """Where the gradients are cleared, and the backward pass of another optimizer's loss that stands between there and the
+    own one."""
+    held = models_held(program, step)
+    own: Event | None = None
+    others: list[Event] = []  # steps of other optimizers that stand between the own pass and the place
+    place = cycle.events.index(step)
+    for each in (*reversed(cycle.events[:place]), *reversed(cycle.events[place + 1 :])):
+        if each.kind == "zero_grad" and (is_same(each, step) or clears_model(program, each, step)):
+            return None
+        if each.kind == "step" and each.subjects != step.subjects and own is not None:
+            others.append(each)
+        if each.kind != "backward" or not isinstance(each.node, ast.Call):
+            continue
+        if own is None:
+            own = each
+        elif others and goes_through(program, each.node, held, models_held(program, others[-1])):
+            at = cycle.events.index(each)
+            for clear in (*reversed(cycle.events[:at]), *reversed(cycle.events[at + 1 :])):
+                if clear.kind == "zero_grad" and (is_same(clear, step) or clears_model(program, clear, step)):
+                    return clear, each
+            return None
+    return None
+
+
+def models_held(program: Program, step: Event) -> frozenset[str]:
+    if not isinstance(step.node, ast.Call):
+        return frozenset()
+    scaled = by_scaler(program, step) and step.node.args
+    call = program.makers.call_of(step.node.args[0] if scaled else receiver_of(step.node))
+    return program.objects.held(call) if call is not None else frozenset()
+
+
+def goes_through(program: Program, call: ast.Call, held: frozenset[str], trained: frozenset[str]) -> bool:
+    """The loss is of what a held model says to what a trained one made: `bce(disc(gen(z)), ones)`."""
+    source = program.losses.root(call)
+    if source is None or not held or not trained or held & trained or keyword_of(call, "inputs") is not None:
+        return False
+    for form in reaching(program.algebra.of(source)):
+        if is_forward(program, form) and identity_of(program, form) & held and not is_quiet(program, form.node):
+            inner = (each for part in form.parts for each in reaching(part))
+            if any(is_forward(program, each) and identity_of(program, each) & trained for each in inner):
+                return True
+    return False
+
+
+def identity_of(program: Program, form: Form) -> frozenset[str]:
+    return program.objects.identity(form.node.func) if isinstance(form.node, ast.Call) else frozenset()
 
 
 def takes_closure(step: Event) -> bool:
