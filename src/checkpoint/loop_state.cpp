@@ -15,11 +15,11 @@ using pickle::PickleDocument;
 using pickle::PickleKind;
 using pickle::PickleNode;
 
-constexpr std::size_t k_most_keys = 4096;   // of one dict; more than that are weights
-constexpr std::size_t k_most_listed = 16;   // names kept for people
-constexpr std::int64_t k_mersenne = 5056;   // bytes of torch.get_rng_state()
-constexpr std::int64_t k_philox = 16;       // bytes of torch.cuda.get_rng_state()
-constexpr std::size_t k_python_words = 625; // random.getstate()[1]
+constexpr std::size_t k_most_keys = 4096;    // of one dict; more than that are weights
+constexpr std::size_t k_most_listed = 16;    // names kept for people
+constexpr std::int64_t k_mersenne = 5056;    // bytes of torch.get_rng_state()
+constexpr std::int64_t k_philox = 16;        // bytes of torch.cuda.get_rng_state()
+constexpr std::size_t k_python_words = 625;  // random.getstate()[1]
 
 /// `consumedTrainSamples` and `consumed_train_samples` -> consumed, train, samples.
 std::vector<std::string> words_of(std::string_view key) {
@@ -60,7 +60,7 @@ std::string_view generator_named(const std::vector<std::string>& words) {
 std::string_view generator_of(const PickleDocument& document, const PickleNode& node) {
   if (node.kind == PickleKind::tensor) {
     const pickle::PickleTensor& tensor = document.tensors[static_cast<std::size_t>(node.number)];
-    const bool bytes = tensor.type != nullptr && tensor.type->name == "u8";
+    const bool bytes = tensor.type != nullptr && tensor.type->name == "U8";
     if (!bytes || tensor.shape.size() != 1) return {};
     return tensor.shape[0] == k_mersenne ? "torch" : tensor.shape[0] == k_philox ? "cuda" : "";
   }
@@ -127,11 +127,12 @@ class LoopState {
   void take_states(const PickleNode& node, std::string_view named, int levels) {
     if (is_nothing(node)) return;
     const std::string_view kind = generator_of(document_, node);
-    if (!kind.empty() || !named.empty()) return add_name(out_.generators, kind.empty() ? named : kind);
+    if (!kind.empty() || !named.empty())
+      return add_name(out_.generators, kind.empty() ? named : kind);
     const std::size_t before = out_.generators.size();
     const PickleNode* const members = members_of(document_, node);
-    for (std::size_t i = 0; members != nullptr && levels > 0 && i + 1 < members->items.size() &&
-                            i < 2 * k_most_listed;
+    for (std::size_t i = 0;
+         members != nullptr && levels > 0 && i + 1 < members->items.size() && i < 2 * k_most_listed;
          i += 2) {
       const PickleNode& key = document_.at(members->items[i]);
       const std::string_view text = key.kind == PickleKind::text ? key.text : std::string_view();

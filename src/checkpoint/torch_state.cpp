@@ -104,9 +104,9 @@ class TorchState {
   }
 
   static const pickle::PickleNode* schedules_of(const pickle::PickleDocument& document) {
-    return first_of(
-        document, {"lr_schedulers", "schedulers", "scheduler_states", "lr_scheduler", "scheduler",
-                   "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
+    return first_of(document,
+                    {"lr_schedulers", "schedulers", "scheduler_states", "lr_scheduler", "scheduler",
+                     "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
   }
 
   /// Random states and the position in the data: of what is neither weights nor moments.
