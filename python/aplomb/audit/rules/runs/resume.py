@@ -181,7 +181,7 @@ def states_stepped(program: Program) -> list[tuple[str, str]]:
 
 
 def schedule_in(program: Program) -> Callable[[ast.AST], bool]:
-    return lambda node: is_schedule(program, node) or program.last_name(node).lower().startswith("sched")
+    return lambda node: is_schedule(program, node) or last_name(node).lower().startswith("sched")
 
 
 class Written(NamedTuple):
@@ -208,7 +208,7 @@ def saved_states(program: Program) -> list[tuple[str, ast.AST]]:
         if isinstance(node, ast.Dict)
         for key, value in zip(node.keys, node.values, strict=True)
         if isinstance(key, ast.Constant) and isinstance(key.value, str)
-        if isinstance(value, ast.Call) and method_of(value) == "state_dict"
+        if isinstance(value, ast.Call) and name_called(value) == "state_dict"
     ]
 
 
