@@ -326,6 +326,9 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
       {"tensor.updates_lost", "weights that the next update would leave as they are",
        "an update below half the distance to a neighbouring value rounds away, every step",
        "round to nearest, IEEE 754; arXiv:2010.06192"},
+      {"tensor.unheld", "weights that are in no parameter group of the optimizer",
+       "no step moves them: the optimizer was built from another list, or before they were made",
+       "counted by shape and order; an adapter's base, tied heads and averages are left out"},
       {"tensor.absurd_scale", "weights far larger than others of their kind, or beyond fp16",
        "one such tensor overflows activations and dominates the gradient norm",
        "fp16's largest value 65504; 50 times the median RMS of its kind, where models in order "
