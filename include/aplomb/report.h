@@ -187,7 +187,8 @@ struct Report {
   std::map<std::string, ReportValue> settings;
   /// `headline` (what went wrong, one sentence), `seen` (the same without a word about the cause;
   /// missing where nothing is wrong), `first_action` (what to do about it), `bring` (of
-  /// insufficient evidence: what would tell more), `run`, `runs`, `framework` (slug, where known),
+  /// insufficient evidence: what would tell more), `in_order` (where what looks odd is so by nature:
+  /// why), `run`, `runs`, `framework` (slug, where known),
   /// `steps` (last step seen), `samples`, `seconds` (what the diagnosis took).
   std::map<std::string, ReportValue> summary;
 };

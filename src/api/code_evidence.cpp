@@ -40,15 +40,26 @@ std::vector<std::string> programs_of(const std::vector<record::Run>& runs) {
   return paths;
 }
 
+bool is_of(const record::Fact& fact, record::SourceId source) {
+  return std::all_of(fact.evidence.begin(), fact.evidence.end(),
+                     [&](const record::Origin& origin) { return origin.source == source; });
+}
+
+/// Lines that somebody cut out of a program: they import nothing. The loop around them and what
+/// their names stand for is not there to be parsed, so what patterns see in them stands.
+bool is_fragment(const record::Run& run, record::SourceId source) {
+  return std::none_of(run.facts.begin(), run.facts.end(), [&](const record::Fact& fact) {
+    return fact.name == "code.import" && is_of(fact, source);
+  });
+}
+
 /// A finding of patterns in a program that the audit has parsed: the audit says it, or it is not so.
 bool is_replaced(const record::Fact& fact, record::SourceId source) {
   constexpr std::string_view k_mistake = "code.mistake.";
   const bool is_mistake = fact.name.starts_with(k_mistake);
   const std::string id = is_mistake ? "code." + fact.name.substr(k_mistake.size()) : fact.name;
   const knowledge::CodeEntry* entry = knowledge::code_book().find(id);
-  return entry != nullptr && !entry->is_sign && !entry->only_fragment &&
-         std::all_of(fact.evidence.begin(), fact.evidence.end(),
-                     [&](const record::Origin& origin) { return origin.source == source; });
+  return entry != nullptr && !entry->is_sign && !entry->only_fragment && is_of(fact, source);
 }
 
 /// One fact a name, with all its places.
@@ -68,13 +79,14 @@ void add_fact(record::Run& run, const std::string& name, const CodeFinding& find
 void add_findings(record::Run& run, record::SourceId source, const CodeAudit& audit,
                   const std::vector<std::string>& left_out) {
   const std::string& path = run.sources[source].path;
-  std::erase_if(run.facts, [&](const record::Fact& fact) {
-    const bool is_left_out = std::any_of(
-        left_out.begin(), left_out.end(), [&](const std::string& rule) {
+  const auto replaced = [&](const record::Fact& fact) {
+    const bool is_left_out =
+        std::any_of(left_out.begin(), left_out.end(), [&](const std::string& rule) {
           return fact.name == rule || fact.name == knowledge::mistake_fact(rule);
         });
     return !is_left_out && is_replaced(fact, source);
-  });
+  };
+  if (!is_fragment(run, source)) std::erase_if(run.facts, replaced);
   for (const CodeFinding& finding : audit.findings) {
     if (finding.path != path) continue;
     add_fact(run, finding.id, finding, source);

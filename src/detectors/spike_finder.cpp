@@ -115,10 +115,19 @@ std::vector<Spike> SpikeFinder::spikes() const {
 
 /// The first samples have no level before them: each is held against its neighbours on both sides,
 /// and must be three times both. The very first may well be a hundred times the second (a toy
-/// problem): only a value that no fresh model has counts there.
+/// problem): only a value that no fresh model has counts there. Where the head gets as high once
+/// more, that is how these values scatter.
 void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
   constexpr double k_neighbours = 3.0;
   constexpr double k_first = 100.0;
+  constexpr double k_as_high = 0.75;     // of the height; judgement
+  constexpr std::size_t k_shoulder = 2;  // samples behind a spike that still belong to it
+  const auto comes_again = [&](std::size_t i, double level) {
+    const double height = level + k_as_high * (head_[i].value - level);
+    return std::any_of(
+        head_.begin() + static_cast<std::ptrdiff_t>(std::min(i + k_shoulder + 1, head_.size())),
+        head_.end(), [&](const Sample& later) { return later.value >= height; });
+  };
   for (std::size_t i = 0; i < std::min(head_.size(), k_head); ++i) {
     const std::size_t following = std::min<std::size_t>(head_.size() - i - 1, 5);
     if (following < 2) break;
@@ -130,6 +139,7 @@ void SpikeFinder::head_spikes(std::vector<Spike>& found) const {
     const double wanted = std::max(least_ratio_, i == 0 ? k_first : k_neighbours);
     if (!(level > 0) || head_[i].value < wanted * level) continue;
     if (i == 0 && head_[i].value < k_first) continue;
+    if (comes_again(i, level)) continue;
     Spike spike;
     spike.first_step = head_[i].step;
     spike.last_step = head_[i].step;

@@ -40,6 +40,22 @@ SeverityOf severities_of(const record::Run& run, const std::vector<detectors::Sy
 
 }  // namespace
 
+namespace {
+
+/// What is in order by nature leaves its causes possible and no longer likely: as much at the most
+/// as that nothing is wrong.
+void clear_suspicion(Ranking& ranking) {
+  constexpr double k_possible = 0.4;  // judgement: below the half from which a cause is likely
+  if (ranking.causes.empty() || ranking.causes.front().probability <= k_possible) return;
+  const double share = k_possible / ranking.causes.front().probability;
+  for (RankedCause& cause : ranking.causes) cause.probability *= share;
+  double told = 0;
+  for (const RankedCause& cause : ranking.causes) told += cause.probability;
+  ranking.unknown_probability = std::max(ranking.unknown_probability, 1 - std::min(told, 1.0));
+}
+
+}  // namespace
+
 Diagnosis diagnose_run(const record::Run& run, std::vector<detectors::Symptom>& symptoms) {
   const CauseBook& book = cause_book();
   Diagnosis diagnosis;
@@ -58,10 +74,13 @@ Diagnosis diagnose_run(const record::Run& run, std::vector<detectors::Symptom>& 
     // What people tell can clear a suspicion; it cannot show that the run is in order.
     if (std::optional<std::string> why = why_normal(diagnosis.facts, suspected)) {
       diagnosis.standing = Standing::insufficient;
-      diagnosis.headline = *std::move(why);
+      diagnosis.headline = diagnosis.in_order = *std::move(why);
+      clear_suspicion(ranking);
     }
   }
-  diagnosis.experiments = choose_experiments(book, diagnosis.facts, ranking, diagnosis.standing);
+  // What is in order asks for no test of a cause, only for what would show it.
+  diagnosis.experiments = choose_experiments(
+      book, diagnosis.facts, diagnosis.in_order.empty() ? ranking : Ranking(), diagnosis.standing);
   diagnosis.unknown_probability = ranking.unknown_probability;
   diagnosis.causes = std::move(ranking.causes);
   diagnosis.ruled_out = std::move(ranking.ruled_out);

@@ -105,6 +105,8 @@ struct Diagnosis {
   std::vector<Experiment> experiments;
   FactTable facts;
   std::string headline;  ///< one sentence: what went wrong
+  /// Why what looks odd is in order by nature (knowledge/claims/normal.yaml); else empty.
+  std::string in_order;
 };
 
 /// Symptoms that the rest of the run accounts for are lowered to notes on the way

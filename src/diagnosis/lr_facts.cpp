@@ -75,7 +75,8 @@ bool acts_in_environment(FactView& view) {
                         view.series(record::Role::completion_length) != nullptr;
   if (language) return false;
   const auto& all = view.all_series();
-  return view.word("task.kind") == "value" ||
+  return view.word("task.kind") == "value" || view.truth("code.environment") ||
+         view.truth("code.next-value") ||
          std::any_of(all.begin(), all.end(), [](const record::Series& series) {
            return core::icontains(series.raw_name, "return") ||
                   core::icontains(series.raw_name, "episode") ||
@@ -108,7 +109,8 @@ void derive_usual(FactView& view) {
   };
   // full, lora: the ranges of axolotl's stability guide; pretrain: GPT-3 table 2.1
   // (arXiv:2005.14165) from 175B to 125M; rl: from below TRL's default (1e-6) and DeepSeekMath's
-  // (arXiv:2402.03300) to Open-R1's small-model recipes (2e-5); control: stable-baselines3's defaults, 1e-4 (DQN) to 7e-4 (A2C), and CleanRL's of 1e-3; sgd, vision: 0.02 a batch of 16 is
+  // (arXiv:2402.03300) to Open-R1's small-model recipes (2e-5); control: stable-baselines3's
+  // defaults, 1e-4 (DQN) to 7e-4 (A2C), and CleanRL's of 1e-3; sgd, vision: 0.02 a batch of 16 is
   // detectron2's default, 0.1 a batch of 256 ResNet's (arXiv:1512.03385).
   static constexpr std::array<Usual, 7> k_usual = {{{"full", 1e-5, 5e-5},
                                                     {"lora", 1e-4, 3e-4},
@@ -250,10 +252,26 @@ std::vector<facts::Deriver> lr_facts() {
        .gives = {"lr.path"},
        .derive = derive_path},
       {.name = "usual learning rates",
-       .reads = {"lr.peak", "run.kind", "train.method", "config.adapter", "config.optimizer",
-                 "config.weights", "config.toy", "framework.method", "model.from_scratch",
-                 "model.name", "optim.lr", "lr.max", "task.kind", "rl.num_generations",
-                 "rl.reward_functions", "framework.kind", "series:completion_length", "series:*"},
+       .reads = {"lr.peak",
+                 "run.kind",
+                 "train.method",
+                 "config.adapter",
+                 "config.optimizer",
+                 "config.weights",
+                 "config.toy",
+                 "framework.method",
+                 "model.from_scratch",
+                 "model.name",
+                 "optim.lr",
+                 "lr.max",
+                 "task.kind",
+                 "rl.num_generations",
+                 "rl.reward_functions",
+                 "framework.kind",
+                 "series:completion_length",
+                 "series:*",
+                 "code.environment",
+                 "code.next-value"},
        .gives = {"lr.method", "lr.usual_low", "lr.usual_high", "lr.over_usual", "lr.under_usual"},
        .derive = derive_usual},
       {.name = "learning rate at the onset",

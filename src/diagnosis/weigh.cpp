@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/text.h"
 #include "diagnosis/said_facts.h"
@@ -62,6 +64,20 @@ double weight_of_words(const record::Fact* fact, const Calibration& calibration,
 constexpr double k_words_speak = 0.5;
 /// Of nats: below it (three times an even chance) a cause that nothing else names is not listed.
 constexpr double k_words_name = 1.1;
+
+/// Nats that a cause of which no report was learnt stays behind what its family is heard with.
+/// Judgement: three times less likely.
+constexpr double k_unlearnt = 1.1;
+/// Nats of its own that such a cause must have to be told from its family.
+constexpr double k_of_its_own = 1.5;
+
+double weight_of_rules(const RankedCause& ranked) {
+  double sum = 0;
+  for (const WeighedReason& why : ranked.reasons) {
+    if (why.kind == ReasonKind::rule) sum += why.weight;
+  }
+  return sum;
+}
 
 /// The strongest thing that the cause explains, as a reason; or that all of it is absent.
 void weigh_explained(const Cause& cause, const Calibration& calibration, const FactTable& facts,
@@ -159,6 +175,44 @@ std::optional<RuledOut> refutation_of(const Cause& cause, const FactTable& facts
   return std::nullopt;
 }
 
+/// With which fact of words each family is heard, for its members that the classifier was not
+/// taught.
+using FamilyWords = std::map<std::string_view, const record::Fact*>;
+
+/// What is learnt shares all of the odds among the causes that it knows. One that it does not know is
+/// one more member of the family that the text reads like: as likely as the second likeliest (where
+/// it reads like one member alone, it reads like no other), or as one that something refutes, for
+/// what read like that must be another.
+FamilyWords family_words(const CauseBook& book, const FactTable& facts) {
+  struct Heard {
+    const record::Fact* most = nullptr;
+    const record::Fact* second = nullptr;
+    const record::Fact* refuted = nullptr;
+  };
+  const auto louder = [](const record::Fact* one, const record::Fact* other) {
+    return other == nullptr || nats_of(one) > nats_of(other);
+  };
+  std::map<std::string_view, Heard> families;
+  for (const Cause& cause : book.causes) {
+    const record::Fact* fact = facts.find("words." + cause.id);
+    if (fact == nullptr) continue;
+    Heard& heard = families[cause.family];
+    if (refutation_of(cause, facts)) {
+      if (louder(fact, heard.refuted)) heard.refuted = fact;
+    } else if (louder(fact, heard.most)) {
+      heard.second = std::exchange(heard.most, fact);
+    } else if (louder(fact, heard.second)) {
+      heard.second = fact;
+    }
+  }
+  FamilyWords words;
+  for (const auto& [family, heard] : families) {
+    const bool by_refuted = heard.refuted != nullptr && louder(heard.refuted, heard.second);
+    words[family] = by_refuted ? heard.refuted : heard.second;
+  }
+  return words;
+}
+
 /// The artifacts hold no metric to speak of: what is known was told.
 bool is_told(const FactTable& facts) {
   constexpr double k_series = 3;  // fewer samples than this make no curve
@@ -226,13 +280,13 @@ void complete(const Cause& cause, const FactTable& facts, RankedCause& ranked) {
 
 std::optional<Candidate> consider(const Cause& cause, const Calibration& calibration,
                                   const FactTable& facts, const SeverityOf& severities,
-                                  Artifacts artifacts) {
+                                  Artifacts artifacts, const FamilyWords& families) {
   const bool leads = artifacts == Artifacts::words;
   const bool out_of_question =
       std::any_of(cause.needs.begin(), cause.needs.end(),
                   [&](const Condition& needed) { return needed.holds(facts) == Truth::no; });
   const record::Fact* heard = facts.find("words." + cause.id);
-  const double words = weight_of_words(heard, calibration, artifacts);
+  double words = weight_of_words(heard, calibration, artifacts);
   const bool named = leads ? nats_of(heard) >= k_words_name : words >= k_words_speak;
   if (out_of_question && !(leads && named)) return std::nullopt;
   Candidate candidate;
@@ -244,6 +298,12 @@ std::optional<Candidate> consider(const Cause& cause, const Calibration& calibra
     }
   }
   if (!is_supported(ranked) && !named) return std::nullopt;
+  if (leads && heard == nullptr && weight_of_rules(ranked) >= k_of_its_own) {
+    const auto family = families.find(cause.family);
+    heard = family == families.end() ? nullptr : family->second;
+    const double of_family = nats_of(heard) - k_unlearnt;
+    words = of_family > 0 ? calibration.text_words * of_family : 0;
+  }
   ranked.log_odds = log_odds_of_rules(cause, ranked, calibration, artifacts) + words;
   if (words != 0) {
     ranked.reasons.push_back(
@@ -413,8 +473,10 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   const Artifacts artifacts = artifacts_of(facts);
   std::vector<Candidate> candidates;
   std::vector<std::pair<double, RuledOut>> ruled_out;
+  const FamilyWords families =
+      artifacts == Artifacts::words ? family_words(book, facts) : FamilyWords();
   for (const Cause& cause : book.causes) {
-    auto candidate = consider(cause, book.calibration, facts, severities, artifacts);
+    auto candidate = consider(cause, book.calibration, facts, severities, artifacts, families);
     if (!candidate) continue;
     auto refuted = is_in_the_program(*candidate) ? std::nullopt : refutation_of(cause, facts);
     if (refuted) {

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "log_text/keys.h"
 #include "log_text/number.h"
+#include "log_text/words.h"
 
 namespace aplomb::log_text {
 namespace {
@@ -30,7 +31,8 @@ struct Cursor {
   }
 };
 
-/// `4.47s/it`, `2.31it/s`, `?it/s`; the seconds for one, and whether it counts steps.
+/// `4.47s/it`, `2.31it/s`, `?it/s`; the seconds for one, and whether it counts steps or, as
+/// `6.1img/s` does, samples.
 void read_rate(std::string_view rate, Bar& bar) {
   rate = core::trim(rate);
   const Scanned found = scan_number(rate);
@@ -44,6 +46,9 @@ void read_rate(std::string_view rate, Bar& bar) {
     bar.counts_steps = true;
     if (found.size > 0 && found.value > 0) bar.seconds = slow ? found.value : 1 / found.value;
   }
+  static constexpr std::array<std::string_view, 9> k_samples = {
+      "img", "imgs", "image", "images", "sample", "samples", "ex", "seq", "seqs"};
+  if (unit.ends_with("/s")) bar.counts_samples = one_of(unit.substr(0, unit.size() - 2), k_samples);
 }
 
 }  // namespace
@@ -86,7 +91,9 @@ std::optional<Bar> find_bar(std::string_view line) {
 }
 
 bool BarTracker::is_training(const Bar& bar) {
-  if (!bar.counts_steps || !(bar.total > 0)) return false;
+  // A bar over samples may be drawn by anything; one that carries a loss is that of training.
+  const bool trains = bar.counts_samples && core::icontains(bar.postfix, "loss");
+  if (!(bar.counts_steps || trains) || !(bar.total > 0)) return false;
   bool says_training = bar.before.empty();
   for (const std::string& word : key_words(bar.before)) {
     if (is_eval_word(word)) return false;

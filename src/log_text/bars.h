@@ -21,6 +21,7 @@ struct Bar {
   double total = Place::k_none;
   double seconds = Place::k_none;  ///< for one count, as tqdm smooths it
   bool counts_steps = false;       ///< its unit is `it` or `step`, not bytes or examples
+  bool counts_samples = false;     ///< its unit is `img`, `sample`, ...
 };
 
 std::optional<Bar> find_bar(std::string_view line);

@@ -103,6 +103,20 @@ bool PairFinder::phrase_before_place(std::size_t number, Phrase& out) {
   return phrase_before(joint - 1, true, out) && keys_[out.id].meaning == Meaning::metric;
 }
 
+/// The longest known key that begins at one of the words from `first` to `word` and ends at
+/// `out.end`.
+bool PairFinder::known_phrase(std::size_t first, std::size_t word, Phrase& out) {
+  for (std::size_t from = first; from <= word; ++from) {
+    out.begin = tokens_[from].begin;
+    out.id = keys_.find(line_.substr(out.begin, out.end - out.begin), scope_[from]);
+    if (out.id == KeyTable::k_none) continue;
+    if (from > first && one_of(Folded(text(from - 1)).view(), k_changes_meaning)) return false;
+    out.first = from;
+    return true;
+  }
+  return false;
+}
+
 /// The key whose last token is `last`: as many words as make a known key; where none does, and
 /// `known_only` is off, the whole phrase (or its last word, where the phrase is long).
 bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
@@ -129,13 +143,16 @@ bool PairFinder::phrase_before(std::size_t last, bool known_only, Phrase& out) {
          is_word(first - 1) && !is_unit(first - 1)) {
     --first;
   }
-  for (std::size_t from = first; from <= word; ++from) {
-    out.begin = tokens_[from].begin;
-    out.id = keys_.find(line_.substr(out.begin, out.end - out.begin), scope_[from]);
-    if (out.id == KeyTable::k_none) continue;
-    if (from > first && one_of(Folded(text(from - 1)).view(), k_changes_meaning)) break;
-    out.first = from;
-    return true;
+  if (known_phrase(first, word, out)) return true;
+  // `loss (batch)`, `loss (val)`: a remark behind a name that is known without it.
+  if (word != last && tokens_[word + 1].gap > 0) {
+    out.end = tokens_[word].end;
+    if (known_phrase(first, word, out)) {
+      const bool held_out = is_word(word + 2) && is_eval_word(Folded(text(word + 2)).view());
+      if (held_out) out.id = keys_.find(line_.substr(out.begin, out.end - out.begin), true);
+      return true;
+    }
+    out.end = tokens_[last].end;
   }
   if (known_only) return false;
   // `__main__:main:564`: a place in a program.

@@ -73,6 +73,7 @@ class PairFinder {
   bool try_position(std::size_t at, Pair& pair);
   bool phrase_before(std::size_t end, bool known_only, Phrase& out);
   bool phrase_before_place(std::size_t number, Phrase& out);
+  bool known_phrase(std::size_t first, std::size_t word, Phrase& out);
   bool count_behind_epoch(std::size_t separator, Pair& pair);
   bool is_prose(const Phrase& phrase) const;
   bool is_abbreviation(const Phrase& phrase) const;

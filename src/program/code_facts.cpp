@@ -66,16 +66,69 @@ bool meets(const std::string& word, const std::string& token) {
   return open_head ? token.ends_with(core) : token.starts_with(core);
 }
 
+constexpr std::size_t k_most_bound = 8;  // tokens of an expression that a `<name>` stands for
+
+/// What `<name>` stands for in the statement at hand.
+struct Bound {
+  std::string_view name;
+  std::size_t at = 0;
+  std::size_t count = 0;
+};
+
+bool is_bound_name(const std::string& word) {
+  return word.size() > 2 && word.front() == '<' && word.back() == '>';
+}
+
+/// How many tokens from `at` on may be one argument: up to its comma, or the bracket that closes
+/// the call.
+std::size_t argument_length(const std::vector<std::string>& tokens, std::size_t at) {
+  int depth = 0;
+  std::size_t end = at;
+  for (; end < tokens.size() && end - at < k_most_bound; ++end) {
+    const std::string& token = tokens[end];
+    if (depth == 0 && (token == "," || token == "=" || token == ")" || token == "]")) break;
+    depth = depth_behind(token.front(), depth);
+  }
+  return end - at;
+}
+
 bool matches_from(const std::vector<std::string>& pattern, std::size_t word,
-                  const std::vector<std::string>& tokens, std::size_t at) {
+                  const std::vector<std::string>& tokens, std::size_t at,
+                  const std::vector<Bound>& bound);
+
+/// `<name>`: any argument at its first place, the same one at every further place.
+bool matches_bound(const std::vector<std::string>& pattern, std::size_t word,
+                   const std::vector<std::string>& tokens, std::size_t at,
+                   const std::vector<Bound>& bound) {
+  const std::string& name = pattern[word];
+  const auto known = std::find_if(bound.begin(), bound.end(),
+                                  [&](const Bound& each) { return each.name == name; });
+  const std::size_t length = argument_length(tokens, at);
+  if (length == 0) return false;
+  if (known == bound.end()) {
+    std::vector<Bound> more = bound;
+    more.push_back({name, at, length});
+    return matches_from(pattern, word + 1, tokens, at + length, more);
+  }
+  const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(known->at);
+  return length == known->count &&
+         std::equal(first, first + static_cast<std::ptrdiff_t>(length),
+                    tokens.begin() + static_cast<std::ptrdiff_t>(at)) &&
+         matches_from(pattern, word + 1, tokens, at + length, bound);
+}
+
+bool matches_from(const std::vector<std::string>& pattern, std::size_t word,
+                  const std::vector<std::string>& tokens, std::size_t at,
+                  const std::vector<Bound>& bound) {
   for (; word < pattern.size(); ++word, ++at) {
     if (pattern[word] == "...") {
       const std::size_t last = std::min(at + k_reach, tokens.size());
       for (std::size_t next = at; next <= last; ++next) {
-        if (matches_from(pattern, word + 1, tokens, next)) return true;
+        if (matches_from(pattern, word + 1, tokens, next, bound)) return true;
       }
       return false;
     }
+    if (is_bound_name(pattern[word])) return matches_bound(pattern, word, tokens, at, bound);
     if (pattern[word] == "$") {  // the end of the statement
       if (at != tokens.size()) return false;
       continue;
@@ -118,7 +171,7 @@ std::vector<std::string> pattern_of(std::string_view text) {
 
 bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& tokens) {
   for (std::size_t at = 0; at < tokens.size(); ++at) {
-    if (matches_from(pattern, 0, tokens, at)) return true;
+    if (matches_from(pattern, 0, tokens, at, {})) return true;
   }
   return false;
 }

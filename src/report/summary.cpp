@@ -129,6 +129,8 @@ void add_summary(const std::vector<const DiagnosedRun*>& runs, Report& report) {
   }
   if (lead == nullptr) return;
   if (std::string seen = seen_of(*lead); !seen.empty()) summary["seen"] = std::move(seen);
+  if (!lead->diagnosis.in_order.empty())
+    summary["in_order"] = core::sanitize(lead->diagnosis.in_order);
   summary["run"] = report.runs.front().name;
   if (const std::string framework = knowledge::trainer_of(lead->run); !framework.empty()) {
     summary["framework"] = framework;

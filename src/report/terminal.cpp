@@ -98,8 +98,10 @@ class Page {
     const std::string seen = summary_text(report_, "seen");
     return seen.empty() ? headline : "Nothing wrong: " + seen;
   }
-  /// Never that nothing is wrong where lines below say otherwise.
+  /// Never that nothing is wrong where lines below say otherwise, unless what they say is in order by
+  /// nature.
   std::string unclear_line(const std::string& headline) const {
+    if (!summary_text(report_, "in_order").empty()) return headline;
     const std::string seen = summary_text(report_, "seen");
     const std::vector<Evidence> lines = evidence();
     if (!seen.empty() && !is_quoted(seen, lines))

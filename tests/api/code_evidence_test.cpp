@@ -80,6 +80,17 @@ TEST(CodeEvidence, TheAuditTakesThePlaceOfPatternsInAProgram) {
   EXPECT_NE(fact_of(runs, "code.softmax"), nullptr);  // what is no finding stays
 }
 
+/// The loop around cut-out lines is not there to be parsed: what patterns see in them stands.
+TEST(CodeEvidence, PatternsStandInLinesThatImportNothing) {
+  if (!has_python()) GTEST_SKIP() << "no python3";
+  const test::Folder folder;
+  folder.write("train.py", "loss = criterion(net(x), y)\nloss.backward()\noptimizer.step()\n");
+  std::vector<record::Run> runs = runs_of(folder);
+  add_code_evidence(runs, "python3");
+  EXPECT_NE(fact_of(runs, "code.no-zero-grad"), nullptr);
+  EXPECT_EQ(fact_of(runs, "code.mistake.no-zero-grad"), nullptr) << "it may stand elsewhere";
+}
+
 TEST(CodeEvidence, WithoutAPythonThePatternsSpeak) {
   const test::Folder folder;
   folder.write("train.py", "loss = -torch.log(torch.softmax(logits, dim=-1)).mean()\n");

@@ -183,6 +183,15 @@ TEST_F(FactsOfARun, SeriesGiveFiniteEndsAndExtremes) {
   EXPECT_EQ(table.find("loss.last")->evidence[0].line, 4U);
 }
 
+TEST_F(FactsOfARun, AnAgentInASimulatorIsNoLanguageModel) {
+  setting("train.method", std::string("ppo"));
+  setting("optim.lr", 1e-3);
+  EXPECT_GT(number(facts(), "lr.over_usual"), 10);
+  build_.fact({"code.environment", true, "code: env.step(action)", {}});
+  EXPECT_EQ(text(facts(), "lr.method"), "control");
+  EXPECT_LE(number(facts(), "lr.over_usual"), 1);
+}
+
 TEST_F(FactsOfARun, TheLearningRateIsJudgedByItsMethod) {
   setting("optim.lr", 1e-3);
   setting("peft.method", std::string("lora"));

@@ -9,6 +9,7 @@
 #include "diagnosis/cause_book.h"
 #include "diagnosis/condition.h"
 #include "diagnosis/derivers.h"
+#include "diagnosis/diagnosis.h"
 #include "knowledge/document.h"
 
 namespace aplomb::diagnosis {
@@ -176,6 +177,76 @@ TEST(SaidFacts, StepsAtTheBordersOfPassesAreNormal) {
   EXPECT_TRUE(why_normal(facts, true));
   facts.set(said("error.overfit-said"));
   EXPECT_FALSE(why_normal(facts, true));
+}
+
+/// What each kind of training shows by nature, beside what would make it suspicious all the same.
+TEST(SaidFacts, WhatAKindOfTrainingShowsByNatureIsNormal) {
+  const auto normal = [](const std::vector<const char*>& told) {
+    FactTable facts;
+    for (const char* name : told) facts.set(said(name));
+    derive_said(facts);
+    return why_normal(facts, true).has_value();
+  };
+  EXPECT_TRUE(normal({"said.about.wonders", "said.about.denoising", "said.loss.oscillates"}));
+  EXPECT_FALSE(normal({"said.about.wonders", "said.loss.oscillates"})) << "of another kind";
+  EXPECT_FALSE(normal(
+      {"said.about.wonders", "said.about.denoising", "said.loss.oscillates", "said.loss.rises"}));
+  EXPECT_TRUE(normal({"said.about.policy_learning", "said.about.length_dips"}));
+  EXPECT_FALSE(
+      normal({"said.about.policy_learning", "said.about.length_dips", "said.accuracy.falls"}));
+}
+
+TEST(SaidFacts, WhatIsInOrderLeavesNoCauseLikely) {
+  aplomb::record::Run run;
+  aplomb::record::Event event;
+  event.kind = "wrong-checkpoint";
+  event.text = "an older checkpoint";
+  run.events.push_back(event);
+  std::vector<detectors::Symptom> none;
+  const Diagnosis suspected = diagnose_run(run, none);
+  ASSERT_FALSE(suspected.causes.empty());
+  EXPECT_GT(suspected.causes.front().probability, 0.5);
+  EXPECT_TRUE(suspected.in_order.empty());
+  for (const char* name : {"said.about.wonders", "said.about.denoising", "said.loss.oscillates"})
+    run.facts.push_back(said(name));
+  const Diagnosis cleared = diagnose_run(run, none);
+  EXPECT_EQ(cleared.standing, Standing::insufficient);
+  EXPECT_EQ(cleared.headline, cleared.in_order);
+  ASSERT_FALSE(cleared.causes.empty()) << "it stays possible";
+  EXPECT_LE(cleared.causes.front().probability, 0.4);
+  EXPECT_GE(cleared.unknown_probability, 0.5);
+  for (const Experiment& test : cleared.experiments) EXPECT_TRUE(test.separates.empty());
+}
+
+TEST(SaidFacts, ImagesAreAugmentedInTrainingAlone) {
+  FactTable facts;
+  for (const char* name : {"said.about.wonders", "said.about.training_loss_above"})
+    facts.set(said(name));
+  facts.set({"run.kind", std::string("vision"), "vision model", {}});
+  derive_said(facts);
+  EXPECT_TRUE(why_normal(facts, true));
+  facts.set(said("said.about.split_leak"));
+  EXPECT_FALSE(why_normal(facts, true));
+}
+
+TEST(SaidFacts, LengthsThatComeBackAreNeitherGrowthNorCollapse) {
+  FactTable facts;
+  for (const char* name :
+       {"said.completion_length.rises", "said.completion_length.falls", "said.about.length_dips"})
+    facts.set(said(name));
+  derive_said(facts);
+  EXPECT_EQ(facts.find("completion_length.growth"), nullptr);
+  EXPECT_EQ(facts.find("completion_length.collapse"), nullptr);
+}
+
+TEST(SaidFacts, NoHeldOutAnswerRightBesideATrainingThatGoesWell) {
+  FactTable facts;
+  facts.set(said("said.eval_accuracy.zero"));
+  derive_said(facts);
+  EXPECT_EQ(facts.find("eval.none_right"), nullptr) << "nothing may be learnt at all";
+  facts.set(said("said.loss.falls"));
+  derive_said(facts);
+  EXPECT_NE(facts.find("eval.none_right"), nullptr);
 }
 
 /// The part behind `said.<subject>.<predicate>.` is open in the declaration; here it is checked.

@@ -140,6 +140,25 @@ TEST(Weigh, WhatIsLearntLeadsWhereThereIsNothingElse) {
   EXPECT_EQ(ranking.causes[0].reasons[0].evidence[0].line, 3U);
 }
 
+/// The classifier was never taught `nan.c`: with evidence of its own it is as its family reads.
+TEST(Weigh, ACauseOfWhichNothingWasLearntIsHeardByItsFamily) {
+  CauseBook book = book_of_words();
+  book.causes.push_back(cause("nan.c", {}, -1, {{"own", 2}, {"hint", 1}}));
+  const auto log_odds = [&](std::vector<record::Fact> more) {
+    const Ranking ranking = weigh_causes(book, report(std::move(more), 2.5, 3, -5), {});
+    const auto found = std::find_if(ranking.causes.begin(), ranking.causes.end(),
+                                    [](const RankedCause& each) { return each.id == "nan.c"; });
+    return found == ranking.causes.end() ? std::nan("") : found->log_odds;
+  };
+  EXPECT_NEAR(log_odds({{"own", true, "", {}}}), -1 + 2 + 2 * (2.5 - 1.1), 1e-9)
+      << "where one cause alone is read out of the text, its family is not";
+  EXPECT_NEAR(log_odds({{"hint", true, "", {}}}), -1 + 1, 1e-9)
+      << "a hint is no evidence of its own";
+  book.causes[1].refuted_by.push_back({*Condition::parse("own"), {}});
+  EXPECT_NEAR(log_odds({{"own", true, "", {}}}), -1 + 2 + 2 * (3 - 1.1), 1e-9)
+      << "what read like the refuted one is another of its family";
+}
+
 TEST(Weigh, WhatIsLearntOpensAKindOfTroubleThatNoRuleHeard) {
   CauseBook book = book_of_words();
   book.causes[1].needs = {*Condition::parse("incident.b")};

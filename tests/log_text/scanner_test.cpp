@@ -42,6 +42,35 @@ TEST(LogScanner, ABarThatWaitsAndTheRecordBelowItKeepTheirOwnSamples) {
   EXPECT_EQ(values(run, "eval_loss"), (std::vector<double>{1.5, 1.25}));
 }
 
+/// Bars whose unit is the sample are drawn by loaders and trainers alike: a loss tells which.
+TEST(LogScanner, ABarOverSamplesIsThatOfTrainingWhereItCarriesALoss) {
+  const record::Run run = scanned({
+      "Epoch 1/3: 100%|##| 64/64 [00:04<00:00, 16.20img/s, loss=0.75]",
+      "Epoch 2/3: 100%|##| 64/64 [00:04<00:00, 16.10img/s, loss=0.5]",
+  });
+  EXPECT_EQ(values(run, "loss"), (std::vector<double>{0.75, 0.5}));
+  EXPECT_TRUE(values(run, "step_time_s").empty()) << "the seconds of a sample are not a step's";
+  EXPECT_EQ(values(scanned({"Caching train: 100%|##| 64/64 [00:04<00:00, 16.20img/s, hits=0.5]"}),
+                   "hits"),
+            std::vector<double>());
+}
+
+/// `loss (batch)`: a remark in brackets behind a name that is known without it.
+TEST(LogScanner, ARemarkInBracketsBehindANameIsNoPartOfIt) {
+  const record::Run run = scanned({
+      "Epoch 1/3: 100%|##| 40/40 [00:08<00:00,  5.01it/s, loss (batch)=-2.5e+5]",
+      "Epoch 2/3: 100%|##| 40/40 [00:08<00:00,  5.03it/s, loss (batch)=-3.5e+6]",
+      "Epoch 3/3: 100%|##| 40/40 [00:08<00:00,  5.02it/s, loss (batch)=-1.5e+7]",
+  });
+  EXPECT_EQ(values(run, "loss"), (std::vector<double>{-2.5e5, -3.5e6, -1.5e7}));
+  const record::Run both = scanned({
+      "epoch 1: loss (train): 1.5, loss (val): 2.5",
+      "epoch 2: loss (train): 1.25, loss (val): 2.25",
+  });
+  EXPECT_EQ(values(both, "loss"), (std::vector<double>{1.5, 1.25}));
+  EXPECT_EQ(values(both, "eval_loss"), (std::vector<double>{2.5, 2.25}));
+}
+
 /// What a record of metrics states is no setting of the run, though it waits for a bar.
 TEST(LogScanner, ARecordThatWaitsForItsBarIsNotReadAsSettings) {
   const record::Run run = scanned({

@@ -196,6 +196,18 @@ TEST(Signatures, ANewHeadIsNoMissingCheckpoint) {
   EXPECT_FALSE(tells(k_body, "task-head-new"));
 }
 
+TEST(Signatures, ANewVersionAndAFirstLossAreNoWrongCheckpoint) {
+  EXPECT_FALSE(
+      tells("With the latest checkpointing code the initial loss is 2.3.\n", "wrong-checkpoint"));
+  EXPECT_TRUE(tells("It loads an older folder, not the latest checkpoint.\n", "wrong-checkpoint"));
+  EXPECT_TRUE(tells("After the restart it is back to the initial loss.\n", "wrong-checkpoint"));
+}
+
+TEST(Signatures, ThatAChangeChangesNothingIsNoLackOfRepeatability) {
+  EXPECT_FALSE(tells("With other images I get the same result.\n", "not-reproducible"));
+  EXPECT_TRUE(tells("With one seed I never get the same result.\n", "not-reproducible"));
+}
+
 TEST(Signatures, FilesOfACheckpointAreToldApart) {
   EXPECT_TRUE(tells("model.pt\nscheduler.pt\n", "scheduler-file"));
   EXPECT_FALSE(tells("model.pt\nscheduler.pt\n", "optimizer-file"));

@@ -78,6 +78,13 @@ TEST(LossSpike, AFirstValueOfTenToTheSixteenIsASpikeAndPoisonsNothing) {
   EXPECT_TRUE(flag(spike, "at_start"));
 }
 
+TEST(LossSpike, AFewLossesThatScatterAreNoSpike) {
+  const std::vector<double> scatter = {4.1, 5.0, 19.0, 4.4, 3.2, 17.5, 3.9};
+  EXPECT_FALSE(has(RunOf().loss(scatter).detect(), "loss.spike"));
+  const std::vector<double> once = {4.1, 4.2, 19.0, 4.0, 3.9, 4.0, 3.8};
+  EXPECT_TRUE(has(RunOf().loss(once).detect(), "loss.spike"));
+}
+
 TEST(LossSpike, StepsThatGoBackAfterARestartRaiseNoSpike) {
   auto loss = noisy(600, 0.05, 8, 6.0);
   RunOf run;

@@ -88,6 +88,15 @@ TEST(CodeFacts, SeesWhatBreaksALoop) {
       {"model.load_state_dict(torch.load(p))\nmodel.to(torch.bfloat16)\n", "code.cast-after-load"},
       {"loss = torch.log(\n    torch.softmax(\n        logits, dim=-1\n    )\n)",
        "code.log-of-softmax"},
+      {"return K.sqrt(K.sum(K.square(a - b), axis=-1))", "code.sqrt-unguarded"},
+      {"idx = np.arange(len(data))\ntrain = SubsetRandomSampler(idx[:cut])\n"
+       "held = SubsetRandomSampler(idx[cut:])\n",
+       "code.split-by-order"},
+      {"self.action_space = spaces.Box(low=self.lo, high=self.lo, shape=(2,))",
+       "code.box-of-one-point"},
+      {"space = Box(-1.0, -1.0, (3,))", "code.box-of-one-point"},
+      {"goal = r + 0.99 * np.max(net.predict(next_states), axis=1)", "code.no-target-network"},
+      {"best = q_net(next_obs).max(1).values", "code.no-target-network"},
   };
   for (const Fragment& each : fragments) {
     EXPECT_EQ(facts_of(each.text).count(each.fact), 1U) << each.text << " " << each.fact;
@@ -130,11 +139,39 @@ TEST(CodeFacts, SilentOnSoundCode) {
       {"if rank == 0:\n    torch.save(net.state_dict(), path)", "code.saved-by-one-rank"},
       {"ids = tok(t, truncation=True)\nwidth = max(lens)", "code.lengths-unbounded"},
       {"loss = focal_loss(x, y, gamma=2.0)", "code.fractional-power"},
+      {"return K.sqrt(K.maximum(K.sum(K.square(a - b)), K.epsilon()))", "code.sqrt-unguarded"},
+      {"idx = np.random.permutation(len(data))\ntrain = SubsetRandomSampler(idx[:cut])\n",
+       "code.split-by-order"},
+      {"idx = list(range(n))\nrandom.shuffle(idx)\ntrain = Subset(data, idx[:cut])\n",
+       "code.split-by-order"},
+      {"space = spaces.Box(low=self.lo, high=self.hi, shape=(2,))", "code.box-of-one-point"},
+      {"space = Box(-1.0, 1.0, (3,))", "code.box-of-one-point"},
+      {"goal = r + 0.99 * np.max(target_model.predict(next_states), axis=1)",
+       "code.no-target-network"},
+      {"best = q_net(next_obs).max(1).values\nvalue = q_target(next_obs)\n",
+       "code.no-target-network"},
       {"# loss = torch.log(torch.softmax(x))", "code.log-of-softmax"},
       {"note = 'torch.log(torch.softmax(x))'", "code.log-of-softmax"},
   };
   for (const Fragment& each : fragments)
     EXPECT_EQ(facts_of(each.text).count(each.fact), 0U) << each.text << " " << each.fact;
+}
+
+/// `<name>` stands for one argument, and at each further place for the same one.
+TEST(CodeFacts, ANameInAPatternIsBoundAtItsFirstPlace) {
+  const auto meets = [](const char* pattern, std::string_view statement) {
+    std::vector<std::string> tokens;
+    code::add_tokens(statement, 0, tokens);
+    return code::matches(code::pattern_of(pattern), tokens);
+  };
+  EXPECT_TRUE(meets("f ( <x> , <x> )", "f(a, a)"));
+  EXPECT_TRUE(meets("f ( <x> , <x> )", "f(self.a[0], self.a[0])"));
+  EXPECT_FALSE(meets("f ( <x> , <x> )", "f(self.a[0], self.a[1])"));
+  EXPECT_FALSE(meets("f ( <x> , <x> )", "f(a, a.b)"));
+  EXPECT_FALSE(meets("f ( <x> , <x> )", "f(, )"));
+  EXPECT_TRUE(meets("f ( <x> , <y> ) ... g ( <y> , <x> )", "f(a, b) + g(b, a)"));
+  EXPECT_FALSE(meets("f ( <x> , <y> ) ... g ( <y> , <x> )", "f(a, b) + g(a, b)"));
+  EXPECT_FALSE(meets("f ( <x> , <x> )", "f("));
 }
 
 constexpr const char* k_program =

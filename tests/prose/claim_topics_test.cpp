@@ -76,6 +76,34 @@ TEST(ClaimTopics, AStartThatTakesItsTime) {
   EXPECT_FALSE(speaks_of("The loss moves from the first batch.", "late_start"));
 }
 
+TEST(ClaimTopics, LengthsThatFallAndRiseAgain) {
+  EXPECT_TRUE(speaks_of("Completions get shorter in the first 50 steps and then grow again.",
+                        "length_dips"));
+  EXPECT_FALSE(speaks_of("Completions get shorter with each step.", "length_dips"));
+  EXPECT_FALSE(speaks_of("Completions grow longer with each step.", "length_dips"));
+}
+
+TEST(ClaimTopics, WhatIsHeldOutFaresBetterInAnyWording) {
+  EXPECT_TRUE(
+      speaks_of("The box loss in training is more than in validation.", "training_loss_above"));
+  EXPECT_TRUE(speaks_of("The loss on validation is lower than the one in training.",
+                        "held_out_loss_below"));
+  EXPECT_FALSE(
+      speaks_of("The loss in training is lower than in validation.", "training_loss_above"));
+}
+
+TEST(ClaimTopics, AgentsAndTheirSpaces) {
+  EXPECT_TRUE(speaks_of("My DQN has no target network.", "no_target_network"));
+  EXPECT_FALSE(speaks_of("The target network is renewed every 500 updates.", "no_target_network"));
+  EXPECT_TRUE(speaks_of("Some observations are in meters and orders of magnitude larger.",
+                        "observations_unscaled"));
+  EXPECT_TRUE(speaks_of("With denormals flushed the step is fast again.", "denormals"));
+  EXPECT_TRUE(
+      speaks_of("The test generator has its class indices in another order than the one "
+                "of training.",
+                "splits_numbered_apart"));
+}
+
 TEST(ClaimTopics, ContractedNegationsAreNegations) {
   EXPECT_TRUE(speaks_of("The pattern doesn't match the completion.", "reward_never_matches"));
   EXPECT_TRUE(speaks_of("The pattern does not match the completion.", "reward_never_matches"));

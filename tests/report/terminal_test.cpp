@@ -110,6 +110,16 @@ TEST(TerminalReport, SaysThatTheEvidenceIsThinAndWhatToGiveNext) {
               HasSubstr("Against   the held-out loss is never below its first value\n"));
 }
 
+TEST(TerminalReport, SaysWhyWhatLooksOddIsInOrder) {
+  Report report = test::made_report();
+  report.verdict = Verdict::insufficient_evidence;
+  report.causes[0].probability = 0.3;
+  report.summary["headline"] = std::string("Images are augmented in training alone");
+  report.summary["seen"] = std::string("a remark");
+  report.summary["in_order"] = report.summary["headline"];
+  EXPECT_EQ(lines_of(rendered(report))[0], "UNCLEAR   Images are augmented in training alone");
+}
+
 TEST(TerminalReport, SaysWhichRivalsAreRuledOutAndByWhat) {
   const std::string text = rendered(test::made_report());
   EXPECT_THAT(text, HasSubstr("Not       A value exceeds what fp16 can hold (65504): nothing is"));
