@@ -328,7 +328,7 @@ class Builder {
       note(
           "a run given as another seed has the very numbers of the first: it tells nothing of "
           "noise and was left out");
-    if (out_.lost_a && out_.lost_a == out_.lost_b)
+    if (out_.lost_a && out_.lost_a == out_.lost_b && out_.verdict != Judgement::unknown)
       note(fmt::format(
           "both end in NaN from step {} on: with the same order of the data that points to "
           "the batch of that step; replay it alone",

@@ -104,6 +104,7 @@ class BookReader {
     cause.id = where_;
     cause.family = family;
     cause.title = knowledge::text_of(entry, "title");
+    cause.headline = knowledge::text_of(entry, "headline");
     cause.explains = knowledge::texts_of(entry, "explains");
     const std::string needs = knowledge::text_of(entry, "needs");
     if (!needs.empty()) cause.needs = condition(needs);

@@ -62,6 +62,7 @@ struct Cause {
   std::string id;
   std::string family;
   std::string title;
+  std::string headline;  ///< optional: the title with {facts} of this run
   std::vector<std::string> explains;
   std::vector<Condition> needs;  ///< at most one
   double prior = 0;

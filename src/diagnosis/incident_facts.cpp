@@ -69,6 +69,7 @@ void derive_root(FactView& view) {
     view.set_at("hang.other_failure", true, text, {root->origin, failures.waiting->origin});
     if (root->rank >= 0) {
       view.set_at("hang.failed_rank", static_cast<double>(root->rank), text, {root->origin});
+      view.set_at("hang.failed_text", text, text, {root->origin});
     }
   }
   const record::Event* first = root != nullptr ? root : failures.waiting;
@@ -81,12 +82,12 @@ void derive_root(FactView& view) {
 }  // namespace
 
 std::vector<facts::Deriver> incident_facts() {
-  return facts::joined(
-      {{{.name = "first failure",
-         .reads = {"event:*"},
-         .gives = {"incident.root", "incident.count", "hang.other_failure", "hang.failed_rank"},
-         .derive = derive_root}},
-       rule_facts(knowledge::file("incidents.yaml"))});
+  return facts::joined({{{.name = "first failure",
+                          .reads = {"event:*"},
+                          .gives = {"incident.root", "incident.count", "hang.other_failure",
+                                    "hang.failed_rank", "hang.failed_text"},
+                          .derive = derive_root}},
+                        rule_facts(knowledge::file("incidents.yaml"))});
 }
 
 }  // namespace aplomb::diagnosis

@@ -135,6 +135,12 @@ void derive_usual(FactView& view) {
   const auto weights = view.positive("config.weights");
   if ((method == "pretrain" || method == "lora") && weights && *weights < k_table_weights)
     high *= std::pow(k_table_weights / *weights, k_table_exponent);
+  // A model's name in a log says nothing of an adapter: that there is none a configuration says, by its
+  // other settings, or the method.
+  const bool configured = view.known("batch.micro") || view.known("train.epochs");
+  if (method == "full" && !view.known("config.adapter") && !configured &&
+      view.word("train.method").empty())
+    high = k_usual[1].high;
   view.set("lr.method", method, "learning rates of kind " + method);
   view.set("lr.usual_low", usual->low, "usual from " + core::show_number(usual->low));
   view.set("lr.usual_high", high, "usual up to " + core::show_number(high, 2));
@@ -259,6 +265,8 @@ std::vector<facts::Deriver> lr_facts() {
                  "config.optimizer",
                  "config.weights",
                  "config.toy",
+                 "batch.micro",
+                 "train.epochs",
                  "framework.method",
                  "model.from_scratch",
                  "model.name",

@@ -27,6 +27,19 @@ bool is_part_of_vision(const record::Series& series) {
                      [&](std::string_view part) { return core::icontains(series.name, part); });
 }
 
+/// A family of language models by its name; their relatives that see images are told by theirs.
+bool names_language_model(const std::string& name) {
+  static constexpr std::string_view k_families[] = {
+      "llama",  "qwen",   "mistral", "mixtral",  "gemma",    "gpt2",    "gpt-neo",
+      "gpt-j",  "pythia", "falcon",  "opt-",     "bloom",    "olmo",    "deepseek",
+      "smollm", "phi-",   "yi-",     "internlm", "baichuan", "stablelm"};
+  static constexpr std::string_view k_others[] = {"llava", "-vl", "vision", "clip", "audio"};
+  const std::string lower = core::lower(name);
+  const auto has = [&lower](std::string_view word) { return lower.find(word) != lower.npos; };
+  return std::any_of(std::begin(k_families), std::end(k_families), has) &&
+         std::none_of(std::begin(k_others), std::end(k_others), has);
+}
+
 void derive_kind(FactView& view) {
   const auto& all = view.all_series();
   const std::string method = view.word("train.method");
@@ -51,7 +64,8 @@ void derive_kind(FactView& view) {
   const bool language = framework == "language" ||
                         any_known({"peft.method", "data.max_length", "data.response_template",
                                    "tokenizer.pad_token", "model.vocab_size", "peft.rank"}) ||
-                        view.series(record::Role::perplexity) != nullptr;
+                        view.series(record::Role::perplexity) != nullptr ||
+                        names_language_model(view.word("model.name"));
   view.set("run.kind", std::string(language ? "llm" : "unknown"),
            language ? "language model" : "kind not known");
 }
@@ -147,7 +161,7 @@ void derive_averaged(FactView& view) {
 std::vector<facts::Deriver> run_facts() {
   return {{.name = "kind of run",
            .reads = {"series:*", "series:perplexity", "framework.kind", "train.method",
-                     "rl.num_generations", "rl.reward_functions", "rl.kl_target",
+                     "model.name", "rl.num_generations", "rl.reward_functions", "rl.kl_target",
                      "error.grpo-in-use", "said.about.rl", "said.about.policy_learning",
                      "peft.method", "peft.rank", "data.max_length", "data.response_template",
                      "tokenizer.pad_token", "model.vocab_size", "task.kind"},

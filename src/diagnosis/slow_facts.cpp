@@ -73,19 +73,30 @@ void say_printed_waits(FactView& view) {
               fmt::format("{:.0f} % of a step is spent waiting for data", 100 * share), {origin});
 }
 
-void say_logged_waits(FactView& view) {
-  const record::Series* data = view.series(record::Role::data_time_s);
+/// What a logged part of each step takes of it, over all records.
+void say_logged_part(FactView& view, const record::Series* part, const char* fact,
+                     const char* words) {
   const record::Series* step = view.series(record::Role::step_time_s);
-  if (data == nullptr || step == nullptr) return;
+  if (part == nullptr || step == nullptr) return;
   double waited = 0;
   double all = 0;
-  for (const double value : data->value) waited += value;
+  for (const double value : part->value) waited += value;
   for (const double value : step->value) all += value;
-  if (!(all > 0) || data->size() != step->size()) return;
+  if (!(all > 0) || part->size() != step->size()) return;
   const double share = waited / all;
-  view.set_at("slow.data_share", share,
-              fmt::format("{:.0f} % of the time is spent waiting for data", 100 * share),
-              {data->origin(data->size() - 1)});
+  view.set_at(fact, share, fmt::format("{:.0f} % of the time is spent {}", 100 * share, words),
+              {part->origin(part->size() - 1)});
+}
+
+void say_logged_waits(FactView& view) {
+  say_logged_part(view, view.series(record::Role::data_time_s), "slow.data_share",
+                  "waiting for data");
+  const auto& all = view.all_series();
+  const auto in_collectives = std::find_if(all.begin(), all.end(), [](const record::Series& each) {
+    return each.name == "comm_time_s";
+  });
+  if (in_collectives != all.end())
+    say_logged_part(view, &*in_collectives, "slow.communication_share", "in collectives");
 }
 
 /// What is logged before what is printed; a breakdown of the step before both.
@@ -186,7 +197,9 @@ void derive_mfu(FactView& view) {
   }
   const record::Series* speed = view.series(record::Role::tokens_per_s);
   const auto weights = view.positive("config.weights");
-  const std::string format = view.word("precision.compute");
+  // Where no format is told a card that has bf16 is taken to use it, as trainers of today do.
+  std::string format = view.word("precision.compute");
+  if (format.empty() && view.positive("hardware.peak_flops.bf16")) format = "bf16";
   const auto peak = view.positive("hardware.peak_flops." + (format == "fp32" ? "tf32" : format));
   if (speed == nullptr || speed->size() < k_least || !weights || format.empty() || !peak) return;
   const double tokens = middle_of(*speed);
@@ -200,6 +213,11 @@ void derive_mfu(FactView& view) {
                   core::show_number(tokens, 3), core::show_number(*weights, 2), 100 * share,
                   *peak / 1e12),
       speed->origin(speed->size() - 1));
+  const double cards = view.positive("env.gpu_count").value_or(1);
+  if (cards > 1)
+    view.set_at("speed.mfu_all", share / cards,
+                fmt::format("{:.1f} % of what {:.0f} cards could do", 100 * share / cards, cards),
+                {speed->origin(speed->size() - 1)});
 }
 
 std::vector<std::string> what_tells_of_the_card() {
@@ -212,20 +230,21 @@ std::vector<std::string> what_tells_of_the_card() {
 }  // namespace
 
 std::vector<facts::Deriver> slow_facts() {
-  return {{.name = "shares of a step",
-           .reads = {"event:wall-clock", "event:time-and-data", "series:data_time_s",
-                     "series:step_time_s"},
-           .gives = {"slow.optimizer_share", "slow.communication_share", "slow.data_share"},
-           .derive = derive_shares},
-          {.name = "model FLOPs utilisation",
-           .reads = {"series:mfu_frac", "series:tokens_per_s", "config.weights", "config.toy",
-                     "config.adapter", "precision.compute", "hardware.peak_flops.*"},
-           .gives = {"speed.mfu", "slow.mfu_low"},
-           .derive = derive_mfu},
-          {.name = "use of the card",
-           .reads = what_tells_of_the_card(),
-           .gives = {"slow.gpu_percent", "slow.gpu_idle", "slow.gpu_busy"},
-           .derive = derive_card}};
+  return {
+      {.name = "shares of a step",
+       .reads = {"event:wall-clock", "event:time-and-data", "series:data_time_s",
+                 "series:step_time_s", "series:*"},
+       .gives = {"slow.optimizer_share", "slow.communication_share", "slow.data_share"},
+       .derive = derive_shares},
+      {.name = "model FLOPs utilisation",
+       .reads = {"series:mfu_frac", "series:tokens_per_s", "config.weights", "config.toy",
+                 "config.adapter", "precision.compute", "hardware.peak_flops.*", "env.gpu_count"},
+       .gives = {"speed.mfu", "speed.mfu_all", "slow.mfu_low"},
+       .derive = derive_mfu},
+      {.name = "use of the card",
+       .reads = what_tells_of_the_card(),
+       .gives = {"slow.gpu_percent", "slow.gpu_idle", "slow.gpu_busy"},
+       .derive = derive_card}};
 }
 
 }  // namespace aplomb::diagnosis

@@ -163,6 +163,12 @@ bool is_in_the_program(const Candidate& candidate) {
                      [](const std::string& fact) { return fact.starts_with("code.mistake."); });
 }
 
+/// The title that names what was found, where all of that is known.
+std::string title_of(const Cause& cause, const FactTable& facts) {
+  std::string told = fill_in(cause.headline, facts);
+  return told.empty() ? cause.title : told;
+}
+
 /// What refutes the cause, where something does.
 std::optional<RuledOut> refutation_of(const Cause& cause, const FactTable& facts) {
   for (const Refutation& each : cause.refuted_by) {
@@ -170,7 +176,7 @@ std::optional<RuledOut> refutation_of(const Cause& cause, const FactTable& facts
     Support support = support_of(each.when, facts);
     std::string told = fill_in(each.because, facts);
     if (told.empty()) told = std::move(support.because);
-    return RuledOut{cause.id, cause.title, std::move(told), std::move(support.evidence)};
+    return RuledOut{cause.id, title_of(cause, facts), std::move(told), std::move(support.evidence)};
   }
   return std::nullopt;
 }
@@ -271,7 +277,7 @@ void complete(const Cause& cause, const FactTable& facts, RankedCause& ranked) {
       [](const WeighedReason& a, const WeighedReason& b) { return a.weight > b.weight; });
   ranked.id = cause.id;
   ranked.family = cause.family;
-  ranked.title = cause.title;
+  ranked.title = title_of(cause, facts);
   ranked.because = fill_in(cause.because, facts);
   ranked.remedies = applying(cause.remedies, facts);
   ranked.verify = fill_in(cause.verify, facts);

@@ -24,7 +24,12 @@ constexpr std::uint64_t k_large_least = 10;
 constexpr double k_swing = 2.0;      // x between neighbours, in the median
 constexpr double k_vanished = 1e-6;  // smdebug's vanishing_gradient rule takes a mean |g| of 1e-7
 constexpr double k_spike_ratio = 3.0;
-constexpr double k_climb = 8.0;         // x the first level
+constexpr double k_climb = 8.0;  // x the first level
+constexpr std::uint64_t k_repeated = 5;
+/// Spikes above 100 show instability (axolotl's training stability guide); one record in twenty is
+/// no exception any more (judgement).
+constexpr double k_repeated_share = 0.05;
+constexpr double k_one_jump = 0.8;      // judgement: of the climb, within three of its blocks
 constexpr double k_climb_noise = 0.15;  // of the last level: it climbs, it does not swing
 constexpr double k_climb_fall = 0.2;  // of the loss: a run that learns more than that is left alone
 constexpr double k_spike_large = 10.0;  // axolotl's training stability guide: > 10 regularly is
@@ -73,6 +78,7 @@ class GradNormLevelDetector final : public detectors::Detector {
     zero_run_ = sample.value == 0 ? zero_run_ + 1 : 0;
     if (sample.value == 0 && zero_.hit == 1) first_zero_ = sample;
     high_.add(sample.value > k_high);
+    if (sample.value > k_high) see_high();
     large_.add(sample.value > k_large);
     if (sample.value > k_high && high_.hit == 1) first_high_ = sample;
     if (sample.value > k_large && large_.hit == 1) first_large_ = sample;
@@ -98,6 +104,14 @@ class GradNormLevelDetector final : public detectors::Detector {
   }
 
  private:
+  /// Whether values above the mark come at equal distances.
+  void see_high() {
+    const std::uint64_t distance = high_.of - last_high_;
+    if (high_.hit > 1) even_ = even_ && (high_.hit == 2 || distance == distance_);
+    distance_ = distance;
+    last_high_ = high_.of;
+  }
+
   bool loss_falls() const {
     const detectors::Curve curve = detectors::curve_of(loss_);
     return curve.size >= 3 && curve.start > 0 && curve.last < 0.97 * curve.start;
@@ -141,7 +155,9 @@ class GradNormLevelDetector final : public detectors::Detector {
     const detectors::Curve curve = detectors::curve_of(blocks_);
     const bool rising = curve.size >= 3 && curve.last > 2 * curve.best && curve.last > curve.start;
     const bool lasting = high_.share() >= k_high_share;
-    core::Severity severity = core::Severity::note;
+    const bool repeated =
+        high_.hit >= k_repeated && high_.share() >= k_repeated_share && !own_unit();
+    core::Severity severity = repeated ? core::Severity::warning : core::Severity::note;
     if (lasting)
       severity = rising && !loss_falls() ? core::Severity::unstable : core::Severity::warning;
     if (largest_.value > k_absurd && (lasting || !loss_falls()))
@@ -150,10 +166,14 @@ class GradNormLevelDetector final : public detectors::Detector {
     symptom.measures["max"] = largest_.value;
     symptom.measures["share"] = high_.share();
     symptom.measures["rising"] = rising;
+    symptom.measures["repeated"] = repeated;
+    const bool even = even_ && high_.hit >= k_repeated && distance_ > 1;
+    symptom.measures["period"] = even ? static_cast<double>(distance_) : 0.0;
     symptom.summary = fmt::format(
         "grad_norm above {} in {} of {} values, up to {} at {}", core::show_number(k_high),
         high_.hit, high_.of, core::show_number(largest_.value), at_step(context, largest_.step));
     if (rising) symptom.summary += ", and rising";
+    if (even) symptom.summary += fmt::format(", in every {}th record", distance_);
     add_evidence(symptom, largest_.origin);
     out.push_back(std::move(symptom));
   }
@@ -231,6 +251,8 @@ class GradNormLevelDetector final : public detectors::Detector {
     const bool steady = norm.noise < k_climb_noise * norm.last;
     const bool hardly_moves =
         loss.last > (1 - k_climb_fall) * loss.start && loss.last < 1.1 * loss.start;
+    // A level, one jump, another level: that is no climb.
+    if (norm.sudden_share > k_one_jump) return;
     if (ratio < k_climb || norm.last < k_large || !steady || !hardly_moves) return;
     detectors::Symptom symptom;
     symptom.id = "grad_norm.climb";
@@ -274,6 +296,9 @@ class GradNormLevelDetector final : public detectors::Detector {
     out.push_back(std::move(symptom));
   }
 
+  std::uint64_t last_high_ = 0;  ///< number of the last record above the mark
+  std::uint64_t distance_ = 0;   ///< from the one before it
+  bool even_ = true;
   detectors::Tally zero_;
   detectors::Tally high_;
   detectors::Tally large_;

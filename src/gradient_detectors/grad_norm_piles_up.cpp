@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -14,11 +16,12 @@ namespace aplomb::gradient_detectors {
 namespace {
 
 constexpr std::size_t k_least = 12;
-constexpr double k_growth = 10;    // x over the run
-constexpr double k_fall = 0.9;     // of the record before: a fall
-constexpr double k_falls = 0.08;   // share of records that fall
-constexpr double k_still = 0.02;   // change from record to record that is next to none
-constexpr double k_stills = 0.15;  // share of them: single gradients are small beside the sum
+constexpr double k_growth = 10;     // x over the run
+constexpr double k_fall = 0.9;      // of the record before: a fall
+constexpr double k_one_jump = 0.8;  // judgement: of the growth, in logarithms
+constexpr double k_falls = 0.08;    // share of records that fall
+constexpr double k_still = 0.02;    // change from record to record that is next to none
+constexpr double k_stills = 0.15;   // share of them: single gradients are small beside the sum
 constexpr std::size_t k_most_series = 16;
 constexpr double k_reset = 0.4;  // of the record before: where a climb ends and the next begins
 /// Where every record is above the one before it, the climb needs no single still one.
@@ -101,6 +104,16 @@ class GradNormPilesUpDetector final : public detectors::Detector {
     return norms.median((begin + from * length) / all, (begin + to * length) / all);
   }
 
+  /// A level, one jump, another level: a sum has as many steps as there are gradients.
+  static bool is_one_jump(const detectors::Kept& norms, const Climb& climb) {
+    double largest = 1;
+    for (std::size_t i = climb.begin + 1; i < climb.end; ++i) {
+      if (norms[i - 1].value > 0) largest = std::max(largest, norms[i].value / norms[i - 1].value);
+    }
+    const double growth = norms[climb.end - 1].value / level(norms, climb, 0, 0.15);
+    return std::log(largest) > k_one_jump * std::log(growth);
+  }
+
   static bool is_sum(const detectors::Kept& norms, const Climb& climb) {
     if (climb.end - climb.begin < k_least) return false;
     const double first = level(norms, climb, 0, 0.15);
@@ -109,6 +122,7 @@ class GradNormPilesUpDetector final : public detectors::Detector {
     if (!(first > 0) || last < k_growth / 2 * first) return false;
     // A sum grows from the first steps on; what stays for half of the run and then grows is none.
     if (midway < k_grown_midway * first) return false;
+    if (is_one_jump(norms, climb)) return false;
     detectors::Tally falls;
     detectors::Tally below;
     detectors::Tally stills;

@@ -34,7 +34,7 @@ const detectors::DetectorSpec& eval_overfit_spec() {
   static const detectors::DetectorSpec spec{
       "eval.overfit",
       {"eval.overfit", "eval.divergence", "eval.gap_widens", "eval.better_than_train",
-       "train.too_perfect"},
+       "eval.gap_large", "train.too_perfect"},
       "Held-out loss rises while training loss falls, or lies below it; training loss close to 0",
       "From the best step on the model learns the training set by heart; later checkpoints are "
       "worse.",
@@ -114,8 +114,14 @@ class EvalOverfitDetector final : public detectors::Detector {
     // The last evaluations, not one of them, stand above the best.
     if (eval_.count() >= 3 && !after_best_.empty()) {
       const double last = after_best_.size() >= 3 ? after_best_.median() : last_eval_.value;
-      if (!report_rise(std::min(last, last_eval_.value) / best_.value - 1, k_rise, context, out))
+      // Never better than at first, and worse at each evaluation since: a lesser rise will do.
+      const bool never_better =
+          best_.step == first_eval_.step && after_best_.size() >= k_since_best;
+      const double least = never_better ? k_rise_live : k_rise;
+      if (!report_rise(std::min(last, last_eval_.value) / best_.value - 1, least, context, out))
         report_gap(context, out);
+    } else if (eval_.count() >= 3 && gained() && recent_.median() <= k_gap * last_eval_.value) {
+      report_large_gap(recent_.median(), context, out);
     }
     settle_below();
     report_below(out);
@@ -181,9 +187,13 @@ class EvalOverfitDetector final : public detectors::Detector {
   void report_gap(const detectors::RunContext& context,
                   std::vector<detectors::Symptom>& out) const {
     const double now = recent_.median();
-    if (train_.count() < 4 || !(now > 0) || first_train_at_eval_ <= 0) return;
-    if (gained() || now > k_gap * last_eval_.value || now > k_fell_on * first_train_at_eval_)
+    if (!(now > 0) || first_train_at_eval_ <= 0) return;
+    if (train_.count() < 4 || now > k_gap * last_eval_.value) return;
+    if (gained()) {
+      report_large_gap(now, context, out);
       return;
+    }
+    if (now > k_fell_on * first_train_at_eval_) return;
     detectors::Symptom symptom;
     symptom.id = "eval.gap_widens";
     symptom.severity = core::Severity::warning;
@@ -200,6 +210,26 @@ class EvalOverfitDetector final : public detectors::Detector {
         core::show_number(last_eval_.value), at_step(context, last_eval_.step),
         core::show_number(first_train_at_eval_), core::show_number(now));
     add_evidence(symptom, first_eval_.origin);
+    add_evidence(symptom, last_eval_.origin);
+    add_evidence(symptom, last_train_.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  /// The held-out loss still gets better, at more than twice the training loss: said, and no alarm.
+  void report_large_gap(double now, const detectors::RunContext& context,
+                        std::vector<detectors::Symptom>& out) const {
+    detectors::Symptom symptom;
+    symptom.id = "eval.gap_large";
+    symptom.severity = core::Severity::note;
+    symptom.series = "eval_loss";
+    symptom.first_step = first_eval_.step;
+    symptom.last_step = last_eval_.step;
+    symptom.measures["gap"] = last_eval_.value - now;
+    symptom.summary = fmt::format(
+        "the held-out loss, {} at {}, is more than twice the training loss, {}: a small gap is "
+        "healthy, one that widens is overfitting",
+        core::show_number(last_eval_.value), at_step(context, last_eval_.step),
+        core::show_number(now));
     add_evidence(symptom, last_eval_.origin);
     add_evidence(symptom, last_train_.origin);
     out.push_back(std::move(symptom));

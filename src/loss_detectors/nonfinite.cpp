@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "detectors/kept.h"
 #include "detectors/rise_watch.h"
 #include "detectors/support.h"
 
@@ -20,6 +21,8 @@ constexpr double k_share_of_overflows = 0.02;
 // From DeepSpeed's first scale, 2^32, to 1 (torch's is 2^16).
 constexpr std::uint64_t k_most_halvings = 32;
 constexpr std::uint64_t k_settled = 4;  // times as many finite ones behind them
+constexpr double k_rising = 0.75;       // of all bad samples in the second half
+constexpr std::uint64_t k_least_rising = 10;
 constexpr std::uint64_t k_back = 3;  // finite samples in a row after which a series has recovered
 constexpr std::int64_t k_early_step =
     100;  // "no NaN in the first 100 steps" is the guides' criterion of stability
@@ -62,6 +65,9 @@ const detectors::DetectorSpec& nonfinite_spec() {
         "GradScaler's growth interval is 2,000 steps; short runs pay more for calibration"},
        {"most_halvings", static_cast<double>(k_most_halvings), "steps", 0, 64,
         "DeepSpeed's initial loss scale, 2^32, halved down to 1"},
+       {"rising", k_rising, "fraction", 0.5, 1,
+        "of all in the second half; the precision and stability notes P14: a rising share is "
+        "systematic, not stray data"},
        {"back", static_cast<double>(k_back), "samples", 1, 100,
         "shortest tail that shows a recovery"},
        {"early_step", static_cast<double>(k_early_step), "steps", 1, 1e6,
@@ -84,6 +90,7 @@ struct Watch {
   bool infinite = false;  // the first bad one was Inf
   bool has_before = false;
   detectors::Sample before;  // last finite one before the first bad one
+  detectors::Kept bad_at;    // numbers of the bad samples
   record::Origin first;
   record::Origin last;
 };
@@ -109,6 +116,15 @@ bool recovers(const Watch& watch) { return watch.finite_run >= k_back; }
 
 double bad_share(const Watch& watch) {
   return static_cast<double>(watch.bad) / static_cast<double>(watch.count);
+}
+
+/// They come and go, and more often as the run goes on.
+bool is_rising(const Watch& watch) {
+  if (watch.bad < k_least_rising || watch.returns < k_back) return false;
+  std::size_t later = 0;
+  for (const detectors::Sample& each : watch.bad_at.samples())
+    later += 2 * each.value > static_cast<double>(watch.count) ? 1 : 0;
+  return static_cast<double>(later) > k_rising * static_cast<double>(watch.bad_at.size());
 }
 
 core::Severity loss_severity(const Watch& watch) {
@@ -281,6 +297,7 @@ class NonfiniteDetector final : public detectors::Detector {
       return false;
     }
     watch.finite_run = 0;
+    watch.bad_at.add({static_cast<double>(watch.count), frame.step, reading.origin});
     watch.last_step = frame.step;
     watch.last = reading.origin;
     if (++watch.bad > 1) return false;
@@ -289,6 +306,23 @@ class NonfiniteDetector final : public detectors::Detector {
     watch.first = reading.origin;
     watch.infinite = std::isinf(reading.value);
     return true;
+  }
+
+  /// Which pass makes it, by which of loss and gradient norm went first: a norm without a value beside
+  /// a finite loss comes of the backward pass; a loss without one, where the norms were finite until
+  /// then, of the forward pass (axolotl's training stability guide).
+  std::string_view pass_of(const Watch& watch) const {
+    if (!onset_known_ || watch.first_index == 0 || watch.first_step != onset_step_) return {};
+    if (watch.role == record::Role::grad_norm && first_ == "grad_norm")
+      return "; the loss is finite there: it arises in the backward pass";
+    const bool loss_went = first_ == "both" || first_ == "loss";
+    const bool norms_were_finite =
+        std::any_of(watches_.begin(), watches_.end(), [](const Watch& other) {
+          return other.role == record::Role::grad_norm && other.has_before;
+        });
+    if (watch.role == record::Role::loss && loss_went && norms_were_finite)
+      return "; the gradient norm was finite until then: it arises in the forward pass";
+    return {};
   }
 
   detectors::Symptom describe(const Watch& watch, const detectors::RunContext& context) const {
@@ -309,6 +343,7 @@ class NonfiniteDetector final : public detectors::Detector {
     measures["recovers"] = recovers(watch);
     measures["returns"] = static_cast<double>(watch.returns);
     if (watch.has_before) measures["before"] = watch.before.value;
+    if (watch.role == record::Role::loss) measures["rising"] = is_rising(watch);
     if (watch.role == record::Role::loss_component || watch.role == record::Role::eval_component) {
       measures["name"] = watch.name;
       measures["only"] = only_one_of_its_kind(watch);
@@ -323,6 +358,7 @@ class NonfiniteDetector final : public detectors::Detector {
                           kind, at_step(context, watch.first_step));
     symptom.summary += fmt::format(", {} of {} values", watch.bad, watch.count);
     if (recovers(watch)) symptom.summary += ", then finite again";
+    symptom.summary += pass_of(watch);
     if (watch.has_before) add_evidence(symptom, watch.before.origin);
     add_evidence(symptom, watch.first);
     if (watch.bad > 1) add_evidence(symptom, watch.last);

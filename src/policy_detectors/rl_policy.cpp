@@ -43,6 +43,9 @@ constexpr double k_off_policy_difference =
     0.1;                                    // healthy below (axolotl's training stability guide)
 constexpr double k_off_policy_ratio = 0.1;  // healthy above (axolotl's training stability guide)
 
+/// Of the first entropy: judgement, beyond what a metric of a batch varies by.
+constexpr double k_settles = 0.8;
+
 /// Under the sampler's own probabilities the mean of (trainer's over sampler's) is 1, whatever the
 /// two policies are; clipping from above can only lower it.
 constexpr double k_ratio_bias = 0.02;
@@ -174,12 +177,14 @@ class RlPolicyDetector final : public detectors::Detector {
         (flag.role == record::Role::entropy || flag.role == record::Role::kl))
       return;
     const bool high_entropy = flag.role == record::Role::entropy && flag.side == Side::above;
-    const bool rises = watch.last().value > 1.2 * watch.first().value;
+    // A large base model starts there: one that is on its way down settles.
+    const bool falling = watch.last().value < k_settles * watch.first().value;
     core::Severity severity =
         flag.grave && watch.lasting() ? core::Severity::unstable : core::Severity::warning;
-    if (high_entropy && !rises) severity = core::Severity::note;  // a large base model starts there
+    if (high_entropy && falling) severity = core::Severity::note;
     detectors::Symptom symptom =
         detectors::describe_range(watch, flag.id, name(flag.role), severity);
+    symptom.measures["falling"] = falling;
     symptom.summary =
         fmt::format("{} is {} at {}, {} {} in {} of the records: {}", name(flag.role),
                     core::show_number(watch.last().value), at_step(context, watch.last().step),

@@ -91,6 +91,11 @@ bool lost_apart(const Comparison& comparison) {
   return comparison.lost_a && comparison.lost_b && comparison.lost_a != comparison.lost_b;
 }
 
+/// At the same step.
+bool lost_together(const Comparison& comparison) {
+  return comparison.lost_a && comparison.lost_a == comparison.lost_b;
+}
+
 std::string differ_text(const Comparison& comparison) {
   if (comparison.cost) return cost_text(comparison);
   if (lost_apart(comparison))
@@ -268,6 +273,10 @@ std::string compare_headline(const Comparison& comparison) {
   if (!lead.outcome)
     return "the runs have no loss, evaluation or reward in common: whether one is better cannot be "
            "said";
+  if (lost_together(comparison))
+    return fmt::format(
+        "both break at the same step: {} is NaN or Inf from step {} on in A and in B",
+        core::sanitize(lead.name), *comparison.lost_a);
   return fmt::format("too few samples in common to tell a difference from noise: {} at the end",
                      both_at_the_end(lead));
 }
@@ -288,6 +297,11 @@ std::string compare_advice(const Comparison& comparison) {
       break;
   }
   if (!comparison.leading().outcome) return "compare runs that measure the same thing";
+  if (lost_together(comparison))
+    return fmt::format(
+        "replay the batch of step {} alone and look at it: with the same order of the "
+        "data, a step that breaks each time points to the batch",
+        *comparison.lost_a);
   return "log more often, or give runs of A with other seeds (--noise RUN...)";
 }
 

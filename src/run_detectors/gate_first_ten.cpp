@@ -133,6 +133,10 @@ class GateFirstTenDetector final : public detectors::Detector {
     symptom.measures["reasons"] = text;
     symptom.summary =
         fmt::format("the first {} records {}", records_, passed ? "pass" : "do not pass: " + text);
+    if (passed && bad_norms_ > 0)
+      symptom.summary +=
+          fmt::format("; grad_norm has no value in {} of them, as where a loss scale is looked for",
+                      bad_norms_);
     if (!in_range && text.find("outside") == std::string::npos)
       symptom.summary +=
           fmt::format("; grad_norm {} is outside 0.1 to 10", core::show_number(norm));

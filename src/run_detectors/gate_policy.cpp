@@ -27,7 +27,7 @@ constexpr std::size_t k_least = 10;
 const detectors::DetectorSpec& gate_policy_spec() {
   static const detectors::DetectorSpec spec{
       "gate.policy",
-      {"gate.policy"},
+      {"gate.policy", "reward.low"},
       "The criteria of a healthy policy run, each for itself",
       "A policy's loss need not fall: reward, entropy, gradient norm and KL say how it goes.",
       "reward 0.02 -> 0.55, entropy 0.41 -> 0.23, grad_norm 0.1 to 0.3, kl 0.01 -> 0.07",
@@ -123,9 +123,37 @@ class GatePolicyDetector final : public detectors::Detector {
     add_evidence(symptom, reward.front().origin);
     add_evidence(symptom, reward.back().origin);
     out.push_back(std::move(symptom));
+    report_low(reward, context, out);
   }
 
  private:
+  /// A reward of 0 and more that was not above the early mark in time, and is not now: the task is too
+  /// hard, or the reward misses what is written. Exactly 0 throughout is another symptom's.
+  static void report_low(const detectors::Kept& reward, const detectors::RunContext& context,
+                         std::vector<detectors::Symptom>& out) {
+    double most = 0;
+    for (const detectors::Sample& sample : reward.samples()) {
+      if (sample.value < 0) return;
+      most = std::max(most, sample.value);
+    }
+    const bool long_enough = reward.back().step - reward.front().step >= k_early_steps;
+    if (!long_enough || !(most > 0) || most > k_early_reward) return;
+    detectors::Symptom symptom;
+    symptom.id = "reward.low";
+    symptom.severity = core::Severity::warning;
+    symptom.series = "reward";
+    symptom.first_step = reward.front().step;
+    symptom.last_step = reward.back().step;
+    symptom.measures["highest"] = most;
+    symptom.summary =
+        fmt::format("reward is {} at most by {}, where a healthy run exceeds {} within {} steps",
+                    core::show_number(most, 2), at_step(context, symptom.last_step), k_early_reward,
+                    k_early_steps);
+    add_evidence(symptom, reward.front().origin);
+    add_evidence(symptom, reward.back().origin);
+    out.push_back(std::move(symptom));
+  }
+
   template <typename Tell>
   static void tell_reward(const detectors::Kept& reward, const Tell& tell) {
     double least = reward.front().value, most = least;

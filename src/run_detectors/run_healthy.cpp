@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "detectors/curve.h"
 #include "detectors/support.h"
@@ -18,6 +19,8 @@ constexpr double k_norm_low =
     1e-3;  // axolotl's training stability guide: GRPO 0.001 to 1, SFT 0.1 to 10
 constexpr double k_norm_high = 10.0;
 constexpr double k_norm_bad = 100.0;
+
+constexpr double k_shown_fall = 0.5;  // judgement: of the smoothed fall, less looks like none
 
 const detectors::DetectorSpec& run_healthy_spec() {
   static const detectors::DetectorSpec spec{
@@ -67,6 +70,8 @@ class RunHealthyDetector final : public detectors::Detector {
       case record::Role::grad_norm:
         if (finite) {
           norms_.push(reading.value);
+          least_norm_ = std::min(least_norm_, reading.value);
+          most_norm_ = std::max(most_norm_, reading.value);
           norm_zeros_ += reading.value == 0 ? 1 : 0;
         } else {
           ++bad_norms_;
@@ -131,10 +136,13 @@ class RunHealthyDetector final : public detectors::Detector {
     symptom.measures["last"] = curve.last;
     symptom.measures["fall_frac"] = fall;
     symptom.measures["noise_frac"] = curve.noise / std::max(std::fabs(curve.last), 1e-12);
+    // The figures that stand in the log, where they show the fall; else the levels behind the noise.
+    const bool shown = first_.value - last_.value >= k_shown_fall * (curve.start - curve.last);
     symptom.summary =
-        fmt::format("loss falls {} -> {} over {} records ({} to {})",
-                    core::show_number(curve.start), core::show_number(curve.last), loss_.count(),
-                    at_step(context, curve.first_step), curve.last_step);
+        fmt::format("loss falls {} -> {}{} over {} records ({} to {})",
+                    core::show_number(shown ? first_.value : curve.start),
+                    core::show_number(shown ? last_.value : curve.last), shown ? "" : " (smoothed)",
+                    loss_.count(), at_step(context, first_.step), last_.step);
     add_norms(symptom);
     out.push_back(std::move(symptom));
   }
@@ -183,9 +191,8 @@ class RunHealthyDetector final : public detectors::Detector {
   void add_norms(detectors::Symptom& symptom) const {
     if (norms_.size() < 3) return;
     symptom.measures["grad_norm"] = norms_.median();
-    symptom.summary +=
-        fmt::format("; grad_norm {} to {}", core::show_number(norms_.quantile(0.1), 3),
-                    core::show_number(norms_.quantile(0.9), 3));
+    symptom.summary += fmt::format("; grad_norm {} to {}", core::show_number(least_norm_, 3),
+                                   core::show_number(most_norm_, 3));
   }
 
   core::BlockSummary loss_;
@@ -194,6 +201,8 @@ class RunHealthyDetector final : public detectors::Detector {
   core::SortedWindow<128> norms_;
   detectors::Tally spread_;
   detectors::Tally far_;
+  double least_norm_ = std::numeric_limits<double>::infinity();
+  double most_norm_ = 0;
   std::uint64_t bad_losses_ = 0;
   std::uint64_t bad_norms_ = 0;
   std::uint64_t norm_count_ = 0;

@@ -31,6 +31,8 @@ namespace {
 constexpr std::uint64_t k_most_bytes = 512U << 20U;
 constexpr std::size_t k_most_devices = 64;
 constexpr std::size_t k_most_frames = 256;
+constexpr double k_most_share = 0.5;      // of the tensors at the peak: one line holds most
+constexpr std::size_t k_many_blocks = 8;  // judgement: as many steps
 constexpr double k_worth_telling = 0.01;  // of the peak
 
 /// What a tensor is for, as its stack tells.
@@ -55,6 +57,7 @@ struct Peak {
   double largest = 0;
   std::string place;  ///< the line that allocated most: `model.py:101 forward`
   double place_bytes = 0;
+  std::size_t place_blocks = 0;  ///< tensors that it allocated and that were alive
   bool has_stacks = false;
 };
 
@@ -112,7 +115,11 @@ class Snapshot {
       highest_at = i + 1;
     }
     Peak peak;
-    std::map<std::string, double> places;
+    struct Place {
+      double bytes = 0;
+      std::size_t blocks = 0;
+    };
+    std::map<std::string, Place> places;
     peak.before = std::max(0.0, at_end - running);
     peak.bytes = peak.before + highest;
     for (const auto& [address, alive] : alive_at(trace, highest_at)) {
@@ -120,13 +127,16 @@ class Snapshot {
       peak.has_stacks =
           peak.has_stacks || (alive.frames != nullptr && !alive.frames->items.empty());
       peak.largest = std::max(peak.largest, alive.bytes);
-      if (const std::string place = place_of(alive.frames); !place.empty())
-        places[place] += alive.bytes;
+      if (const std::string place = place_of(alive.frames); !place.empty()) {
+        places[place].bytes += alive.bytes;
+        ++places[place].blocks;
+      }
     }
-    for (const auto& [place, bytes] : places) {
-      if (bytes <= peak.place_bytes) continue;
+    for (const auto& [place, held] : places) {
+      if (held.bytes <= peak.place_bytes) continue;
       peak.place = place;
-      peak.place_bytes = bytes;
+      peak.place_bytes = held.bytes;
+      peak.place_blocks = held.blocks;
     }
     return peak;
   }
@@ -261,7 +271,7 @@ class Teller {
     }
     build_.event(std::move(event));
     if (trace == nullptr) return;
-    if (const auto failed = snapshot.out_of_memory(*trace)) tell_oom(device, held, *failed);
+    if (const auto failed = snapshot.out_of_memory(*trace)) tell_oom(device, held, peak, *failed);
   }
 
  private:
@@ -280,6 +290,13 @@ class Teller {
     return words;
   }
 
+  /// One line of the user's own holds most of what is in tensors, in many of them, and neither a
+  /// forward pass nor the optimizer asked for it: what steps made and something keeps.
+  static bool keeps_steps(const Peak& peak) {
+    return !peak.place.empty() && peak.place_bytes > k_most_share * peak.bytes &&
+           peak.place_blocks >= k_many_blocks && peak.by_use[3] > k_most_share * peak.bytes;
+  }
+
   void facts(const Held& held, const Peak& peak, bool traced, const std::string& because) {
     const auto fact = [&](const char* name, double value) {
       build_.fact({name, value, because, {{source_, 0, 0}}});
@@ -295,9 +312,15 @@ class Teller {
     fact("snapshot.forward_share", peak.by_use[0] / peak.bytes);
     fact("snapshot.gradient_share", peak.by_use[1] / peak.bytes);
     fact("snapshot.optimizer_share", peak.by_use[2] / peak.bytes);
+    if (!keeps_steps(peak)) return;
+    build_.fact({"snapshot.kept_text",
+                 fmt::format("{} ({} in {} tensors)", core::sanitize(peak.place),
+                             core::show_bytes(peak.place_bytes), peak.place_blocks),
+                 because,
+                 {{source_, 0, 0}}});
   }
 
-  void tell_oom(int device, const Held& held, const Refused& refused) {
+  void tell_oom(int device, const Held& held, const Peak& peak, const Refused& refused) {
     record::Event event;
     event.kind = "cuda-oom";
     event.severity = core::Severity::failed;
@@ -312,6 +335,11 @@ class Teller {
                              core::show_bytes(refused.bytes));
     if (!refused.place.empty()) event.text += fmt::format(" at {}", core::sanitize(refused.place));
     event.text += fmt::format(" and {} free", core::show_bytes(refused.free));
+    if (!peak.place.empty() && peak.place_bytes > k_most_share * peak.bytes) {
+      event.text += fmt::format("; {} of the {} in tensors come from {}, in {} blocks",
+                                core::show_bytes(peak.place_bytes), core::show_bytes(peak.bytes),
+                                core::sanitize(peak.place), peak.place_blocks);
+    }
     build_.event(std::move(event));
   }
 

@@ -95,8 +95,32 @@ def test_red_flags(diagnose, metric, values, symptom):
         changed |= {"completions/clipped_ratio": (0.05, 0.9, 0.01)}
     answer = diagnose({"log.jsonl": course(**changed)})
     assert symptom in answer.symptoms, answer
-    if symptom not in ("completion.truncated", "completion_length.growth", "entropy.high"):
-        assert answer.verdict != "healthy", answer
+    assert answer.verdict not in ("healthy", "insufficient-evidence"), answer
+
+
+@pytest.mark.row("A2", "G2")
+@pytest.mark.parametrize("end", [0.11, 0.14])
+def test_reward_that_is_low(diagnose, end):
+    "a reward that rises and is still below 0.15 after 20 steps is a warning: reward function first, then an easier start"
+    low = (0.04, end, 0.004)
+    answer = diagnose({"log.jsonl": course(40, **{"reward": low, "rewards/solves/mean": low})})
+    assert answer.verdict == "warning" and "reward.low" in answer.symptoms, answer
+    assert "reward function alone" in answer.fixes[0], answer.fixes
+
+
+@pytest.mark.row("A7")
+def test_reward_of_a_few_hits(diagnose):
+    "a reward of nearly 0 beside a gradient that is not: the ladder of the reward, and no talk of a missing gradient"
+    changed = {
+        "reward": lambda step: 0.001 if step % 9 == 0 else 0.0,
+        "rewards/solves/mean": (0, 0, 0),
+        "reward_std": (0.002, 0.002, 0),
+        "frac_reward_zero_std": (0.95, 0.95, 0),
+        "grad_norm": (0.001, 0.001, 0),
+    }
+    answer = diagnose({"log.jsonl": course(**changed)})
+    assert answer.verdict in ("warning", "unstable"), answer
+    assert "reward function" in answer.fixes[0] and "DeepSpeed" not in " ".join(answer.fixes), answer.fixes
 
 
 @pytest.mark.row("A3")

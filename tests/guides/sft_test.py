@@ -118,7 +118,7 @@ def test_clipping_at_every_step(diagnose):
     rows = records(fall(160), norm=lambda step: 5.5 + wave(step, 0.8, 1.7))
     answer = diagnose({"log.jsonl": rows, "run.yml": yaml_of(learning_rate=2e-4, max_grad_norm=1.0)})
     assert answer.verdict == "warning", answer
-    assert "clip.every_step" in answer.symptoms and answer.first == "diverge.unstable-gradients"
+    assert "clip.every_step" in answer.symptoms and answer.first == "diverge.clipped-every-step"
     assert not any("optim.grad_clip" in fix for fix in answer.fixes), answer.fixes
     assert any("initialisation" in fix for fix in answer.fixes)
 

@@ -219,6 +219,7 @@ void fill_speed(MadeRun& made) {
   made.setting("model.params", 8e9);
   made.setting("peft.method", std::string("lora"));
   made.setting("precision.compute", std::string("bf16"));
+  made.setting("env.gpu_count", 8.0);
   made.fact("hardware.peak_flops.bf16", 9.9e14);
   made.series("data_time_s", record::Role::data_time_s, {1, 1, 1});
   made.series("step_time_s", record::Role::step_time_s, {2, 2, 2});
