@@ -35,7 +35,7 @@ double of_evidence(double share, const Calibration& calibration) {
 double of_text(double share, const Calibration& calibration) {
   if (share >= k_half) return share;
   const double probability =
-      platt(share, calibration.text_platt_slope, calibration.text_platt_offset);
+      platt(share, calibration.text.platt_slope, calibration.text.platt_offset);
   return std::max(share, std::min(probability, k_below_half));
 }
 
@@ -51,7 +51,7 @@ void calibrate_probability(Ranking& ranking, const Calibration& calibration) {
     first.probability = of_evidence(share, calibration);
   }
   if (stands_on_words(first))
-    first.probability = std::min(first.probability, calibration.text_most);
+    first.probability = std::min(first.probability, calibration.text.most);
   const double left = first.probability > share ? (1 - first.probability) / (1 - share) : 1;
   for (std::size_t i = 1; i < ranking.causes.size(); ++i) {
     double& other = ranking.causes[i].probability;

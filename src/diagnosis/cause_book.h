@@ -82,6 +82,19 @@ struct NextStep {
   Experiment step;
 };
 
+/// Numbers for artifacts that are texts which can be weighed as a whole; `text_*` of
+/// knowledge/calibration.yaml.
+struct TextCalibration {
+  double words = 1;   ///< nats for each nat that the words speak for a cause, unbounded
+  double floor = -1;  ///< what the rules say at the least
+  double temperature = 1;
+  double unknown = 0;
+  double healthy = 0;      ///< more for a run in order
+  double platt_slope = 1;  ///< of a cause that words alone name with a share below one half
+  double platt_offset = 0;
+  double most = 0.8;  ///< the highest probability that words alone are told with
+};
+
 /// Numbers fitted by tools/calibrate.py on labelled cases.
 struct Calibration {
   double temperature = 1;  ///< divides log-odds before the softmax
@@ -106,19 +119,11 @@ struct Calibration {
   double words = 0;       ///< nats added for each nat that the words of the texts speak for a cause
   double words_most = 1;  ///< and no more than so many for it,
   double words_least = -1;  ///< nor fewer than so many against it
-  /// The same where the artifacts are texts that can be weighed as a whole: unbounded.
-  double text_words = 1;
-  double text_floor = -1;  ///< what the rules say at the least
-  double text_temperature = 1;
-  double text_unknown = 0;
-  double text_healthy = 0;  ///< more for a run in order
-  /// The line of Platt's scaling (diagnosis/calibrate_probability.h): of a first cause with evidence
-  /// of its own, and of one that words alone name with a share below one half.
+  /// The line of Platt's scaling (diagnosis/calibrate_probability.h) of a first cause with evidence
+  /// of its own.
   double platt_slope = 1;
   double platt_offset = 0;
-  double text_platt_slope = 1;
-  double text_platt_offset = 0;
-  double text_most = 0.8;  ///< the highest probability that words alone are told with
+  TextCalibration text;
 };
 
 struct CauseBook {

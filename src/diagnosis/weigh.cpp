@@ -55,7 +55,7 @@ double nats_of(const record::Fact* fact) {
 /// measured: they count as one ordinary rule at the most.
 double weight_of_words(const record::Fact* fact, const Calibration& calibration,
                        Artifacts artifacts) {
-  if (artifacts == Artifacts::words) return calibration.text_words * nats_of(fact);
+  if (artifacts == Artifacts::words) return calibration.text.words * nats_of(fact);
   return std::clamp(calibration.words * nats_of(fact), calibration.words_least,
                     calibration.words_most);
 }
@@ -268,7 +268,7 @@ double log_odds_of_rules(const Cause& cause, const RankedCause& ranked,
   if (artifacts == Artifacts::metrics && shows_nothing(ranked))
     return std::min(log_odds, calibration.unknown - k_behind);
   if (artifacts != Artifacts::words) return log_odds;
-  return is_supported(ranked) ? std::max(log_odds, calibration.text_floor) : calibration.text_floor;
+  return is_supported(ranked) ? std::max(log_odds, calibration.text.floor) : calibration.text.floor;
 }
 
 void complete(const Cause& cause, const FactTable& facts, RankedCause& ranked) {
@@ -439,7 +439,7 @@ double temperature_of(const Calibration& calibration, Artifacts artifacts) {
     case Artifacts::few_words:
       return calibration.no_metrics_temperature;
     case Artifacts::words:
-      return calibration.text_temperature;
+      return calibration.text.temperature;
   }
   return 1;
 }
@@ -450,7 +450,7 @@ double log_odds_of_unknown(const Calibration& calibration, const FactTable& fact
   const bool calm_run = is_yes(facts.find("run.healthy")) && !has_warning(severities);
   const bool asked = is_yes(facts.find("said.asks_normal"));
   const double calm = (calm_run ? calibration.healthy : 0) + (asked ? calibration.asks_normal : 0);
-  if (artifacts == Artifacts::words) return calibration.text_unknown + calm;
+  if (artifacts == Artifacts::words) return calibration.text.unknown + calm;
   const double fine = weight_of_words(facts.find("words.healthy"), calibration, artifacts);
   return (artifacts == Artifacts::metrics ? calibration.unknown : calibration.no_metrics_unknown) +
          calm + std::max(fine, 0.0);
@@ -499,7 +499,7 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
   };
   const bool from_text = artifacts == Artifacts::words;
   const double healthy =
-      from_text ? mass(book.calibration.text_healthy +
+      from_text ? mass(book.calibration.text.healthy +
                        weight_of_words(facts.find("words.healthy"), book.calibration, artifacts))
                 : 0;
   const double unknown =

@@ -59,8 +59,8 @@ TEST(CalibrateProbability, ACauseThatOnlyExplainsASymptomKeepsItsShare) {
 
 TEST(CalibrateProbability, SharesThatWereLearntAreTooModestBelowOneHalfOnly) {
   Calibration line = calibration();
-  line.text_platt_slope = 0.25;
-  line.text_platt_offset = 0.1;
+  line.text.platt_slope = 0.25;
+  line.text.platt_offset = 0.1;
   const auto told = [&](double share) {
     Ranking heard = ranking(share, share / 8, {reason(ReasonKind::words, 1)});
     heard.from_text = true;
@@ -79,16 +79,16 @@ TEST(CalibrateProbability, WordsAloneAreNeverSurerThanTheirBound) {
                                            reason(ReasonKind::rule, -1)};
   Ranking told = ranking(0.99, 0.005, said);
   calibrate_probability(told, calibration());
-  EXPECT_DOUBLE_EQ(told.causes[0].probability, calibration().text_most);
+  EXPECT_DOUBLE_EQ(told.causes[0].probability, calibration().text.most);
   Ranking learnt = ranking(0.99, 0.005, {reason(ReasonKind::words, 5, true)});
   learnt.from_text = true;
   calibrate_probability(learnt, calibration());
-  EXPECT_DOUBLE_EQ(learnt.causes[0].probability, calibration().text_most);
+  EXPECT_DOUBLE_EQ(learnt.causes[0].probability, calibration().text.most);
   std::vector<WeighedReason> printed = said;
   printed.push_back(reason(ReasonKind::rule, 1));
   Ranking shown = ranking(0.99, 0.005, printed);
   calibrate_probability(shown, calibration());
-  EXPECT_GT(shown.causes[0].probability, calibration().text_most);
+  EXPECT_GT(shown.causes[0].probability, calibration().text.most);
 }
 
 TEST(CalibrateProbability, NeverCrossesOneHalf) {

@@ -70,9 +70,9 @@ TEST(Weigh, ACauseWithNothingBeyondItsPriorIsNotListed) {
 
 CauseBook book_of_words() {
   CauseBook book;
-  book.calibration.text_words = 2;
-  book.calibration.text_floor = -1;
-  book.calibration.text_temperature = 1;
+  book.calibration.text.words = 2;
+  book.calibration.text.floor = -1;
+  book.calibration.text.temperature = 1;
   book.calibration.words = 0.5;
   book.calibration.words_most = 1.5;
   book.calibration.words_least = -1;
