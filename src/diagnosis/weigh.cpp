@@ -308,7 +308,7 @@ std::optional<Candidate> consider(const Cause& cause, const Calibration& calibra
     const auto family = families.find(cause.family);
     heard = family == families.end() ? nullptr : family->second;
     const double of_family = nats_of(heard) - k_unlearnt;
-    words = of_family > 0 ? calibration.text_words * of_family : 0;
+    words = of_family > 0 ? calibration.text.words * of_family : 0;
   }
   ranked.log_odds = log_odds_of_rules(cause, ranked, calibration, artifacts) + words;
   if (words != 0) {
