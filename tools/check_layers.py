@@ -30,7 +30,7 @@ ALLOWED = {
     "recorder": ["core"],
     "input": ["core", "record"],
     "tensors": ["core", "numerics", "scan", "record"],
-    "pickle": ["core", "numerics", "scan", "record", "tensors"],
+    "pickle": ["core", "numerics", "scan", "record", "input", "tensors"],
     "checkpoint": ["core", "numerics", "scan", "record", "input", "tensors", "pickle"],
     "sandbox": ["core"],
     "knowledge": ["core", "record"],

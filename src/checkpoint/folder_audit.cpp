@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "checkpoint/code_audit.h"
 #include "pickle/pickle_audit.h"
+#include "pickle/program_text.h"
 #include "tensors/mapped_file.h"
 
 namespace aplomb::checkpoint {
@@ -32,7 +32,7 @@ core::Result<bool> audit_file(const std::string& path, std::vector<tensors::Find
   const tensors::Findings found = pickle::audit_pickles((*mapped)->bytes(), path);
   const std::size_t before = out.size();
   out.insert(out.end(), found.list().begin(), found.list().end());
-  audit_code((*mapped)->bytes(), path, out);
+  pickle::audit_code((*mapped)->bytes(), path, out);
   return out.size() > before;
 }
 

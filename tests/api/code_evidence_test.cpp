@@ -121,10 +121,9 @@ TEST(CodeEvidence, ARunWhoseProgramCouldNotBeJudgedSaysSoBesideItsVerdict) {
   DiagnoseOptions options;
   options.python = "/nonexistent/python3";
   const Report report = diagnose({folder / ""}, options);
-  EXPECT_TRUE(std::any_of(
-      report.inputs.begin(), report.inputs.end(), [](const ReportInput& each) {
-        return each.path.ends_with("train.py") && !each.warnings.empty();
-      }));
+  EXPECT_TRUE(std::any_of(report.inputs.begin(), report.inputs.end(), [](const ReportInput& each) {
+    return each.path.ends_with("train.py") && !each.warnings.empty();
+  }));
 }
 
 TEST(CodeEvidence, TheDiagnosisNamesTheCauseThatTheProgramShows) {

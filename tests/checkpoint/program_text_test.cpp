@@ -1,6 +1,6 @@
 // Program text in a checkpoint that is no pickle. Nothing here renders or loads it.
 
-#include "checkpoint/code_audit.h"
+#include "pickle/program_text.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using namespace std::string_literals;
 
 std::string found(const std::string& bytes, const std::string& name) {
   std::vector<tensors::Finding> out;
-  audit_code(test::as_bytes(bytes), "some/folder/" + name, out);
+  pickle::audit_code(test::as_bytes(bytes), "some/folder/" + name, out);
   std::string said;
   for (const tensors::Finding& each : out)
     said += (said.empty() ? "" : " ") + each.kind + ":" + std::string(core::name(each.severity));
@@ -26,7 +26,7 @@ TEST(CodeAudit, ATemplateThatReachesForPythonIsTold) {
        {"{{ joiner.__init__.__globals__.os.system('id') }}", "{{ ''['__class__'] }}",
         "{% set x = messages | attr('pop') %}", "{{ x['\\x5f\\x5fclass\\x5f\\x5f'] }}",
         "{%- if true -%}{{ lipsum.popen('id') }}{%- endif -%}", "{{ ().mro() }}"}) {
-    EXPECT_NE(reach_of_template(source), "") << source;
+    EXPECT_NE(pickle::reach_of_template(source), "") << source;
   }
   for (
       const char* source :
@@ -35,7 +35,7 @@ TEST(CodeAudit, ATemplateThatReachesForPythonIsTold) {
        "{%- set ns = namespace(found=false) -%}{{ raise_exception('no system message') }}",
        "It may speak of __class__ and popen(): {{ bos_token }}", "{# __globals__ #}{{ 1 }}",
        "{{ message.content.split('</think>')[-1].lstrip('\\n') }}{{ tools | tojson(indent=4) }}"}) {
-    EXPECT_EQ(reach_of_template(source), "") << source;
+    EXPECT_EQ(pickle::reach_of_template(source), "") << source;
   }
 }
 

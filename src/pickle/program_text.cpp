@@ -1,4 +1,4 @@
-#include "checkpoint/code_audit.h"
+#include "pickle/program_text.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "pickle/pickle_globals.h"
 #include "pickle/zip_archive.h"
 
-namespace aplomb::checkpoint {
+namespace aplomb::pickle {
 namespace {
 
 using input::JsonCursor;
@@ -180,7 +180,7 @@ void audit_keras(std::string_view text, const Told& told) {
   for (std::size_t at = 0; at < text.size();) {
     const std::string_view module = next_value(text, "module", at);
     if (module.empty() || module == "builtins") continue;
-    if (pickle::meaning_of(module, "it").trust != pickle::Trust::dangerous) continue;
+    if (meaning_of(module, "it").trust != Trust::dangerous) continue;
     told.say("code.lambda", core::Severity::failed, 0,
              fmt::format("its configuration names {}, which runs code or writes files",
                          core::shorten(core::sanitize(module), 60)));
@@ -239,13 +239,13 @@ void audit_code(std::span<const std::byte> bytes, const std::string& path,
   } else if (text.starts_with("\x89HDF")) {
     audit_keras(first, told);
   } else if (text.starts_with("PK\x03\x04") && name.ends_with(".keras")) {
-    const auto directory = pickle::read_zip_directory(bytes, path);
+    const auto directory = read_zip_directory(bytes, path);
     for (std::size_t i = 0; directory && i < directory->entries.size(); ++i) {
-      const pickle::ZipEntry& entry = directory->entries[i];
+      const ZipEntry& entry = directory->entries[i];
       if (!entry.name.ends_with(".json")) continue;
       if (entry.stored) {
         audit_keras(text.substr(entry.offset, entry.size), told);
-      } else if (const auto content = pickle::inflate_entry(bytes, entry, k_most_json)) {
+      } else if (const auto content = inflate_entry(bytes, entry, k_most_json)) {
         audit_keras(*content, told);
       }
     }
@@ -261,4 +261,4 @@ void audit_code(std::span<const std::byte> bytes, const std::string& path,
   out.insert(out.end(), found.begin(), found.end());
 }
 
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::pickle

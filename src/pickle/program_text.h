@@ -17,7 +17,7 @@
 
 #include "tensors/finding.h"
 
-namespace aplomb::checkpoint {
+namespace aplomb::pickle {
 
 /// By the file's name and its first bytes; files of other kinds give nothing.
 void audit_code(std::span<const std::byte> bytes, const std::string& path,
@@ -27,4 +27,4 @@ void audit_code(std::span<const std::byte> bytes, const std::string& path,
 /// with the rights of whoever renders them; only some loaders use Jinja's sandbox.
 std::string reach_of_template(std::string_view source);
 
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::pickle
