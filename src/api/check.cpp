@@ -89,6 +89,7 @@ Report check(const std::vector<std::string>& paths, const CheckOptions& options)
       preflight::audit_programs(inputs.programs, {options.python, preflight::AuditOptions().limit});
   preflight::OtherFindings others;
   others.rest = std::move(data.findings);
+  others.card = options.gpu.empty() ? options.local_gpu : options.gpu;
   for (const preflight::CodeFinding& each : audit.findings)
     (each.is_mistake ? others.mistakes : others.rest).push_back(preflight::report_of(each));
   api::ArtifactLines lines;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "checkpoint/changed_files.h"
@@ -149,10 +150,7 @@ void CheckpointEvidence::survey(const checkpoint::Checkpoint& checkpoint,
        fmt::format("{} tensors with NaN or Inf", seen.nonfinite));
   fact("ckpt.all_zero_tensors", count(seen.all_zero),
        fmt::format("{} tensors are all zero", seen.all_zero));
-  if (!seen.params_dtype.empty()) {
-    fact("ckpt.params_dtype", seen.params_dtype,
-         fmt::format("the checkpoint's weights are stored in {}", seen.params_dtype));
-  }
+  dtype(checkpoint);
   detectors::Symptom bad = start(checkpoint, "tensor.nonfinite", core::Severity::failed);
   detectors::Symptom zero = start(checkpoint, "tensor.all_zero", core::Severity::warning);
   for (const checkpoint::SurveyedTensor& each : seen.tensors) {
@@ -190,6 +188,16 @@ void CheckpointEvidence::survey(const checkpoint::Checkpoint& checkpoint,
   }
 }
 
+/// The number format of most weights; once for a run.
+void CheckpointEvidence::dtype(const checkpoint::Checkpoint& checkpoint) {
+  constexpr const char* k_fact = "ckpt.params_dtype";
+  const bool known = std::any_of(run_.facts.begin(), run_.facts.end(),
+                                 [](const record::Fact& each) { return each.name == k_fact; });
+  const std::string word = checkpoint::params_dtype(checkpoint);
+  if (known || word.empty()) return;
+  fact(k_fact, word, fmt::format("the checkpoint's weights are stored in {}", word));
+}
+
 /// One symptom a check, with the first tensors that show it.
 void CheckpointEvidence::notes(const checkpoint::Checkpoint& checkpoint,
                                const std::vector<checkpoint::WeightNote>& all) {
@@ -220,6 +228,7 @@ void CheckpointEvidence::precision(const checkpoint::Checkpoint& checkpoint,
       (predicted.frozen() == 0 ? std::string()
                                : fmt::format("; {} will not change over the next {} steps",
                                              predicted.stays(), predicted.steps));
+  dtype(checkpoint);
   fact("ckpt.lost_update_fraction", share, words);
   fact("ckpt.lost_tensors", count(predicted.frozen()), words);
   if (share <= 0.5 && predicted.frozen() == 0) return;
@@ -250,6 +259,7 @@ void CheckpointEvidence::diff(const checkpoint::Checkpoint& before,
   const std::string words = diff.frozen() == 0 ? fmt::format("all {} tensors moved", all)
                                                : fmt::format("{} of {} tensors did not move: {}",
                                                              diff.frozen(), all, kinds);
+  dtype(after);
   fact("ckpt.compared_tensors", count(all), words);
   fact("ckpt.frozen_tensors", count(diff.frozen()), words);
   fact("ckpt.frozen_share", count(diff.frozen()) / count(all), words);
@@ -284,6 +294,39 @@ void CheckpointEvidence::diff(const checkpoint::Checkpoint& before,
   }
   symptom.measures["count"] = count(diff.frozen());
   symptom.measures["share"] = count(diff.frozen()) / count(all);
+  symptoms_.push_back(std::move(symptom));
+}
+
+void CheckpointEvidence::unheld(const checkpoint::Checkpoint& checkpoint,
+                                const checkpoint::ParameterMap& map) {
+  if (map.unheld.empty()) return;
+  std::size_t unnamed = 0;  // of parameters that no gradient has reached nothing says the shape
+  for (const checkpoint::MappedParameter& each : map.parameters) {
+    if (each.tensor) continue;
+    if (each.state != nullptr) return;  // flattened, or of another model: names cannot be matched
+    ++unnamed;
+  }
+  const std::vector<std::size_t> left = checkpoint::meant_to_train(checkpoint, map);
+  if (left.size() <= unnamed) return;
+  detectors::Symptom symptom = start(checkpoint, "tensor.unheld", core::Severity::warning);
+  std::map<checkpoint::TensorKind, std::size_t> kinds;
+  for (const std::size_t i : left) {
+    const tensors::Tensor& tensor = checkpoint.tensors[i];
+    ++kinds[checkpoint::kind_of(tensor)];
+    if (unnamed == 0)
+      show(symptom, checkpoint, tensor, describe(tensor) + ": no parameter group holds it");
+  }
+  std::string of_kinds;
+  for (const auto& [kind, number] : kinds)
+    of_kinds += fmt::format("{}{} {}", of_kinds.empty() ? "" : ", ", number, name(kind));
+  const std::size_t missing = left.size() - unnamed;
+  const std::size_t all = map.parameters.size() + missing;
+  symptom.summary = fmt::format(
+      "{} of {} weights are in no parameter group of the optimizer{}: no step moves them; right "
+      "only where they are frozen on purpose",
+      missing, all, unnamed == 0 ? " (" + of_kinds + ")" : "");
+  symptom.measures["count"] = count(missing);
+  symptom.measures["share"] = count(missing) / count(all);
   symptoms_.push_back(std::move(symptom));
 }
 

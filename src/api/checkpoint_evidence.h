@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parameter_map.h"
 #include "checkpoint/precision.h"
 #include "checkpoint/resume_audit.h"
 #include "checkpoint/tensor_diff.h"
@@ -35,6 +36,8 @@ class CheckpointEvidence {
   /// frozen tensor that the optimizer holds was meant to train.
   void diff(const checkpoint::Checkpoint& before, const checkpoint::Checkpoint& after,
             const checkpoint::CheckpointDiff& diff);
+  /// Weights that the optimizer was not given.
+  void unheld(const checkpoint::Checkpoint& checkpoint, const checkpoint::ParameterMap& map);
   void resume(const checkpoint::Checkpoint& checkpoint, const checkpoint::ResumeAudit& audit);
 
  private:
@@ -42,6 +45,7 @@ class CheckpointEvidence {
             const std::vector<tensors::Finding>& findings);
   void notes(const checkpoint::Checkpoint& checkpoint,
              const std::vector<checkpoint::WeightNote>& all);
+  void dtype(const checkpoint::Checkpoint& checkpoint);
   record::SourceId source_of(const std::string& path);
   record::Origin origin_of(const checkpoint::Checkpoint& checkpoint, const tensors::Tensor& tensor);
   /// Notes a tensor in words; the first few of a symptom become its evidence.

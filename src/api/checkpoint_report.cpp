@@ -46,6 +46,7 @@ Report report_checkpoint(const CheckpointFindings& findings, std::size_t most_ca
     evidence.diff(*findings.before, *findings.checkpoint, *findings.diff);
   }
   if (findings.precision != nullptr) evidence.precision(*findings.checkpoint, *findings.precision);
+  if (findings.parameters != nullptr) evidence.unheld(*findings.checkpoint, *findings.parameters);
   if (findings.resume != nullptr) evidence.resume(*findings.checkpoint, *findings.resume);
   if (findings.before != nullptr) evidence.changes(*findings.before);
   evidence.changes(*findings.checkpoint);

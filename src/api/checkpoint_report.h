@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parameter_map.h"
 #include "checkpoint/precision.h"
 #include "checkpoint/resume_audit.h"
 #include "checkpoint/tensor_diff.h"
@@ -24,6 +25,7 @@ struct CheckpointFindings {
   const checkpoint::CheckpointDiff* diff = nullptr;
   const checkpoint::Precision* precision = nullptr;
   const checkpoint::ResumeAudit* resume = nullptr;
+  const checkpoint::ParameterMap* parameters = nullptr;
 };
 
 /// Healthy where nothing above a note was found.

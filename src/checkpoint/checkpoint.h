@@ -76,6 +76,8 @@ struct Checkpoint {
   std::map<std::string, double>
       config;                  ///< num_hidden_layers, initializer_range, tie_word_embeddings
   std::vector<int> rng_ranks;  ///< ranks that left an RNG state; -1: a single one
+  std::vector<std::string> generators;     ///< whose states: torch, cuda, numpy, python
+  std::vector<std::string> data_position;  ///< keys that say where in the data the run stood
   std::vector<tensors::Finding> findings;
   std::uint64_t findings_dropped = 0;
 

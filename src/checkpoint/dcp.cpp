@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "checkpoint/checkpoint_format.h"
+#include "checkpoint/loop_state.h"
 #include "checkpoint/named_optimizer.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_pieces.h"
@@ -274,6 +275,8 @@ class DcpReader {
 
   void take_value(const std::string& name) {
     const auto key = optimizer_key(name);
+    if (!key && names_data_position(name.substr(0, name.find('.'))))
+      opening_.out.data_position.push_back(name);
     const bool progress = name == "step" || name == "global_step" || name == "train_state.step";
     if (!progress && (!key || !key->is_group)) return;
     const auto found = items_.find(name);

@@ -14,6 +14,8 @@ FileRole role_of_file(std::string_view name) {
   if (pickled && starts("scheduler")) return FileRole::scheduler;
   if (pickled && starts("scaler")) return FileRole::scaler;
   if (pickled && (starts("rng_state") || starts("random_states"))) return FileRole::rng;
+  if (pickled && (starts("sampler") || starts("dl_state_dict") || starts("dataloader")))
+    return FileRole::data;
   if (name == "training_args.bin") return FileRole::arguments;
   if (starts("adapter_model.")) return FileRole::adapter;
   if (ends(".safetensors") || ends(".ckpt") || ends(".gguf") || (pickled && !ends(".pkl")))

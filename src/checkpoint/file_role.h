@@ -12,6 +12,7 @@ enum class FileRole {
   scheduler,
   scaler,
   rng,
+  data,  ///< of the sampler or the data loader
   trainer_state,
   arguments,
   config,

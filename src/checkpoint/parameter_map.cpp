@@ -4,6 +4,10 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <string>
+#include <string_view>
+
+#include "core/text.h"
 
 namespace aplomb::checkpoint {
 namespace {
@@ -76,6 +80,21 @@ void match_by_shape(const Checkpoint& checkpoint, ParameterMap& map) {
   }
 }
 
+/// A copy of weights that follows the trained ones: of an average, a teacher, a target network.
+bool is_follower(std::string_view tensor_name) {
+  std::string word;
+  for (const char c : core::lower(tensor_name) + ".") {
+    if (c != '.' && c != '_') {
+      word += c;
+      continue;
+    }
+    if (word == "ema" || word == "teacher" || word == "target" || word == "shadow" || word == "ref")
+      return true;
+    word.clear();
+  }
+  return false;
+}
+
 }  // namespace
 
 bool ParameterMap::certain() const {
@@ -83,6 +102,25 @@ bool ParameterMap::certain() const {
          std::all_of(parameters.begin(), parameters.end(), [](const MappedParameter& each) {
            return each.sure || each.state == nullptr;
          });
+}
+
+std::vector<std::size_t> meant_to_train(const Checkpoint& checkpoint, const ParameterMap& map) {
+  const auto is_lora = [](const tensors::Tensor& tensor) {
+    const TensorKind kind = kind_of(tensor);
+    return kind == TensorKind::lora_a || kind == TensorKind::lora_b;
+  };
+  const bool adapted = checkpoint.is_adapter ||
+                       std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), is_lora);
+  const auto tied = checkpoint.config.find("tie_word_embeddings");
+  const bool one_head = tied != checkpoint.config.end() && tied->second != 0;
+  std::vector<std::size_t> left;
+  for (const std::size_t i : map.unheld) {
+    const tensors::Tensor& tensor = checkpoint.tensors[i];
+    const bool frozen_base = adapted && !is_lora(tensor);
+    const bool is_tied = one_head && kind_of(tensor) == TensorKind::head;
+    if (!frozen_base && !is_tied && !is_follower(tensor.name)) left.push_back(i);
+  }
+  return left;
 }
 
 ParameterMap map_parameters(const Checkpoint& checkpoint) {

@@ -33,4 +33,8 @@ struct ParameterMap {
 /// Empty where the checkpoint has no optimizer.
 ParameterMap map_parameters(const Checkpoint& checkpoint);
 
+/// Of the weights that no optimizer holds those that nothing says are left out on purpose: an adapter's
+/// base is frozen, a tied head is its embedding, averages and teachers are written and not trained.
+std::vector<std::size_t> meant_to_train(const Checkpoint& checkpoint, const ParameterMap& map);
+
 }  // namespace aplomb::checkpoint

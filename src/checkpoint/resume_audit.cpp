@@ -1,6 +1,7 @@
 #include "checkpoint/resume_audit.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -88,6 +89,27 @@ void compare_world(const Checkpoint& checkpoint, std::size_t world, ResumeAudit&
                   core::show_number(saved), world, core::show_number(saved)));
 }
 
+/// Trainers that leave a trainer_state.json or training_state.json find their batch by its step; a
+/// loop of one's own has to say where it stood.
+ResumePart data_part(const Checkpoint& checkpoint) {
+  std::string detail = fmt::format("{}", fmt::join(checkpoint.data_position, ", "));
+  if (detail.empty() && checkpoint.has(FileRole::trainer_state))
+    detail = "the trainer goes on behind the batch of its step";
+  const bool there = !detail.empty();
+  return part("data-position", there, core::Severity::warning, std::move(detail),
+              "nothing says which batches were seen: after the resume the epoch starts from its "
+              "first batch, and part of the data is seen twice or never (resume.step_back); save "
+              "the sampler's or the loader's state, or the number of samples consumed");
+}
+
+std::string rng_detail(const Checkpoint& checkpoint) {
+  const std::size_t ranks = checkpoint.rng_ranks.size();
+  std::string detail = fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s");
+  if (!checkpoint.generators.empty())
+    detail += fmt::format(": {}", fmt::join(checkpoint.generators, ", "));
+  return detail;
+}
+
 std::string optimizer_detail(const Checkpoint& checkpoint) {
   if (!checkpoint.optimizer) return "";
   return fmt::format("{} groups, state of {} parameters", checkpoint.optimizer->groups.size(),
@@ -133,11 +155,11 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
   const auto step = value(checkpoint.trainer_state, "global_step");
   audit.parts.push_back(part("trainer-state", step.has_value(), core::Severity::warning,
                              step ? step_detail(checkpoint, *step) : "",
-                             "the step count and the position in the data are lost: batches are "
-                             "seen again and logs start from 0 (resume.step_back)"));
-  const std::size_t ranks = checkpoint.rng_ranks.size();
-  audit.parts.push_back(part("rng", ranks > 0, core::Severity::note,
-                             fmt::format("{} rank{}", ranks, ranks == 1 ? "" : "s"),
+                             "the step count is lost: logs start from 0, and so does what goes "
+                             "by steps (resume.step_back)"));
+  audit.parts.push_back(data_part(checkpoint));
+  audit.parts.push_back(part("rng", !checkpoint.rng_ranks.empty(), core::Severity::note,
+                             rng_detail(checkpoint),
                              "dropout and data order differ from the run that was stopped"));
   if (checkpoint.has(FileRole::scaler) || !checkpoint.scaler.empty()) {
     const auto scale = value(checkpoint.scaler, "scale");

@@ -10,7 +10,8 @@
 namespace aplomb::checkpoint {
 
 struct ResumePart {
-  std::string role;  ///< weights | optimizer | scheduler | rng | trainer-state | scaler
+  std::string
+      role;  ///< weights | optimizer | scheduler | trainer-state | data-position | rng | scaler
   bool present = false;
   core::Severity severity = core::Severity::note;  ///< of its absence
   std::string detail;                              ///< what it holds, where it is there

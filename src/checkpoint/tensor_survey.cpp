@@ -15,6 +15,21 @@ std::string precision_word(const tensors::ElementType& type) {
   return core::lower(type.name);
 }
 
+std::string params_dtype(const Checkpoint& checkpoint) {
+  std::map<const tensors::ElementType*, std::uint64_t> by_type;
+  for (const tensors::Tensor& tensor : checkpoint.tensors) {
+    if (tensor.type != nullptr && tensor.type->is_float) by_type[tensor.type] += tensor.count;
+  }
+  std::uint64_t most = 0;
+  std::string word;
+  for (const auto& [type, count] : by_type) {
+    if (count <= most) continue;
+    most = count;
+    word = precision_word(*type);
+  }
+  return word;
+}
+
 namespace {
 
 /// Statistics of all tensors, the largest first so that no thread ends with a large one.
@@ -47,16 +62,12 @@ std::vector<std::optional<scan::TensorStats>> scan_all(const Checkpoint& checkpo
 Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options) {
   Survey out;
   const std::vector<std::optional<scan::TensorStats>> stats = scan_all(checkpoint, options);
-  std::map<const tensors::ElementType*, std::uint64_t> by_type;
   out.tensors.reserve(checkpoint.tensors.size());
   for (std::size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const tensors::Tensor& tensor = checkpoint.tensors[i];
     SurveyedTensor made{i, kind_of(tensor), stats[i]};
     out.elements += tensor.count;
-    if (tensor.type != nullptr && tensor.type->is_float) {
-      out.float_elements += tensor.count;
-      by_type[tensor.type] += tensor.count;
-    }
+    if (tensor.type != nullptr && tensor.type->is_float) out.float_elements += tensor.count;
     out.nonfinite += made.nonfinite() ? 1U : 0U;
     const bool is_b = made.kind == TensorKind::lora_b;
     out.lora_b += is_b ? 1U : 0U;
@@ -68,12 +79,7 @@ Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options) {
     }
     out.tensors.push_back(made);
   }
-  std::uint64_t most = 0;
-  for (const auto& [type, count] : by_type) {
-    if (count <= most) continue;
-    most = count;
-    out.params_dtype = precision_word(*type);
-  }
+  out.params_dtype = params_dtype(checkpoint);
   return out;
 }
 

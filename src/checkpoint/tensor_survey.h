@@ -51,6 +51,9 @@ struct SurveyOptions {
 /// The result does not depend on the threads.
 Survey survey(const Checkpoint& checkpoint, const SurveyOptions& options = {});
 
+/// Survey::params_dtype alone: no weight is read for it.
+std::string params_dtype(const Checkpoint& checkpoint);
+
 /// `BF16` -> `bf16`, as Settings spell precisions.
 std::string precision_word(const tensors::ElementType& type);
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "checkpoint/loop_state.h"
 #include "checkpoint/optimizer_state.h"
 #include "checkpoint/pickle_walk.h"
 #include "checkpoint/tensor_shard.h"
@@ -45,7 +46,11 @@ class TorchState {
     if (file_.role == FileRole::scheduler)
       take_schedules(read->document, read->document.at(read->document.root));
     if (file_.role == FileRole::scaler) take_scaler(read->document);
-    if (file_.role == FileRole::rng) out_.rng_ranks.push_back(rank_of(file_.name()));
+    if (file_.role == FileRole::rng) {
+      out_.rng_ranks.push_back(rank_of(file_.name()));
+      take_generators(read->document, out_);
+    }
+    if (file_.role == FileRole::data) out_.data_position.emplace_back(file_.name());
     take_optimizer(*read);
     if (file_.role == FileRole::weights || file_.role == FileRole::adapter) take_weights(*read);
     return read->format;
@@ -62,7 +67,8 @@ class TorchState {
     const bool of_rank = is_rank_file(file_.name());
     const pickle::PickleDocument& document = file.document;
     const pickle::PickleNode* part =
-        first_of(document, {"state_dict", "model_state_dict", "model", "module", "net", "network"});
+        first_of(document, {"state_dict", "model_state_dict", "model", "module", "net", "network",
+                            "model_state", "weights", "params"});
     pickle::NodeId from = document.root;
     if (part != nullptr &&
         (part->kind == pickle::PickleKind::dict || part->kind == pickle::PickleKind::object)) {
@@ -74,6 +80,7 @@ class TorchState {
     for (const pickle::NodeId id : optimizers) {
       visit_tensors(document, id, [&](const std::string&, std::size_t at) { theirs.insert(at); });
     }
+    if (from != document.root) take_loop(document, from, optimizers);
     visit_tensors(document, from, [&](const std::string& name, std::size_t at) {
       if (theirs.count(at) > 0) return;
       tensors::Tensor tensor = file.tensors[at];
@@ -92,10 +99,26 @@ class TorchState {
       const bool epoch = std::string_view(key) == "epoch";
       out_.trainer_state.emplace(epoch ? "epoch" : "global_step", *number);
     }
-    const pickle::PickleNode* schedules = first_of(
-        document, {"lr_schedulers", "schedulers", "scheduler_states", "lr_scheduler", "scheduler",
-                   "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
+    const pickle::PickleNode* schedules = schedules_of(document);
     if (schedules != nullptr) take_schedules(document, *schedules);
+  }
+
+  static const pickle::PickleNode* schedules_of(const pickle::PickleDocument& document) {
+    return first_of(document,
+                    {"lr_schedulers", "schedulers", "scheduler_states", "lr_scheduler", "scheduler",
+                     "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
+  }
+
+  /// Random states and the position in the data: of what is neither weights nor moments.
+  void take_loop(const pickle::PickleDocument& document, pickle::NodeId weights,
+                 const std::vector<pickle::NodeId>& optimizers) {
+    std::unordered_set<pickle::NodeId> apart(optimizers.begin(), optimizers.end());
+    apart.insert(weights);
+    if (const pickle::PickleNode* schedules = schedules_of(document))
+      apart.insert(static_cast<pickle::NodeId>(schedules - document.nodes.data()));
+    const std::size_t before = out_.generators.size();
+    take_loop_state(document, apart, out_);
+    if (out_.generators.size() > before && out_.rng_ranks.empty()) out_.rng_ranks.push_back(-1);
   }
 
   void take_optimizer(const TorchFile& file) {

@@ -326,6 +326,9 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
       {"tensor.updates_lost", "weights that the next update would leave as they are",
        "an update below half the distance to a neighbouring value rounds away, every step",
        "round to nearest, IEEE 754; arXiv:2010.06192"},
+      {"tensor.unheld", "weights that are in no parameter group of the optimizer",
+       "no step moves them: the optimizer was built from another list, or before they were made",
+       "counted by shape and order; an adapter's base, tied heads and averages are left out"},
       {"tensor.absurd_scale", "weights far larger than others of their kind, or beyond fp16",
        "one such tensor overflows activations and dominates the gradient norm",
        "fp16's largest value 65504; 50 times the median RMS of its kind, where models in order "
@@ -378,15 +381,6 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
        "src/pickle/globals.def"},
       {"pickle.inconclusive", "a pickle that cannot be followed to its end",
        "cut, damaged, encrypted or packed in a way that is not read: it cannot be called safe", ""},
-      {"code.template", "a chat template that reaches for Python's own attributes or runs commands",
-       "rendering it outside of Jinja's sandbox runs what it says",
-       "CVE-2024-34359 (llama-cpp-python)"},
-      {"code.lambda", "a Keras configuration that holds Python code or names what runs it",
-       "loading it with safe_mode=False, or with Keras 2, runs that",
-       "CVE-2024-3660, CVE-2025-1550 (Keras)"},
-      {"code.remote", "a configuration that has modules of a repository make the model",
-       "loading it with trust_remote_code=True runs them: look at them first",
-       "auto_map of transformers"},
   };
   return all;
 }

@@ -64,7 +64,7 @@ class CheckCommand : public Command {
 
   int run() override {
     if (!all_exist(options_.paths)) return k_exit_usage;
-    if (!options_.gpu.empty() && !knowledge::find_gpu(options_.gpu))
+    if (!options_.gpu.empty() && !knowledge::find_named_gpu(options_.gpu))
       complain(core::sanitize(options_.gpu) +
                ": no card that is known; the rules that need one are silent. Write it as "
                "nvidia-smi does.");

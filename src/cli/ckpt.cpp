@@ -128,8 +128,11 @@ class CkptCommand : public Command {
     if (scan_.is_wanted()) return scan(*checkpoint);
     if (diff_.is_wanted()) return diff(findings);
     if (precision_.is_wanted()) return precision(findings);
-    if (optimizer_.is_wanted())
-      return finish(findings, optimizer_table(*checkpoint, options_.most));
+    if (optimizer_.is_wanted()) {
+      const checkpoint::ParameterMap map = checkpoint::map_parameters(*checkpoint);
+      findings.parameters = &map;
+      return finish(findings, optimizer_table(*checkpoint, map, options_.most));
+    }
     const checkpoint::ResumeAudit audit = checkpoint::audit_resume(*checkpoint, options_.world);
     findings.resume = &audit;
     return finish(findings, resume_table(audit));

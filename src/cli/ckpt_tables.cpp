@@ -241,10 +241,10 @@ std::string precision_table(const checkpoint::Precision& own, const checkpoint::
   return out;
 }
 
-std::string optimizer_table(const checkpoint::Checkpoint& checkpoint, std::size_t most) {
+std::string optimizer_table(const checkpoint::Checkpoint& checkpoint,
+                            const checkpoint::ParameterMap& map, std::size_t most) {
   if (!checkpoint.optimizer) return "No optimizer state in this checkpoint.\n";
   const checkpoint::OptimizerState& optimizer = *checkpoint.optimizer;
-  const checkpoint::ParameterMap map = checkpoint::map_parameters(checkpoint);
   const auto number = [](const checkpoint::OptimizerGroup& group, const char* key) {
     const auto found = group.numbers.find(key);
     return found == group.numbers.end() ? std::string("-") : core::show_number(found->second);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/parameter_map.h"
 #include "checkpoint/precision.h"
 #include "checkpoint/resume_audit.h"
 #include "checkpoint/tensor_diff.h"
@@ -17,7 +18,8 @@ std::string survey_table(const checkpoint::Checkpoint& checkpoint, const checkpo
 std::string diff_table(const checkpoint::CheckpointDiff& diff, std::size_t most);
 std::string precision_table(const checkpoint::Precision& own, const checkpoint::Precision& in_bf16,
                             const checkpoint::Precision& in_fp32, std::size_t most);
-std::string optimizer_table(const checkpoint::Checkpoint& checkpoint, std::size_t most);
+std::string optimizer_table(const checkpoint::Checkpoint& checkpoint,
+                            const checkpoint::ParameterMap& map, std::size_t most);
 std::string resume_table(const checkpoint::ResumeAudit& audit);
 
 }  // namespace aplomb::cli

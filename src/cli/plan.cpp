@@ -102,7 +102,7 @@ class PlanCommand : public Command {
       complain(core::sanitize(made.error().text));
       return k_exit_usage;
     }
-    report::PlanView view{std::move(*made), {}, options_.fit, options_.price};
+    report::PlanView view{std::move(*made), {}, options_.fit, options_.price, framework};
     if (options_.fit || !options_.html.empty())
       view.ladder = plan::ladder(known, framework, request, view.plan);
     return write(view);

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/text.h"
 #include "knowledge/hardware.h"
+#include "knowledge/setting.h"
 
 namespace aplomb::config_text {
 namespace {
@@ -34,7 +38,7 @@ void card_facts(record::Run& run) {
   const record::Setting* named = run.setting("env.gpu");
   const std::string* text = named == nullptr ? nullptr : core::as_text(named->value);
   if (text == nullptr) return;
-  const auto seen = knowledge::find_gpu(*text);
+  const auto seen = knowledge::find_named_gpu(*text);
   if (!seen) return;
   const knowledge::Gpu& card = *seen->card;
   const record::Origin origin = named->origin;
@@ -141,6 +145,29 @@ void peak_of_schedule(record::Run& run) {
       {"schedule.acting_lr", k_default_peak, origin.raw_key, origin.framework, origin.origin});
 }
 
+/// Whether a key of the batch says that it counts on one device: `per_device_train_batch_size`.
+bool of_one_device(std::string_view key) {
+  constexpr std::array<std::string_view, 6> k_words = {"device", "gpu",   "rank",
+                                                       "micro",  "local", "replica"};
+  return std::any_of(k_words.begin(), k_words.end(),
+                     [&](std::string_view word) { return core::icontains(key, word); });
+}
+
+/// `--per_device_train_batch_size=4 --batch_size=16`: the bare one beside that of a device is the
+/// batch of all of them, as the key of each framework that has both says.
+void global_beside_micro(record::Run& run) {
+  const bool per_device =
+      std::any_of(run.settings.begin(), run.settings.end(), [](const record::Setting& each) {
+        return each.name == "batch.micro" && of_one_device(each.raw_key);
+      });
+  if (!per_device) return;
+  for (record::Setting& each : run.settings) {
+    const std::string key = knowledge::fold_key(each.raw_key);
+    const bool bare = key == "batch_size" || key == "train_batch_size";
+    if (each.name == "batch.micro" && bare) each.name = "batch.global";
+  }
+}
+
 void template_blank(record::Run& run) {
   const record::Setting* marker = run.setting("data.response_template");
   const std::string* text = marker == nullptr ? nullptr : core::as_text(marker->value);
@@ -154,6 +181,7 @@ void template_blank(record::Run& run) {
 
 void add_derived_settings(record::Run& run) {
   card_facts(run);
+  global_beside_micro(run);
   peak_of_schedule(run);
   deepspeed_by_name(run);
   parameters_by_name(run);

@@ -54,6 +54,7 @@ class MemoryMessage {
 
   void say() {
     bytes("oom.requested_bytes", requested_);
+    if (requested_) set("oom.asked", core::show_bytes(*requested_), "asked for");
     bytes("oom.total_bytes", total_);
     bytes("oom.free_bytes", free_);
     bytes("oom.allocated_bytes", allocated_);
@@ -183,6 +184,33 @@ void compare(FactView& view, const char* name, double asked, double numbers) {
 
 /// Which tensor has the size that was asked for: told from the settings (2 or 4 bytes a number), or
 /// from a shape that the message or a person gives.
+/// The logits of this run, from its own settings alone; where a length or the vocabulary is not
+/// known, nothing.
+void derive_logits(FactView& view) {
+  const auto micro = view.number("batch.micro");
+  auto length = view.number("data.max_length");
+  if (const auto completion = view.number("rl.max_completion_length")) length = completion;
+  const auto vocabulary = view.number("model.vocab_size");
+  if (!micro || !length || !vocabulary || *micro <= 0 || *length <= 0 || *vocabulary <= 0) return;
+  const bool half = view.text("precision.compute") != "fp32";
+  const double generations = view.number("rl.num_generations").value_or(1);
+  const auto asked = view.number("oom.requested_bytes");
+  for (const double each : {generations, 1.0}) {
+    const double bytes = *micro * each * *length * *vocabulary * (half ? 2 : 4);
+    // A micro-batch counts prompts or completions: the size that was asked for tells which.
+    if (each > 1 && !(asked && is_near(*asked, bytes))) continue;
+    view.set("oom.logits_told",
+             fmt::format("{}{} x {} tokens x {} words x {} bytes = {}", core::show_number(*micro),
+                         each > 1 ? " prompts x " + core::show_number(each) + " generations" : "",
+                         core::show_number(*length, 9), core::show_number(*vocabulary, 9),
+                         half ? 2 : 4, core::show_bytes(bytes)),
+             "micro-batch x length x vocabulary",
+             {"batch.micro", "data.max_length", "rl.max_completion_length", "model.vocab_size",
+              "rl.num_generations", "precision.compute"});
+    return;
+  }
+}
+
 void derive_requested_tensor(FactView& view) {
   const auto asked = view.number("oom.requested_bytes");
   const double micro = view.number("batch.micro").value_or(1);
@@ -251,6 +279,7 @@ std::vector<facts::Deriver> memory_facts() {
        .gives = {"oom.device",
                  "oom.host",
                  "oom.requested_bytes",
+                 "oom.asked",
                  "oom.total_bytes",
                  "oom.free_bytes",
                  "oom.allocated_bytes",
@@ -285,6 +314,11 @@ std::vector<facts::Deriver> memory_facts() {
                  "model.heads", "event:tensor-product"},
        .gives = {"oom.request_is_logits", "oom.request_is_scores"},
        .derive = derive_requested_tensor},
+      {.name = "logits of the run",
+       .reads = {"batch.micro", "data.max_length", "rl.max_completion_length", "model.vocab_size",
+                 "rl.num_generations", "precision.compute", "oom.requested_bytes"},
+       .gives = {"oom.logits_told"},
+       .derive = derive_logits},
       {.name = "slack",
        .reads = {"event:cuda-oom", "event:memory-pools"},
        .fills = {"oom.slack_share"},

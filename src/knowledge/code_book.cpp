@@ -51,6 +51,8 @@ class BookReader {
     out.title = text_of(entry, "title");
     out.because = text_of(entry, "because");
     out.fix = text_of(entry, "fix");
+    out.same_as = text_of(entry, "same_as");
+    out.from_capability = number_of(entry, "from_capability");
     const std::string level = text_of(entry, "level");
     out.is_mistake = level == "mistake";
     if (level != "mistake" && level != "suspicion") wrong("the level is mistake or suspicion");

@@ -12,6 +12,9 @@
 ///       fix: ...                          # where the rule itself has no corrected line
 ///       leads_to: [diverge.no-grad-clip]  # those of `supports` where it is missing
 ///       supports: {diverge.no-grad-clip: 3.5}   # nats for these causes, where the finding is sure
+///       same_as: precision.pure-bf16      # the check rule that tells the same from settings: it is
+///                                         # told once, by that rule
+///       from_capability: 8                # older cards have no such units: nothing is told of them
 ///       only_fragment: true               # no rule of the audit: patterns alone
 ///       fragment: [...]                   # patterns; see program/code_facts.h
 ///
@@ -45,6 +48,8 @@ struct CodeEntry {
   std::string fix;
   std::vector<std::string> leads_to;
   std::vector<std::pair<std::string, double>> supports;  ///< cause, nats
+  std::string same_as;                                   ///< id of a rule of knowledge/checks
+  double from_capability = 0;  ///< compute capability of the cards that it is about; 0: of all
   bool only_fragment = false;
   std::vector<CodePattern> patterns;
 };

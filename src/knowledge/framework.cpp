@@ -33,6 +33,7 @@ SettingKey setting_key(std::string_view key, const Node& item) {
   entry.call = text_of(item, "call");
   entry.classes = texts_of(item, "classes");
   entry.read_only = truth_of(item, "read_only");
+  entry.write_only = truth_of(item, "write_only");
   entry.in_block = truth_of(item, "in_block");
   entry.below = number_of(item, "below", 0);
   for (const auto& [member, versions] :

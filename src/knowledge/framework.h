@@ -47,6 +47,8 @@ struct SettingKey {
   /// The only classes that take it, where the framework has several (`packing`: SFTConfig); empty: all of them.
   std::vector<std::string> classes;
   bool read_only = false;  ///< understood when read, never written by a remedy
+  bool write_only =
+      false;              ///< what a remedy writes; read, the same value says less (`bf16: false`)
   bool in_block = false;  ///< only added to a file in which its block (`deepspeed_config:`) stands:
                           ///< it has no effect or no meaning elsewhere
   double below = 0;  ///< where not 0: it says this setting only by numbers above 0 and below this

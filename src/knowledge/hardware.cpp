@@ -141,6 +141,19 @@ bool all_of_match(const Gpu& card, std::string_view folded, std::size_t at) {
   });
 }
 
+/// `2080ti`, `2080super` -> `2080 ti`, `2080 super`.
+std::string with_suffixes_apart(std::string folded) {
+  for (const std::string_view suffix : {"ti", "super"}) {
+    for (std::size_t at = folded.find(suffix, 1); at != std::string::npos;
+         at = folded.find(suffix, at + 2)) {
+      const std::size_t end = at + suffix.size();
+      const bool ends = end == folded.size() || !is_word(folded[end]);
+      if (is_digit(folded[at - 1]) && ends) folded.insert(at, 1, ' ');
+    }
+  }
+  return folded;
+}
+
 /// Bare numbers such as `4090` name a card only beside a word that says that cards are meant.
 bool speaks_of_cards(std::string_view folded) {
   constexpr std::string_view k_words[] = {"rtx",  "gtx",    "geforce", "nvidia", "gpu",
@@ -168,7 +181,7 @@ const std::vector<Gpu>& gpus() {
 }
 
 std::optional<GpuSeen> find_gpu(std::string_view text) {
-  const std::string folded = core::lower(text.substr(0, 512));
+  const std::string folded = with_suffixes_apart(core::lower(text.substr(0, 512)));
   std::optional<GpuSeen> best;
   std::size_t most_words = 0;
   const bool cards = speaks_of_cards(folded);
@@ -189,6 +202,11 @@ std::optional<GpuSeen> find_gpu(std::string_view text) {
     best->memory_bytes = memory_of(*best, folded);
   }
   return best;
+}
+
+std::optional<GpuSeen> find_named_gpu(std::string_view name) {
+  const auto seen = find_gpu(name);
+  return seen ? seen : find_gpu("gpu " + std::string(name));
 }
 
 }  // namespace aplomb::knowledge

@@ -47,5 +47,7 @@ struct GpuSeen {
 /// `BERT4`). Names as drivers give them: `NVIDIA A100-SXM4-80GB MIG 1g.10gb`, `GH200 480GB` (the
 /// processor's memory, not the card's), `Ascend910B3`.
 std::optional<GpuSeen> find_gpu(std::string_view text);
+/// The same of a text that is known to name a card: there a bare number counts (`4090`, `2080Ti`).
+std::optional<GpuSeen> find_named_gpu(std::string_view name);
 
 }  // namespace aplomb::knowledge

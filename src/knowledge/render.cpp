@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text.h"
+#include "knowledge/setting.h"
 
 namespace aplomb::knowledge {
 namespace {
@@ -88,8 +89,13 @@ const std::string& call_of(const WrittenKey& written, std::string_view method) {
 std::string render_python(const std::vector<WrittenKey>& keys, std::string_view method) {
   std::vector<std::string> calls;
   std::map<std::string, std::string> keywords;
+  std::string statements;
   for (const WrittenKey& written : keys) {
     const std::string& call = call_of(written, method);
+    if (written.key->key.ends_with(".#0")) {  // its only argument: `enable_flash_sdp(False)`
+      statements += fmt::format("{}({})\n", call, spell(written, "python"));
+      continue;
+    }
     std::string& list = keywords[call];
     if (list.empty()) calls.push_back(call);
     list += (list.empty() ? "" : ", ") + spell_keyword(written);
@@ -100,7 +106,7 @@ std::string render_python(const std::vector<WrittenKey>& keys, std::string_view 
     const bool statement = call.empty();
     out += statement ? fmt::format("{}\n", list) : fmt::format("{}(..., {})\n", call, list);
   }
-  return out;
+  return out + statements;
 }
 
 std::string render_flags(const std::vector<WrittenKey>& keys) {
@@ -132,12 +138,47 @@ std::string render_block(const std::vector<WrittenKey>& keys, std::string_view s
   return out;
 }
 
+/// `key: value` as the user's own file has it; empty where that key cannot say the value.
+std::string say_with(const OwnKey& own, const SettingValue& setting) {
+  for (const std::string_view slug :
+       {std::string_view(own.framework), std::string_view("common")}) {
+    const Framework* table = find_framework(slug);
+    if (table == nullptr) continue;
+    for (const SettingKey& key : table->settings) {
+      if (key.setting != setting.first || fold_key(key.key) != fold_key(own.key)) continue;
+      const auto value = written_value_for(key, setting.second);
+      if (value) return own.key + ": " + spell({table, &key, *value, false}, "yaml");
+    }
+  }
+  return {};
+}
+
+/// `learning rate: 3e-06`, `gradient checkpointing: on`.
+std::string say_in_words(const SettingValue& setting) {
+  const SettingSpec* spec = find_setting_spec(setting.first);
+  if (spec == nullptr) return {};
+  const std::string name = spec->said.empty() ? spec->meaning : spec->said;
+  const bool* truth = std::get_if<bool>(&setting.second);
+  return name + ": " + (truth == nullptr ? core::show(setting.second) : *truth ? "on" : "off");
+}
+
 }  // namespace
+
+std::string say_settings(const std::vector<SettingValue>& settings, const OwnKeys& own) {
+  std::string out;
+  for (const SettingValue& each : settings) {
+    const auto stated = own.find(each.first);
+    std::string line = stated == own.end() ? std::string() : say_with(stated->second, each);
+    if (line.empty()) line = say_in_words(each);
+    if (!line.empty()) out += (out.empty() ? "" : "\n") + line;
+  }
+  return out;
+}
 
 std::string render_settings(std::string_view framework, const std::vector<SettingValue>& settings,
                             std::string_view syntax, const Versions& versions,
-                            std::string_view method) {
-  const WrittenSettings written = write_settings(framework, settings, versions, method);
+                            std::string_view method, const OwnKeys& own_keys) {
+  const WrittenSettings written = write_settings(framework, settings, versions, method, own_keys);
   const Framework* own = find_framework(framework);
   std::vector<const Framework*> places;
   for (const WrittenKey& key : written.keys) {

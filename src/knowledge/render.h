@@ -24,6 +24,10 @@ namespace aplomb::knowledge {
 /// framework has several (`GRPOConfig`). Settings without a key are left out. Empty where nothing can be written.
 std::string render_settings(std::string_view framework, const std::vector<SettingValue>& settings,
                             std::string_view syntax = {}, const Versions& versions = {},
-                            std::string_view method = {});
+                            std::string_view method = {}, const OwnKeys& own = {});
+
+/// The same for a program of no known framework, a line each: under the user's own key where a file
+/// of theirs states the setting (`learning_rate: 3.0e-06`), else in words (`learning rate: 3e-06`).
+std::string say_settings(const std::vector<SettingValue>& settings, const OwnKeys& own = {});
 
 }  // namespace aplomb::knowledge

@@ -30,6 +30,7 @@ SettingSpec load_spec(const Node& entry) {
   SettingSpec spec;
   spec.name = text_of(entry, "name");
   spec.meaning = text_of(entry, "meaning");
+  spec.said = text_of(entry, "said");
   spec.unit = text_of(entry, "unit");
   spec.type = type_of(text_of(entry, "type")).value_or(SettingType::text);
   spec.open = truth_of(entry, "open");
@@ -51,7 +52,9 @@ struct KeyIndex {
   std::unordered_multimap<std::string, const SettingKey*> keys;
 
   explicit KeyIndex(const Framework& framework) {
-    for (const SettingKey& key : framework.settings) keys.emplace(fold_key(key.key), &key);
+    for (const SettingKey& key : framework.settings) {
+      if (!key.write_only) keys.emplace(fold_key(key.key), &key);
+    }
   }
 };
 
@@ -109,8 +112,17 @@ bool are_kin(const Framework& a, const Framework& b) {
   return takes(a, b) || takes(b, a) || (!a.extends.empty() && a.extends == b.extends);
 }
 
+/// How likely a table is to be meant by a key that several hold: what most people use, then what is
+/// built on it, then the others.
+int likelihood(const Framework& table) {
+  const Framework* usual = usual_framework();
+  if (usual == nullptr) return 0;
+  return table.slug == usual->slug ? 2 : table.extends == usual->slug ? 1 : 0;
+}
+
 /// Index of the table that answers for keys of no known framework: every table that has the key
-/// agrees on what it sets; frameworks().size() where they do not, or none has it.
+/// agrees on what it sets; frameworks().size() where they do not, or none has it. Of those the
+/// likeliest one is named.
 std::size_t agreed_table(const std::string& folded) {
   const auto& all = key_indices();
   std::size_t chosen = all.size();
@@ -121,8 +133,10 @@ std::size_t agreed_table(const std::string& folded) {
     if (meaning == nullptr) {
       meaning = found->second;
       chosen = i;
-    } else if (meaning->setting != found->second->setting ||
-               meaning->scale != found->second->scale) {
+    } else if (meaning->setting == found->second->setting &&
+               meaning->scale == found->second->scale) {
+      if (likelihood(frameworks()[i]) > likelihood(frameworks()[chosen])) chosen = i;
+    } else {
       return all.size();
     }
   }
@@ -303,13 +317,27 @@ namespace {
 
 /// How well a table fits the keys of a text.
 struct TableFit {
-  double weight = 0;     ///< each key counts the more the fewer tables hold it
-  std::size_t hits = 0;  ///< keys that the table holds
+  double weight = 0;        ///< each key counts the more the fewer tables hold it
+  std::size_t hits = 0;     ///< keys that the table holds
+  std::size_t covered = 0;  ///< keys that it or the table under it holds
+  /// A text of one framework holds few keys that only others know: two thirds of them known make
+  /// the fit less than half as good.
+  double fit(std::size_t known) const {
+    const double share =
+        static_cast<double>(covered) / static_cast<double>(std::max(known, covered));
+    return known == 0 ? weight : weight * share * share;
+  }
 };
 
-std::vector<TableFit> fits_of(const std::vector<std::string_view>& keys) {
+struct TableFits {
+  std::vector<TableFit> tables;
+  std::size_t known = 0;  ///< keys that any framework's table holds
+};
+
+TableFits fits_of(const std::vector<std::string_view>& keys) {
   const auto& indices = key_indices();
-  std::vector<TableFit> fits(indices.size());
+  TableFits all{std::vector<TableFit>(indices.size()), 0};
+  std::vector<TableFit>& fits = all.tables;
   std::vector<std::size_t> holders;
   for (const std::string_view key : keys) {
     const std::string folded = fold_key(key);
@@ -323,18 +351,27 @@ std::vector<TableFit> fits_of(const std::vector<std::string_view>& keys) {
       fits[holder].weight += telling_weight / static_cast<double>(holders.size());
       ++fits[holder].hits;
     }
+    if (holders.empty()) continue;
+    ++all.known;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::size_t base = position(frameworks()[i].extends);
+      const bool below = base < indices.size() && indices[base].keys.contains(folded);
+      if (below || indices[i].keys.contains(folded)) ++fits[i].covered;
+    }
   }
-  return fits;
+  return all;
 }
 
 }  // namespace
 
 std::string_view framework_by_keys(const std::vector<std::string_view>& keys,
                                    std::string_view syntax, std::size_t least) {
-  const std::vector<TableFit> fits = fits_of(keys);
+  const TableFits all = fits_of(keys);
+  const std::vector<TableFit>& fits = all.tables;
   // A table of the artifact's own syntax is the likelier one of two that fit about as well.
   const auto fit = [&](std::size_t i) {
-    return frameworks()[i].syntax == syntax ? fits[i].weight * 1.5 : fits[i].weight;
+    const double own = fits[i].fit(all.known);
+    return frameworks()[i].syntax == syntax ? own * 1.5 : own;
   };
   std::size_t best = fits.size();
   for (std::size_t i = 0; i < fits.size(); ++i) {

@@ -35,6 +35,7 @@ enum class SettingType {
 struct SettingSpec {
   std::string name;     ///< `optim.lr`
   std::string meaning;  ///< one line for people
+  std::string said;     ///< its name in a sentence (`learning rate`), where the meaning is longer
   std::string unit;     ///< empty where it has none
   SettingType type = SettingType::text;
   bool open = false;  ///< of `word`: words that the table does not hold are kept, in lower case

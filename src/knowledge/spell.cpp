@@ -83,6 +83,7 @@ std::string spell_flag(const WrittenKey& key) {
   const bool json = key.framework->json_flags || (base != nullptr && base->json_flags);
   const auto* truth = std::get_if<bool>(&key.value);
   const std::string& path = key.key->key;
+  if (path.ends_with(".#0")) return {};  // a call in code is no flag
   const std::size_t dot = path.find('.');
   if (json && dot != std::string::npos) {
     return fmt::format("--{} '{{{}: {}}}'", path.substr(0, dot), in_quotes(path.substr(dot + 1)),

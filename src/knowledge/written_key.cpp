@@ -105,12 +105,28 @@ bool is_the_rest(const core::Value& value) {
   return word != nullptr && (*word == "fp32" || *word == "none");
 }
 
+/// Whether the key is written already, for a setting that came first.
+bool is_taken(const std::vector<WrittenKey>& out, const Framework* where, const SettingKey& key) {
+  return std::any_of(out.begin(), out.end(), [&](const WrittenKey& each) {
+    return each.framework == where && each.key->key == key.key;
+  });
+}
+
 /// Writes one setting; whether any key could say it.
 bool write_one(const Framework& framework, const SettingValue& setting, const Wanted& wanted,
-               std::vector<WrittenKey>& out) {
+               const OwnKeys& own, std::vector<WrittenKey>& out) {
   const SettingSpec* spec = find_setting_spec(setting.first);
   if (spec == nullptr) return false;
-  const auto keys = keys_for(framework, setting.first, wanted);
+  auto keys = keys_for(framework, setting.first, wanted);
+  if (const auto stated = own.find(setting.first); stated != own.end()) {
+    std::stable_partition(keys.begin(), keys.end(), [&](const auto& each) {
+      return fold_key(each.second->key) == fold_key(stated->second.key);
+    });
+  }
+  const bool taken = std::any_of(keys.begin(), keys.end(), [&](const auto& each) {
+    return is_taken(out, each.first, *each.second);
+  });
+  if (taken) return false;
   const SettingKey* said = nullptr;
   for (const auto& [where, key] : keys) {
     const auto value = written_value_for(*key, setting.second);
@@ -125,7 +141,7 @@ bool write_one(const Framework& framework, const SettingValue& setting, const Wa
   const bool spread = said != nullptr ? is_switch(*said) : is_the_rest(setting.second);
   bool any = said != nullptr;
   for (const auto& [where, key] : keys) {
-    if (!spread || key == said || !is_switch(*key)) continue;
+    if (!spread || key == said || !is_switch(*key) || is_taken(out, where, *key)) continue;
     out.push_back({where, key, core::Value(false), false});
     any = true;
   }
@@ -164,11 +180,11 @@ std::optional<core::Value> written_value_for(const SettingKey& key, const core::
 
 WrittenSettings write_settings(std::string_view framework,
                                const std::vector<SettingValue>& settings, const Versions& versions,
-                               std::string_view method) {
+                               std::string_view method, const OwnKeys& own) {
   WrittenSettings written;
   const Framework* table = find_framework(framework);
   for (const SettingValue& setting : settings) {
-    if (table == nullptr || !write_one(*table, setting, {versions, method}, written.keys))
+    if (table == nullptr || !write_one(*table, setting, {versions, method}, own, written.keys))
       written.left_out.push_back(setting.first);
   }
   return written;

@@ -22,6 +22,13 @@ using SettingValue = std::pair<std::string, core::Value>;
 /// or older ones, is preferred.
 using Versions = std::map<std::string, std::string, std::less<>>;
 
+/// Where a user's own files state a setting: the key as it stands there, and the table that knew it.
+struct OwnKey {
+  std::string key;
+  std::string framework;
+};
+using OwnKeys = std::map<std::string, OwnKey, std::less<>>;  ///< by canonical name
+
 /// Whether `key` exists in these versions; of an unknown version: whether it always existed.
 bool exists_in(const SettingKey& key, const Versions& versions);
 
@@ -42,10 +49,13 @@ struct WrittenSettings {
 
 /// The keys to write so that the framework has these settings. Where one setting is spread over
 /// switches (`bf16`, `fp16`) the others of them are written as off. `method` is what is trained for
-/// (train.method): keys that its class does not take are left out; empty: no key is.
+/// (train.method): keys that its class does not take are left out; empty: no key is. Where several
+/// keys can say a setting, the one under which the user states it is written (`trl.beta` before
+/// `rl_beta`); where two settings want different values of one key, the first of them has it.
 WrittenSettings write_settings(std::string_view framework,
                                const std::vector<SettingValue>& settings,
-                               const Versions& versions = {}, std::string_view method = {});
+                               const Versions& versions = {}, std::string_view method = {},
+                               const OwnKeys& own = {});
 
 /// How `value` of `key.setting` is written under this key; nothing where the key cannot say it.
 std::optional<core::Value> written_value_for(const SettingKey& key, const core::Value& value);

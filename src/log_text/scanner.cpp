@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint64_t k_account_lines = 1000;  // a shorter text may be what a person wrote
 constexpr int k_most_parts = 5;                  // bars that stand in one line
 
+constexpr std::string_view k_made_deterministic = "aplomb: deterministic: seed ";
+
 }  // namespace
 
 LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record::SourceId source,
@@ -29,6 +31,22 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
     build.source(source).framework = std::string(knowledge::detect_framework(head));
 }
 
+/// `aplomb: deterministic: seed 42 for Python, ...`: what `aplomb run --deterministic` switched on.
+void LogScanner::made_deterministic(const Line& line) {
+  const auto set = [&](const char* name, core::Value value) {
+    build_.setting({name,
+                    std::move(value),
+                    "aplomb run --deterministic",
+                    "",
+                    {source_, line.number, line.offset}});
+  };
+  const std::string_view said = line.text.substr(k_made_deterministic.size());
+  if (const auto seed = core::parse_number_prefix(said); seed.size > 0)
+    set("seed.value", seed.value);
+  set("seed.deterministic", true);
+  set("seed.benchmark", false);
+}
+
 /// A line of a drawn table, `│ mse/holdout │ 0.34 │` or its head with heavy bars, with plain bars in
 /// the places of the drawn ones.
 std::string_view LogScanner::barred(std::string_view text) {
@@ -43,8 +61,10 @@ std::string_view LogScanner::barred(std::string_view text) {
 }
 
 void LogScanner::line(const Line& line) {
-  // What `aplomb run` itself says among the program's lines is no evidence of the program.
+  // What `aplomb run` itself says among the program's lines is no evidence of the program; what it
+  // set is a setting of the run.
   if (line.text.starts_with("aplomb: no guard: ")) return;
+  if (line.text.starts_with(k_made_deterministic)) return made_deterministic(line);
   if (words_) words_->heard(line);
   const Prefix prefix = read_prefix(line.text, style_);
   LogLine part{barred(line.text.substr(prefix.size)), {prefix.rank, line.number, line.offset}};

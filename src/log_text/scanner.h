@@ -74,6 +74,7 @@ class LogScanner {
   TableWatch tables_;
   bool titled_ = false;  ///< the line counts, and may stand above a table
   std::string_view barred(std::string_view text);
+  void made_deterministic(const Line& line);
 
   std::string barred_;  ///< the line at hand, its drawn bars made plain
   RankLines ranks_;

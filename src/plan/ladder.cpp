@@ -39,12 +39,12 @@ const std::vector<RungKind>& rungs() {
          return Changes{{"batch.micro", std::floor(plan.training.micro / 2)},
                         {"batch.accumulation", plan.training.accumulation * 2}};
        }},
-      {"checkpointing", "gradient checkpointing: layers are computed again in backward",
-       [](const Plan& plan) { return !plan.training.checkpointing; },
-       [](const Plan&) { return Changes{{"memory.gradient_checkpointing", true}}; }},
       {"fused-attention", "an attention that does not store its scores (SDPA, FlashAttention)",
        [](const Plan& plan) { return plan.training.attention == Attention::eager; },
        [](const Plan&) { return Changes{{"attn.impl", std::string("sdpa")}}; }},
+      {"checkpointing", "gradient checkpointing: layers are computed again in backward",
+       [](const Plan& plan) { return !plan.training.checkpointing; },
+       [](const Plan&) { return Changes{{"memory.gradient_checkpointing", true}}; }},
       {"fused-loss", "a loss that never holds the logits as a whole (Liger, cut cross-entropy)",
        [](const Plan& plan) { return !plan.training.fused_loss && !plan.training.grpo; },
        [](const Plan&) { return Changes{{"memory.fused_loss", true}}; }},
@@ -56,17 +56,17 @@ const std::vector<RungKind>& rungs() {
       {"shard-weights", "ZeRO-3 or FSDP: the weights shared out as well",
        [](const Plan& plan) { return plan.training.ranks() > 1 && plan.training.zero < 3; },
        [](const Plan&) { return Changes{{"dist.zero_stage", 3.0}}; }},
+      {"adapter", "LoRA in place of training every weight",
+       [](const Plan& plan) { return plan.training.method == Method::full; },
+       [](const Plan&) {
+         return Changes{{"peft.method", std::string("lora")}, {"peft.rank", 16.0}};
+       }},
       {"quantised-base", "a frozen base in 4 bits under the adapter (QLoRA)",
        [](const Plan& plan) {
          return plan.training.method != Method::full && !plan.training.quantised &&
                 plan.shape.experts <= 0;
        },
        [](const Plan&) { return Changes{{"quant.bits", 4.0}, {"quant.double", true}}; }},
-      {"adapter", "LoRA in place of training every weight",
-       [](const Plan& plan) { return plan.training.method == Method::full; },
-       [](const Plan&) {
-         return Changes{{"peft.method", std::string("lora")}, {"peft.rank", 16.0}};
-       }},
       {"shorter", "half the sequence length",
        [](const Plan& plan) { return plan.training.length >= 512 && !plan.training.grpo; },
        [](const Plan& plan) {

@@ -25,7 +25,7 @@ double peak_of(const knowledge::Gpu& card, std::string_view format) {
 }  // namespace
 
 double gpus_named(const std::string& gpu) {
-  const auto seen = knowledge::find_gpu(gpu);
+  const auto seen = knowledge::find_named_gpu(gpu);
   return seen ? seen->count : 0;
 }
 
@@ -35,7 +35,7 @@ SeenMachine machine_of(const Known& known, const std::string& gpu, const Trainin
   out.context_bytes = (figure("context_gib") + (several ? figure("collectives_gib") : 0)) * k_gib;
   out.fragmentation = figure("fragmentation");
   const std::string asked = gpu.empty() ? known.word("env.gpu") : gpu;
-  const auto seen = knowledge::find_gpu(asked);
+  const auto seen = knowledge::find_named_gpu(asked);
   if (!seen) {
     out.machine.memory_bytes = known.size("env.gpu_memory_bytes", 0);
     return out;

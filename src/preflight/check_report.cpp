@@ -7,6 +7,8 @@
 #include <iterator>
 
 #include "core/text.h"
+#include "knowledge/code_book.h"
+#include "knowledge/hardware.h"
 #include "knowledge/trainer.h"
 #include "report/evidence.h"
 #include "report/remedy_text.h"
@@ -115,6 +117,42 @@ void add_summary(const CheckedRun* lead, bool anything, Report& report) {
     summary["card"] = core::sanitize(core::show(card->value));
 }
 
+/// The compute capability of the card that the runs are for; nothing where it is not known.
+std::optional<double> capability_of(const std::vector<CheckedRun>& runs, const std::string& card) {
+  for (const CheckedRun& each : runs) {
+    for (const record::Fact& fact : each.run.facts) {
+      const double* number = core::as_number(fact.value);
+      if (fact.name == "hardware.compute_capability" && number != nullptr) return *number;
+    }
+  }
+  const auto seen = knowledge::find_named_gpu(card);
+  if (!seen || seen->card->compute_capability <= 0) return std::nullopt;
+  return seen->card->compute_capability;
+}
+
+/// Findings about programs beside what settings and card say: what a rule of the settings tells as
+/// well is told once, and what only newer cards have is told of those alone; where the card is known
+/// to be one, it is more than a note.
+void fit_to_runs(const std::vector<CheckedRun>& runs, const std::string& card,
+                 std::vector<ReportFinding>& findings) {
+  const std::optional<double> capability = capability_of(runs, card);
+  const auto told = [&](const std::string& id) {
+    return std::any_of(runs.begin(), runs.end(), [&](const CheckedRun& run) {
+      return std::any_of(run.findings.begin(), run.findings.end(),
+                         [&](const Finding& each) { return each.id == id; });
+    });
+  };
+  std::erase_if(findings, [&](ReportFinding& each) {
+    const knowledge::CodeEntry* entry = knowledge::code_book().find(each.id);
+    if (entry == nullptr) return false;
+    if (!entry->same_as.empty() && told(entry->same_as)) return true;
+    if (entry->from_capability == 0 || !capability) return false;
+    if (*capability >= entry->from_capability && each.severity == name(core::Severity::note))
+      each.severity = name(core::Severity::warning);
+    return *capability < entry->from_capability;
+  });
+}
+
 }  // namespace
 
 Report check_report(const std::vector<CheckedRun>& runs, OtherFindings others, bool read_others,
@@ -122,6 +160,8 @@ Report check_report(const std::vector<CheckedRun>& runs, OtherFindings others, b
   Report report;
   const CheckedRun* lead = nullptr;
   bool anything = read_others;
+  fit_to_runs(runs, others.card, others.mistakes);
+  fit_to_runs(runs, others.card, others.rest);
   report.findings = std::move(others.mistakes);
   for (const CheckedRun& each : runs) {
     add_inputs(each.run, report);

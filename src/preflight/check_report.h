@@ -20,6 +20,7 @@ struct CheckedRun {
 struct OtherFindings {
   std::vector<ReportFinding> mistakes;  ///< of programs, sure: before what is as severe
   std::vector<ReportFinding> rest;      ///< of data, and suspicions about programs
+  std::string card;                     ///< that all of this is for, where no run says it
 };
 
 /// The findings of all runs, and the others, most severe first. The run with the worst finding

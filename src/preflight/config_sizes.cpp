@@ -250,6 +250,29 @@ void derive_driver(FactView& view) {
            {"env.cuda", "env.torch", "env.cuda_driver", "env.driver"});
 }
 
+/// Tensor cores take 16-bit factors in rows of 8 numbers (16 bytes); other widths are padded, or fall
+/// back to slower kernels (NVIDIA, "Matrix Multiplication Background", on alignment).
+void derive_alignment(FactView& view) {
+  constexpr double k_row = 8;
+  std::string told;
+  FactView::Names from;
+  const auto look = [&](const char* fact, const char* called, double divisor) {
+    const auto width = view.number(fact);
+    if (!width || *width < k_row || divisor <= 0) return;
+    const double each = *width / divisor;
+    if (each != std::floor(each) || std::fmod(each, k_row) == 0) return;
+    told += fmt::format("{}{} {}", told.empty() ? "" : ", ", called, core::show_number(each, 9));
+    from.emplace_back(fact);
+  };
+  look("model.hidden", "width", 1);
+  look("model.ffn", "feed-forward width", 1);
+  look("model.vocab_size", "vocabulary", 1);
+  if (const auto heads = view.number("model.heads"); heads && !view.number("model.head_dim"))
+    look("model.hidden", "width of a head", *heads);
+  look("model.head_dim", "width of a head", 1);
+  if (!told.empty()) view.set("config.unaligned", told, "no multiple of 8: " + told, from);
+}
+
 }  // namespace
 
 std::vector<facts::Deriver> size_facts() {
@@ -284,6 +307,10 @@ std::vector<facts::Deriver> size_facts() {
                  "rl.max_prompt_length", "memory.fused_loss", "hardware.memory_bytes"},
        .gives = {"config.logits_bytes", "config.logits_told", "config.logits_share"},
        .derive = derive_logits},
+      {.name = "alignment",
+       .reads = {"model.hidden", "model.ffn", "model.vocab_size", "model.heads", "model.head_dim"},
+       .gives = {"config.unaligned"},
+       .derive = derive_alignment},
       {.name = "both halves",
        .reads = {"setting:precision.compute"},
        .gives = {"config.both_halves"},

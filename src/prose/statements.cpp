@@ -72,7 +72,8 @@ struct Literals {
     }
     for (const std::string_view piece :
          {"nvidia", "geforce", "tesla ", "driver version", "gpu 0:", "gpu name", "gpu type",
-          "device name", "[pip3]", "[conda]", "torch==", "transformers=="}) {
+          "device name", "[pip3]", "[conda]", "torch==", "transformers==", "peft==", "accelerate==",
+          "deepspeed==", "bitsandbytes==", "pytorch: ", "cudnn: "}) {
       filter.add(piece, k_environment);
     }
     filter.build();

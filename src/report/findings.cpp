@@ -158,11 +158,20 @@ class Listing {
       std::string text = each.title;
       if (!each.because.empty()) text += ". " + each.because;
       row(Style::bold, shown == 1 ? "Note" : "", Style::plain, text, options_.verbose ? 99 : 2);
+      if (options_.verbose) remedy_of_note(each);
     }
     if (const std::string text = notes_on_program(); !options_.verbose && !text.empty()) {
       if (shown == 0) line("");
       row(Style::bold, shown == 0 ? "Note" : "", Style::plain, text, 2);
     }
+  }
+
+  /// Where a note was seen and what to write there.
+  void remedy_of_note(const ReportFinding& each) {
+    if (each.remedies.empty()) return;
+    if (!each.evidence.empty() && each.evidence.front().line > 0) places(each);
+    row(Style::good, "Fix", Style::plain, each.remedies.front().text, 4);
+    settings_of(each.remedies.front());
   }
 
   void unread() {

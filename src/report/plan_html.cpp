@@ -172,10 +172,8 @@ std::string ladder(const PlanView& view) {
   for (const plan::Rung& rung : view.ladder) {
     const bool first = rung.fits && !marked;
     marked = marked || rung.fits;
-    std::string set;
-    for (const auto& [name, value] : rung.set)
-      set += (set.empty() ? "" : "<br>") +
-             ("<code>" + escape(name + " = " + core::show(value)) + "</code>");
+    const std::string set =
+        "<code style=\"white-space:pre-line\">" + escape(rung_settings(view, rung)) + "</code>";
     out += fmt::format(
         "<tr{}><td>{}{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td>{}</td></tr>",

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "knowledge/framework.h"
+#include "knowledge/render.h"
 #include "report/plan_view.h"
 
 namespace aplomb::report {
@@ -71,6 +73,13 @@ std::vector<PlanRow> plan_rows(const plan::Plan& plan) {
   }
   if (plan.margin_bytes > 0) rows.push_back({"margin", "fragmentation", plan.margin_bytes, ""});
   return rows;
+}
+
+std::string rung_settings(const PlanView& view, const plan::Rung& rung) {
+  const knowledge::Framework* table = knowledge::find_framework(view.framework);
+  std::string text;
+  if (table != nullptr && !table->part) text = knowledge::render_settings(view.framework, rung.set);
+  return text.empty() ? knowledge::say_settings(rung.set) : text;
 }
 
 }  // namespace aplomb::report

@@ -199,10 +199,12 @@ class PlanPage : private TerminalPage {
           Style::plain,
           fmt::format("{}: saves {}, leaves {}{}", rung.text, core::show_bytes(rung.saved_bytes),
                       core::show_bytes(rung.needed_bytes), slow));
-      std::string set;
-      for (const auto& [name, value] : rung.set)
-        set += (set.empty() ? "" : ", ") + name + " = " + core::show(value);
-      more(Style::dim, set);
+      const std::string set = rung_settings(view_, rung);
+      for (std::size_t at = 0; at < set.size();) {
+        const std::size_t end = std::min(set.find('\n', at), set.size());
+        more(Style::dim, set.substr(at, end - at));
+        at = end + 1;
+      }
     }
     if (!marked && plan_.capacity_bytes > 0)
       row(Style::bad, "", Style::bold,

@@ -14,6 +14,7 @@ struct PlanView {
   std::vector<plan::Rung> ladder;
   bool asked_for_ladder = false;
   double price_per_gpu_hour = 0;
+  std::string framework;  ///< in whose keys a rung is told; empty: in words
 };
 
 std::string plan_text(const PlanView& view, const RenderOptions& options);
@@ -27,6 +28,9 @@ struct PlanRow {
   double bytes = 0;
   std::string detail;  ///< `3.09e9 parameters of 2 bytes`; may be empty
 };
+
+/// What a rung sets, a line each: in the keys of the framework that the run is of, else in words.
+std::string rung_settings(const PlanView& view, const plan::Rung& rung);
 
 /// The rows of the bar, in its order, empty ones left out: parts at the peak, context, margin.
 std::vector<PlanRow> plan_rows(const plan::Plan& plan);

@@ -21,6 +21,15 @@ std::vector<std::string> frameworks_of(const record::Run& run) {
   return {rewarded && !usual->with_rewards.empty() ? usual->with_rewards : usual->slug};
 }
 
+/// The keys under which the run's own files state its settings; of several the last, which is in
+/// force.
+knowledge::OwnKeys own_keys_of(const record::Run& run) {
+  knowledge::OwnKeys own;
+  for (const record::Setting& setting : run.settings)
+    own[setting.name] = {setting.raw_key, setting.framework};
+  return own;
+}
+
 /// `env.transformers` and its like.
 knowledge::Versions versions_of(const record::Run& run) {
   knowledge::Versions versions;
@@ -49,19 +58,17 @@ std::string method_of(const record::Run& run) {
 std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy,
                                                  const record::Run& run) {
   if (remedy.set.empty()) return {};
-  std::string lines;
-  for (const auto& [setting, value] : remedy.set)
-    lines += setting + ": " + core::show(value) + "\n";
-  lines.pop_back();
-  std::map<std::string, std::string> rendered = {{"generic", lines}};
+  const knowledge::OwnKeys own = own_keys_of(run);
+  std::map<std::string, std::string> rendered = {
+      {"generic", knowledge::say_settings(remedy.set, own)}};
   const knowledge::Versions versions = versions_of(run);
   for (const std::string& framework : frameworks_of(run)) {
     std::string text =
-        knowledge::render_settings(framework, remedy.set, {}, versions, method_of(run));
+        knowledge::render_settings(framework, remedy.set, {}, versions, method_of(run), own);
     if (!text.empty()) rendered[framework] = std::move(text);
     const knowledge::Framework* table = knowledge::find_framework(framework);
     if (table == nullptr || !table->command_line) continue;
-    text = knowledge::render_settings(framework, remedy.set, "flags", versions);
+    text = knowledge::render_settings(framework, remedy.set, "flags", versions, {}, own);
     if (!text.empty()) rendered[framework + " command line"] = std::move(text);
   }
   return rendered;

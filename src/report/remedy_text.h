@@ -9,8 +9,9 @@
 
 namespace aplomb::report {
 
-/// Framework slug -> the change in its own keys. `generic` (canonical names, one `name: value` a
-/// line) is always there; empty where the remedy changes no setting.
+/// Framework slug -> the change in its own keys. `generic` (in the user's own keys where a file states
+/// them, else in words, one `name: value` a line) is always there; empty where the remedy changes no
+/// setting.
 std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy,
                                                  const record::Run& run);
 

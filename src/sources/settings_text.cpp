@@ -9,6 +9,7 @@
 /// pasted metrics among the settings.
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -51,6 +52,54 @@ bool named_like_notes(std::string_view name) {
   return std::any_of(std::begin(k_stems), std::end(k_stems),
                      [&](std::string_view known) { return core::iequals(stem, known); });
 }
+
+/// Lines that are versions and nothing else (`peft 0.6.2`, `torch==2.4.0`, `PyTorch: 2.5.1`, `GPU: ...`,
+/// pip's `Name:` and `Version:`), one of them of a package that trains: a list of what is installed,
+/// whatever its name.
+bool is_environment(std::string_view head) {
+  static const re2::RE2 version(
+      R"(^\s*(?:\[\w+\] +)?[\w.+-]+ *(?:==|>=|<=|~=|=|:|@| ) *v?\d+(?:\.[\w+!-]+)*(?: .*)?$)");
+  static const re2::RE2 machine(
+      R"((?i)^(?:(?:gpu|device|bf16 supported|driver version|cuda|cudnn|python|os|platform|name|version|)"
+      R"(summary|home-page|author|author-email|license|location|requires|required-by|package)\b[^=]*|-[- ]+)$)");
+  static const re2::RE2 known(
+      R"((?im)^\s*(?:\[\w+\] +)?(?:name: *)?(?:torch|pytorch|peft|transformers|accelerate|trl|deepspeed|bitsandbytes|lightning|flash[-_]attn)\b *(?:==|>=|~=|=|:| |$))");
+  std::size_t lines = 0;
+  std::size_t told = 0;
+  for (std::size_t at = 0; at < head.size();) {
+    const std::size_t end = std::min(head.find('\n', at), head.size());
+    const std::string_view line = core::trim(head.substr(at, end - at));
+    at = end + 1;
+    if (line.empty() || line.front() == '#') continue;
+    ++lines;
+    if (re2::RE2::PartialMatch(line, version) || re2::RE2::PartialMatch(line, machine)) ++told;
+  }
+  return lines > 0 && told * 10 >= lines * 9 && re2::RE2::PartialMatch(head, known);
+}
+
+/// pip show writes a package's name and its version on two lines: `Name: peft`, `Version: 0.5.0`.
+class ShownPackage {
+ public:
+  /// The line as a list would have it (`peft==0.5.0`) where it completes a package; else itself.
+  std::string_view joined(std::string_view line) {
+    const auto value = [&](std::string_view key) {
+      return line.starts_with(key) ? core::trim(line.substr(key.size())) : std::string_view();
+    };
+    if (const std::string_view name = value("Name:"); !name.empty()) {
+      name_ = std::string(name);
+      return line;
+    }
+    const std::string_view version = value("Version:");
+    if (name_.empty() || version.empty()) return line;
+    joined_ = name_ + "==" + std::string(version);
+    name_.clear();
+    return joined_;
+  }
+
+ private:
+  std::string name_;
+  std::string joined_;
+};
 
 /// A number printed under a loss.
 bool is_metric(std::string_view line) {
@@ -97,7 +146,7 @@ class SettingsTextReader final : public Reader {
       return 0.9;
     const bool plain = name.ends_with(".txt") || name.ends_with(".md") || name.ends_with(".cfg") ||
                        name.ends_with(".ini") || name.find('.') == std::string_view::npos;
-    return plain && named_like_notes(name) ? 0.5 : 0;
+    return plain && (named_like_notes(name) || is_environment(artifact.head)) ? 0.5 : 0;
   }
 
   void read(input::ByteStream& bytes, record::RunBuilder& build,
@@ -110,11 +159,12 @@ class SettingsTextReader final : public Reader {
     prose::ClaimReader claims(prose::ClaimReader::Text::notes);
     program::CodeReader code;
     prose::TextFeatures words;
+    ShownPackage shown;
     std::uint64_t number = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());
       const std::string_view line = std::string_view(text).substr(at, end - at);
-      scanner.line(line, ++number, at, build, source);
+      scanner.line(shown.joined(line), ++number, at, build, source);
       matcher.line(line, number, at, -1, build, source);
       claims.line(line, number, at);
       code.line(line, number, at);

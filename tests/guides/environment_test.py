@@ -172,3 +172,184 @@ def test_run_that_slows_down(diagnose):
     answer = diagnose({"metrics.jsonl": run})
     assert answer.verdict == "warning"
     assert "throughput.drop" in answer.symptoms
+
+
+# --- C1: further ways to say the same
+
+LLAMA_FACTORY = ("model_name_or_path: meta-llama/Llama-3.1-8B\nstage: sft\nfinetuning_type: {kind}\ndataset: mine\n"
+                 "template: llama3\ncutoff_len: 2048\nper_device_train_batch_size: 2\ngradient_accumulation_steps: 8\n"
+                 "learning_rate: 1.0e-4\nlr_scheduler_type: cosine\nwarmup_ratio: 0.05\noutput_dir: out\n{more}")
+
+
+@pytest.mark.row("P1+P3", "C1")
+@pytest.mark.parametrize("gpu, wrong, right", [("T4", "bf16: true", "fp16: true"), ("A100", "fp16: true", "bf16: true")])
+def test_a_file_of_llama_factory(tmp_path, gpu, wrong, right):
+    "a LLaMA-Factory file is known by its own keys, without do_train: the fix is written in them"
+    files = {"sft.yaml": LLAMA_FACTORY.format(kind="full", more=wrong + "\n")}
+    status, report = checked(tmp_path, files, "--gpu", gpu)
+    assert status == 1 and report["summary"]["framework"] == "llamafactory"
+    fixes = [each["rendered"].get("llamafactory", "") for found in report["findings"] for each in found["remedies"]]
+    assert any(right in each for each in fixes), fixes
+
+
+@pytest.mark.row("C1")
+@pytest.mark.parametrize("kind, found", [("lora", True), ("full", True), ("lora", False)])
+def test_pure_bf16(tmp_path, kind, found):
+    "pure_bf16 of LLaMA-Factory keeps adapter or weights in bf16: a warning, whose fix switches it off"
+    more = "bf16: true\n" + ("pure_bf16: true\n" if found else "")
+    status, report = checked(tmp_path, {"sft.yaml": LLAMA_FACTORY.format(kind=kind, more=more)})
+    said = text_of(report)
+    assert ("is stored in 16 bits" in said or "are stored in bf16" in said) == found, said
+    assert ("pure_bf16: false" in said) == found
+
+
+@pytest.mark.row("C1", "G1")
+def test_startup_lines_of_a_bad_start(tmp_path):
+    "check of a log whose first lines show fused attention, compilation and padding with id 0 names them"
+    lines = ["2025-06-01 08:00:01 INFO Loading base model meta-llama/Llama-3.1-8B",
+             "2025-06-01 08:00:01 INFO attn_implementation: sdpa", "2025-06-01 08:00:01 INFO disable_cudnn_sdpa: False",
+             "2025-06-01 08:00:30 INFO Model loaded successfully. dtype: torch.bfloat16",
+             "2025-06-01 08:00:31 INFO tokenizer.pad_token_id set to 0", "2025-06-01 08:00:31 INFO device_map: auto",
+             "2025-06-01 08:00:32 INFO torch.compile enabled",
+             *[f"{{'loss': {2.3 - step / 50:.2f}, 'grad_norm': 0.8, 'learning_rate': 1e-05}}" for step in range(4)]]
+    status, report = checked(tmp_path, {"start.log": lines})
+    said = text_of(report)
+    assert status == 1, said
+    assert "Fused attention and torch.compile at once" in said and "Padding has id 0" in said and "device_map" in said, said
+
+
+@pytest.mark.row("C1")
+def test_compilation_with_flash_attention(tmp_path):
+    "torch.compile and FlashAttention-2 from the first step are two rungs at once: a note"
+    config = ("base_model: meta-llama/Llama-3.1-8B\nbf16: true\nlearning_rate: 1e-5\nmicro_batch_size: 2\n"
+              "sequence_len: 2048\nflash_attention: true\ntorch_compile: true\n")
+    _, report = checked(tmp_path, {"c.yaml": config})
+    assert "FlashAttention-2 and torch.compile from the first step" in text_of(report)
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("name, text", [("v.txt", "peft 0.6.2\ntransformers 4.33.1\ntorch 2.4.0\n"),
+                                        ("shown.txt", "Name: peft\nVersion: 0.6.2\nSummary: adapters\n---\n"
+                                                      "Name: transformers\nVersion: 4.33.1\n"),
+                                        ("list.txt", "Package      Version\n------------ -------\npeft         0.6.2\n"
+                                                     "transformers 4.33.1\n"),
+                                        ("req.txt", "torch==2.4.0\npeft==0.6.2\ntransformers==4.33.1\n")])
+def test_versions_in_any_list(tmp_path, name, text):
+    "pip list, pip show and requirements are read by what stands in them, whatever the file is called"
+    status, report = checked(tmp_path, {name: text})
+    assert status == 1
+    assert "PEFT 0.6.2 is older" in text_of(report) and "transformers 4.33.1 is older" in text_of(report)
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("name", ["env.txt", "machine_one.txt"])
+def test_environment_on_the_screen(program, write, name):
+    "the environment is one line of the screen, with what it means, whatever the file is called"
+    printed = PRINTED.format(torch="2.6.0", cuda="12.4", bf16=True, gpu="NVIDIA GH200")
+    printed += "peft 0.13.2\ntransformers 4.46.1\n"
+    said = " ".join(program("check", write({name: printed}) / name, status=0).stdout.split())
+    assert "PyTorch 2.6.0" in said and "CUDA 12.4" in said and "PEFT 0.13.2" in said and "GH200" in said, said
+
+
+@pytest.mark.row("P1+P3")
+@pytest.mark.parametrize("gpu, found", [("2080Ti", True), ("RTX 2080 Ti", True), ("RTX2080Ti", True), ("4090", False),
+                                        ("RTX 3090", False), ("A100-SXM4-80GB", False)])
+def test_names_of_cards(tmp_path, gpu, found):
+    "a card is known however its name is written: 2080Ti has no bf16, 4090, RTX 3090 and A100-SXM4-80GB have"
+    config = ("base_model: a/b\nbf16: true\nlearning_rate: 1e-5\nmicro_batch_size: 1\nsequence_len: 512\n"
+              "warmup_ratio: 0.05\n")
+    _, report = checked(tmp_path, {"c.yaml": config}, "--gpu", gpu)
+    assert ("bf16 on a card without bf16 units" in text_of(report)) == found
+
+
+# --- what a configuration of policy training, of logs and of sizes says before it starts
+
+GRPO = ("base_model: Qwen/Qwen2.5-1.5B-Instruct\nrl: grpo\ntrl:\n  num_generations: {n}\n  temperature: {t}\n  beta: {b}\n"
+        "  max_completion_length: 1024\nlearning_rate: {lr}\nmicro_batch_size: 16\nbf16: auto\n")
+
+
+@pytest.mark.row("A8")
+@pytest.mark.parametrize("n, t, b, lr, found", [(4, 0.6, 0.0, "1e-5", True), (8, 0.7, 0.04, "1e-6", True),
+                                                (16, 1.0, 0.0, "1e-6", False), (8, 1.0, 0.04, "1e-6", False)])
+def test_entropy_at_risk(tmp_path, n, t, b, lr, found):
+    "few completions at a low temperature, or neither a KL term nor a low rate: 16, 0.8 to 1.0, in the file's own keys"
+    _, report = checked(tmp_path, {"g.yaml": GRPO.format(n=n, t=t, b=b, lr=lr)})
+    risk = [each for each in report["findings"] if each["id"] == "rl.entropy-at-risk"]
+    assert bool(risk) == found, text_of(report)
+    if found and b == 0:
+        written = " ".join(each["rendered"].get("axolotl", "") for each in risk[0]["remedies"])
+        assert "num_generations: 16" in written and "beta: 0.001" in written and "rl_beta" not in written, written
+
+
+@pytest.mark.row("G2")
+@pytest.mark.parametrize("every, found", [(50, True), (1, False)])
+def test_logs_of_a_policy(tmp_path, every, found):
+    "metrics of a policy every 50 steps are too rare: every step"
+    config = GRPO.format(n=16, t=1.0, b=0.04, lr="1e-6") + f"logging_steps: {every}\n"
+    _, report = checked(tmp_path, {"g.yaml": config})
+    assert ("rl.logs-rarely" in text_of(report)) == found
+
+
+@pytest.mark.row("A18")
+def test_logging_switched_off(tmp_path):
+    "a run that logs nothing is a warning"
+    text = ("from transformers import TrainingArguments\nargs = TrainingArguments('out', learning_rate=1e-5, bf16=True, "
+            "report_to='none', logging_strategy='no')\n")
+    folder = write_files(tmp_path, {"args.py": text})
+    done = run_program("check", "--json", folder / "args.py")
+    status, report = done.returncode, json.loads(done.stdout)
+    assert status == 1 and "Nothing is logged" in text_of(report)
+
+
+@pytest.mark.row("G4")
+@pytest.mark.parametrize("width, vocabulary, found", [(1001, 50257, True), (1024, 50304, False)])
+def test_dimensions_of_tensor_cores(tmp_path, width, vocabulary, found):
+    "dimensions that are no multiple of 8 are noted, with the number to round up to"
+    model = {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": width, "n_layer": 12,
+             "n_head": 16 if width == 1024 else 7, "vocab_size": vocabulary, "n_positions": 1024}
+    _, report = checked(tmp_path, {"config.json": model})
+    assert ("Dimensions that are no multiple of 8" in text_of(report)) == found, text_of(report)
+
+
+LOOP = """import torch, torch.nn as nn, torch.nn.functional as F
+from torch.utils.data import DataLoader
+{first}
+def main(data):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 10)).cuda()
+    opt = torch.optim.AdamW(net.parameters(), lr=3e-4)
+    for x, y in DataLoader(data, 64, shuffle=True, num_workers=4):
+        opt.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(net(x.cuda()), y.cuda())
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        opt.step()
+"""
+
+
+@pytest.mark.row("P2")
+@pytest.mark.parametrize("gpu, first, found", [("A100", "torch.backends.cuda.matmul.allow_tf32 = False", True),
+                                               ("A100", "", True), ("V100", "", False), ("T4", "", False),
+                                               ("A100", 'torch.set_float32_matmul_precision("high")', False)])
+def test_tf32_of_a_program(program, write, gpu, first, found):
+    "fp32 products of a program without TF32: the line and the call, on cards that have it and on no others"
+    said = " ".join(program("check", "--gpu", gpu, write({"train.py": LOOP.format(first=first)})).stdout.split())
+    assert ("TF32 is off" in said) == found, said
+    assert ("train.py:" in said and ("allow_tf32 = True" in said or 'precision("high")' in said)) == found, said
+
+
+HALF = """import torch
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("some/model", torch_dtype=torch.bfloat16, attn_implementation="sdpa")
+model = torch.compile(model)
+args = TrainingArguments("out", bf16=True, learning_rate=2e-5, per_device_train_batch_size=2, warmup_ratio=0.05)
+Trainer(model=model, args=args, train_dataset=data).train()
+"""
+
+
+@pytest.mark.row("C1")
+def test_bf16_weights_are_told_once(program, write):
+    "weights that a program loads in bf16 are told once; cuDNN's kernel is switched off by its call"
+    said = " ".join(program("check", "--verbose", write({"train.py": HALF})).stdout.split())
+    assert said.count("The weights that the optimizer updates are") == 1, said
+    assert "enable_cudnn_sdp(False)" in said or "cuDNN's kernel off" not in said, said

@@ -214,3 +214,36 @@ def test_norms_of_exactly_one(program, tmp_path, step, found):
     said = " ".join(done.stdout.split())
     assert ("all 13 norm weights" in said or "13 norm" in said) == found, said
     assert (done.returncode == 1) == found, said
+
+
+@pytest.mark.row("F3")
+@pytest.mark.parametrize("given", ["attention alone", "everything", "an adapter"])
+def test_weights_that_no_optimizer_holds(program, tmp_path, given):
+    "weights that the optimizer was not given are a finding, by number and kind; an adapter's frozen base is none"
+    start = weights(3)
+    held = start if given == "everything" else {name: value for name, value in start.items() if "attn." in name}
+    if given == "an adapter":
+        held = {f"layers.{layer}.q_proj.lora_{part}.weight": torch.full((4, WIDTH) if part == "A" else (WIDTH, 4), 0.1)
+                for layer in range(3) for part in "AB"}
+        start = start | held
+    path = tmp_path / "latest.pt"
+    torch.save({"model": start, "optimizer": adam_state(held, 40), "step": 40}, path)
+    done = program("ckpt", "optimizer", path)
+    said = " ".join(done.stdout.split())
+    left = len(start) - len(held)
+    assert (f"{left} of {len(start)} weights are in no parameter group" in said) == (given == "attention alone"), said
+    assert done.returncode == (1 if given == "attention alone" else 0), said
+
+
+@pytest.mark.row("F1", "F5")
+def test_certainty_of_what_was_computed(program, tmp_path):
+    "norms that stand still while the rest moves, and updates computed to round away, leave little doubt of the cause"
+    start = weights(6)
+    before = save(tmp_path / "checkpoint-0", start, torch.bfloat16, 0)
+    moved = trained(start, 40, 3e-5, torch.bfloat16)
+    after = save(tmp_path / "checkpoint-754", moved, torch.bfloat16, 754)
+    whole = save(tmp_path / "whole-754", moved, torch.bfloat16, 754, adam_state(start, 754))
+    for arguments in (("diff", before, after), ("precision", whole)):
+        first = json.loads(program("ckpt", arguments[0], "--json", *arguments[1:]).stdout)["causes"][0]
+        assert first["id"] == "stall.bf16-update-underflow", first
+        assert first["probability"] >= 0.85, first

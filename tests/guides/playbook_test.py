@@ -441,3 +441,90 @@ def test_an_optimizer_made_before_the_adapter(program, write, late):
     folder = write({"train.py": EARLY.format(before="" if late else MADE, after=MADE if late else "")})
     shown = " ".join(program("check", folder / "train.py").stdout.split())
     assert ("optimizer holds weights that the model no longer has" in shown) != late, shown
+
+
+RANDOM = {
+    "rng": lambda torch: {"python": (3, tuple(range(625)), None), "torch": torch.get_rng_state()},
+    "torch_rng_state": lambda torch: torch.get_rng_state(),
+    "cuda_rng_states": lambda torch: [torch.zeros(16, dtype=torch.uint8)],
+    "prng": lambda torch: ("MT19937", list(range(624)), 624, 0, 0.0),
+    "generator": lambda torch: torch.get_rng_state(),
+}
+POSITION = {"sampler": {"epoch": 1, "position": 96}, "sampler_state": {"index": 4}, "dataloader": {"num_yielded": 12},
+            "data_position": 96, "consumed_samples": 9600, "tokens_seen": 1e6, "batch_idx": 12}
+
+
+def home_made(torch, **further):
+    """What somebody saves by hand: weights, Adam's state, a schedule and a count, and what `further` names."""
+    model = torch.nn.Linear(6, 3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=100)
+    for _ in range(3):
+        model(torch.ones(2, 6)).sum().backward()
+        optimizer.step()
+        schedule.step()
+    return {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "scheduler": schedule.state_dict(),
+            "step": 3} | further
+
+
+@pytest.mark.row("D7", "G5")
+@pytest.mark.parametrize("key", [*RANDOM, *POSITION, None])
+def test_what_a_loop_of_ones_own_keeps(program, tmp_path, key):
+    "random states and the position in the data count under any usual key; without a position a resume is not whole"
+    torch = pytest.importorskip("torch")
+    value = RANDOM[key](torch) if key in RANDOM else POSITION.get(key)
+    path = tmp_path / "latest.pt"
+    torch.save(home_made(torch, **({key: value} if key else {})), path)
+    done = program("ckpt", "resume", path)
+    said = " ".join(done.stdout.split())
+    assert ("rng there" in said) == (key in RANDOM), said
+    assert ("data-position there" in said) == (key in POSITION), said
+    assert ("no data-position" in said) == (key not in POSITION), said
+    assert done.returncode == (0 if key in POSITION else 1)
+
+
+SAVED = """
+import torch
+def keep(model, opt, sched, step, path):
+    torch.save({{"net": model.state_dict(), {saved}"step": step}}, path)
+def train(model, data, path):
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    sched = torch.optim.lr_scheduler.CosineAnnealingLR(opt, 1000)
+    state = torch.load(path)
+    model.load_state_dict(state["net"])
+    start = state["step"]
+    for step in range(start, 1000):
+        loss = model(next(data)).mean()
+        opt.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        opt.step()
+        sched.step()
+        if step % 100 == 0:
+            keep(model, opt, sched, step, path)
+"""
+
+
+@pytest.mark.row("D7")
+@pytest.mark.parametrize("saved", ["", '"adam": opt.state_dict(), "plan": sched.state_dict(), '])
+def test_what_a_program_has_to_save(program, write, saved):
+    "an optimizer that is not put back: what to load, under the keys that are saved, and what to save where it is not"
+    report = json.loads(program("check", "--json", write({"train.py": SAVED.format(saved=saved)})).stdout)
+    found = [each for each in report["findings"] if each["id"] == "code.optimizer-not-restored"]
+    assert found, report["findings"]
+    fix = json.dumps(found[0]["remedies"])
+    key, plan = ("adam", "plan") if saved else ("optimizer", "scheduler")
+    assert f'opt.load_state_dict(state[\\"{key}\\"])' in fix and f'sched.load_state_dict(state[\\"{plan}\\"])' in fix, fix
+    assert ("'optimizer': opt.state_dict()" in fix) == (not saved), fix
+
+
+@pytest.mark.row("P19")
+def test_what_run_made_deterministic(diagnose):
+    "what aplomb run --deterministic said and set is a setting of the run, and no sign of kernels that differ"
+    banner = ("aplomb: deterministic: seed 7 for Python, NumPy and torch; use_deterministic_algorithms and "
+              "cudnn.deterministic on, cudnn.benchmark off")
+    steps = [f"step {each['step']} loss {each['loss']} grad_norm {each['grad_norm']}" for each in curve(30)]
+    answer = diagnose({"output.log": [*steps, banner]})
+    assert answer.first != "resume.nondeterministic-kernels", answer
+    assert answer.report["settings"]["seed.deterministic"] is True
+    assert answer.report["settings"]["seed.value"] == 7

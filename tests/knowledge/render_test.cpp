@@ -121,12 +121,13 @@ TEST(RenderSettings, ChoosesTheKeyOfTheInstalledVersion) {
   EXPECT_EQ(with({{"transformers", "10.1"}}), "--warmup_steps 0.05");
 }
 
-/// Every key of every table, written with a value of its type, must read back as that value.
+/// Every key of every table, written with a value of its type, must read back as that value; but for
+/// what is only written.
 TEST(RenderSettings, WritesWhatTheSameTableReads) {
   for (const Framework& framework : frameworks()) {
     if (framework.slug == "common" || framework.slug == "environment") continue;
     for (const SettingKey& key : framework.settings) {
-      if (key.read_only) continue;
+      if (key.read_only || key.write_only) continue;
       const SettingSpec* spec = find_setting_spec(key.setting);
       ASSERT_NE(spec, nullptr) << framework.slug << " " << key.key << ": " << key.setting
                                << " is not in settings.yaml";
@@ -148,6 +149,36 @@ TEST(RenderSettings, WritesWhatTheSameTableReads) {
       }
     }
   }
+}
+
+TEST(RenderSettings, WritesTheKeyUnderWhichTheUserStatesASetting) {
+  const std::vector<SettingValue> weight = {{"rl.beta", core::Value(0.04)}};
+  EXPECT_EQ(render_settings("axolotl", weight), "rl_beta: 0.04");
+  const OwnKeys own = {{"rl.beta", {"trl.beta", "axolotl"}}};
+  EXPECT_EQ(render_settings("axolotl", weight, {}, {}, {}, own), "trl:\n  beta: 0.04");
+}
+
+TEST(RenderSettings, KeepsAxolotlsWeightsInFp32ByTheKeyThatDecides) {
+  EXPECT_EQ(render_settings("axolotl", {{"precision.params", core::Value(std::string("fp32"))},
+                                        {"precision.compute", core::Value(std::string("bf16"))}}),
+            "bf16: false");
+}
+
+TEST(RenderSettings, WritesASwitchOfPyTorchAsItsCall) {
+  const std::vector<SettingValue> kernel = {{"attn.cudnn_sdpa", core::Value(false)}};
+  EXPECT_EQ(render_settings("hf-trainer", kernel), "torch.backends.cuda.enable_cudnn_sdp(False)");
+  EXPECT_EQ(render_settings("hf-trainer", kernel, "flags"), "");
+}
+
+TEST(SaySettings, SpeaksInTheUsersKeysElseInWords) {
+  const std::vector<SettingValue> change = {{"optim.lr", core::Value(3e-6)},
+                                            {"memory.gradient_checkpointing", core::Value(true)}};
+  EXPECT_EQ(say_settings(change), "learning rate: 3e-06\ngradient checkpointing: on");
+  const OwnKeys own = {{"optim.lr", {"learning_rate", "common"}}};
+  EXPECT_EQ(say_settings({change.front()}, own), "learning_rate: 3.0e-06");
+  // A key that cannot say the value is not written.
+  const OwnKeys odd = {{"memory.gradient_checkpointing", {"checkpoint_every", "nothing"}}};
+  EXPECT_EQ(say_settings({change.back()}, odd), "gradient checkpointing: on");
 }
 
 }  // namespace

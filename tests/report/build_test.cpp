@@ -111,7 +111,7 @@ TEST(BuildReport, WritesRemediesAsSentencesAndRendersTheirSettings) {
   EXPECT_EQ(remedies[0].text, "Lower the learning rate");
   EXPECT_EQ(remedies[1].text, "pin_memory=True helps");  // code keeps its case
   EXPECT_EQ(remedies[2].text, "Change the data");
-  EXPECT_EQ(remedies[0].rendered.at("generic"), "optim.lr: 2e-05");
+  EXPECT_EQ(remedies[0].rendered.at("generic"), "learning rate: 2e-05");
   EXPECT_TRUE(remedies[1].rendered.empty());
   EXPECT_EQ(std::get<std::string>(report.summary.at("first_action")), "Lower the learning rate");
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from ...findings import Finding, rule
 from ...program.data import goes_over_data
@@ -145,7 +146,76 @@ def optimizer_not_restored(program: Program) -> Iterator[Finding]:
         return
     if any(program.is_optimizer(receiver_of(call)) for call in loads_of(program)):
         return
-    yield Finding(weights.lineno, f'{program.line_text(weights.lineno)}\noptimizer.load_state_dict(checkpoint["optimizer"])')
+    yield Finding(weights.lineno, put_back(program, weights))
+
+
+def put_back(program: Program, weights: ast.Call) -> str:
+    """The line of the weights with the optimizer's and the schedule's behind it, under the keys and names of this program.
+    What its own torch.save leaves out it has to write first: that line comes before."""
+    saved = saved_states(program)
+    lines, left_out = [], []
+    for word, name in states_stepped(program):
+        is_kind = program.is_optimizer if word == "optimizer" else schedule_in(program)
+        keys = [key for key, holder in saved if is_kind(holder)]
+        if not keys:
+            left_out.append(f"'{word}': {name}.state_dict()")
+        lines.append(f'{name}.load_state_dict({loaded_name(weights)}["{keys[0] if keys else word}"])')
+    written = dict_saved(program)
+    if left_out and written is not None and written.keys:
+        call, held = written.call, source_of(written.held)
+        lines.insert(0, program.line_text(weights.lineno))
+        return "\n".join([source_of(call).replace(held, f"{held[:-1]}, {', '.join(left_out)}}}"), *lines])
+    return "\n".join([program.line_text(weights.lineno), *lines])
+
+
+def states_stepped(program: Program) -> list[tuple[str, str]]:
+    """What is stepped and has a state: the optimizer first, then the schedules, each with the name that holds it."""
+    names = [
+        ("optimizer", source_of(call.func.value))
+        for call in program.calls_to("step")
+        if isinstance(call.func, ast.Attribute) and program.is_optimizer(call.func.value)
+    ]
+    stepped = {source_of(receiver_of(call)) for call in program.calls_to("step")}
+    schedules = [("scheduler", name) for _, name in schedules_made(program) if name in stepped]
+    return list(dict.fromkeys([*(names or [("optimizer", "optimizer")])[:1], *schedules[:1]]))
+
+
+def schedule_in(program: Program) -> Callable[[ast.AST], bool]:
+    return lambda node: is_schedule(program, node) or last_name(node).lower().startswith("sched")
+
+
+class Written(NamedTuple):
+    call: ast.Call
+    held: ast.Dict
+    keys: list[str]
+
+
+def dict_saved(program: Program) -> Written | None:
+    """`torch.save({"model": model.state_dict(), "step": step}, path)`, the dictionary in the call itself."""
+    for call in program.calls_to("save"):
+        if source_of(receiver_of(call)) != "torch" or not call.args or not isinstance(call.args[0], ast.Dict):
+            continue
+        held = call.args[0]
+        return Written(call, held, [key.value for key in held.keys if isinstance(key, ast.Constant)])
+    return None
+
+
+def saved_states(program: Program) -> list[tuple[str, ast.AST]]:
+    """The keys under which a dictionary of this program holds a state_dict(), each with what it is of."""
+    return [
+        (key.value, receiver_of(value))
+        for node in program.nodes.of_kind(ast.Dict)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and isinstance(key.value, str)
+        if isinstance(value, ast.Call) and name_called(value) == "state_dict"
+    ]
+
+
+def loaded_name(weights: ast.Call) -> str:
+    """`ck` of `model.load_state_dict(ck["model"])`."""
+    held = weights.args[0] if weights.args else None
+    return source_of(held.value) if isinstance(held, ast.Subscript) else "checkpoint"
 
 
 @rule("code.schedule-not-restored")
