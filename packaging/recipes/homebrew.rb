@@ -23,12 +23,13 @@ class Aplomb < Formula
   depends_on "pcre2"
   depends_on "re2"
   depends_on "simdjson"
+  depends_on "snowball"
   depends_on "sqlite"
   depends_on "utf8proc"
   depends_on "yaml-cpp"
   depends_on "zlib"
   depends_on "zstd"
-  # tl-expected, libmd and libstemmer are no formulae that are known here: a tap has to bring them.
+  # tl-expected and libmd are no formulae that are known here: a tap has to bring them.
 
   def install
     system "cmake", "-S", ".", "-B", "build/brew", "-G", "Ninja", *std_cmake_args,

@@ -226,8 +226,9 @@ core::Result<Checkpoint> open_known(const std::string& path, bool verify) {
   const bool any = std::any_of(out.files.begin(), out.files.end(),
                                [](const CheckpointFile& file) { return file.readable; });
   const bool judged =
-      std::any_of(out.findings.begin(), out.findings.end(),
-                  [](const tensors::Finding& each) { return each.kind.starts_with("pickle."); });
+      std::any_of(out.findings.begin(), out.findings.end(), [](const tensors::Finding& each) {
+        return each.kind.starts_with("pickle.") || each.kind.starts_with("code.");
+      });
   if (!any && !judged && !out.findings.empty()) {
     const tensors::Finding& first = out.findings.front();
     return core::fail(first.kind == "checkpoint.unsupported" ? core::ErrorCode::unsupported

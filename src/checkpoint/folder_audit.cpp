@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "checkpoint/code_audit.h"
 #include "pickle/pickle_audit.h"
 #include "tensors/mapped_file.h"
 
@@ -29,8 +30,10 @@ core::Result<bool> audit_file(const std::string& path, std::vector<tensors::Find
   const auto mapped = tensors::MappedFile::open(path);
   if (!mapped) return tl::unexpected(mapped.error());
   const tensors::Findings found = pickle::audit_pickles((*mapped)->bytes(), path);
+  const std::size_t before = out.size();
   out.insert(out.end(), found.list().begin(), found.list().end());
-  return !found.list().empty();
+  audit_code((*mapped)->bytes(), path, out);
+  return out.size() > before;
 }
 
 namespace {

@@ -381,6 +381,15 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
        "src/pickle/globals.def"},
       {"pickle.inconclusive", "a pickle that cannot be followed to its end",
        "cut, damaged, encrypted or packed in a way that is not read: it cannot be called safe", ""},
+      {"code.template", "a chat template that reaches for Python's own attributes or runs commands",
+       "rendering it outside of Jinja's sandbox runs what it says",
+       "CVE-2024-34359 (llama-cpp-python)"},
+      {"code.lambda", "a Keras configuration that holds Python code or names what runs it",
+       "loading it with safe_mode=False, or with Keras 2, runs that",
+       "CVE-2024-3660, CVE-2025-1550 (Keras)"},
+      {"code.remote", "a configuration that has modules of a repository make the model",
+       "loading it with trust_remote_code=True runs them: look at them first",
+       "auto_map of transformers"},
   };
   return all;
 }

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/remember.h"
 #include "core/pair_table.h"
 #include "core/text.h"
 #include "report/report_json.h"
@@ -98,6 +99,7 @@ class HistoryCommand : public Command {
       complain("[history] name one run by its ID, or all by --all");
       return k_exit_usage;
     }
+    take_in_lost_runs(place_);
     const auto store =
         store::open_store(place_.empty() ? store::default_path() : place_, store::Access::read);
     if (!store) {

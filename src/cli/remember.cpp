@@ -1,15 +1,21 @@
 #include "cli/remember.h"
 
+#include <aplomb/diagnose.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "core/new_file.h"
 #include "core/text.h"
 #include "store/place.h"
 #include "watch/run_note.h"
@@ -116,13 +122,128 @@ core::Result<std::string> remember_wrapped(Report& report, const WrappedRun& wra
   run.name = absolute(wrapped.folder);
   run.began = wrapped.began;
   run.ended = wrapped.ended;
-  run.status =
-      WIFSIGNALED(wrapped.status) ? 128 + WTERMSIG(wrapped.status) : WEXITSTATUS(wrapped.status);
+  if (wrapped.status) {
+    const int status = *wrapped.status;
+    run.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
   run.program = wrapped.script.empty() ? wrapped.command.front() : absolute(wrapped.script);
   auto told = store::tell_store(path, true, run);
   if (!told) return tl::unexpected(told.error());
   report.seen_before = std::move(told->seen_before);
   return told->id;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// Beside the store, or, of a team's, beside the usual one; empty where runs are not kept.
+fs::path folder_of_notes(const std::string& store) {
+  const bool is_file = !store.empty() && store.find("://") == std::string::npos;
+  const std::string path = is_file ? store : store::default_path();
+  if (path.empty() || path.find("://") != std::string::npos) return {};
+  return fs::path(absolute(fs::path(path).parent_path().string())) / "under-way";
+}
+
+struct UnderWay {
+  WrappedRun run;
+  watch::RunNote note;
+};
+
+std::optional<UnderWay> read_under_way(const fs::path& path) {
+  constexpr std::uintmax_t k_most_bytes = 1U << 20U;
+  std::error_code why;
+  if (fs::is_symlink(path, why) || fs::file_size(path, why) > k_most_bytes || why)
+    return std::nullopt;
+  std::ifstream file(path);
+  const json all = json::parse(file, nullptr, false);
+  try {
+    UnderWay found;
+    found.run.folder = all.at("folder");
+    found.run.store = all.at("store");
+    found.run.script = all.at("script");
+    found.run.command = all.at("command").get<std::vector<std::string>>();
+    found.note.pid = all.at("pid");
+    found.note.process_started = all.at("process");
+    found.note.started = all.at("started");
+    if (found.run.command.empty()) return std::nullopt;
+    return found;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+/// False where its folder is another run's by now, or gone.
+bool take_in(UnderWay lost) {
+  const auto note = watch::read_note(lost.run.folder);
+  const std::string log = lost.run.folder + "/output.log";
+  struct stat about{};
+  const bool is_its = note && note->pid == lost.note.pid && note->started == lost.note.started;
+  if (!is_its || ::stat(log.c_str(), &about) != 0) return false;
+  lost.run.began = note->started;
+  lost.run.ended = note->ended > 0 ? note->ended : static_cast<double>(about.st_mtime);
+  if (note->ended > 0) lost.run.status = note->status;
+  std::vector<std::string> paths = {log};
+  if (!lost.run.script.empty()) paths.insert(paths.begin(), lost.run.script);
+  Report report = diagnose(paths, {});
+  const auto kept = remember_wrapped(report, lost.run);
+  if (!kept) {
+    complain(core::sanitize(kept.error().text));
+    return false;
+  }
+  complain(core::sanitize(
+      fmt::format("{}: its aplomb run was killed; kept as {} from its log, to the last line",
+                  lost.run.folder, *kept)));
+  return true;
+}
+
+}  // namespace
+
+std::string note_under_way(const WrappedRun& run, const watch::RunNote& note) {
+  const fs::path folder = folder_of_notes(run.store);
+  if (folder.empty()) return {};
+  if (!core::make_folder(folder.string())) return {};
+  const std::string path =
+      (folder / fmt::format("{}-{:.0f}.json", note.pid, note.started * 1000)).string();
+  const json all = {{"folder", absolute(run.folder)},
+                    {"store", run.store},
+                    {"script", run.script.empty() ? "" : absolute(run.script)},
+                    {"command", run.command},
+                    {"pid", note.pid},
+                    {"process", note.process_started},
+                    {"started", std::round(note.started * 1000) / 1000}};  // as run.lock has it
+  const std::string text = all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return core::replace_file(path, text) ? path : std::string();
+}
+
+void forget_under_way(const std::string& path) {
+  if (!path.empty()) core::remove_file(path);
+}
+
+void take_in_lost_runs(const std::string& store) {
+  const fs::path folder = folder_of_notes(store);
+  std::error_code why;
+  if (folder.empty() || !fs::is_directory(folder, why)) return;
+  std::vector<fs::path> notes;
+  for (fs::directory_iterator at(folder, why), end; !why && at != end; at.increment(why)) {
+    if (at->path().extension() == ".json") notes.push_back(at->path());
+  }
+  std::sort(notes.begin(), notes.end());
+  for (const fs::path& each : notes) {
+    auto lost = read_under_way(each);
+    if (lost && (watch::is_alive(lost->note) || watch::is_log_written(lost->run.folder))) continue;
+    // Whoever takes the note away first keeps the run: two commands may look at once.
+    const fs::path mine = each.string() + "." + std::to_string(::getpid());
+    fs::rename(each, mine, why);
+    if (why) {
+      why.clear();
+      continue;
+    }
+    if (lost) take_in(*std::move(lost));
+    fs::remove(mine, why);
+    why.clear();
+  }
 }
 
 }  // namespace aplomb::cli

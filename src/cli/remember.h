@@ -6,11 +6,13 @@
 #include <aplomb/report.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "store/attendant.h"
 #include "store/past_run.h"
+#include "watch/run_note.h"
 
 namespace aplomb::cli {
 
@@ -36,10 +38,20 @@ struct WrappedRun {
   std::vector<std::string> command;
   double began = 0;
   double ended = 0;
-  int status = 0;  ///< as of waitpid
+  std::optional<int> status;  ///< as of waitpid; not known of a run that was lost
 };
 
 /// Keeps it, and adds to the report what was seen before; the id, or why not.
 core::Result<std::string> remember_wrapped(Report& report, const WrappedRun& run);
+
+/// A note beside the store that a run is under way, for the case that `aplomb run` itself is killed
+/// (SIGKILL, power) and can keep nothing. Empty path: no note could be left, which is no reason not to
+/// run.
+std::string note_under_way(const WrappedRun& run, const watch::RunNote& note);
+void forget_under_way(const std::string& path);
+
+/// Keeps the runs whose `aplomb run` is gone without having kept them, from their folders: what it
+/// had logged is there to the last line. `store`: of those that were to be kept there.
+void take_in_lost_runs(const std::string& store);
 
 }  // namespace aplomb::cli

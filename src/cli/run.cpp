@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/price_option.h"
 #include "cli/remember.h"
+#include "core/new_file.h"
 #include "core/text.h"
 #include "report/renderer.h"
 #include "watch/attach.h"
@@ -180,9 +181,9 @@ class RunCommand : public Command {
     alarms_ = *std::move(alarms);
     const core::Result<std::string> folder = make_folder(folder_);
     // Without a place for the log the program runs all the same.
-    options_.folder = folder ? *folder : "/dev/null";
+    options_.folder = folder ? *folder : std::string();
     options_.tell = [this](std::string_view line) { tell(line); };
-    if (!folder) tell(folder.error().text);
+    if (!folder) tell(folder.error().text + ": neither log nor report is kept");
     if (alarms_) watch_for_alarms(folder ? *folder : options_.command.front());
     set_limits();
     ::setenv("PYTHONUNBUFFERED", "1", 0);
@@ -190,6 +191,10 @@ class RunCommand : public Command {
     watch::RunNote note = watch::new_note();
     if (folder) {
       if (const auto done = watch::write_note(*folder, note); !done) tell(done.error().text);
+      if (!store_.forgets) {
+        take_in_lost_runs(store_.place);
+        under_way_ = note_under_way(wrapped_run(*folder, note), note);
+      }
       if (live_) start_page(*folder);
     }
     const core::Result<watch::Ended> ended = watch::run_wrapped(options_);
@@ -199,8 +204,12 @@ class RunCommand : public Command {
       note.stopped = ended && ended->stopped;
       if (const auto done = watch::write_note(*folder, note); !done) tell(done.error().text);
     }
-    if (!ended) return not_started(ended.error());
+    if (!ended) {
+      forget_under_way(under_way_);
+      return not_started(ended.error());
+    }
     if (folder) report(*folder, *ended, note);
+    forget_under_way(under_way_);
     if (alarms_) {
       tell_end(*ended);
       alarms_->finish(k_alarm_patience);
@@ -323,24 +332,41 @@ class RunCommand : public Command {
         if (const auto* text = std::get_if<std::string>(&headline->second)) headline_ = *text;
       }
       report::RenderOptions how;
+      int reports = 0;
       for (const char* view : {"json", "html"}) {
         const report::Renderer* renderer = report::find_renderer(view);
         if (renderer == nullptr) continue;
-        const auto done = write_file(folder + "/report." + view, renderer->render(report, how));
+        const auto done =
+            core::replace_file(folder + "/report." + view, renderer->render(report, how));
         if (!done) tell(done.error().text);
+        reports += done ? 1 : 0;
       }
       if (quiet_) return;
       if (ended.stopped || report.verdict != Verdict::healthy) show(report);
-      complain("log and report: " + folder);
+      constexpr int k_views = 2;
+      if (ended.log_is_whole && reports == k_views) {
+        complain("log and report: " + folder);
+      } else {
+        complain(
+            fmt::format("{}: {}, {}{}", folder,
+                        ended.log_is_whole ? "the log is there" : "the log is not whole",
+                        reports == k_views ? "the report is there" : "the report was not written",
+                        store_.forgets ? "" : "; aplomb history has what was read"));
+      }
     } catch (const std::exception& fault) {
       tell(std::string("no report could be made: ") + fault.what());
     }
   }
 
+  WrappedRun wrapped_run(const std::string& folder, const watch::RunNote& note) const {
+    return {folder,     store_.place, script_of(options_.command), options_.command, note.started,
+            note.ended, std::nullopt};
+  }
+
   void remember(Report& report, const std::string& folder, const watch::RunNote& note) const {
-    const auto kept =
-        remember_wrapped(report, {folder, store_.place, script_of(options_.command),
-                                  options_.command, note.started, note.ended, note.status});
+    WrappedRun run = wrapped_run(folder, note);
+    run.status = note.status;
+    const auto kept = remember_wrapped(report, run);
     if (!kept) tell(kept.error().text + "; the run is not remembered");
   }
 
@@ -360,6 +386,7 @@ class RunCommand : public Command {
   std::vector<std::string> words_;
   std::vector<std::string> stop_on_;
   std::string folder_;
+  std::string under_way_;           ///< the note that says so
   std::vector<std::string> older_;  ///< records that the folder held before
   watch::Attachment attachment_;
   std::int64_t seed_ = 42;

@@ -64,7 +64,7 @@ NewFile::~NewFile() {
   if (id_ >= 0 && g_maker != nullptr) g_maker->drop(id_);
 }
 
-Result<std::unique_ptr<NewFile>> NewFile::beside(const std::string& target) {
+Result<std::unique_ptr<NewFile>> NewFile::beside(const std::string& target, Links links) {
   if (g_maker != nullptr) {
     const Result<FileMaker::Made> made = g_maker->make(target);
     if (!made) return tl::unexpected(made.error());
@@ -73,12 +73,13 @@ Result<std::unique_ptr<NewFile>> NewFile::beside(const std::string& target) {
   }
   std::error_code why;
   fs::path real = target;
-  if (fs::is_symlink(real, why)) {
+  if (links == Links::follow && fs::is_symlink(real, why)) {
     real = fs::weakly_canonical(real, why);
     if (why) return tl::unexpected(cannot(target, why.message()));
   }
   struct stat before{};
-  const bool known = ::stat(real.c_str(), &before) == 0;
+  const bool is_link = ::lstat(real.c_str(), &before) == 0 && S_ISLNK(before.st_mode);
+  const bool known = !is_link && ::stat(real.c_str(), &before) == 0;
   // A device, a pipe or a folder is never replaced by a file.
   if (known && !S_ISREG(before.st_mode))
     return tl::unexpected(cannot(target, "it is there and is no regular file"));
@@ -125,6 +126,13 @@ Result<void> NewFile::commit() {
     return tl::unexpected(cannot(asked_, reason()));
   temporary_.clear();
   return {};
+}
+
+Result<void> replace_file(const std::string& path, std::string_view bytes) {
+  auto file = NewFile::beside(path, NewFile::Links::replace);
+  if (!file) return tl::unexpected(file.error());
+  if (auto done = (*file)->write(bytes); !done) return done;
+  return (*file)->commit();
 }
 
 }  // namespace aplomb::core

@@ -2,7 +2,8 @@
 /// NewFile: a file that comes to stand whole or not at all. The bytes go to a temporary file in the
 /// target's folder, made with O_EXCL and O_NOFOLLOW so that nothing laid there before is written
 /// through, and commit() gives it the target's name. A target that is a link is followed first: what
-/// it leads to is replaced, not the link.
+/// it leads to is replaced, not the link, unless Links::replace is said: for files in folders whose
+/// content the user has not named one by one.
 ///
 ///     auto file = NewFile::beside("report.html");
 ///     ... write to file->descriptor() ...
@@ -15,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/result.h"
 
@@ -46,7 +48,9 @@ void remove_file(const std::string& path);
 
 class NewFile {
  public:
-  static Result<std::unique_ptr<NewFile>> beside(const std::string& target);
+  enum class Links { follow, replace };
+  static Result<std::unique_ptr<NewFile>> beside(const std::string& target,
+                                                 Links links = Links::follow);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -64,5 +68,8 @@ class NewFile {
   int descriptor_;
   int id_;  ///< of the maker; -1: none, or committed
 };
+
+/// A file of these bytes in the place of what has this name, be it a link.
+Result<void> replace_file(const std::string& path, std::string_view bytes);
 
 }  // namespace aplomb::core

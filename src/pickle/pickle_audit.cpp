@@ -1,7 +1,6 @@
 #include "pickle/pickle_audit.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +12,7 @@
 
 #include "core/text.h"
 #include "pickle/pickle.h"
+#include "pickle/unpack.h"
 #include "pickle/zip_archive.h"
 
 namespace aplomb::pickle {
@@ -88,29 +88,10 @@ bool looks_otherwise(std::string_view bytes) {
          (bytes.size() > 9 && bytes[8] == '{' && little(bytes, 0, 8) < bytes.size());
 }
 
-/// Compressions that are recognised and not read.
-const char* unread_compression(std::string_view bytes) {
-  constexpr std::pair<std::string_view, const char*> k_known[] = {
-      {std::string_view("BZh", 3), "bzip2"},
-      {std::string_view("\xFD"
-                        "7zXZ",
-                        5),
-       "xz"},
-      {std::string_view("\x5D\0\0", 3), "lzma"},
-      {std::string_view("\x28\xB5\x2F\xFD", 4), "zstandard"},
-      {std::string_view("\x04\x22\x4D\x18", 4), "lz4"},
-      {std::string_view("7z\xBC\xAF\x27\x1C", 6), "7z"},
-      {std::string_view("Rar!\x1A\x07", 6), "rar"}};
-  for (const auto& [magic, name] : k_known) {
-    if (bytes.starts_with(magic)) return name;
-  }
-  return nullptr;
-}
-
-bool is_deflated(std::string_view bytes) {
-  if (bytes.starts_with("\x1f\x8b")) return true;
-  return bytes.size() > 2 && bytes[0] == '\x78' &&
-         (bytes[1] == '\x01' || bytes[1] == '\x5e' || bytes[1] == '\x9c' || bytes[1] == '\xda');
+/// Archives that are recognised and not read.
+const char* unread_archive(std::string_view bytes) {
+  if (bytes.starts_with("7z\xBC\xAF\x27\x1C")) return "7z";
+  return bytes.starts_with("Rar!\x1A\x07") ? "rar" : nullptr;
 }
 
 /// The name of a call in the source of TorchScript that writes or opens a file, or calls another
@@ -160,11 +141,12 @@ class Audit {
     if (bytes.starts_with("\x93NUMPY")) return npy(bytes, where, depth);
     if (is_tar(bytes)) tar(bytes, where, depth);
     if (is_tar(bytes) || looks_otherwise(bytes)) expected = false;
-    if (is_deflated(bytes) && (expected || (depth == 0 && bytes.size() <= k_most_packed))) {
-      return inflated(bytes, where, expected, depth);
+    if (packed_with(bytes) != nullptr &&
+        (expected || (depth == 0 && bytes.size() <= k_most_packed))) {
+      return unpacked(bytes, where, expected, depth);
     }
     if (expected) {
-      if (const char* name = unread_compression(bytes); name != nullptr) {
+      if (const char* name = unread_archive(bytes); name != nullptr) {
         return inconclusive(where, 0, fmt::format("it is packed with {}, which is not read", name));
       }
     }
@@ -308,31 +290,17 @@ class Audit {
     zip(bytes.substr(end - size - offset), where, depth);
   }
 
-  void inflated(std::string_view bytes, const std::string& where, bool expected, int depth) {
+  void unpacked(std::string_view bytes, const std::string& where, bool expected, int depth) {
     std::string out;
-    const bool whole = inflate_stream(bytes, out);
-    if (!whole && expected)
-      inconclusive(where, 0, "it is compressed, and damaged or larger than what is read");
-    blob(out, where, expected, depth + 1);
-  }
-
-  bool inflate_stream(std::string_view bytes, std::string& out) {
-    z_stream stream{};
-    if (inflateInit2(&stream, 15 + 32) != Z_OK) return false;  // gzip and zlib headers
-    std::string block(256 * 1024, '\0');
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // NOLINT: zlib
-    stream.avail_in = static_cast<uInt>(std::min<std::uint64_t>(bytes.size(), 1U << 31U));
-    int state = Z_OK;
-    while (state == Z_OK && inflated_ + out.size() < k_most_inflated) {
-      stream.next_out = reinterpret_cast<Bytef*>(block.data());  // NOLINT: zlib
-      stream.avail_out = static_cast<uInt>(block.size());
-      state = inflate(&stream, Z_NO_FLUSH);
-      out.append(block.data(), block.size() - stream.avail_out);
-      if (state == Z_BUF_ERROR) break;
-    }
-    inflateEnd(&stream);
+    const std::uint64_t left = k_most_inflated - std::min(k_most_inflated, inflated_);
+    const bool whole = unpack(bytes, left, out);
     inflated_ += out.size();
-    return state == Z_STREAM_END;
+    if (!whole && expected) {
+      inconclusive(where, 0,
+                   fmt::format("it is packed with {}, and damaged or larger than what is read",
+                               packed_with(bytes)));
+    }
+    blob(out, where, expected, depth + 1);
   }
 
   /// Arrays of objects are pickles behind the header.

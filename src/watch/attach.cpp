@@ -3,23 +3,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
+
+#include "core/new_file.h"
 
 namespace aplomb::watch {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-core::Result<void> write_whole(const fs::path& path, std::string_view text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return {};
-  return core::fail(core::ErrorCode::not_writable, "[run] " + path.string() + ": not written");
-}
 
 /// What cannot be set from within a Python that runs, and the record of all that is asked for.
 core::Result<void> ask_for_determinism(const fs::path& folder, std::uint32_t seed) {
@@ -36,8 +29,8 @@ core::Result<void> ask_for_determinism(const fs::path& folder, std::uint32_t see
       {"CUBLAS_WORKSPACE_CONFIG", std::getenv("CUBLAS_WORKSPACE_CONFIG")},
   };
   using nlohmann::json;
-  return write_whole(folder / "determinism.json",
-                     asked.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  return core::replace_file((folder / "determinism.json").string(),
+                            asked.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace
@@ -46,11 +39,14 @@ core::Result<void> attach_python(const std::string& folder, const Attachment& wh
   std::error_code why;
   const fs::path records = fs::absolute(folder, why);
   const fs::path place = records / "attach";
-  if (!why) fs::create_directories(place, why);
+  // A link that lies there already leads to a folder that nobody has named.
+  if (!why && fs::is_symlink(place, why)) why = std::make_error_code(std::errc::not_a_directory);
+  if (!why || why == std::errc::no_such_file_or_directory) fs::create_directories(place, why);
   if (why)
     return core::fail(core::ErrorCode::not_writable,
                       "[run] " + place.string() + ": " + why.message());
-  if (auto done = write_whole(place / "sitecustomize.py", k_attach_text); !done) return done;
+  if (auto done = core::replace_file((place / "sitecustomize.py").string(), k_attach_text); !done)
+    return done;
   // An empty PYTHONPATH must not become a trailing colon: that would be the working folder.
   const char* before = std::getenv("PYTHONPATH");
   const std::string rest = before == nullptr || *before == '\0' ? "" : std::string(":") + before;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -68,13 +69,14 @@ RunNote new_note() {
 }
 
 core::Result<void> write_note(const std::string& folder, const RunNote& note) {
-  auto file = core::NewFile::beside(folder + k_name);
-  if (!file) return tl::unexpected(file.error());
-  const core::Result<void> written = (*file)->write(fmt::format(
-      "{}\npid {}\nprocess {}\nstarted {:.3f}\nended {:.3f}\nstatus {}\nstopped {}\n", k_first_line,
-      note.pid, note.process_started, note.started, note.ended, note.status, note.stopped ? 1 : 0));
-  if (!written) return written;
-  return (*file)->commit();
+  // A run that has not ended has no status, and one whose `aplomb run` was killed never will.
+  const std::string ended =
+      note.ended > 0 ? fmt::format("status {}\nstopped {}\n", note.status, note.stopped ? 1 : 0)
+                     : std::string();
+  return core::replace_file(
+      folder + k_name,
+      fmt::format("{}\npid {}\nprocess {}\nstarted {:.3f}\nended {:.3f}\n{}", k_first_line,
+                  note.pid, note.process_started, note.started, note.ended, ended));
 }
 
 std::optional<RunNote> read_note(const std::string& folder) {
@@ -104,6 +106,19 @@ std::optional<RunNote> read_note(const std::string& folder) {
 
 bool is_alive(const RunNote& note) {
   return note.process_started != 0 && start_of(note.pid) == note.process_started;
+}
+
+bool is_log_written(const std::string& folder) {
+  const std::string log = folder + "/output.log";
+  std::error_code error;
+  for (std::filesystem::directory_iterator each("/proc", error), end; !error && each != end;
+       each.increment(error)) {
+    const std::string name = each->path().filename().string();
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ptr == name.data() + name.size() && writes(pid, log)) return true;
+  }
+  return false;
 }
 
 core::Result<void> ask_to_stop(const std::string& folder, const RunNote& note) {

@@ -32,6 +32,10 @@ std::optional<RunNote> read_note(const std::string& folder);
 /// Whether the process that wrote the note is there still.
 bool is_alive(const RunNote& note);
 
+/// Whether any process of this user writes the folder's output.log: the program of a run whose
+/// `aplomb run` was killed goes on, and so does its log.
+bool is_log_written(const std::string& folder);
+
 /// Asks the process to end its program (SIGTERM, after the grace SIGKILL). A note may have been
 /// written by anybody: the process is asked only if it has `folder`/output.log open to write, which no
 /// other than the run's own does. Errors: bad_usage (it has ended), not_readable (it is not ours).

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <future>
 
+#include "core/new_file.h"
 #include "core/text.h"
 #include "watch/child.h"
 #include "watch/live_run.h"
@@ -84,6 +85,19 @@ bool write_all(int to, std::string_view bytes) {
   return true;
 }
 
+/// -1 where there is none. A link under its name is replaced: what it leads to is not the run's.
+int open_log(const std::string& folder) {
+  if (folder.empty()) {
+    errno = 0;
+    return -1;
+  }
+  const std::string path = folder + "/output.log";
+  constexpr int k_how = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+  const int log = ::open(path.c_str(), k_how, 0644);
+  if (log >= 0 || errno != ELOOP || ::unlink(path.c_str()) != 0) return log;
+  return ::open(path.c_str(), k_how | O_EXCL, 0644);
+}
+
 class Wrapped {
  public:
   /// `strangers`: what descended from this process before it started the program (a shell that was
@@ -95,10 +109,10 @@ class Wrapped {
         child_(std::move(child)),
         gate_(gate),
         live_(core::Severity::unstable),
-        log_(::open((options.folder + "/output.log").c_str(),
-                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)),
+        log_(open_log(options.folder)),
         relay_(child_, log_.get()) {
-    if (!log_) tell_log_fault();
+    result_.log_is_whole = static_cast<bool>(log_);
+    if (!log_ && !options.folder.empty()) tell_log_fault();
     // Fewer and longer reads and writes; refused (a terminal, a limit), the pipes stay as they are.
     for (const int pipe : {child_.out.get(), child_.error.get(), STDOUT_FILENO, STDERR_FILENO}) {
       if (::fcntl(pipe, F_GETPIPE_SZ) < k_pipe_bytes) ::fcntl(pipe, F_SETPIPE_SZ, k_pipe_bytes);
@@ -166,6 +180,7 @@ class Wrapped {
   void tell_log_fault() {
     options_.tell(fmt::format("{}/output.log cannot be written ({}); the program runs on",
                               options_.folder, std::strerror(errno)));
+    result_.log_is_whole = false;
     log_.close();
   }
 
@@ -225,9 +240,14 @@ class Wrapped {
 
   void tell_capture() {
     if (capture_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    std::ofstream(capture_path_) << "the run hangs: " << capture_said_ << "\n\n" << capture_.get();
-    options_.tell(fmt::format("it seems to hang: {}; what every thread waits for is in {}",
-                              capture_said_, capture_path_));
+    const std::string seen = "the run hangs: " + capture_said_ + "\n\n" + capture_.get();
+    const auto kept = options_.folder.empty()
+                          ? core::fail(core::ErrorCode::not_writable, "there is no folder for it")
+                          : core::replace_file(capture_path_, seen);
+    options_.tell(
+        fmt::format("it seems to hang: {}; {}", capture_said_,
+                    kept ? "what every thread waits for is in " + capture_path_
+                         : "what every thread waits for was not kept: " + kept.error().text));
     if (options_.hangs) options_.hangs(capture_said_);
     if (options_.stop_on_hang) stop("as it hangs and --stop-on asks");
   }

@@ -21,7 +21,7 @@ namespace aplomb::watch {
 
 struct WrapOptions {
   std::vector<std::string> command;
-  std::string folder;                     ///< exists; takes output.log and hang-N.txt
+  std::string folder;  ///< exists; takes output.log and hang-N.txt; empty where none could be made
   std::optional<core::Severity> stop_on;  ///< end the program at a symptom as severe as this
   bool stop_on_hang = false;
   /// No output and no step for so many times the median time between records is a hang, if it is
@@ -41,6 +41,7 @@ struct Ended {
   int status = 0;        ///< as of waitpid
   bool stopped = false;  ///< by us
   bool hung = false;
+  bool log_is_whole = false;  ///< output.log has all that came
 };
 
 /// Errors: those of start_child().

@@ -122,6 +122,27 @@ TEST(HistoryCommand, AnotherStoreCanBeNamed) {
   EXPECT_EQ(memory.history(team).status, 2);
 }
 
+/// Nothing that is killed by SIGKILL can say a last word: whoever comes next says it.
+TEST(HistoryCommand, KeepsARunWhoseWatcherWasKilled) {
+  const test::Folder folder;
+  const std::string store = "APLOMB_STORE=" + (folder / "data/runs.db") + " ";
+  run_program(store + "% run -q --out " + (folder / "first") + " -- echo loss=1.0");  // makes it
+  run_program(
+      "(" + store + "exec % run -q --out " + (folder / "out") +
+      " -- sh -c 'echo step=1 loss=2.5; sleep 3; echo step=2 loss=2.4') >/dev/null 2>&1 & sleep 1; "
+      "pid=$(sed -n 's/^pid //p' " +
+      (folder / "out/run.lock") + "); kill -9 $pid; sleep 0.3");
+  EXPECT_THAT(test::content(folder / "out/run.lock"), Not(HasSubstr("status")));
+  EXPECT_EQ(run_program(store + "% history").error, "") << "the program goes on, and its log";
+  run_program("sleep 3");
+  EXPECT_THAT(test::content(folder / "out/output.log"), HasSubstr("step=2"));
+  const Said listed = run_program(store + "% history");
+  EXPECT_THAT(listed.error, HasSubstr("was killed; kept as"));
+  EXPECT_THAT(listed.out, HasSubstr("/out"));
+  EXPECT_EQ(run_program(store + "% history").error, "");
+  EXPECT_EQ(run_program("ls " + (folder / "data/under-way")).out, "");
+}
+
 TEST(HistoryCommand, KeepsWhatRunHasRun) {
   const Remembered memory;
   const std::string log = memory.log("text", true, "0.5");

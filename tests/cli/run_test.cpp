@@ -66,6 +66,41 @@ TEST(RunCommand, EndsAsTheProgramEnds) {
   EXPECT_EQ(run_program("% run").status, 2);
 }
 
+/// What stands in the folder already may have been put there by somebody else.
+TEST(RunCommand, WritesThroughNoLink) {
+  const Folder folder;
+  run_program("mkdir -p " + (folder / "out") + " " + (folder / "other"));
+  for (const char* name : {"report.json", "report.html", "output.log", "run.lock"}) {
+    run_program("echo mine >" + (folder / "other/") + name + "; ln -s " + (folder / "other/") +
+                name + " " + (folder / "out/") + name);
+  }
+  run_program("ln -s " + (folder / "other") + " " + (folder / "out/attach"));
+  const Said said = run_program("% run --record --out " + (folder / "out") + " -- echo hello");
+  for (const char* name : {"report.json", "report.html", "output.log", "run.lock"}) {
+    EXPECT_EQ(content(folder / ("other/" + std::string(name))), "mine\n") << name;
+    EXPECT_NE(content(folder / ("out/" + std::string(name))), "mine\n") << name;
+  }
+  EXPECT_THAT(content(folder / "out/output.log"), HasSubstr("hello"));
+  EXPECT_EQ(run_program("ls " + (folder / "other")).out,
+            "output.log\nreport.html\nreport.json\nrun.lock\n");
+  EXPECT_THAT(said.error, HasSubstr("attach"));
+}
+
+TEST(RunCommand, SaysWhatCouldNotBeKept) {
+  const Said nowhere = run_program("% run --out /proc/no/where -- echo hello");
+  EXPECT_EQ(nowhere.out, "hello\n");
+  EXPECT_THAT(nowhere.error, HasSubstr("neither log nor report is kept"));
+  EXPECT_THAT(nowhere.error, Not(HasSubstr("/dev/null")));
+  // A log that has no more room than a file may take, and a folder in the report's place.
+  const Folder folder;
+  run_program("mkdir -p " + (folder / "out/report.json"));
+  const Said full =
+      run_program("ln -s /dev/full " + (folder / "out/x") + "; % run --out " + (folder / "out") +
+                  " -- sh -c 'rm -r " + (folder / "out/run.lock") + "; echo hello'");
+  EXPECT_THAT(full.error, Not(HasSubstr("log and report: ")));
+  EXPECT_THAT(full.error, HasSubstr("the report was not written"));
+}
+
 TEST(RunCommand, AttachesByTheEnvironmentWhereItIsAsked) {
   const std::string tell = R"(sh -c 'echo "$PYTHONPATH|$APLOMB_ATTACH"')";
   EXPECT_THAT(Wrapped("-q", tell).said.out, Not(HasSubstr("attach")));

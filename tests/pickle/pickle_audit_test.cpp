@@ -268,6 +268,32 @@ TEST(PickleAudit, APickleMayBeginWithAnyOpcode) {
   EXPECT_EQ(worst("S'p\\157six'\nS's\\171stem'\n\x93(S'true'\ntR.", "a.pkl"), "pickle.dangerous");
 }
 
+std::string from_hex(std::string_view hex) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    out += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return out;
+}
+
+// What Python's bz2 and lzma make of k_evil.
+constexpr std::string_view k_evil_bz2 =
+    "425a68393141592653590f39a61700000cd3c05410004110400a029e2040002000314d323131310a3403"
+    "d4d3d27a8d492d70e4400de26b0b770532f8bb9229c2848079cd30b8";
+constexpr std::string_view k_evil_xz =
+    "fd377a585a000004e6d6b4460200210116000000742fe5a30100198002636f730a73797374656d0a2858"
+    "040000007472756574522e00000061de21f89f3e1df30001321a201894301fb6f37d010000000004595a";
+constexpr std::string_view k_evil_lzma =
+    "5d00008000ffffffffffffffff0040008803bc30bd34de2f5e26d069f33fb0b138bda35603f38f4dab1f"
+    "ab55ffffac860000";
+
+TEST(PickleAudit, WhatIsPackedIsUnpacked) {
+  EXPECT_EQ(worst(from_hex(k_evil_bz2), "a.pkl.bz2"), "pickle.dangerous");
+  EXPECT_EQ(worst(from_hex(k_evil_xz), "model.joblib"), "pickle.dangerous");
+  EXPECT_EQ(worst(from_hex(k_evil_lzma), "a.joblib"), "pickle.dangerous");
+  // Cut: not called safe, and what stood before is judged.
+  EXPECT_EQ(worst(from_hex(k_evil_xz).substr(0, 40), "a.pkl.xz"), "pickle.inconclusive");
+}
+
 std::string npy(const std::string& header, const std::string& body) {
   return "\x93NUMPY\1\0"s + little(header.size(), 2) + header + body;
 }
