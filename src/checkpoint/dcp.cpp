@@ -11,12 +11,12 @@
 #include <unordered_map>
 
 #include "checkpoint/checkpoint_format.h"
-#include "checkpoint/loop_state.h"
 #include "checkpoint/named_optimizer.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/tensor_pieces.h"
 #include "checkpoint/torch_file.h"
 #include "core/text.h"
+#include "pickle/loop_state.h"
 #include "tensors/mapped_file.h"
 
 namespace aplomb::checkpoint {
@@ -275,7 +275,7 @@ class DcpReader {
 
   void take_value(const std::string& name) {
     const auto key = optimizer_key(name);
-    if (!key && names_data_position(name.substr(0, name.find('.'))))
+    if (!key && pickle::names_data_position(name.substr(0, name.find('.'))))
       opening_.out.data_position.push_back(name);
     const bool progress = name == "step" || name == "global_step" || name == "train_state.step";
     if (!progress && (!key || !key->is_group)) return;

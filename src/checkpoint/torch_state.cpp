@@ -1,11 +1,12 @@
 #include "checkpoint/torch_state.h"
 
+#include <algorithm>
 #include <charconv>
 
-#include "checkpoint/loop_state.h"
 #include "checkpoint/optimizer_state.h"
 #include "checkpoint/pickle_walk.h"
 #include "checkpoint/tensor_shard.h"
+#include "pickle/loop_state.h"
 
 namespace aplomb::checkpoint {
 namespace {
@@ -48,7 +49,7 @@ class TorchState {
     if (file_.role == FileRole::scaler) take_scaler(read->document);
     if (file_.role == FileRole::rng) {
       out_.rng_ranks.push_back(rank_of(file_.name()));
-      take_generators(read->document, out_);
+      join(pickle::generators_in(read->document), out_.generators);
     }
     if (file_.role == FileRole::data) out_.data_position.emplace_back(file_.name());
     take_optimizer(*read);
@@ -109,6 +110,12 @@ class TorchState {
                      "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
   }
 
+  static void join(const std::vector<std::string>& names, std::vector<std::string>& into) {
+    for (const std::string& each : names) {
+      if (std::find(into.begin(), into.end(), each) == into.end()) into.push_back(each);
+    }
+  }
+
   /// Random states and the position in the data: of what is neither weights nor moments.
   void take_loop(const pickle::PickleDocument& document, pickle::NodeId weights,
                  const std::vector<pickle::NodeId>& optimizers) {
@@ -116,9 +123,10 @@ class TorchState {
     apart.insert(weights);
     if (const pickle::PickleNode* schedules = schedules_of(document))
       apart.insert(static_cast<pickle::NodeId>(schedules - document.nodes.data()));
-    const std::size_t before = out_.generators.size();
-    take_loop_state(document, apart, out_);
-    if (out_.generators.size() > before && out_.rng_ranks.empty()) out_.rng_ranks.push_back(-1);
+    const pickle::LoopState found = pickle::loop_state_in(document, apart);
+    join(found.generators, out_.generators);
+    join(found.data_position, out_.data_position);
+    if (!found.generators.empty() && out_.rng_ranks.empty()) out_.rng_ranks.push_back(-1);
   }
 
   void take_optimizer(const TorchFile& file) {

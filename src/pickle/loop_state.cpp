@@ -1,4 +1,4 @@
-#include "checkpoint/loop_state.h"
+#include "pickle/loop_state.h"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,8 @@
 
 #include "core/text.h"
 
-namespace aplomb::checkpoint {
+namespace aplomb::pickle {
 namespace {
-
-using pickle::NodeId;
-using pickle::PickleDocument;
-using pickle::PickleKind;
-using pickle::PickleNode;
 
 constexpr std::size_t k_most_keys = 4096;    // of one dict; more than that are weights
 constexpr std::size_t k_most_listed = 16;    // names kept for people
@@ -59,7 +54,7 @@ std::string_view generator_named(const std::vector<std::string>& words) {
 /// Which generator's state a value is, by its form alone.
 std::string_view generator_of(const PickleDocument& document, const PickleNode& node) {
   if (node.kind == PickleKind::tensor) {
-    const pickle::PickleTensor& tensor = document.tensors[static_cast<std::size_t>(node.number)];
+    const PickleTensor& tensor = document.tensors[static_cast<std::size_t>(node.number)];
     const bool bytes = tensor.type != nullptr && tensor.type->name == "U8";
     if (!bytes || tensor.shape.size() != 1) return {};
     return tensor.shape[0] == k_mersenne ? "torch" : tensor.shape[0] == k_philox ? "cuda" : "";
@@ -102,10 +97,9 @@ const PickleNode* members_of(const PickleDocument& document, const PickleNode& n
   return state.kind == PickleKind::dict ? &state : nullptr;
 }
 
-class LoopState {
+class LoopWalk {
  public:
-  LoopState(const PickleDocument& document, const std::unordered_set<NodeId>& apart,
-            Checkpoint& out)
+  LoopWalk(const PickleDocument& document, const std::unordered_set<NodeId>& apart, LoopState& out)
       : document_(document), apart_(apart), out_(out) {}
 
   void walk(const PickleNode& node, int levels, bool of_settings = false) {
@@ -165,7 +159,7 @@ class LoopState {
 
   const PickleDocument& document_;
   const std::unordered_set<NodeId>& apart_;
-  Checkpoint& out_;
+  LoopState& out_;
 };
 
 }  // namespace
@@ -186,14 +180,17 @@ bool names_data_position(std::string_view key) {
          any_of(words, {"idx", "index", "position", "pos", "offset", "cursor", "number"});
 }
 
-void take_loop_state(const PickleDocument& document, const std::unordered_set<NodeId>& apart,
-                     Checkpoint& out) {
-  LoopState(document, apart, out).walk(document.at(document.root), 1);
+LoopState loop_state_in(const PickleDocument& document, const std::unordered_set<NodeId>& apart) {
+  LoopState out;
+  LoopWalk(document, apart, out).walk(document.at(document.root), 1);
+  return out;
 }
 
-void take_generators(const PickleDocument& document, Checkpoint& out) {
-  LoopState state(document, {}, out);
-  state.take_states(document.at(document.root), {}, LoopState::k_levels);
+std::vector<std::string> generators_in(const PickleDocument& document) {
+  LoopState out;
+  const std::unordered_set<NodeId> none;
+  LoopWalk(document, none, out).take_states(document.at(document.root), {}, LoopWalk::k_levels);
+  return out.generators;
 }
 
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::pickle

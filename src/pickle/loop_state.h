@@ -10,23 +10,28 @@
 /// Python's. A position in the data is told by its key. Keys of the root count and those of dicts
 /// one level below it, which are not a model's, an optimizer's or a schedule's.
 
+#include <string>
+#include <string_view>
 #include <unordered_set>
+#include <vector>
 
-#include "checkpoint/checkpoint.h"
 #include "pickle/pickle.h"
 
-namespace aplomb::checkpoint {
+namespace aplomb::pickle {
 
-/// Adds to `out.generators` and `out.data_position`; `apart` are the nodes that hold weights, moments
-/// and schedules.
-void take_loop_state(const pickle::PickleDocument& document,
-                     const std::unordered_set<pickle::NodeId>& apart, Checkpoint& out);
+struct LoopState {
+  std::vector<std::string> generators;     ///< whose states: torch, cuda, numpy, python
+  std::vector<std::string> data_position;  ///< keys that say where in the data the run stood
+};
+
+/// `apart` are the nodes that hold weights, moments and schedules.
+LoopState loop_state_in(const PickleDocument& document, const std::unordered_set<NodeId>& apart);
 
 /// A file that is one random state, or a dict of them (`rng_state_0.pth`).
-void take_generators(const pickle::PickleDocument& document, Checkpoint& out);
+std::vector<std::string> generators_in(const PickleDocument& document);
 
 /// Whether a key says where in the data a run stands: `sampler_state`, `dataloader`, `data_position`,
 /// `consumed_train_samples`, `batch_idx`, `tokens_seen`.
 bool names_data_position(std::string_view key);
 
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::pickle
