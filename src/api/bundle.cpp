@@ -159,13 +159,13 @@ BundleEntry entry_of(const report::DiagnosedRun& each, record::SourceId id,
   if (source.bytes <= options.whole_file_bytes) {
     auto whole = input::read_all(**opened, options.whole_file_bytes * 16);
     if (!whole || is_binary(*whole) || is_service_account(*whole)) return entry;
-    entry.bytes = redact(core::sanitize_lines(*whole));
+    entry.bytes = redact(core::sanitize_lines(report::without_disguise(*whole)));
     entry.what = "whole";
   } else {
     if (source.kind != "text-log") return entry;
     Excerpt excerpt(wanted_lines(each, id, options), options.most_bytes, redact);
     read_lines(**opened, excerpt);
-    entry.bytes = redact(core::sanitize_lines(excerpt.finish()));
+    entry.bytes = redact(core::sanitize_lines(report::without_disguise(excerpt.finish())));
     entry.what = excerpt.what();
   }
   entry.name = redact(
@@ -229,6 +229,11 @@ Bundle make_bundle(const std::vector<report::DiagnosedRun>& runs, const Report& 
         bundle.refused.push_back(source.path);
       }
     }
+  }
+  // Whom the last file names is meant in the first as well, and in the report.
+  for (BundleEntry& each : bundle.entries) {
+    each.bytes = redact.again(each.bytes);
+    each.name = redact.again(each.name);
   }
   bundle.redacted = redact.counts();
   bundle.replaced = redact.replaced();

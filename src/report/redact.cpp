@@ -24,6 +24,8 @@ struct Rule {
 };
 
 constexpr int k_most_groups = 4;
+/// Shorter names are parts of too many words of ours (`ann` of `ann_loss`). Judgement.
+constexpr std::size_t k_least_of_a_part = 6;
 
 std::string words_of(const knowledge::Node& list) {
   std::string all;
@@ -169,16 +171,33 @@ bool says_nothing(std::string_view value) {
 
 /// Names that say nothing about anybody: of roles, of folders that everybody has.
 bool is_harmless(std::string_view kind, std::string_view name) {
-  static constexpr std::array<std::string_view, 61> k_words = {
-      "root",         "user",     "localhost", "host",       "ubuntu",  "none",        "None",
-      "null",         "True",     "true",      "127.0.0.1",  "0.0.0.0", "False",       "false",
-      "data",         "datasets", "dataset",   "models",     "model",   "checkpoints", "checkpoint",
-      "lib",          "lib64",    "bin",       "envs",       "cache",   ".cache",      "shared",
-      "tmp",          "runs",     "run",       "outputs",    "output",  "logs",        "log",
-      "code",         "src",      "conda",     "miniconda3", "venv",    "home",        "users",
-      "share",        "include",  "etc",       "opt",        "usr",     "var",         "default",
-      "nobody",       "admin",    "public",    "common",     "runner",  "jovyan",      "cluster",
-      "transformers", "auto",     "c10d",      "static",     "local"};
+  static constexpr std::array<std::string_view, 78> k_words = {
+      "root",        "user",         "localhost",
+      "host",        "ubuntu",       "none",
+      "None",        "null",         "True",
+      "true",        "127.0.0.1",    "0.0.0.0",
+      "False",       "false",        "data",
+      "datasets",    "dataset",      "models",
+      "model",       "checkpoints",  "checkpoint",
+      "lib",         "lib64",        "bin",
+      "envs",        "cache",        ".cache",
+      "shared",      "tmp",          "runs",
+      "run",         "outputs",      "output",
+      "logs",        "log",          "code",
+      "src",         "conda",        "miniconda3",
+      "venv",        "home",         "users",
+      "share",       "include",      "etc",
+      "opt",         "usr",          "var",
+      "default",     "nobody",       "admin",
+      "public",      "common",       "runner",
+      "jovyan",      "cluster",      "transformers",
+      "auto",        "c10d",         "static",
+      "local",       "pytorch",      "huggingface",
+      "nvidia",      "NVIDIA",       "microsoft",
+      "deepspeedai", "Lightning-AI", "facebookresearch",
+      "tensorflow",  "keras-team",   "wandb",
+      "meta-llama",  "memory",       "device",
+      "side",        "cpu",          "buffer"};
   if (name.empty() || name.front() == '<') return true;
   if (kind == "token") return false;
   return std::find(k_words.begin(), k_words.end(), name) != k_words.end();
@@ -198,7 +217,19 @@ bool goes(const Rule& rule, std::string_view value) {
   }
   return true;
 }
+
 }  // namespace
+
+std::string without_disguise(std::string_view text) {
+  static const RE2 k_disguise(
+      "\\x1b\\[[0-9;?]*[ -/]*[@-~]|[\\x{200b}-\\x{200f}\\x{2060}-\\x{2064}\\x{feff}\\x{00ad}]|"
+      "<U\\+(?:200[B-F]|206[0-4]|FEFF|00AD)>");
+  std::string plain(text);
+  const bool any = text.find_first_of("\x1b\xe2\xef\xc2") != std::string_view::npos ||
+                   text.find("<U+") != std::string_view::npos;
+  if (any) RE2::GlobalReplace(&plain, k_disguise, "");
+  return plain;
+}
 
 Redactor::Redactor(RedactNames names) : names_(std::move(names)) {}
 
@@ -215,8 +246,12 @@ void Redactor::replace_known(std::string& text, std::string_view kind,
   for (const std::string& name : names) {
     if (name.size() < 3 || is_harmless(kind, name)) continue;
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
-      const bool whole = (at == 0 || !is_name_byte(text[at - 1])) &&
-                         (at + name.size() == text.size() || !is_name_byte(text[at + name.size()]));
+      // Names of files and folders are put together with underscores: `log_annette.txt`.
+      const auto parts = [&](char c) {
+        return !is_name_byte(c) || (c == '_' && name.size() >= k_least_of_a_part);
+      };
+      const bool whole = (at == 0 || parts(text[at - 1])) &&
+                         (at + name.size() == text.size() || parts(text[at + name.size()]));
       if (!whole) {
         at += name.size();
         continue;
@@ -262,8 +297,19 @@ void Redactor::apply_rules(std::string& text) {
 }
 
 std::string Redactor::operator()(std::string_view input) {
-  std::string text(input);
+  std::string text = without_disguise(input);
   apply_rules(text);
+  replace_all_known(text);
+  return text;
+}
+
+std::string Redactor::again(std::string_view redacted) {
+  std::string text(redacted);
+  replace_all_known(text);
+  return text;
+}
+
+void Redactor::replace_all_known(std::string& text) {
   replace_known(text, "user", names_.users);
   replace_known(text, "host", names_.hosts);
   // Who was named once beside a word that tells is meant wherever the name stands.
@@ -276,7 +322,6 @@ std::string Redactor::operator()(std::string_view input) {
     }
     replace_known(text, kind, names);
   }
-  return text;
 }
 
 std::map<std::string, std::size_t> Redactor::counts() const {

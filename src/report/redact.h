@@ -34,6 +34,8 @@ class Redactor {
  public:
   explicit Redactor(RedactNames names);
   std::string operator()(std::string_view text);
+  /// Takes out once more, of a text that has been through it, the names that it has met since.
+  std::string again(std::string_view redacted);
   /// How many different things of each kind were taken out: {"host": 4, "token": 1}.
   std::map<std::string, std::size_t> counts() const;
   /// All of them, by kind and number: for the eyes of whoever has the originals.
@@ -44,9 +46,15 @@ class Redactor {
   void replace_known(std::string& text, std::string_view kind,
                      const std::vector<std::string>& names);
   void apply_rules(std::string& text);
+  void replace_all_known(std::string& text);
   RedactNames names_;
   std::map<std::string, std::map<std::string, std::size_t, std::less<>>, std::less<>> seen_;
 };
+
+/// Colours, characters without a width, and the way in which those are made visible (`<U+200B>`)
+/// part a name from its value, or a name itself, for a pattern and for nobody else: the text without
+/// them. A Redactor does it by itself; whoever makes control characters visible does it before.
+std::string without_disguise(std::string_view text);
 
 /// Whether a file of this name is one of secrets (`.env`, `id_rsa`, `service_account.json`): no
 /// bundle holds it, redacted or not.

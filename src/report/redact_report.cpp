@@ -105,10 +105,7 @@ class ReportRedactor {
   Redactor& redact_;
 };
 
-}  // namespace
-
-Report redact_report(Report report, Redactor& redact) {
-  ReportRedactor all(redact);
+Report redact_once(Report report, ReportRedactor all) {
   for (ReportInput& each : report.inputs) {
     all.text(each.path);
     all.texts(each.warnings);
@@ -146,6 +143,14 @@ Report redact_report(Report report, Redactor& redact) {
   all.values(report.settings);
   all.values(report.summary);
   return report;
+}
+
+}  // namespace
+
+Report redact_report(Report report, Redactor& redact) {
+  // A path names somebody whom only a later text says to be a user.
+  return redact_once(redact_once(std::move(report), ReportRedactor(redact)),
+                     ReportRedactor(redact));
 }
 
 }  // namespace aplomb::report

@@ -105,6 +105,87 @@ TEST(Redact, OfATextThatWasCutBeforeItWasRedactedNothingStays) {
   }
 }
 
+/// How programs print what is set: fields, lists of words, calls, rows, prompts, other languages.
+TEST(Redact, ASecretGoesInWhateverFormItsNameStandsBesideIt) {
+  const std::string value =
+      "Vb7kQx29Lm"
+      "4ZtRw83cHn";
+  for (const std::string& text :
+       std::initializer_list<std::string>{R"([{"name": "SERVICE_TOKEN", "value": "@"}])",
+                                          "- name: db_password\n  value: @",
+                                          "['train.py', '--hub-token', '@', '--lr', '2e-5']",
+                                          R"(auth = ("carla", "@"))",
+                                          "HTTPBasicAuth('carla', '@')",
+                                          "ALTER ROLE lab WITH PASSWORD '@'",
+                                          "CREATE USER lab IDENTIFIED BY '@'",
+                                          "pw=@",
+                                          "psw: @",
+                                          "using secret @ for the run",
+                                          "\x1b[36mapi_key\x1b[0m: \x1b[1m@\x1b[0m",
+                                          "pass\u200bword: @",
+                                          "password：@",
+                                          "Enter password:\n@\n",
+                                          "Kennwort: @",
+                                          "mot de passe : @",
+                                          "contraseña: @",
+                                          "пароль: @",
+                                          "密码：@",
+                                          "| hub_token | @ |",
+                                          "<password>@</password>",
+                                          "q=api_key%3D@"}) {
+    Redactor redact({});
+    std::string with = text;
+    with.replace(with.find('@'), 1, value);
+    EXPECT_EQ(redact(with).find(value), std::string::npos) << with << "\n-> " << redact(with);
+  }
+  Redactor redact({});
+  const std::string half =
+      "u4Hk29"
+      "ZrTq81";
+  const std::string split = redact(
+      "token: hf_"
+      "abcdefgh1234567890\\\n" +
+      half);
+  EXPECT_EQ(split.find(half), std::string::npos) << split;
+  const std::string hex(64, 'a');
+  EXPECT_EQ(redact("the signing key is 0x" + hex.substr(1) + "9").find(hex.substr(8)),
+            std::string::npos);
+  EXPECT_EQ(redact("otp=482913"), "otp=<token-4>") << redact("otp=482913");
+}
+
+TEST(Redact, WhoAndWhereGoInTheFormsOfClusters) {
+  for (const auto& [text, name] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"rank 3 on host tauri", "tauri"},
+           {"The client socket has failed to connect to [tauri]:29400", "tauri"},
+           {"[tauri]:time: 12:01", "tauri"},
+           {"{\"author\": \"Ines Falkenrath\"}", "Falkenrath"},
+           {"Author: Ines Falkenrath <i@f.io>", "Falkenrath"},
+           {"commit 1a2b3c by Ines Falkenrath", "Falkenrath"},
+           {"/gpfs/u/home/ABCD/ifalk/run", "ifalk"},
+           {"/p/home/jusers/ifalk/booster/run", "ifalk"},
+           {"/network/scratch/i/ifalk/run", "ifalk"},
+           {"/home/i/ifalk/run", "ifalk"},
+           {"file:///home%2Fifalk%2Frun", "ifalk"},
+           {"hdfs://nn/user/ifalk/x", "ifalk"},
+           {"  4711 gpu train ifalk R 2:10 1 n3", "ifalk"},
+           {"JobID User Account\n4711 ifalk lab", "ifalk"},
+           {"sudo: ifalk : TTY=pts/1", "ifalk"},
+           {"Job <9> submitted by user <ifalk>", "ifalk"},
+           {"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIqrstuv ifalk@ws", "ifalk"},
+           {"C:\\Users\\i\\OneDrive - Falkenlab\\x", "Falkenlab"},
+           {"kubectl logs -n falklab trainer-0", "falklab"},
+           {"345678901234.dkr.ecr.eu-west-1.amazonaws.com/x", "345678901234"},
+           {"https://falk-data.s3.eu-west-1.amazonaws.com/x", "falk-data"},
+           {"push_to_hub ifalk/tiny", "ifalk"}}) {
+    Redactor redact({});
+    EXPECT_EQ(redact(text).find(name), std::string::npos) << text << "\n-> " << redact(text);
+  }
+  Redactor redact({});
+  EXPECT_EQ(redact("/home/ifalken/run and log_ifalken.txt"),
+            "/home/<user-1>/run and log_<user-1>.txt");
+  EXPECT_EQ(redact.again("seen in run_ifalken"), "seen in run_<user-1>");
+}
+
 TEST(Redact, WordsBeforeDotsThatPeopleWriteStay) {
   EXPECT_EQ(redacted_evidence("Loading checkpoint shards... done"),
             "Loading checkpoint shards... done");
@@ -135,29 +216,39 @@ TEST(Redact, FilesOfSecretsAreKnownByTheirNames) {
 
 TEST(Redact, MetricsVersionsAndWordsStay) {
   Redactor redact({});
-  for (const char* text :
-       {"{'loss': 2.31, 'grad_norm': nan, 'learning_rate': 1e-05}",
-        "torch==2.13.0 nvidia-cudnn-cu12==9.1.0.70",
-        "CUDA out of memory. Tried to allocate 60.00 MiB",
-        "transformers 4.41.2, driver 535.104.05",
-        "step 10/100 | loss 4.2 | 12:30:59",
-        "localhost:29500",
-        "[rank3]: RuntimeError: NCCL error",
-        "/root/train.py",
-        "pad_token: <pad>",
-        "max_tokens: 512",
-        "tokenizer: meta-llama/Llama-3.1-8B",
-        "num_key_value_heads: 8",
-        "model: deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
-        "hub_token: null",
-        "  File \"/usr/local/lib/python3.11/site-packages/torch/nn/modules/linear.py\", line 125",
-        "c10::Error: CUDA error: device-side assert triggered",
-        "at::native::add_kernel(c10::add())",
-        "commit 1f3a9c0d5b7e2f4a6c8d0e1f2a3b4c5d6e7f8091",
-        "token_accuracy = 0.9312",
-        "frame #3: _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEE",
-        "{'loss': 1.5, 'entropy': 0.4, 'mean_token_accuracy': 0.71}",
-        "eval/loss: 2.31 step: 400"}) {
+  for (
+      const std::string& text : std::initializer_list<std::string>{
+          "{'loss': 2.31, 'grad_norm': nan, 'learning_rate': 1e-05}",
+          "torch==2.13.0 nvidia-cudnn-cu12==9.1.0.70",
+          "CUDA out of memory. Tried to allocate 60.00 MiB",
+          "transformers 4.41.2, driver 535.104.05",
+          "step 10/100 | loss 4.2 | 12:30:59",
+          "localhost:29500",
+          "[rank3]: RuntimeError: NCCL error",
+          "/root/train.py",
+          "pad_token: <pad>",
+          "max_tokens: 512",
+          "tokenizer: meta-llama/Llama-3.1-8B",
+          "num_key_value_heads: 8",
+          "model: deepseek-ai/DeepSeek-R1-Distill-Llama-70B",
+          "hub_token: null",
+          "  File \"/usr/local/lib/python3.11/site-packages/torch/nn/modules/linear.py\", line 125",
+          "c10::Error: CUDA error: device-side assert triggered",
+          "at::native::add_kernel(c10::add())",
+          "commit 1f3a9c0d5b7e2f4a6c8d0e1f2a3b4c5d6e7f8091",
+          "token_accuracy = 0.9312",
+          "frame #3: _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEE",
+          "{'loss': 1.5, 'entropy': 0.4, 'mean_token_accuracy': 0.71}",
+          "eval/loss: 2.31 step: 400",
+          "@torch.no_grad()\n@property\n@slack\n def f(x):",
+          "See https://github.com/pytorch/pytorch/issues: pytorch 2.13",
+          "  12 | 0.31 | 2e-05 |",
+          "loaded secret sauce from config",
+          "the token embeddings of 32000",
+          "rank 0 on device 3",
+          "Connected to 8 workers",
+          "sha256 " + std::string(64, 'b'),
+          "step 100 on host memory"}) {
     EXPECT_EQ(redact(text), text);
   }
 }
