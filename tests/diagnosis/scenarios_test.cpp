@@ -334,6 +334,15 @@ const std::vector<Scenario>& scenarios() {
       {"the loss exploded, and the code never clears gradients",
        {{"error.loss-exploded-said", true}, {"code.no-zero-grad", true}},
        "diverge.missing-zero-grad"},
+      {"memory grows from step to step until a batch no longer fits",
+       {{"error.cuda-oom", true},
+        {"incident.oom", true},
+        {"oom.device", true},
+        {"error.memory-grows-said", true}},
+       "oom.graph-retained-leak"},
+      {"behind a resume the learning rate begins anew, and no count does",
+       {{"error.scheduler-state-missing", true}, {"incident.resume", true}},
+       "resume.scheduler-lost"},
       {"clipping on a third of the tokens",
        {{"clip_ratio.high", true}, {"run.kind", word("rl")}},
        "rl.clip-too-aggressive"},
@@ -357,6 +366,43 @@ TEST(Scenarios, EveryGivenFactIsOneThatTheKnowledgeKnows) {
 }
 
 TEST(Scenarios, NothingKnownNamesNoCause) { EXPECT_EQ(first_cause({}), "none"); }
+
+/// What the words of a text read like is no match for what the same text rules out.
+TEST(Scenarios, WhatATextRulesOutNoWordsBringBack) {
+  struct Case {
+    const char* cause;
+    Given given;
+  };
+  const std::vector<Case> all = {
+      {"oom.batch-too-large", {{"incident.oom", true}, {"error.memory-grows-said", true}}},
+      {"resume.global-step-reset",
+       {{"incident.resume", true}, {"error.scheduler-state-missing", true}}},
+      {"diverge.lr-too-high", {{"said.loss.falls", true}, {"error.overfit-said", true}}},
+      {"diverge.bad-batch", {{"said.loss.falls", true}, {"eval.none_right", true}}},
+      {"nan.lr-too-high",
+       {{"loss.nonfinite", true},
+        {"lr.over_usual", 0.1},
+        {"lr.peak", 1e-5},
+        {"lr.usual_high", 1e-4}}},
+      {"nan.no-grad-clip", {{"loss.nonfinite", true}, {"said.fails_with.clipping", true}}},
+      {"overfit.eval-leak", {{"said.eval_accuracy.low", true}}},
+      {"overfit.too-little-data", {{"eval.none_right", true}}},
+  };
+  for (const Case& each : all) {
+    FactTable facts;
+    facts.set({"words.healthy", -5.0, "", {}});
+    facts.set({"text.account", true, "", {}});
+    facts.set({std::string("words.") + each.cause, 4.0, "", {}});
+    const auto leads = [&] {
+      const Ranking ranking = weigh_causes(cause_book(), facts, {});
+      return std::any_of(ranking.causes.begin(), ranking.causes.end(),
+                         [&](const RankedCause& cause) { return cause.id == each.cause; });
+    };
+    EXPECT_TRUE(leads()) << each.cause;
+    for (const auto& [name, value] : each.given) facts.set({name, value, name, {}});
+    EXPECT_FALSE(leads()) << each.cause;
+  }
+}
 
 TEST(Scenarios, ABareNaNLeavesRoomForTheUnknown) {
   FactTable facts;
