@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-#: Of one rule over one program. The slowest of 100 rules over the 13,000 files of the standard library, torch,
-#: transformers, trl, peft, accelerate and lightning took a second.
+#: Of one rule over one program. Measured over 6,851 files (the standard library, torch, transformers, trl, peft,
+#: accelerate, lightning): no rule came to it.
 MOST_SECONDS_OF_A_RULE = 5.0
-#: Of all rules over one program: ten times what the slowest of those files took.
+#: Of all rules over one program: eight times what the slowest of those files took (7.2 s, 27,820 lines of torch's tests).
 MOST_SECONDS_OF_A_PROGRAM = 60.0
 LEAST_SECONDS = 0.01  # a timer of 0 would be none
 AGAIN_S = 1.0  # where the first signal came in a place that swallows exceptions
