@@ -256,11 +256,21 @@ def sorted_not_shuffled(program: Program) -> Iterator[Finding]:
     """The samples stand class by class, and the loader keeps their order."""
     for call, _ in training_loaders(program):
         data = data_of(call)
-        if is_shuffled(program, call) or data is None or is_iterable(program, data):
+        if is_shuffled(program, call) or data is None or is_iterable(program, data) or draws_samples(program, data):
             continue
         line = class_by_class(program, data, 0)
         if line:
             yield Finding(call.lineno, source_of(call)[:-1] + ", shuffle=True)", also=[line])
+
+
+def draws_samples(program: Program, data: ast.AST) -> bool:
+    """A data set of this file whose __getitem__(i) never asks for i: it draws, and the order of the loader says nothing."""
+    owner = data_class(program, data)
+    get = program.makers.method(owner, "__getitem__") if owner is not None else None
+    if get is None or len(get.args.args) < 2:
+        return False
+    index = get.args.args[1].arg
+    return not any(isinstance(each, ast.Name) and each.id == index for each in program.nodes.below(get))
 
 
 def class_by_class(program: Program, node: ast.AST, depth: int) -> int:
