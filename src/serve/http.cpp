@@ -152,6 +152,16 @@ int parse_header(std::string_view line, Request& request) {
   return 0;
 }
 
+bool is_odd_beginning(std::string_view text) {
+  for (std::size_t at = text.find('\n'); at != std::string_view::npos;
+       at = text.find('\n', at + 1)) {
+    if (at == 0 || text[at - 1] != '\r') return true;
+  }
+  const std::size_t line = text.find("\r\n");
+  Request none;
+  return line != std::string_view::npos && parse_request_line(text.substr(0, line), none) != 0;
+}
+
 std::string http_date() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -224,6 +234,7 @@ class HttpServer::Connection final : public Outlet {
   Connection& operator=(const Connection&) = delete;
 
   bool is_done() const { return done_; }
+  bool is_waiting() const { return waits_; }
 
   bool write(std::string_view bytes) override {
     const auto until = Clock::now() + server_.limits_.write;
@@ -255,21 +266,27 @@ class HttpServer::Connection final : public Outlet {
   bool serve_one() {
     Request request;
     int fault = 0;
-    if (!read_request(request, fault)) {
+    waits_ = true;
+    const bool whole = read_request(request, fault);
+    waits_ = false;
+    if (!whole) {
       if (fault != 0) refuse(fault);
       return false;
     }
+    served_ = true;
     Answer answer;
     server_.handler_(request, answer);
     return send(request, answer);
   }
 
   bool read_request(Request& request, int& fault) {
-    auto until = Clock::now() + server_.limits_.idle;
+    auto until = Clock::now() + (served_ ? server_.limits_.idle : server_.limits_.request);
     bool begun = !waiting_.empty();
     std::size_t end = 0;
     while ((end = waiting_.find("\r\n\r\n")) == std::string::npos) {
       if (waiting_.size() > server_.limits_.head_bytes) fault = 431;
+      // What cannot become a request is told at once: a line that ends without CR, HTTP/0.9.
+      if (fault == 0 && is_odd_beginning(waiting_)) fault = 400;
       if (fault != 0) return false;
       if (!begun && !waiting_.empty()) {
         begun = true;
@@ -371,6 +388,8 @@ class HttpServer::Connection final : public Outlet {
   HttpServer& server_;
   int socket_;
   std::string waiting_;
+  bool served_ = false;  ///< a request was whole
+  std::atomic<bool> waits_{true};
   std::atomic<bool> done_{false};
   std::thread thread_;  // last: it uses the others
 };
@@ -443,7 +462,7 @@ void HttpServer::accept_all() {
     const int yes = 1;
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     const std::lock_guard lock(mutex_);
-    if (connections_.size() >= limits_.connections) {
+    if (connections_.size() >= limits_.connections && !make_room()) {
       ::close(socket);
       continue;
     }
@@ -453,6 +472,15 @@ void HttpServer::accept_all() {
       ::close(socket);
     }
   }
+}
+
+/// False where all of them are being answered.
+bool HttpServer::make_room() {
+  const auto oldest = std::find_if(connections_.begin(), connections_.end(),
+                                   [](const auto& each) { return each->is_waiting(); });
+  if (oldest == connections_.end()) return false;
+  connections_.erase(oldest);
+  return true;
 }
 
 void HttpServer::reap(bool all) {

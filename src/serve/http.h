@@ -1,7 +1,9 @@
 #pragma once
 /// HttpServer: as much of HTTP/1.1 as a page on one's own machine needs, and nothing more. A request
 /// line, headers and a small body are read strictly and within limits; whatever is odd is refused and
-/// its connection closed. A thread a connection, so many at most.
+/// its connection closed. A thread a connection, so many at most: where there are as many, the oldest
+/// that waits for a request makes room for a new one, so that whoever holds connections open without
+/// asking keeps nobody out.
 ///
 ///     HttpServer server([](const Request& request, Answer& answer) { answer.body = "..."; });
 ///     auto port = server.listen_loopback(0);
@@ -34,9 +36,11 @@ struct HttpLimits {
   std::size_t headers = 64;
   std::size_t body_bytes = 4096;
   std::size_t connections = 128;
-  std::chrono::milliseconds request{10000};  ///< for the whole of a head and body
-  std::chrono::milliseconds idle{15000};     ///< between two requests of a connection
-  std::chrono::milliseconds write{10000};    ///< for a part to be taken
+  /// For the whole of a head and body, and until a new connection sends its first: a page's
+  /// requests are there within milliseconds (judgement).
+  std::chrono::milliseconds request{4000};
+  std::chrono::milliseconds idle{15000};   ///< between two requests of a connection
+  std::chrono::milliseconds write{10000};  ///< for a part to be taken
 };
 
 struct Request {
@@ -95,6 +99,7 @@ class HttpServer {
   class Connection;
   void accept_all();
   void reap(bool all);
+  bool make_room();
 
   Handler handler_;
   HttpLimits limits_;

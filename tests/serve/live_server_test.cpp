@@ -248,21 +248,55 @@ TEST_F(LiveServerTest, WhoSendsSlowlyIsCutOff) {
   EXPECT_EQ(status(get("/api/runs")), 200);
 }
 
+/// A page that listens.
+std::unique_ptr<Client> listener(int port, const std::string& host, const std::string& cookie,
+                                 const std::string& last = {}) {
+  auto client = std::make_unique<Client>(port);
+  std::string text = "GET /api/events HTTP/1.1\r\nHost: " + host + "\r\nCookie: " + cookie + "\r\n";
+  if (!last.empty()) text += "Last-Event-ID: " + last + "\r\n";
+  client->send(text + "\r\n");
+  return client;
+}
+
 TEST_F(LiveServerTest, ConnectionsAreBounded) {
   LiveOptions options;
   options.limits.connections = 4;
   begin(options);
   {
     std::vector<std::unique_ptr<Client>> held;
-    for (int i = 0; i < 4; ++i) held.push_back(std::make_unique<Client>(server_->port()));
+    for (int i = 0; i < 4; ++i) held.push_back(listener(server_->port(), host_, cookie_));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     Client further(server_->port());
     EXPECT_EQ(further.read({}, 2), "");
     EXPECT_TRUE(further.closed());
   }
-  for (int i = 0; i < 100 && status(get("/api/runs")) != 200; ++i)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // That a listener is gone is seen when it is next written to.
+  for (int i = 0; i < 400 && status(get("/api/runs")) != 200; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(status(get("/api/runs")), 200);
+}
+
+/// Half a request on each of them, and then nothing.
+TEST_F(LiveServerTest, WhoHoldsConnectionsOpenKeepsNobodyOut) {
+  LiveOptions options;
+  options.limits.connections = 4;
+  begin(options);
+  std::vector<std::unique_ptr<Client>> held;
+  for (int i = 0; i < 12; ++i) {
+    held.push_back(std::make_unique<Client>(server_->port()));
+    ASSERT_TRUE(held.back()->send(i % 2 == 0 ? "GET / HTTP/1.1\r\nHost: x" : ""));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(status(get("/api/runs")), 200);
+}
+
+TEST_F(LiveServerTest, ALineWithoutItsEndAndAnOlderProtocolAreRefusedAtOnce) {
+  begin();
+  for (const char* text : {"GET / HTTP/1.1\nHost: localhost\n\n", "GET /\r\n", "GET /\n"}) {
+    Client client(server_->port());
+    ASSERT_TRUE(client.send(text));
+    EXPECT_EQ(status(client.read({}, 2)), 400) << text;
+  }
 }
 
 TEST_F(LiveServerTest, AConnectionTakesOneRequestAfterTheOther) {
@@ -273,16 +307,6 @@ TEST_F(LiveServerTest, AConnectionTakesOneRequestAfterTheOther) {
   ASSERT_TRUE(client.send(request + "\r\n" + request + "Connection: close\r\n\r\n"));
   const std::string text = client.read();
   EXPECT_NE(text.find("HTTP/1.1 200", text.find("HTTP/1.1 200") + 1), std::string::npos);
-}
-
-/// A page that listens.
-std::unique_ptr<Client> listener(int port, const std::string& host, const std::string& cookie,
-                                 const std::string& last = {}) {
-  auto client = std::make_unique<Client>(port);
-  std::string text = "GET /api/events HTTP/1.1\r\nHost: " + host + "\r\nCookie: " + cookie + "\r\n";
-  if (!last.empty()) text += "Last-Event-ID: " + last + "\r\n";
-  client->send(text + "\r\n");
-  return client;
 }
 
 TEST_F(LiveServerTest, PointsComeAsEventsAndAViewerThatWasAwayIsSentWhatItMissed) {
