@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/text.h"
 #include "fix/text_edit.h"
@@ -134,7 +135,8 @@ class Fixer {
     return said || (off && word != nullptr && (*word == "fp32" || *word == "none"));
   }
 
-  /// Puts the value where the entry has its own. False where that place cannot be edited.
+  /// Puts the value where the entry has its own. False where that place cannot be edited, or where
+  /// a setting before this one wanted another value of the same key.
   bool replace(const Standing& one, const SettingValue& setting, const core::Value& value) {
     const config_text::ConfigEntry& entry = *one.entry;
     const knowledge::SettingSpec* spec = knowledge::find_setting_spec(setting.first);
@@ -142,6 +144,8 @@ class Fixer {
     const std::string spelled =
         knowledge::spell({&framework_, one.key, value, list}, name_of(file_.syntax));
     const auto* truth = std::get_if<bool>(&value);
+    const auto [decided, first] = decided_.emplace(&entry, spelled);
+    if (!first) return decided->second == spelled;
     if (same_value(entry, value)) return done_ = true;
     if (entry.size > 0 && !wrong_operand(entry, truth)) {
       edits_.push_back({entry.offset, entry.size, spelled});
@@ -254,6 +258,7 @@ class Fixer {
   const Framework& framework_;
   const knowledge::Versions& versions_;
   std::vector<TextEdit> edits_;
+  std::map<const config_text::ConfigEntry*, std::string> decided_;  ///< what each key is to say
   FixedConfig fixed_;
   bool done_ = false;
 };

@@ -1,9 +1,10 @@
 """Adapters go to and fro between PEFT and the trainer."""
 
-import models
 import peft
 import pytest
 import torch
+
+import models
 
 TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 

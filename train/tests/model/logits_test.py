@@ -2,11 +2,12 @@
 
 import json
 
-import models
 import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
+
+import models
 
 
 @pytest.mark.parametrize("kind", models.KINDS)

@@ -196,7 +196,8 @@ def dict_saved(program: Program) -> Written | None:
         if source_of(receiver_of(call)) != "torch" or not call.args or not isinstance(call.args[0], ast.Dict):
             continue
         held = call.args[0]
-        return Written(call, held, [key.value for key in held.keys if isinstance(key, ast.Constant)])
+        constants = [key.value for key in held.keys if isinstance(key, ast.Constant)]
+        return Written(call, held, [value for value in constants if isinstance(value, str)])
     return None
 
 
