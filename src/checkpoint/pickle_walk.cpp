@@ -73,9 +73,11 @@ void visit_tensors(const pickle::PickleDocument& document, pickle::NodeId from,
       const pickle::PickleKind kind = document.at(child).kind;
       if (kind < pickle::PickleKind::list || kind == pickle::PickleKind::global || seen[child])
         continue;
-      const bool state = node.kind == pickle::PickleKind::object && i == 2;
+      // An object's state is silent, and so is the array that joblib's wrapper describes.
+      const bool silent = node.kind == pickle::PickleKind::object &&
+                          (i == 2 || (i == 3 && kind == pickle::PickleKind::tensor));
       steps.push_back({child, at, width == 2 ? node.items[i * 2] : 0, static_cast<std::uint32_t>(i),
-                       here.depth + 1, state});
+                       here.depth + 1, silent});
       open.push_back(static_cast<std::uint32_t>(steps.size() - 1));
     }
   }

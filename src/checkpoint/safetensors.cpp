@@ -85,18 +85,21 @@ bool read_entry(simdjson::ondemand::value value, Entry& entry) {
   return entry.has_dtype && entry.has_shape && entry.has_offsets;
 }
 
-void read_metadata(simdjson::ondemand::value value, std::map<std::string, std::string>& out) {
+/// False where it is no object of texts, as the format has it and its own reader demands.
+bool read_metadata(simdjson::ondemand::value value, std::map<std::string, std::string>& out) {
   simdjson::ondemand::object object;
-  if (value.get_object().get(object) != simdjson::SUCCESS) return;
+  if (value.get_object().get(object) != simdjson::SUCCESS) return false;
+  bool of_texts = true;
   for (auto field : object) {
     std::string_view key;
     std::string_view text;
-    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return;
+    if (field.unescaped_key().get(key) != simdjson::SUCCESS) return false;
     const std::string name(key);
-    if (field.value().get_string().get(text) == simdjson::SUCCESS && out.size() < 1000) {
-      out.emplace(name, text);
-    }
+    const bool is_text = field.value().get_string().get(text) == simdjson::SUCCESS;
+    of_texts = of_texts && is_text;
+    if (is_text && out.size() < 1000) out.emplace(name, text);
   }
+  return of_texts;
 }
 
 class HeaderReader {
@@ -122,7 +125,11 @@ class HeaderReader {
       const std::string name(key);
       if (field.value().get(value) != simdjson::SUCCESS) return false;
       if (name == "__metadata__") {
-        read_metadata(value, out_.metadata);
+        if (!read_metadata(value, out_.metadata)) {
+          out_.findings.add("checkpoint.bad-header", core::Severity::failed, 0,
+                            "[safetensors] its __metadata__ holds something else than texts: no "
+                            "writer makes that, and readers refuse it or run out of stack");
+        }
       } else if (!take(name, value)) {
         return false;
       }

@@ -37,24 +37,18 @@ class TorchState {
   TorchState(const StoredFile& file, Opening& opening)
       : file_(file), opening_(opening), out_(opening.out) {}
 
-  std::string read() {
-    auto read = read_torch(file_.bytes(), file_.mapped, file_.path, opening_.verify);
-    if (!read) {
-      opening_.unreadable(file_.path, read.error());
-      return {};
-    }
-    opening_.join(read->findings);
+  void take(const TorchFile& read) {
+    opening_.join(read.findings);
     if (file_.role == FileRole::scheduler)
-      take_schedules(read->document, read->document.at(read->document.root));
-    if (file_.role == FileRole::scaler) take_scaler(read->document);
+      take_schedules(read.document, read.document.at(read.document.root));
+    if (file_.role == FileRole::scaler) take_scaler(read.document);
     if (file_.role == FileRole::rng) {
       out_.rng_ranks.push_back(rank_of(file_.name()));
-      join(pickle::generators_in(read->document), out_.generators);
+      join(pickle::generators_in(read.document), out_.generators);
     }
     if (file_.role == FileRole::data) out_.data_position.emplace_back(file_.name());
-    take_optimizer(*read);
-    if (file_.role == FileRole::weights || file_.role == FileRole::adapter) take_weights(*read);
-    return read->format;
+    take_optimizer(read);
+    if (file_.role == FileRole::weights || file_.role == FileRole::adapter) take_weights(read);
   }
 
  private:
@@ -171,7 +165,17 @@ class TorchState {
 }  // namespace
 
 std::string read_torch_state(const StoredFile& file, Opening& opening) {
-  return TorchState(file, opening).read();
+  const auto read = read_torch(file.bytes(), file.mapped, file.path, opening.verify);
+  if (!read) {
+    opening.unreadable(file.path, read.error());
+    return {};
+  }
+  take_torch_state(file, *read, opening);
+  return read->format;
+}
+
+void take_torch_state(const StoredFile& file, const TorchFile& read, Opening& opening) {
+  TorchState(file, opening).take(read);
 }
 
 }  // namespace aplomb::checkpoint

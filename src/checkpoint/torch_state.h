@@ -8,10 +8,14 @@
 #include <string>
 
 #include "checkpoint/checkpoint_format.h"
+#include "checkpoint/torch_file.h"
 
 namespace aplomb::checkpoint {
 
 /// As CheckpointFormat::read.
 std::string read_torch_state(const StoredFile& file, Opening& opening);
+
+/// The same of one that has been read.
+void take_torch_state(const StoredFile& file, const TorchFile& read, Opening& opening);
 
 }  // namespace aplomb::checkpoint

@@ -105,6 +105,10 @@ struct PickleDocument {
   std::optional<double> number(const PickleNode* node) const;
 };
 
+/// Of numpy's word for a type (`<f4`, `bool`, `bfloat16`); null where it is none of numbers in this
+/// machine's order.
+const tensors::ElementType* numpy_element_type(std::string_view word);
+
 constexpr std::size_t k_most_nodes = 4'000'000;
 constexpr std::size_t k_most_items = 16'000'000;
 

@@ -176,7 +176,13 @@ void Machine::skip_array(NodeId wrapper) {
   const bool is_aligned = alignment != nullptr && alignment->kind == PickleKind::integer;
   read_on_where_plain_pickle_would(*size + (is_aligned ? 256U : 0U));
   if (is_aligned) take(little(1));
-  take(*size);
+  const std::string_view raw = take(*size);
+  if (!fault_.empty()) return;
+  const PickleNode* order = document_.find(object, "order");
+  const bool by_columns = order != nullptr && order->text == "F";
+  // Beside the wrapper, which stays what pickle.load makes of it.
+  const auto array = numpy_array(*dtype, *document_.find(object, "shape"), raw, by_columns);
+  if (array) node(wrapper).items.push_back(*array);
 }
 
 }  // namespace aplomb::pickle

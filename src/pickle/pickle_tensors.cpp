@@ -12,19 +12,6 @@ namespace {
 constexpr std::size_t k_most_axes = 64;
 constexpr std::size_t k_most_tensors = 4'000'000;
 
-/// `f8`, `<f4`, `|b1`, `int64` of numpy.
-const tensors::ElementType* numpy_word(std::string_view word) {
-  if (!word.empty() && (word.front() == '<' || word.front() == '|' || word.front() == '=')) {
-    word.remove_prefix(1);
-  }
-  static constexpr std::pair<std::string_view, std::string_view> k_words[] = {
-      {"f8", "F64"}, {"f4", "F32"},  {"f2", "F16"}, {"i8", "I64"},   {"i4", "I32"},
-      {"i2", "I16"}, {"i1", "I8"},   {"u8", "U64"}, {"u4", "U32"},   {"u2", "U16"},
-      {"u1", "U8"},  {"b1", "BOOL"}, {"c8", "C64"}, {"c16", "C128"}, {"bfloat16", "BF16"}};
-  const auto type = core::second_of(k_words, word);
-  return type ? tensors::element_type(*type) : tensors::element_type_of_torch(word);
-}
-
 std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& shape, bool fortran) {
   std::vector<std::int64_t> stride(shape.size(), 1);
   std::int64_t step = 1;
@@ -37,6 +24,19 @@ std::vector<std::int64_t> row_major(const std::vector<std::int64_t>& shape, bool
 }
 
 }  // namespace
+
+/// `f8`, `<f4`, `|b1`, `int64` of numpy.
+const tensors::ElementType* numpy_element_type(std::string_view word) {
+  if (!word.empty() && (word.front() == '<' || word.front() == '|' || word.front() == '=')) {
+    word.remove_prefix(1);
+  }
+  static constexpr std::pair<std::string_view, std::string_view> k_words[] = {
+      {"f8", "F64"}, {"f4", "F32"},  {"f2", "F16"}, {"i8", "I64"},   {"i4", "I32"},
+      {"i2", "I16"}, {"i1", "I8"},   {"u8", "U64"}, {"u4", "U32"},   {"u2", "U16"},
+      {"u1", "U8"},  {"b1", "BOOL"}, {"c8", "C64"}, {"c16", "C128"}, {"bfloat16", "BF16"}};
+  const auto type = core::second_of(k_words, word);
+  return type ? tensors::element_type(*type) : tensors::element_type_of_torch(word);
+}
 
 bool Machine::integers(const PickleNode& from, std::vector<std::int64_t>& out) const {
   if (from.kind != PickleKind::tuple && from.kind != PickleKind::list) return false;
@@ -126,7 +126,7 @@ const tensors::ElementType* Machine::numpy_type(const PickleNode& dtype) const {
       document_.at(state.items[1]).text == ">") {
     return nullptr;  // big-endian: kept as an opaque object
   }
-  return numpy_word(document_.at(arguments.items[0]).text);
+  return numpy_element_type(document_.at(arguments.items[0]).text);
 }
 
 std::optional<NodeId> Machine::numpy_scalar(const std::vector<NodeId>& arguments) {

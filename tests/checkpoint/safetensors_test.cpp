@@ -103,7 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
         Lie{"twice", "{" + entry("a", "[1]", "[0,4]") + "," + entry("a", "[1]", "[4,8]") + "}", 8,
             "checkpoint.duplicate-name", 1},
         Lie{"negative", "{" + entry("a", "[1]", "[0,4]") + "," + entry("b", "[-1]", "[4,8]") + "}",
-            8, "checkpoint.bad-header", 1}),
+            8, "checkpoint.bad-header", 1},
+        Lie{"metadata",
+            R"({"__metadata__":{"format":"pt","x":[[[[1]]]]},)" + entry("a", "[1]", "[0,4]") + "}",
+            4, "checkpoint.bad-header", 1}),
     [](const auto& each) { return each.param.name; });
 
 TEST(Safetensors, RefusesAHeaderThatIsTorn) {
