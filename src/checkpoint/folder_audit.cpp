@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "pickle/pickle_audit.h"
@@ -32,7 +33,14 @@ core::Result<bool> audit_file(const std::string& path, std::vector<tensors::Find
   const tensors::Findings found = pickle::audit_pickles((*mapped)->bytes(), path);
   const std::size_t before = out.size();
   out.insert(out.end(), found.list().begin(), found.list().end());
-  pickle::audit_code((*mapped)->bytes(), path, out);
+  std::vector<tensors::Finding> code;
+  pickle::audit_code((*mapped)->bytes(), path, code);
+  for (tensors::Finding& each : code) {  // what a member of it said already is not said twice
+    const bool told =
+        std::any_of(found.list().begin(), found.list().end(),
+                    [&](const tensors::Finding& one) { return one.kind == each.kind; });
+    if (!told) out.push_back(std::move(each));
+  }
   return out.size() > before;
 }
 

@@ -390,6 +390,15 @@ const std::vector<CheckpointSymptom>& checkpoint_symptoms() {
       {"code.remote", "a configuration that has modules of a repository make the model",
        "loading it with trust_remote_code=True runs them: look at them first",
        "auto_map of transformers"},
+      {"code.config", "a configuration that has Python's own functions called",
+       "hydra.utils.instantiate, NeMo or an unsafe YAML loader run what it names",
+       "_target_ of hydra; CVE-2020-14343 (PyYAML)"},
+      {"code.path", "an archive or a model that names places outside of its folder",
+       "unpacking or loading it writes or reads there",
+       "CVE-2007-4559 (tarfile), CVE-2024-27318 "
+       "(ONNX)"},
+      {"code.native", "machine code beside or within the weights",
+       "loading the model with it runs that: look at where it comes from", ""},
   };
   return all;
 }

@@ -6,12 +6,14 @@
 #include <array>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/text.h"
 #include "pickle/pickle.h"
+#include "pickle/program_text.h"
 #include "pickle/unpack.h"
 #include "pickle/zip_archive.h"
 
@@ -116,8 +118,42 @@ std::string_view call_of_script(std::string_view source) {
   return {};
 }
 
+std::optional<std::uint64_t> octal(std::string_view field) {
+  std::string_view digits = core::trim(field.substr(0, field.find('\0')));
+  std::uint64_t value = 0;
+  const char* end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, value, 8).ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+/// By the checksum of its first header, as tarfile asks: tars of 1979 have no mark at all.
 bool is_tar(std::string_view bytes) {
-  return bytes.size() > 262 && bytes.substr(257, 5) == "ustar";
+  if (bytes.size() < k_tar_block) return false;
+  if (bytes.substr(257, 5) == "ustar") return true;
+  const auto stated = octal(bytes.substr(148, 8));
+  if (!stated || *stated == 0) return false;
+  std::uint64_t sum = 8U * ' ';
+  for (std::size_t i = 0; i < k_tar_block; ++i) {
+    if (i < 148 || i >= 156) sum += static_cast<unsigned char>(bytes[i]);
+  }
+  return sum == *stated;
+}
+
+/// Whether a name of a member, or what a link of the archive names, lies outside of the folder that
+/// it is unpacked into.
+bool leads_out(std::string_view name) {
+  if (name.starts_with('/') || name.starts_with('\\')) return true;
+  if (name.size() > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')) return true;
+  std::int64_t depth = 0;
+  while (!name.empty()) {
+    const std::size_t end = std::min(name.find_first_of("/\\"), name.size());
+    const std::string_view part = name.substr(0, end);
+    if (part == "..") --depth;
+    if (part != ".." && part != "." && !part.empty()) ++depth;
+    if (depth < 0) return true;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return false;
 }
 
 class Audit {
@@ -142,8 +178,8 @@ class Audit {
     if (is_tar(bytes)) tar(bytes, where, depth);
     if (is_tar(bytes) || looks_otherwise(bytes)) expected = false;
     if (packed_with(bytes) != nullptr &&
-        (expected || (depth == 0 && bytes.size() <= k_most_packed))) {
-      return unpacked(bytes, where, expected, depth);
+        (expected || (depth == 0 && bytes.size() <= k_most_packed) || holds_archive(bytes))) {
+      return unpacked(bytes, where, expected || holds_archive(bytes), depth);
     }
     if (expected) {
       if (const char* name = unread_archive(bytes); name != nullptr) {
@@ -160,6 +196,14 @@ class Audit {
         "pickle.inconclusive", core::Severity::warning, at,
         fmt::format("[pickle] {}cannot be followed to its end, so it cannot be called safe: {}",
                     shown(where), why));
+  }
+  void outside(const std::string& where, std::uint64_t at, const std::string& name) {
+    if (!leads_out(name) || said_outside_) return;
+    said_outside_ = true;
+    out_.add("code.path", core::Severity::failed, at,
+             fmt::format("[code] {}names {}: who unpacks it without a filter writes outside of the "
+                         "folder",
+                         shown(where), core::shorten(core::sanitize(name), 120)));
   }
   void suspicious(std::uint64_t at, const std::string& what) {
     out_.add("pickle.suspicious", core::Severity::warning, at, "[pickle] " + what);
@@ -290,6 +334,15 @@ class Audit {
     zip(bytes.substr(end - size - offset), where, depth);
   }
 
+  /// Whether what is packed begins as an archive or a pickle does: model.tar.gz, whatever its size.
+  static bool holds_archive(std::string_view bytes) {
+    constexpr std::uint64_t k_head = 4096;
+    constexpr std::size_t k_packed_head = 1U << 20U;  // blocks of bzip2 are 900 kB
+    std::string head;
+    unpack(bytes.substr(0, k_packed_head), k_head, head);
+    return is_tar(head) || head.starts_with("PK\x03\x04") || begins_like_pickle(head);
+  }
+
   void unpacked(std::string_view bytes, const std::string& where, bool expected, int depth) {
     std::string out;
     const std::uint64_t left = k_most_inflated - std::min(k_most_inflated, inflated_);
@@ -325,22 +378,56 @@ class Audit {
   void tar(std::string_view bytes, const std::string& where, int depth) {
     std::uint64_t at = 0;
     std::map<std::string, std::size_t> names;
-    while (at + k_tar_block <= bytes.size() && bytes[at] != '\0') {
+    while (at + k_tar_block <= bytes.size()) {
       const std::string_view head = bytes.substr(at, k_tar_block);
+      if (head.find_first_not_of('\0') == std::string_view::npos) {  // the end, or a gap
+        at += k_tar_block;
+        continue;
+      }
       const std::string name(head.substr(0, std::min<std::size_t>(head.find('\0'), 100)));
-      std::string_view digits = core::trim(head.substr(124, 12));
-      digits = digits.substr(0, digits.find('\0'));
-      std::uint64_t size = 0;
-      const char* end = digits.data() + digits.size();
-      if (std::from_chars(digits.data(), end, size, 8).ec != std::errc() ||
-          size > bytes.size() - at - k_tar_block) {
+      const auto size = octal(head.substr(124, 12));
+      if (!is_tar(head) || !size || *size > bytes.size() - at - k_tar_block) {
         return inconclusive(where, at, "a tar archive that is cut");
       }
-      if (++names[name] == 2) suspicious(at, fmt::format("two members are named {}", shown(name)));
-      // torch 0.1: sys_info, pickle, tensors, storages.
-      const bool expected = ends_like_pickle(name) || name == "pickle" || name == "sys_info";
-      blob(bytes.substr(at + k_tar_block, size), inside(where, name), expected, depth + 1);
-      at += k_tar_block + (size + k_tar_block - 1) / k_tar_block * k_tar_block;
+      const std::string_view content = bytes.substr(at + k_tar_block, *size);
+      const char type = head[156];
+      if (type == '1' || type == '2') {  // a hard link's target stands from the archive's root
+        const std::string to(
+            head.substr(157, std::min<std::size_t>(head.find('\0', 157), 257) - 157));
+        const std::size_t folder =
+            type == '2' && !to.starts_with('/') ? name.rfind('/') : name.npos;
+        outside(where, at, folder == name.npos ? to : name.substr(0, folder + 1) + to);
+      }
+      // Long names, and the records `30 path=...` of pax, stand in members of their own.
+      const bool is_of_next = type == 'L' || type == 'K' || type == 'x' || type == 'g';
+      outside(where, at, name);
+      if (is_of_next) {
+        const std::size_t key = type == 'x' || type == 'g' ? content.find("path=") : 0;
+        const std::size_t begin = key == 0 ? 0 : std::min(key, content.size() - 5) + 5;
+        if (key != std::string_view::npos && begin <= content.size()) {
+          const std::string_view rest = content.substr(begin);
+          outside(where, at, std::string(rest.substr(0, rest.find_first_of({"\0\n", 2}))));
+        }
+      } else {
+        if (++names[name] == 2)
+          suspicious(at, fmt::format("two members are named {}", shown(name)));
+        // torch 0.1: sys_info, pickle, tensors, storages.
+        const bool expected = ends_like_pickle(name) || name == "pickle" || name == "sys_info";
+        blob(content, inside(where, name), expected, depth + 1);
+        code(content, where, name);
+      }
+      at += k_tar_block + (*size + k_tar_block - 1) / k_tar_block * k_tar_block;
+    }
+  }
+
+  /// Program text in a member: configurations, templates.
+  void code(std::string_view bytes, const std::string& where, const std::string& name) {
+    std::vector<tensors::Finding> found;
+    audit_code(as_bytes(bytes), name.substr(name.rfind(' ') + 1), found);
+    for (const tensors::Finding& each : found) {
+      out_.add(each.kind, each.severity, each.offset,
+               fmt::format("{} (in {})", each.text,
+                           core::shorten(core::sanitize(inside(where, name)), 120)));
     }
   }
 
@@ -385,6 +472,7 @@ class Audit {
                    fmt::format("the member {} of the archive has another name in its own header",
                                core::shorten(core::sanitize(entry.name), 120)));
       }
+      outside(where, entry.header, std::string(entry.name));
       member(bytes, entry, where, depth);
     }
     unlisted(bytes, listed, where, depth);
@@ -453,6 +541,7 @@ class Audit {
       return;
     }
     blob(bytes, name, expected, depth + 1);
+    code(bytes, "", name);
   }
 
   /// Members that the directory does not list: readers that walk the file from its start see them.
@@ -500,6 +589,7 @@ class Audit {
 
   tensors::Findings& out_;
   std::uint64_t inflated_ = 0;
+  bool said_outside_ = false;
   std::size_t strays_ = 0;
 };
 

@@ -218,12 +218,13 @@ Trust trust_of(std::string_view module, std::string_view name) {
         harmless_builtins().count(first) > 0 || any_fits(calls, "builtins." + std::string(first));
     return harmless ? Trust::suspicious : Trust::dangerous;
   }
-  if (any_fits(calls, full)) return Trust::call;
+  // A dotted name reaches through what a module happens to have imported.
+  const bool is_dotted = name.find('.') != std::string_view::npos;
+  if (!is_dotted && any_fits(calls, full)) return Trust::call;
   const bool named_like_classes =
       !any_part(name, [](std::string_view part) { return !is_class_name(part); });
   if (named_like_classes && covers(allowed_classes(), module)) return Trust::made;
-  // A dotted name reaches through what a module happens to have imported.
-  if (name.find('.') == std::string_view::npos && any_fits(values, full)) return Trust::value;
+  if (!is_dotted && any_fits(values, full)) return Trust::value;
   if (is_in_library(k_library_classes, module, name)) return Trust::made;
   if (is_in_library(k_library_functions, module, name)) return Trust::value;
   return is_of_known_library(module) && does_what_it_says(name) ? Trust::dangerous
@@ -304,6 +305,17 @@ bool is_class_name(std::string_view name) {
   while (name.starts_with('_')) name.remove_prefix(1);
   return !name.empty() && name.front() >= 'A' && name.front() <= 'Z' && !name.ends_with("__") &&
          name.find('.') == std::string_view::npos;
+}
+
+bool makes_more_than_values(std::string_view name) {
+  // The last word of a class's name says what its instances do.
+  constexpr std::string_view k_ends[] = {
+      "Writer", "Builder",  "Logger",   "Saver",   "Dumper", "Downloader", "Recorder", "Profiler",
+      "Server", "Client",   "Launcher", "Runner",  "Pool",   "Process",    "Thread",   "Store",
+      "Engine", "Database", "Analyzer", "Spawner", "File",   "Dataset",    "Tracker",  "Monitor",
+      "Loader", "Importer", "Executor", "Handler", "Cache",  "Session",    "Socket",   "Manager"};
+  return std::any_of(std::begin(k_ends), std::end(k_ends),
+                     [&](std::string_view end) { return name.ends_with(end); });
 }
 
 bool is_of_known_library(std::string_view module) {

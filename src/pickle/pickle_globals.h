@@ -60,6 +60,10 @@ struct GlobalMeaning {
 /// `name` may be dotted: an unpickler of protocol 4 follows the attributes.
 GlobalMeaning meaning_of(std::string_view module, std::string_view name);
 
+/// Whether a class is called after what writes, fetches or starts something (`IndexedDatasetBuilder`,
+/// `CSVLogger`): its constructor is no member of an enumeration by its value.
+bool makes_more_than_values(std::string_view name);
+
 /// Whether a name is written like a class's or a constant's (`_Tree`, `STEPS`), with no dunder.
 bool is_class_name(std::string_view name);
 

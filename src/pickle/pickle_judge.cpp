@@ -86,7 +86,13 @@ void Machine::judge_call(NodeId callable, NodeId arguments, bool made, int depth
     const bool member =
         given.empty() || (given.size() == 1 && is_plain_scalar(given[0]) &&
                           node(given[0]).text.find_first_of("/\\:") == std::string_view::npos);
-    if (made || (member && node(arguments).kind == PickleKind::tuple)) return;
+    if (made) return;
+    if (makes_more_than_values(node(callable).text)) {
+      return say(Trust::dangerous, opcode_at_,
+                 fmt::format("it runs the constructor of {}, which may write or start something",
+                             shown(callable)));
+    }
+    if (member) return;
     return say(Trust::suspicious, opcode_at_,
                fmt::format("it runs the constructor of {}", shown(callable)));
   }
@@ -150,6 +156,11 @@ void Machine::judge_known(NodeId callable, const std::vector<NodeId>& given, int
         say(Trust::dangerous, opcode_at_,
             "it hands torch.storage._load_from_bytes something else than bytes");
       }
+      break;
+    case GlobalKind::storage:
+    case GlobalKind::numpy_array:
+    case GlobalKind::opaque:
+      judge_size(callable, given);
       break;
     case GlobalKind::iterator:
     case GlobalKind::sequence:
@@ -363,6 +374,26 @@ bool Machine::may_run(NodeId id) const {
          global->second.trust == Trust::dangerous;
 }
 
+bool Machine::is_lazy(NodeId id) const {
+  const PickleNode& each = document_.at(id);
+  return each.kind == PickleKind::object && !each.items.empty() &&
+         (kind_of(each.items[0]) == GlobalKind::lazy ||
+          kind_of(each.items[0]) == GlobalKind::iterator);
+}
+
+/// Iterators, which may have no end, that are handed to what takes all of them.
+void Machine::judge_lazy(NodeId callable, const std::vector<NodeId>& given) {
+  const GlobalKind kind = kind_of(callable);
+  const bool keeps = kind == GlobalKind::lazy || kind == GlobalKind::iterator ||
+                     kind == GlobalKind::partial || kind == GlobalKind::getattr ||
+                     globals_.at(callable).trust != Trust::call;
+  const bool is_given =
+      std::any_of(given.begin(), given.end(), [&](NodeId id) { return is_lazy(id); });
+  if (keeps || !is_given) return;
+  say(Trust::suspicious, opcode_at_,
+      fmt::format("it has {} make as much as it is told to, out of nothing", shown(callable)));
+}
+
 /// Functions that are handed to what may call them. Some constructors keep theirs.
 void Machine::judge_arguments(NodeId callable, const std::vector<NodeId>& given) {
   constexpr GlobalKind k_keep[] = {GlobalKind::partial,           GlobalKind::getattr,
@@ -378,6 +409,7 @@ void Machine::judge_arguments(NodeId callable, const std::vector<NodeId>& given)
                              shown(callable)));
     }
   }
+  judge_lazy(callable, given);
   if (globals_.at(callable).trust != Trust::call || shown(callable).starts_with("torch._utils.") ||
       std::find(std::begin(k_keep), std::end(k_keep), kind_of(callable)) != std::end(k_keep)) {
     return;
@@ -386,6 +418,33 @@ void Machine::judge_arguments(NodeId callable, const std::vector<NodeId>& given)
     if (!is_function(each)) continue;
     return say(is_bound(each) ? Trust::dangerous : Trust::suspicious, opcode_at_,
                fmt::format("it hands {} a function that this may call", shown(callable)));
+  }
+}
+
+/// Makers of values whose size or work is a number that the pickle names: storages, arrays,
+/// `Fraction("1e999999999")`.
+void Machine::judge_size(NodeId callable, const std::vector<NodeId>& given) {
+  constexpr std::int64_t k_most = std::int64_t{1} << 20;  // picklers lay what is larger in bytes
+  constexpr std::size_t k_most_digits = 4;
+  const auto is_huge = [&](NodeId id) {
+    const PickleNode& each = node(id);
+    if (each.kind == PickleKind::integer) return each.number > k_most;
+    if (each.kind == PickleKind::bytes) return false;
+    if (each.kind != PickleKind::text || node(callable).text != "fractions.Fraction") return false;
+    const std::size_t exponent = each.text.find_first_of("eE");
+    return exponent != std::string_view::npos && each.text.size() - exponent > k_most_digits;
+  };
+  const bool sized =
+      kind_of(callable) != GlobalKind::opaque || node(callable).text == "fractions.Fraction" ||
+      node(callable).text == "torch.Tensor" || node(callable).text == "numpy.ndarray";
+  if (!sized) return;
+  for (const NodeId each : given) {
+    const std::vector<NodeId>& parts = node(each).items;
+    if (is_huge(each) || std::any_of(parts.begin(), parts.end(), is_huge)) {
+      return say(
+          Trust::suspicious, opcode_at_,
+          fmt::format("it has {} make as much as it is told to, out of nothing", shown(callable)));
+    }
   }
 }
 
@@ -411,12 +470,9 @@ void Machine::judge_iteration(NodeId callable, const std::vector<NodeId>& given)
     }
     return;
   }
-  const bool runs = first.kind == PickleKind::object && !first.items.empty() &&
-                    (kind_of(first.items[0]) == GlobalKind::lazy ||
-                     kind_of(first.items[0]) == GlobalKind::iterator);
   const bool is_huge = kind == GlobalKind::bytes_maker && first.kind == PickleKind::integer &&
                        first.number > k_most_zeros;
-  if (runs || is_huge) {
+  if (is_huge) {
     say(Trust::suspicious, opcode_at_,
         fmt::format("it has {} make as much as it is told to, out of nothing", shown(callable)));
   }

@@ -88,6 +88,9 @@ class Machine {
   void judge_arguments(NodeId callable, const std::vector<NodeId>& given);
   void judge_unlisted(NodeId callable, const std::vector<NodeId>& given);
   void judge_iteration(NodeId callable, const std::vector<NodeId>& given);
+  void judge_size(NodeId callable, const std::vector<NodeId>& given);
+  void judge_lazy(NodeId callable, const std::vector<NodeId>& given);
+  bool is_lazy(NodeId id) const;
   void judge_state(NodeId target, NodeId state);
   void judge_items(NodeId target, const std::vector<NodeId>& items, unsigned char code);
   /// How far an instance of a class is on its way. Picklers write its items, its pairs and its

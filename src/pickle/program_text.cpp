@@ -205,6 +205,96 @@ void audit_gguf(std::string_view bytes, const Told& told) {
   }
 }
 
+/// Whether a dotted name is one of Python's own that runs, writes or starts something. Libraries'
+/// loggers and datasets are named in honest configurations.
+bool names_what_runs(std::string_view dotted) {
+  const std::size_t dot = dotted.rfind('.');
+  if (dot == std::string_view::npos) return false;
+  const std::string_view module = dotted.substr(0, dot);
+  return !is_of_known_library(module) &&
+         meaning_of(module, dotted.substr(dot + 1)).trust == Trust::dangerous;
+}
+
+/// `_target_: os.system`, which hydra and NeMo import and call; `!!python/object/apply:os.system`.
+void audit_targets(std::string_view text, const Told& told) {
+  constexpr std::string_view k_key = "_target_";
+  const auto is_name = [](char c) { return is_word(c) || c == '.'; };
+  for (std::size_t at = text.find(k_key); at != std::string_view::npos;
+       at = text.find(k_key, at + 1)) {
+    std::size_t begin = at + k_key.size();
+    while (begin < text.size() && std::string_view(" \t\"':").find(text[begin]) != text.npos)
+      ++begin;
+    std::size_t end = begin;
+    while (end < text.size() && is_name(text[end])) ++end;
+    const std::string_view name = text.substr(begin, end - begin);
+    if (!names_what_runs(name)) continue;
+    told.say("code.config", core::Severity::failed, at,
+             fmt::format("its configuration has {} called: instantiating it runs that",
+                         core::shorten(core::sanitize(name), 80)));
+  }
+  for (const std::string_view tag : {"!!python/object/", "!!python/module", "!!python/name",
+                                     "tag:yaml.org,2002:python/object/"}) {
+    const std::size_t at = text.find(tag);
+    if (at == std::string_view::npos) continue;
+    const std::string_view line =
+        text.substr(at, std::min(text.find('\n', at) - at, text.size() - at));
+    const bool calls = line.find("/apply") != line.npos || line.find("/new") != line.npos;
+    const std::size_t colon = line.find(':', tag.size());
+    const std::string_view named =
+        colon == line.npos ? std::string_view()
+                           : line.substr(colon + 1, line.find_first_of(" \t[{", colon) - colon - 1);
+    told.say("code.config",
+             calls && names_what_runs(named) ? core::Severity::failed : core::Severity::warning, at,
+             fmt::format("it has {}: yaml.load with an unsafe loader imports or calls that",
+                         core::shorten(core::sanitize(line), 80)));
+  }
+}
+
+/// `{"type": "os.system"}` of sentence-transformers' modules.json, imported by name.
+void audit_modules(std::string_view text, const Told& told) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view name = next_value(text, "type", at);
+    if (name.empty() || !names_what_runs(name)) continue;
+    told.say("code.config", core::Severity::failed, 0,
+             fmt::format("its list of modules has {} imported and called",
+                         core::shorten(core::sanitize(name), 80)));
+  }
+}
+
+/// StringStringEntryProto {key: "location", value: ...} of a tensor whose data lie in a file beside
+/// the model: `0a 08 location 12 <length> <value>`.
+void audit_onnx(std::string_view text, const Told& told) {
+  constexpr std::string_view k_entry("\x0a\x08location\x12", 11);
+  for (std::size_t at = text.find(k_entry); at != std::string_view::npos;
+       at = text.find(k_entry, at + 1)) {
+    std::size_t begin = at + k_entry.size();
+    std::uint64_t size = 0;
+    for (unsigned shift = 0; begin < text.size() && shift < 32; shift += 7) {
+      const auto byte = static_cast<unsigned char>(text[begin++]);
+      size |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+      if (byte < 0x80) break;
+    }
+    const std::string_view place = text.substr(std::min(begin, text.size()), size);
+    const bool out = place.starts_with('/') || place.starts_with('\\') ||
+                     place.starts_with("../") || place.find("/../") != place.npos ||
+                     place.find("..\\") != place.npos || place.substr(0, 3).ends_with(":\\");
+    if (!out) continue;
+    told.say("code.path", core::Severity::failed, at,
+             fmt::format("the data of a tensor are to be read from {}, outside of its folder",
+                         core::shorten(core::sanitize(place), 80)));
+  }
+}
+
+/// Compiled code, which is loaded as it is (AOTInductor's packages, operators beside a model).
+const char* native_code(std::string_view bytes, std::string_view name) {
+  if (bytes.starts_with("\x7f"
+                        "ELF"))
+    return "ELF";
+  if (bytes.starts_with("\xcf\xfa\xed\xfe")) return "Mach-O";
+  const bool windows = name.ends_with(".dll") || name.ends_with(".pyd") || name.ends_with(".exe");
+  return windows && bytes.starts_with("MZ") ? "PE" : nullptr;
+}
+
 }  // namespace
 
 std::string reach_of_template(std::string_view source) {
@@ -234,7 +324,11 @@ void audit_code(std::span<const std::byte> bytes, const std::string& path,
   std::vector<tensors::Finding> found;
   const Told told{path, found};
   const std::string_view first = text.substr(0, k_most_searched);
-  if (text.starts_with("GGUF")) {
+  if (const char* native = native_code(text, name)) {
+    told.say("code.native", core::Severity::warning, 0,
+             fmt::format("{} is machine code ({}): whoever loads the model with it runs that",
+                         core::shorten(core::sanitize(name), 80), native));
+  } else if (text.starts_with("GGUF")) {
     audit_gguf(text, told);
   } else if (text.starts_with("\x89HDF")) {
     audit_keras(first, told);
@@ -251,12 +345,18 @@ void audit_code(std::span<const std::byte> bytes, const std::string& path,
     }
   } else if (name.ends_with(".jinja") || name.ends_with(".jinja2")) {
     told.judge_template(first, 0);
+  } else if (name.ends_with(".yaml") || name.ends_with(".yml")) {
+    audit_targets(first, told);
+  } else if (name.ends_with(".onnx")) {
+    audit_onnx(first, told);
   } else if (name.ends_with(".json") && text.size() <= k_most_json && name != "tokenizer.json") {
     const bool of_interest = text.find("chat_template") != std::string_view::npos ||
                              text.find("auto_map") != std::string_view::npos ||
                              text.find("trust_remote_code") != std::string_view::npos;
     if (of_interest) audit_configuration(text, told);
     if (text.find("class_name") != std::string_view::npos) audit_keras(text, told);
+    if (text.find("_target_") != std::string_view::npos) audit_targets(text, told);
+    if (name == "modules.json") audit_modules(text, told);
   }
   out.insert(out.end(), found.begin(), found.end());
 }

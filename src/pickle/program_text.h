@@ -1,6 +1,7 @@
 #pragma once
 /// What of a checkpoint is program text and no pickle: chat templates (Jinja), Keras's Lambda layers,
-/// and the modules that a configuration has transformers load. Nothing is executed.
+/// the modules that a configuration has transformers load or hydra call, machine code. Nothing is
+/// executed.
 ///
 ///   code.template  (failed)   a template that reaches for Python's own attributes, or runs commands
 ///   code.lambda    (failed)   a configuration of Keras that holds marshalled Python code

@@ -76,5 +76,31 @@ TEST(CodeAudit, PythonCodeInKerasIsTold) {
       "");
 }
 
+TEST(CodeAudit, AConfigurationThatHasPythonCalledIsTold) {
+  EXPECT_EQ(found("model:\n  _target_: os.system\n  command: id\n", "model_config.yaml"),
+            "code.config:failed");
+  EXPECT_EQ(found(R"({"_target_": "subprocess.check_call"})", "config.json"), "code.config:failed");
+  EXPECT_EQ(found("x: !!python/object/apply:os.system [id]\n", "hparams.yaml"),
+            "code.config:failed");
+  EXPECT_EQ(found("x: !!python/name:my.thing\n", "hparams.yaml"), "code.config:warning");
+  EXPECT_EQ(found(R"([{"idx": 0, "type": "os.system"}])", "modules.json"), "code.config:failed");
+  for (const char* honest : {"optim:\n  _target_: torch.optim.AdamW\n",
+                             "log: {_target_: torch.utils.tensorboard.SummaryWriter}\n",
+                             "f:\n  _target_: hydra.utils.get_method\nx: !!python/tuple [1, 2]\n"})
+    EXPECT_EQ(found(honest, "config.yaml"), "") << honest;
+  EXPECT_EQ(
+      found(R"([{"idx": 0, "type": "sentence_transformers.models.Pooling"}])", "modules.json"), "");
+}
+
+TEST(CodeAudit, DataOutsideOfTheFolderAndMachineCodeAreTold) {
+  const auto onnx = [](const std::string& place) {
+    return "\x08\x0a\x12\x30"s + "\x0a\x08location\x12" + static_cast<char>(place.size()) + place;
+  };
+  EXPECT_EQ(found(onnx("../../etc/passwd"), "m.onnx"), "code.path:failed");
+  EXPECT_EQ(found(onnx("/etc/passwd"), "m.onnx"), "code.path:failed");
+  EXPECT_EQ(found(onnx("weights/w..bin"), "m.onnx"), "");
+  EXPECT_EQ(found("\x7f"s + "ELF" + std::string(60, '\0'), "k.so"), "code.native:warning");
+}
+
 }  // namespace
 }  // namespace aplomb::checkpoint

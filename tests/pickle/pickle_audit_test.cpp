@@ -3,6 +3,7 @@
 
 #include "pickle/pickle_audit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -337,6 +338,71 @@ TEST(PickleAudit, TheBytesOfJoblibsArraysAreReadAsPickleLoadReadsThem) {
   const std::string record =
       dtype("V8", "(K\3}" + text("a") + "(" + dtype("O8", "(K\3t") + "K\0tst"s);
   EXPECT_EQ(worst(pickled(joblib_array(record, 1) + k_evil + "."), "a.joblib"), "pickle.dangerous");
+}
+
+/// A member as tars of 1979 have it, without a mark; `link`: what a link of type 2 names.
+std::string tar_member(const std::string& name, const std::string& data, const std::string& link) {
+  std::string head(512, '\0');
+  head.replace(0, name.size(), name);
+  head.replace(100, 7, "0000644");
+  std::string size = fmt::format("{:011o}", data.size());
+  head.replace(124, size.size(), size);
+  head.replace(148, 8, "        ");
+  head[156] = link.empty() ? '0' : '2';
+  head.replace(157, link.size(), link);
+  std::uint64_t sum = 0;
+  for (const char each : head) sum += static_cast<unsigned char>(each);
+  const std::string stated = fmt::format("{:06o}", sum) + "\0 "s;
+  head.replace(148, 8, stated);
+  return head + data + std::string((512 - data.size() % 512) % 512, '\0');
+}
+
+TEST(PickleAudit, AMemberOfATarIsReadWhateverStandsBeforeIt) {
+  const std::string end(1024, '\0');
+  EXPECT_EQ(worst(tar_member("m.pkl", k_evil, "") + end, "a.tar"), "pickle.dangerous");
+  EXPECT_EQ(worst(tar_member("", "x", "") + tar_member("m.pkl", k_evil, "") + end, "a.tar"),
+            "pickle.dangerous");
+  EXPECT_EQ(worst(end + tar_member("m.pkl", k_evil, "") + end, "a.tar"), "");  // no tar at all
+  EXPECT_EQ(worst(tar_member("a", "x", "") + end + tar_member("m.pkl", k_evil, ""), "a.tar"),
+            "pickle.dangerous");
+  EXPECT_EQ(worst(tar_member("m.pkl", k_good, "") + end, "a.tar"), "");
+}
+
+TEST(PickleAudit, AnArchiveThatNamesPlacesOutsideOfItsFolderIsTold) {
+  const std::string end(1024, '\0');
+  const auto kinds = [](const std::string& bytes) {
+    const tensors::Findings found = audit_pickles(test::as_bytes(bytes), "a.tar");
+    return found.list().empty() ? std::string() : found.list()[0].kind;
+  };
+  EXPECT_EQ(kinds(tar_member("../../x", "x", "") + end), "code.path");
+  EXPECT_EQ(kinds(tar_member("/etc/x", "x", "") + end), "code.path");
+  EXPECT_EQ(kinds(tar_member("l", "", "/etc") + end), "code.path");
+  EXPECT_EQ(kinds(tar_member("a/l", "", "../../b") + end), "code.path");
+  EXPECT_EQ(kinds(test::zip({{"../x", "x"}})), "code.path");
+  // What stays inside, as caches of hubs lay their links.
+  EXPECT_EQ(kinds(tar_member("s/x/l", "", "../../blobs/b") + tar_member("./a/../b", "x", "") + end),
+            "");
+}
+
+TEST(PickleAudit, APatternOfNamesReachesNoOtherModule) {
+  const std::string save = named("sklearn.ensemble._hist_gradient_boosting.binning", "np.save");
+  EXPECT_EQ(worst(pickled4(call(save, text("/tmp/x") + "K\1")), "a.pkl"), "pickle.dangerous");
+  const std::string builder =
+      global("deepspeed.runtime.data_pipeline.data_sampling.indexed_dataset.IndexedDatasetBuilder");
+  EXPECT_EQ(worst(pickled(call(builder, text("x"))), "a.pkl"), "pickle.dangerous");
+}
+
+TEST(PickleAudit, WhatTakesAllOfAnIteratorOrOfANumberIsSuspicious) {
+  const std::string count = call(global("itertools.count"), "");
+  for (const std::string& made :
+       {call(global("collections.deque"), count), call(global("collections.Counter"), count),
+        call(global("array.array"), text("B") + count),
+        call(global("fractions.Fraction"), text("1e999999999")),
+        call(global("torch.UntypedStorage"), "\x8a\6\0\0\0\0\0\1"s)})
+    EXPECT_EQ(worst(pickled(made), "a.pkl"), "pickle.suspicious");
+  for (const std::string& made : {count, call(global("fractions.Fraction"), text("3/4")),
+                                  call(global("torch.UntypedStorage"), "K\4")})
+    EXPECT_EQ(worst(pickled(made), "a.pkl"), "");
 }
 
 TEST(PickleAudit, TorchScriptThatWritesIsDangerous) {
