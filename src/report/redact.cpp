@@ -184,17 +184,22 @@ const std::set<std::string, std::less<>>& public_owners() {
 
 /// Names that say nothing about anybody: of roles, of folders that everybody has.
 bool is_harmless(std::string_view kind, std::string_view name) {
-  static constexpr std::array<std::string_view, 66> k_words = {
-      "root",         "user",     "localhost", "host",       "ubuntu",  "none",        "None",
-      "null",         "True",     "true",      "127.0.0.1",  "0.0.0.0", "False",       "false",
-      "data",         "datasets", "dataset",   "models",     "model",   "checkpoints", "checkpoint",
-      "lib",          "lib64",    "bin",       "envs",       "cache",   ".cache",      "shared",
-      "tmp",          "runs",     "run",       "outputs",    "output",  "logs",        "log",
-      "code",         "src",      "conda",     "miniconda3", "venv",    "home",        "users",
-      "share",        "include",  "etc",       "opt",        "usr",     "var",         "default",
-      "nobody",       "admin",    "public",    "common",     "runner",  "jovyan",      "cluster",
-      "transformers", "auto",     "c10d",      "static",     "local",   "memory",      "device",
-      "side",         "cpu",      "buffer"};
+  static constexpr std::array<std::string_view, 85> k_words = {
+      "root",     "user",        "localhost",    "host",        "ubuntu",    "none",
+      "None",     "null",        "True",         "true",        "127.0.0.1", "0.0.0.0",
+      "False",    "false",       "data",         "datasets",    "dataset",   "models",
+      "model",    "checkpoints", "checkpoint",   "lib",         "lib64",     "bin",
+      "envs",     "cache",       ".cache",       "shared",      "tmp",       "runs",
+      "run",      "outputs",     "output",       "logs",        "log",       "code",
+      "src",      "conda",       "miniconda3",   "venv",        "home",      "users",
+      "share",    "include",     "etc",          "opt",         "usr",       "var",
+      "default",  "nobody",      "admin",        "public",      "common",    "runner",
+      "jovyan",   "cluster",     "transformers", "auto",        "c10d",      "static",
+      "local",    "memory",      "device",       "side",        "cpu",       "buffer",
+      "token",    "tokens",      "email",        "entity",      "address",   "project",
+      "projects", "password",    "name",         "alpine",      "orion",     "jusers",
+      "group",    "wheel",       "staff",        "kube-system", "pass",      "scratch",
+      "work"};
   if (name.empty() || name.front() == '<') return true;
   if (kind == "token") return false;
   if (kind == "entity" && public_owners().count(name) > 0) return true;

@@ -186,6 +186,62 @@ TEST(Redact, WhoAndWhereGoInTheFormsOfClusters) {
   EXPECT_EQ(redact.again("seen in run_ifalken"), "seen in run_<user-1>");
 }
 
+TEST(Redact, WhatCommandsConfigurationsAndSchedulersPrintGoes) {
+  for (const auto& [text, name] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"redis-cli -h c -a tq81vRw7 ping", "tq81vRw7"},
+           {"requirepass tq81vRw7", "tq81vRw7"},
+           {"ldapsearch -D cn=x -w tq81vRw7 -b dc=c", "tq81vRw7"},
+           {"zip -P tq81vRw7 out.zip x", "tq81vRw7"},
+           {"7z x -ptq81vRw7 a.7z", "tq81vRw7"},
+           {"keytool -storepass tq81vRw7 -list", "tq81vRw7"},
+           {"mnemonic: abandon plinth zoo", "plinth"},
+           {"<add key=\"ApiKey\" value=\"tq81vRw7\"/>", "tq81vRw7"},
+           {"Authorization: Digest username=\"x\", response=\"0123456789abcdef0123456789abcdef\"",
+            "0123456789abcdef"},
+           {"passwrd: tq81vRw7", "tq81vRw7"},
+           {"clave: tq81vRw7", "tq81vRw7"},
+           {"token = \"ghp_0123456789abcdefAB\" + \"cdEFgh12\"", "cdEFgh12"},
+           {"token: t q 8 1 v R w 7 a b c d e f", "t q 8 1"},
+           {"blob 70617373776f72643d747138317652", "747138"},
+           {"/p/project/hai/ifalk/run", "ifalk"},
+           {"/global/cscratch1/sd/ifalk/run", "ifalk"},
+           {"/gpfs/alpine/p1/scratch/ifalk/run", "ifalk"},
+           {"/work2/01234/ifalk/frontera", "ifalk"},
+           {"/home/mila/i/ifalk/run", "ifalk"},
+           {"/beegfs/ifalk/run", "ifalk"},
+           {"CORP\\ifalk logged in", "ifalk"},
+           {"ssh -l ifalk tauri3", "ifalk"},
+           {"ssh -l ifalk tauri3", "tauri3"},
+           {"uid=1005(ifalk) gid=1005(ifalk)", "ifalk"},
+           {"ifalk:x:1006:1006:Ines Falkenrath:/home/ifalk:/bin/bash", "Falkenrath"},
+           {"ifalk   31337     1 99 10:00 ?  00:01:00 python t.py", "ifalk"},
+           {"4242.batch|ifalk|falklab|COMPLETED", "ifalk"},
+           {"4242.batch|ifalk|falklab|COMPLETED", "falklab"},
+           {"   UserId=ifalk(1234) GroupId=g(1)", "ifalk"},
+           {"srun: error: tauri3: task 3: Killed", "tauri3"},
+           {"tauri slots=8", "tauri"},
+           {"mpirun -H tauri:8,taurj:8 python t.py", "taurj"},
+           {"Linux tauri 5.15.0-91-generic", "tauri"},
+           {"address=\"ray://tauri:10001\"", "tauri"},
+           {"addr 001b.6384.45e7", "6384"},
+           {"call (415) 555-2671", "2671"},
+           {"Signed-off-by: Ines Falkenrath <i@f.io>", "Falkenrath"},
+           {"user.name=Ines Falkenrath", "Falkenrath"},
+           {"mail ines at falk dot com", "falk"},
+           {"arn:aws:iam::111122223333:user/ifalk", "ifalk"},
+           {"/subscriptions/11111111-2222-3333-4444-555566667777/x", "555566667777"},
+           {"docker push ifalk/train:1", "ifalk"},
+           {"namespace: falklab", "falklab"},
+           {"- name: ifalk\n  user:\n    client: x", "ifalk"},
+           {"{\"team\": \"falklab\"}", "falklab"}}) {
+    Redactor redact({});
+    EXPECT_EQ(redact(text).find(name), std::string::npos) << text << "\n-> " << redact(text);
+  }
+  // A name without a value on its line names nobody, and the words of stand-ins stay what they are.
+  Redactor redact({});
+  EXPECT_EQ(redact("user:\n  token: hf_abcdefghijklmnopqrstuv\n"), "user:\n  token: <token-1>\n");
+}
+
 TEST(Redact, WordsBeforeDotsThatPeopleWriteStay) {
   EXPECT_EQ(redacted_evidence("Loading checkpoint shards... done"),
             "Loading checkpoint shards... done");
@@ -224,6 +280,11 @@ TEST(Redact, MetricsVersionsAndWordsStay) {
           "transformers 4.41.2, driver 535.104.05",
           "step 10/100 | loss 4.2 | 12:30:59",
           "localhost:29500",
+          "predictions: 0 1 0 1 1 0 0 1 1 0 1 0",
+          "layer 3 slots=8",
+          "/gpfs/projects/ and projects/x",
+          "Linux kernel version 5.4.0 is below 5.5.0",
+          "RuntimeError: CUDA error at step 12 (100) 555",
           "[rank3]: RuntimeError: NCCL error",
           "/root/train.py",
           "pad_token: <pad>",
