@@ -49,6 +49,17 @@ def test_loss_first(diagnose):
     assert "batch of the failing step" in answer.fixes[0]
 
 
+@pytest.mark.row("A11")
+def test_softmax_before_log(program, write):
+    "a softmax written out before a logarithm is to be log_softmax, not softmax and a logarithm of it"
+    script = (
+        "import torch\ndef logps(logits, ids):\n    p = torch.exp(logits) / torch.exp(logits).sum(-1, keepdim=True)\n"
+        "    return torch.log(p).gather(-1, ids.unsqueeze(-1)).squeeze(-1)\n"
+    )
+    said = program("check", write({"train.py": script}), status=1).stdout
+    assert "torch.log_softmax(logits, dim=-1)" in said, said
+
+
 @pytest.mark.row("A11", "A12")
 def test_zero_scale(diagnose, program, write):
     "NaN from the first step in an FP8 run over padding: the scale of an all-zero block; check says it before the run"

@@ -274,6 +274,9 @@ def triplet_order(program: Program) -> Iterator[Finding]:
 @rule("code.softmax-by-hand")
 def softmax_by_hand(program: Program) -> Iterator[Finding]:
     """exp(x) / exp(x).sum() of a model's outputs: exp() overflows where the largest is not subtracted first."""
+    # What is logged afterwards is to be log_softmax() at once: the logarithm of a probability of 0 is infinite.
+    logs = (program.algebra.of(call) for call in program.calls_to("log"))
+    logged = {form.parts[0].key for form in logs if form.op == "log"}
     for node in program.nodes.of_kind(ast.BinOp):
         if not isinstance(node.op, ast.Div):
             continue
@@ -288,8 +291,9 @@ def softmax_by_hand(program: Program) -> Iterator[Finding]:
         if not any(
             each.op == "sub" and any(name_of_call(one) in ("max", "amax") for one in each.below()) for each in inner.below()
         ):
+            function = "log_softmax" if form.key in logged else "softmax"
             yield Finding(
-                node.lineno, f"torch.softmax({source_of(inner.node)}, dim=-1)", {"given": source_of(inner.node)[:60]}
+                node.lineno, f"torch.{function}({source_of(inner.node)}, dim=-1)", {"given": source_of(inner.node)[:60]}
             )
     for call in program.calls_to("log"):
         form = program.algebra.of(call)
