@@ -35,7 +35,7 @@ struct HttpLimits {
   std::size_t head_bytes = 16384;
   std::size_t headers = 64;
   std::size_t body_bytes = 4096;
-  std::size_t connections = 128;
+  std::size_t connections = 256;
   /// For the whole of a head and body, and until a new connection sends its first: a page's
   /// requests are there within milliseconds (judgement).
   std::chrono::milliseconds request{4000};
