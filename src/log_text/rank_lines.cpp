@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 
 #include "core/text.h"
 #include "log_text/number.h"
@@ -99,10 +100,37 @@ bool says_data(std::string_view word) {
   return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
 }
 
+/// An exception that says that others were waited for in vain.
+bool says_waited(const std::string& exception) {
+  return says(exception, {"timed out", "timeout", "time-out"});
+}
+
+/// The statement reduces gradients over the ranks, by itself or through the hooks of backward().
+bool is_backward(const std::string& statement) {
+  return says(statement, {"backward(", ".step(", "training_step"});
+}
+
 }  // namespace
 
 void RankLines::line(std::string_view text, int rank, std::uint64_t number, std::uint64_t offset) {
   if (rank < 0 || rank >= k_most_ranks || core::trim(text).empty()) return;
+  // From its traceback on a rank prints where it ended, and no more what it does.
+  auto ended = tracebacks_.find(rank);
+  if (core::trim(text).starts_with("Traceback (most recent call last)"))
+    ended = tracebacks_.insert_or_assign(rank, Traceback{{}, {}, number, offset}).first;
+  if (ended != tracebacks_.end()) {
+    Traceback& traceback = ended->second;
+    const std::string_view statement = core::trim(text);
+    const bool marks = statement.find_first_not_of("^~ ") == std::string_view::npos;
+    const bool is_file = statement.starts_with("File \"");
+    if (marks || is_file || statement.starts_with("Traceback")) return;
+    if (text.front() != ' ' || text.find_first_not_of(' ') < 2) {
+      if (traceback.last.empty()) traceback.last = std::string(statement.substr(0, 300));
+    } else if (traceback.last.empty() && traceback.statements.size() < k_most_frames) {
+      traceback.statements.emplace_back(statement.substr(0, 120));
+    }
+    return;
+  }
   Last& last = last_[rank];
   last.shape = shape_of(text);
   last.text = std::string(core::trim(text).substr(0, 200));
@@ -244,6 +272,33 @@ void RankLines::finish_unlike(const Unlike& unlike, const char* kind, const std:
   build.event(std::move(event));
 }
 
+/// Ranks that wait for each other stand in the same statement; where two of them do not, the one that is
+/// in backward() waits for gradients that the other will not send any more.
+void RankLines::finish_tracebacks(record::RunBuilder& build, record::SourceId source) const {
+  for (auto one = tracebacks_.begin(); one != tracebacks_.end(); ++one) {
+    for (auto two = std::next(one); two != tracebacks_.end(); ++two) {
+      const auto& [rank, first] = *one;
+      const auto& [other, second] = *two;
+      if (!says_waited(first.last) || !says_waited(second.last)) continue;
+      const auto [here, there] = std::mismatch(first.statements.begin(), first.statements.end(),
+                                               second.statements.begin(), second.statements.end());
+      if (here == first.statements.end() || there == second.statements.end()) continue;
+      record::Event event;
+      event.kind = "ranks-wait-apart";
+      event.severity = core::Severity::note;
+      event.text = fmt::format("rank {} waits in {}, rank {} in {}", rank, *here, other, *there);
+      event.caught["rank"] = static_cast<double>(rank);
+      event.caught["other"] = static_cast<double>(other);
+      event.caught["statement"] = *here;
+      event.caught["other_statement"] = *there;
+      event.caught["one_trains"] = is_backward(*here) != is_backward(*there);
+      event.origin = {source, second.number, second.offset};
+      build.event(std::move(event));
+      return;
+    }
+  }
+}
+
 std::uint32_t RankLines::count_of(const std::string& shape, int rank) const {
   const auto known = shapes_.find(shape);
   if (known == shapes_.end()) return 0;
@@ -252,6 +307,7 @@ std::uint32_t RankLines::count_of(const std::string& shape, int rank) const {
 }
 
 void RankLines::finish(record::RunBuilder& build, record::SourceId source) const {
+  finish_tracebacks(build, source);
   if (last_.size() < 2 && apart_.times == 0) return;
   constexpr std::uint32_t k_least_apart = 2;  // one may be printed between two updates
   if (apart_.times >= k_least_apart) {

@@ -7,7 +7,8 @@
 /// One event `rank-alone` where there is such a line among the last ones; `ranks-apart` where ranks
 /// print another norm or checksum of the weights at the same place, which data parallelism keeps
 /// alike; `ranks-uneven` where they say at the start that they have unlike numbers of samples or
-/// batches. O(1) memory.
+/// batches; `ranks-wait-apart` where the tracebacks of two ranks, both of them out of time, part at
+/// another statement of the program. O(1) memory.
 
 #include <array>
 #include <cstdint>
@@ -25,6 +26,7 @@ class RankLines {
   static constexpr std::size_t k_most_shapes = 256;
   static constexpr int k_most_ranks = 64;
   static constexpr std::size_t k_most_numbers = 24;  ///< of a line that is compared
+  static constexpr std::size_t k_most_frames = 64;   ///< of a traceback
 
   /// `text`: the line without the prefix that says the rank.
   void line(std::string_view text, int rank, std::uint64_t number, std::uint64_t offset);
@@ -66,16 +68,25 @@ class RankLines {
     std::uint64_t offset = 0;
   };
   using ByRank = std::map<int, Seen>;
+  /// The traceback with which a rank ended, outermost statement first.
+  struct Traceback {
+    std::vector<std::string> statements;
+    std::string last;  ///< its last line: the exception
+    std::uint64_t number = 0;
+    std::uint64_t offset = 0;
+  };
 
   static std::vector<Number> numbers_of(std::string_view text);
   void compare(const ByRank& seen, int rank);
   bool side_by_side(std::string_view text, std::uint64_t number, std::uint64_t offset);
   void finish_unlike(const Unlike& unlike, const char* kind, const std::string& text,
                      record::RunBuilder& build, record::SourceId source) const;
+  void finish_tracebacks(record::RunBuilder& build, record::SourceId source) const;
   std::uint32_t count_of(const std::string& shape, int rank) const;
 
   std::map<int, Last> last_;
   std::map<std::string, ByRank> shapes_;
+  std::map<int, Traceback> tracebacks_;
   Unlike apart_;
   Unlike uneven_;
 };

@@ -25,7 +25,8 @@ LogScanner::LogScanner(std::string_view head, record::RunBuilder& build, record:
       writer_(keys_, build, source),
       queue_(keys_, code_, writer_),
       pairs_(keys_, code_, queue_),
-      tables_(keys_) {
+      tables_(keys_),
+      names_(head) {
   if (reading == Reading::all) words_.emplace(build, source);
   if (build.source(source).framework.empty())
     build.source(source).framework = std::string(knowledge::detect_framework(head));
@@ -67,7 +68,8 @@ void LogScanner::line(const Line& line) {
   if (line.text.starts_with(k_made_deterministic)) return made_deterministic(line);
   if (words_) words_->heard(line);
   const Prefix prefix = read_prefix(line.text, style_);
-  LogLine part{barred(line.text.substr(prefix.size)), {prefix.rank, line.number, line.offset}};
+  LogLine part{names_.english(barred(line.text.substr(prefix.size))),
+               {prefix.rank, line.number, line.offset}};
   if (prefix.rank >= 0) ranks_.line(part.text, prefix.rank, line.number, line.offset);
   if (prefix.rank < 0) tags_.line(part.text, line.number, line.offset);
   if (prefix.rank < 0) ranks_.worded(part.text, line.number, line.offset);

@@ -22,6 +22,7 @@
 
 #include "log_text/code_watch.h"
 #include "log_text/dull.h"
+#include "log_text/foreign_names.h"
 #include "log_text/keys.h"
 #include "log_text/line_record.h"
 #include "log_text/lines.h"
@@ -76,6 +77,7 @@ class LogScanner {
   std::string_view barred(std::string_view text);
   void made_deterministic(const Line& line);
 
+  ForeignNames names_;
   std::string barred_;  ///< the line at hand, its drawn bars made plain
   RankLines ranks_;
   StageTags tags_;

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "knowledge/framework.h"
+#include "log_text/foreign_names.h"
 
 namespace aplomb::sources {
 namespace {
@@ -131,6 +132,8 @@ MetricName name_metric(std::string_view key, std::string_view framework) {
     if (auto name = by_tables(plain, framework)) return *std::move(name);
   }
   if (auto name = by_words(key)) return *std::move(name);
+  const std::string english = log_text::english_name(key);
+  if (english != key) return name_metric(english, framework);
   return {std::string(key), 1, record::Role::other};
 }
 
@@ -148,7 +151,8 @@ int step_rank(std::string_view key) {
       "steps", "current_steps", "iter_num",  "train_step"};
   if (among(last, k_usual) || knowledge::is_step_key(folded)) return 2;
   if (last == "epoch" || last == "epochs") return 4;
-  return 0;
+  const std::string english = log_text::english_name(folded);
+  return english == folded ? 0 : step_rank(english);
 }
 
 bool is_bookkeeping(std::string_view key) {

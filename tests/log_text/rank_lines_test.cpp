@@ -157,5 +157,60 @@ TEST(RankLines, UnlikeNumbersOfSamples) {
   EXPECT_EQ(of_kind(progress.run(), "ranks-uneven"), nullptr);
 }
 
+void wait(Job& job, const char* first, const char* second, const char* exception) {
+  for (int step = 5; step <= 125; step += 5) {
+    job.says(0, "epoch 0 step " + std::to_string(step) + " loss 1.5");
+    job.says(1, "epoch 0 step " + std::to_string(step) + " loss 1.4");
+  }
+  job.says(1, "epoch 0 done after 129 steps, val_mse 0.4988");
+  for (const int rank : {0, 1}) {
+    job.says(rank, "Traceback (most recent call last):")
+        .says(rank, "  File \"train.py\", line 79, in <module>")
+        .says(rank, "    main()")
+        .says(rank, "  File \"train.py\", line 62, in main")
+        .says(rank, std::string("    ") + (rank == 0 ? first : second))
+        .says(rank, "    ^^^^^^^^^^")
+        .says(rank, exception);
+  }
+}
+
+constexpr const char* k_out_of_time =
+    "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 20000ms for recv";
+
+TEST(RankLines, RanksThatRanOutOfTimeInDifferentStatements) {
+  Job job;
+  wait(job, "loss.backward()", "dist.barrier()", k_out_of_time);
+  const record::Event* apart = job.event();
+  ASSERT_NE(apart, nullptr);
+  EXPECT_EQ(apart->kind, "ranks-wait-apart");
+  EXPECT_EQ(apart->text, "rank 0 waits in loss.backward(), rank 1 in dist.barrier()");
+  EXPECT_TRUE(caught(*apart, "one_trains"));
+  // The line before the tracebacks still tells who went ahead.
+  ASSERT_EQ(job.run().events.size(), 2U);
+  EXPECT_EQ(job.run().events[1].kind, "rank-alone");
+  EXPECT_TRUE(caught(job.run().events[1], "ends_pass"));
+}
+
+TEST(RankLines, RanksThatWaitInOneStatementOrFailDoNotWaitApart) {
+  Job same;
+  wait(same, "loss.backward()", "loss.backward()", k_out_of_time);
+  Job failed;
+  wait(failed, "loss.backward()", "dist.barrier()", "ValueError: no such column");
+  for (Job* job : {&same, &failed}) {
+    const record::Event* first = job->event();
+    ASSERT_NE(first, nullptr);
+    EXPECT_EQ(first->kind, "rank-alone");
+  }
+}
+
+TEST(RankLines, TwoStatementsOfReductionAreNoStepOfTraining) {
+  Job job;
+  wait(job, "dist.all_reduce(total)", "dist.barrier()", k_out_of_time);
+  const record::Event* apart = job.event();
+  ASSERT_NE(apart, nullptr);
+  EXPECT_EQ(apart->kind, "ranks-wait-apart");
+  EXPECT_FALSE(caught(*apart, "one_trains"));
+}
+
 }  // namespace
 }  // namespace aplomb::log_text
