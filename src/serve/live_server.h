@@ -21,8 +21,8 @@ namespace aplomb::serve {
 
 struct LiveOptions {
   live::FollowOptions follow;
-  int port = 0;              ///< 0: any that is free
-  std::string socket;        ///< instead of a port: a Unix socket
+  int port = 0;               ///< 0: any that is free
+  std::string socket;         ///< instead of a port: a Unix socket
   std::size_t viewers = 128;  ///< that hear events at once
   bool in_frame =
       false;  ///< pages of this machine may show it in a frame: no run can be stopped from it then
