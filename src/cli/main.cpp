@@ -83,6 +83,7 @@ void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
 int main(int count, char** words) {
   // A closed pipe is told by the write that fails, and by the exit status, not by a silent death.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so is a file that may not grow (ulimit -f, a quota)
   survive_bus_errors();
   std::set_terminate(on_terminate);
   try {

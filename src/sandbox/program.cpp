@@ -67,7 +67,7 @@ struct Prepared {
   ::dup2(how.socket, STDIN_FILENO);
   ::dup2(how.socket, STDOUT_FILENO);
   if (null >= 0) ::dup2(null, STDERR_FILENO);
-  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGBUS})
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGBUS})
     std::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);

@@ -73,6 +73,7 @@ core::Result<Ends> make_ends(int like) {
   ::dup2(error, STDERR_FILENO);
   // aplomb itself ignores it; what else was ignored (by nohup, say) stays so.
   std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -196,6 +196,7 @@ class Wrapped {
                  signal.ssi_int == k_stop_word) {
         stop("as its page asks");
       } else if (signal.ssi_code != SI_KERNEL && !ended_) {
+        told_to_end_ = told_to_end_ || number == SIGTERM;
         ::kill(child_.pid, number);  // the terminal's own reach the whole group without us
       }
     }
@@ -207,6 +208,10 @@ class Wrapped {
     ended_ = true;
     result_.status = status;
     drain_until_ = Clock::now() + k_drain;
+    // The program had its time to save and has used it; who it leaves behind would hold the cards.
+    if (!told_to_end_ || kill_at_) return;
+    end_tree(SIGTERM);
+    kill_at_ = Clock::now() + options_.grace;
   }
 
   bool drained() const { return (!child_.out && !child_.error) || Clock::now() >= drain_until_; }
@@ -301,7 +306,8 @@ class Wrapped {
   Relay relay_;
   Ended result_;
   bool ended_ = false;
-  bool captured_ = false;  ///< since the last output
+  bool told_to_end_ = false;  ///< by SIGTERM: docker stop, timeout, a scheduler
+  bool captured_ = false;     ///< since the last output
   int captures_ = 0;
   std::future<std::string> capture_;
   std::string capture_said_;

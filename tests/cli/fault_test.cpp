@@ -198,6 +198,22 @@ TEST(Faults, AWriterMayFailOrBeKilledAtEveryCall) {
   }
 }
 
+/// `ulimit -f` and quotas: the system's answer is a signal unless somebody asks for the error.
+TEST(Faults, AFileThatMayNotGrowIsAnErrorAndNoSignal) {
+  for (const std::string& command :
+       {"% bundle " + k_run + " --yes -o OUT", "% diagnose " + k_run + " --html OUT"}) {
+    for (const char* most : {"0", "1"}) {
+      const Folder folder;
+      std::string line = command;
+      line.replace(line.find("OUT"), 3, folder / "out");
+      const Said said =
+          run_program("(ulimit -f " + std::string(most) + "; " + line + " >/dev/null 2>/dev/null)");
+      EXPECT_EQ(said.status, 2) << line;  // 153: ended by the signal
+      EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+    }
+  }
+}
+
 /// A folder of several files: whichever call fails or is the last, what has its name is whole.
 TEST(Faults, AConvertedCheckpointNeverHoldsHalfAFile) {
   SKIP_WHERE_NOTHING_IS_PRELOADED();

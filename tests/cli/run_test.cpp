@@ -159,6 +159,21 @@ TEST(RunCommand, OfAProgramThatIsStoppedNobodyStays) {
             "one\none\n");
 }
 
+TEST(RunCommand, OfAProgramThatWasToldToEndNobodyStays) {
+  const Folder folder;
+  const std::string script = folder.write(
+      "train.sh",
+      "(setsid sh -c 'trap \"\" TERM; echo $$ >>" + (folder / "pids") +
+          "; while :; do sleep 0.1; done' >/dev/null 2>&1 &)\necho on; exec sleep 60\n");
+  run_program("% run -q --grace 1 --out " + (folder / "out") + " -- sh " + script +
+              " & pid=$!; i=0; while [ $i -lt 100 ] && ! [ -s " + (folder / "pids") +
+              " ]; do sleep 0.1; i=$((i+1)); done; kill -TERM $pid; wait $pid");
+  EXPECT_EQ(run_program("for p in $(cat " + (folder / "pids") +
+                        "); do echo one; kill -9 $p 2>/dev/null && echo alive; done")
+                .out,
+            "one\n");
+}
+
 TEST(RunCommand, TheProgramOutlivesUsAndItsOutputIsKept) {
   const Folder folder;
   const Said said = run_program(
