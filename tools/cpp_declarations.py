@@ -134,7 +134,6 @@ class ClassSize:
     name: str
     line: int
     members: int
-    is_class: bool  # declared `class`: it holds a state; a `struct` is a record of values
 
 
 def _is_member(statement: list[str]) -> bool:
@@ -197,7 +196,7 @@ class _ClassCounter:
         word = (_without_template(self.statement) or [""])[0]
         if name is not None and word != "enum":
             line = self.text.count("\n", 0, place) + 1
-            self.open.append({"name": name, "line": line, "members": 0, "is_class": word == "class"})
+            self.open.append({"name": name, "line": line, "members": 0})
             self.statement = []
         elif self.open and self.open[-1] is not None:
             self.inner = 1

@@ -28,33 +28,44 @@ const std::vector<RungKind>& rungs() {
   static const std::vector<RungKind> the_rungs = {
       {"smaller-micro-batch",
        "micro-batch of one, with as much more accumulation: the effective batch stays",
-       [](const Plan& plan) { return plan.training.micro > 1 && !plan.training.grpo; },
        [](const Plan& plan) {
-         return Changes{{"batch.micro", 1.0},
-                        {"batch.accumulation", plan.training.accumulation * plan.training.micro}};
+         return plan.training.batch.micro > 1 && !plan.training.rollouts.grpo;
+       },
+       [](const Plan& plan) {
+         return Changes{
+             {"batch.micro", 1.0},
+             {"batch.accumulation", plan.training.batch.accumulation * plan.training.batch.micro}};
        }},
       {"smaller-micro-batch", "half the completions a pass, twice the accumulation",
-       [](const Plan& plan) { return plan.training.grpo && plan.training.micro >= 2; },
        [](const Plan& plan) {
-         return Changes{{"batch.micro", std::floor(plan.training.micro / 2)},
-                        {"batch.accumulation", plan.training.accumulation * 2}};
+         return plan.training.rollouts.grpo && plan.training.batch.micro >= 2;
+       },
+       [](const Plan& plan) {
+         return Changes{{"batch.micro", std::floor(plan.training.batch.micro / 2)},
+                        {"batch.accumulation", plan.training.batch.accumulation * 2}};
        }},
       {"fused-attention", "an attention that does not store its scores (SDPA, FlashAttention)",
-       [](const Plan& plan) { return plan.training.attention == Attention::eager; },
+       [](const Plan& plan) { return plan.training.kernels.attention == Attention::eager; },
        [](const Plan&) { return Changes{{"attn.impl", std::string("sdpa")}}; }},
       {"checkpointing", "gradient checkpointing: layers are computed again in backward",
        [](const Plan& plan) { return !plan.training.checkpointing; },
        [](const Plan&) { return Changes{{"memory.gradient_checkpointing", true}}; }},
       {"fused-loss", "a loss that never holds the logits as a whole (Liger, cut cross-entropy)",
-       [](const Plan& plan) { return !plan.training.fused_loss && !plan.training.grpo; },
+       [](const Plan& plan) {
+         return !plan.training.kernels.fused_loss && !plan.training.rollouts.grpo;
+       },
        [](const Plan&) { return Changes{{"memory.fused_loss", true}}; }},
       {"8-bit-optimizer", "8-bit AdamW: its moments in one byte each", trains_with_adamw,
        [](const Plan&) { return Changes{{"optim.name", std::string("adamw_8bit")}}; }},
       {"shard-gradients", "ZeRO-2: optimizer state and gradients shared out over the GPUs",
-       [](const Plan& plan) { return plan.training.ranks() > 1 && plan.training.zero < 2; },
+       [](const Plan& plan) {
+         return plan.training.ranks() > 1 && plan.training.parallelism.zero < 2;
+       },
        [](const Plan&) { return Changes{{"dist.zero_stage", 2.0}}; }},
       {"shard-weights", "ZeRO-3 or FSDP: the weights shared out as well",
-       [](const Plan& plan) { return plan.training.ranks() > 1 && plan.training.zero < 3; },
+       [](const Plan& plan) {
+         return plan.training.ranks() > 1 && plan.training.parallelism.zero < 3;
+       },
        [](const Plan&) { return Changes{{"dist.zero_stage", 3.0}}; }},
       {"adapter", "LoRA in place of training every weight",
        [](const Plan& plan) { return plan.training.method == Method::full; },
@@ -63,25 +74,32 @@ const std::vector<RungKind>& rungs() {
        }},
       {"quantised-base", "a frozen base in 4 bits under the adapter (QLoRA)",
        [](const Plan& plan) {
-         return plan.training.method != Method::full && !plan.training.quantised &&
-                plan.shape.experts <= 0;
+         return plan.training.method != Method::full && !plan.training.quantisation.on &&
+                plan.shape.experts.count <= 0;
        },
        [](const Plan&) { return Changes{{"quant.bits", 4.0}, {"quant.double", true}}; }},
       {"shorter", "half the sequence length",
-       [](const Plan& plan) { return plan.training.length >= 512 && !plan.training.grpo; },
        [](const Plan& plan) {
-         return Changes{{"data.max_length", std::floor(plan.training.length / 2)}};
+         return plan.training.batch.length >= 512 && !plan.training.rollouts.grpo;
+       },
+       [](const Plan& plan) {
+         return Changes{{"data.max_length", std::floor(plan.training.batch.length / 2)}};
        }},
       {"shorter", "half the completion length",
-       [](const Plan& plan) { return plan.training.grpo && plan.training.completion >= 256; },
        [](const Plan& plan) {
-         return Changes{{"rl.max_completion_length", std::floor(plan.training.completion / 2)}};
+         return plan.training.rollouts.grpo && plan.training.rollouts.completion >= 256;
+       },
+       [](const Plan& plan) {
+         return Changes{
+             {"rl.max_completion_length", std::floor(plan.training.rollouts.completion / 2)}};
        }},
       {"offload-optimizer", "optimizer state in the host's memory",
-       [](const Plan& plan) { return !plan.training.offload_optimizer; },
+       [](const Plan& plan) { return !plan.training.offload.optimizer; },
        [](const Plan&) { return Changes{{"dist.offload_optimizer", std::string("cpu")}}; }},
       {"offload-weights", "weights in the host's memory as well",
-       [](const Plan& plan) { return !plan.training.offload_weights && plan.training.zero >= 3; },
+       [](const Plan& plan) {
+         return !plan.training.offload.weights && plan.training.parallelism.zero >= 3;
+       },
        [](const Plan&) { return Changes{{"dist.offload_params", std::string("cpu")}}; }},
   };
   return the_rungs;

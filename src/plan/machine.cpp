@@ -31,7 +31,7 @@ double gpus_named(const std::string& gpu) {
 
 SeenMachine machine_of(const Known& known, const std::string& gpu, const Training& training) {
   SeenMachine out;
-  const bool several = training.gpus > 1;
+  const bool several = training.parallelism.gpus > 1;
   out.context_bytes = (figure("context_gib") + (several ? figure("collectives_gib") : 0)) * k_gib;
   out.fragmentation = figure("fragmentation");
   const std::string asked = gpu.empty() ? known.word("env.gpu") : gpu;
@@ -48,7 +48,8 @@ SeenMachine machine_of(const Known& known, const std::string& gpu, const Trainin
   const bool tf32 = known.truth("precision.tf32") && peak_of(card, "tf32") > 0;
   const double narrow = std::max(peak_of(card, "bf16"), peak_of(card, "fp16"));
   const double wide = tf32 ? peak_of(card, "tf32") : peak_of(card, "fp32");
-  const int width = training.autocast > 0 ? training.autocast : training.stored;
+  const int width =
+      training.precision.autocast > 0 ? training.precision.autocast : training.precision.stored;
   out.peak_flops = width >= 4 ? wide : narrow;
   out.machine.rates = {narrow * figure("products"), wide * figure("products"),
                        card.bandwidth_bytes_per_s * figure("bandwidth")};
@@ -57,7 +58,7 @@ SeenMachine machine_of(const Known& known, const std::string& gpu, const Trainin
       card.link_bytes_per_s > 0 ? card.link_bytes_per_s : figure("pcie_gb_per_s") * 1e9;
   const double between = figure("node_link_gb_per_s") * 1e9;
   out.machine.link_bytes_per_s =
-      (training.nodes > 1 ? std::min(link, between) : link) * figure("link");
+      (training.parallelism.nodes > 1 ? std::min(link, between) : link) * figure("link");
   return out;
 }
 

@@ -37,24 +37,24 @@ void take_family(ModelShape& shape, const Node& family) {
   shape.error = knowledge::number_of(family, "error", k_generic_error);
   shape.rms_norm = knowledge::text_of(family, "norm", "rms") == "rms";
   const std::string positions = knowledge::text_of(family, "positions", "rotary");
-  shape.rotary = positions == "rotary";
+  shape.attention.rotary = positions == "rotary";
   shape.positions = positions == "learned" ? 1 : 0;
-  shape.gated = knowledge::truth_of(family, "gated", true);
-  shape.fused_qkv = knowledge::truth_of(family, "fused_qkv");
-  shape.fused_gate_up = knowledge::truth_of(family, "fused_gate_up");
+  shape.mlp.gated = knowledge::truth_of(family, "gated", true);
+  shape.attention.fused_qkv = knowledge::truth_of(family, "fused_qkv");
+  shape.mlp.fused_gate_up = knowledge::truth_of(family, "fused_gate_up");
   shape.conv1d = shape.type == "gpt2";
   shape.tied = knowledge::truth_of(family, "tied");
   shape.capped = knowledge::truth_of(family, "capped");
-  shape.qkv_bias = knowledge::truth_of(family, "qkv_bias");
-  shape.out_bias = knowledge::truth_of(family, "out_bias");
-  shape.mlp_bias = knowledge::truth_of(family, "mlp_bias");
-  shape.qk_norm = norm_place(knowledge::text_of(family, "qk_norm", "none"));
-  shape.activation = knowledge::text_of(family, "activation", "silu");
+  shape.attention.qkv_bias = knowledge::truth_of(family, "qkv_bias");
+  shape.attention.out_bias = knowledge::truth_of(family, "out_bias");
+  shape.mlp.bias = knowledge::truth_of(family, "mlp_bias");
+  shape.attention.qk_norm = norm_place(knowledge::text_of(family, "qk_norm", "none"));
+  shape.mlp.activation = knowledge::text_of(family, "activation", "silu");
   shape.extra_norms = knowledge::number_of(family, "extra_norms");
   shape.dropout = knowledge::number_of(family, "dropout");
-  shape.attention_dropout = shape.dropout;
-  shape.head_dim = knowledge::number_of(family, "head_dim");
-  shape.ffn = knowledge::number_of(family, "ffn_factor");
+  shape.attention.dropout = shape.dropout;
+  shape.attention.head_dim = knowledge::number_of(family, "head_dim");
+  shape.mlp.width = knowledge::number_of(family, "ffn_factor");
   for (const auto& [ours, name] : family["names"].members()) {
     if (const auto text = name.text()) shape.names.emplace(std::string(ours), std::string(*text));
   }
@@ -70,42 +70,45 @@ std::string activation_of(const std::string& word, const std::string& otherwise)
 }
 
 void take_sizes(ModelShape& shape, const Known& known) {
-  const double factor = shape.ffn;
+  const double factor = shape.mlp.width;
   shape.layers = known.size("model.layers", 0);
   shape.hidden = known.size("model.hidden", 0);
   shape.vocab = known.size("model.vocab_size", 0);
-  shape.heads = known.size("model.heads", 0);
-  shape.kv_heads = known.size("model.kv_heads", shape.heads);
-  shape.ffn = known.size("model.ffn", factor > 0 ? factor * shape.hidden : 0);
-  const double even = shape.heads > 0 ? shape.hidden / shape.heads : 0;
-  shape.head_dim = known.size("model.head_dim", shape.head_dim > 0 ? shape.head_dim : even);
-  shape.experts = known.size("model.experts", 0);
-  shape.experts_per_token = known.size("model.experts_per_token", shape.experts > 0 ? 2 : 0);
-  shape.expert_ffn = known.size("model.expert_ffn", shape.ffn);
-  shape.shared_ffn = known.size("model.shared_ffn", 0);
+  shape.attention.heads = known.size("model.heads", 0);
+  shape.attention.kv_heads = known.size("model.kv_heads", shape.attention.heads);
+  shape.mlp.width = known.size("model.ffn", factor > 0 ? factor * shape.hidden : 0);
+  const double even = shape.attention.heads > 0 ? shape.hidden / shape.attention.heads : 0;
+  shape.attention.head_dim =
+      known.size("model.head_dim", shape.attention.head_dim > 0 ? shape.attention.head_dim : even);
+  shape.experts.count = known.size("model.experts", 0);
+  shape.experts.per_token = known.size("model.experts_per_token", shape.experts.count > 0 ? 2 : 0);
+  shape.experts.width = known.size("model.expert_ffn", shape.mlp.width);
+  shape.experts.shared_width = known.size("model.shared_ffn", 0);
 }
 
 void take_switches(ModelShape& shape, const Known& known) {
-  const bool only_qkv = shape.qkv_bias && !shape.out_bias;
+  const bool only_qkv = shape.attention.qkv_bias && !shape.attention.out_bias;
   shape.tied = known.truth("model.tie_embeddings", shape.tied);
-  shape.qkv_bias = known.truth("model.attention_bias", shape.qkv_bias);
+  shape.attention.qkv_bias = known.truth("model.attention_bias", shape.attention.qkv_bias);
   // `attention_bias` of Llama-like models is on all four projections.
-  if (known.has("model.attention_bias") && !only_qkv) shape.out_bias = shape.qkv_bias;
-  shape.mlp_bias = known.truth("model.mlp_bias", shape.mlp_bias);
-  shape.activation = activation_of(known.word("model.activation"), shape.activation);
+  if (known.has("model.attention_bias") && !only_qkv)
+    shape.attention.out_bias = shape.attention.qkv_bias;
+  shape.mlp.bias = known.truth("model.mlp_bias", shape.mlp.bias);
+  shape.mlp.activation = activation_of(known.word("model.activation"), shape.mlp.activation);
   shape.dropout = known.number("model.dropout", shape.dropout);
-  shape.attention_dropout = known.number("attn.dropout", shape.attention_dropout);
-  if (known.truth("attn.qk_norm") && shape.qk_norm == NormPlace::none)
-    shape.qk_norm = NormPlace::head;
+  shape.attention.dropout = known.number("attn.dropout", shape.attention.dropout);
+  if (known.truth("attn.qk_norm") && shape.attention.qk_norm == NormPlace::none)
+    shape.attention.qk_norm = NormPlace::head;
 }
 
 std::string missing_sizes(const ModelShape& shape) {
   std::string missing;
-  const std::pair<double, std::string_view> k_needed[] = {{shape.layers, "layers"},
-                                                          {shape.hidden, "hidden size"},
-                                                          {shape.heads, "attention heads"},
-                                                          {shape.vocab, "vocabulary size"},
-                                                          {shape.ffn, "feed-forward width"}};
+  const std::pair<double, std::string_view> k_needed[] = {
+      {shape.layers, "layers"},
+      {shape.hidden, "hidden size"},
+      {shape.attention.heads, "attention heads"},
+      {shape.vocab, "vocabulary size"},
+      {shape.mlp.width, "feed-forward width"}};
   for (const auto& [value, what] : k_needed) {
     if (value <= 0) missing += (missing.empty() ? "" : ", ") + std::string(what);
   }
@@ -146,11 +149,11 @@ void add_linear(std::vector<Weight>& all, const ModelShape& shape, const std::st
 }
 
 void add_feed_forward(std::vector<Weight>& all, const ModelShape& shape, double width) {
-  const bool bias = shape.mlp_bias;
-  if (shape.fused_gate_up) {
+  const bool bias = shape.mlp.bias;
+  if (shape.mlp.fused_gate_up) {
     add_linear(all, shape, "gate", shape.hidden, 2 * width, bias);
   } else {
-    if (shape.gated) add_linear(all, shape, "gate", shape.hidden, width, bias);
+    if (shape.mlp.gated) add_linear(all, shape, "gate", shape.hidden, width, bias);
     add_linear(all, shape, "up", shape.hidden, width, bias);
   }
   add_linear(all, shape, "down", width, shape.hidden, bias);
@@ -220,32 +223,33 @@ core::Result<ModelShape> model_shape(const Known& known) {
 
 std::vector<Weight> layer_weights(const ModelShape& shape) {
   std::vector<Weight> all;
-  const double q = shape.heads * shape.head_dim;
-  const double kv = shape.kv_heads * shape.head_dim;
+  const double q = shape.attention.heads * shape.attention.head_dim;
+  const double kv = shape.attention.kv_heads * shape.attention.head_dim;
   for (double i = 0; i < 2 + shape.extra_norms; ++i) add_norm(all, shape, "norm", shape.hidden);
-  if (shape.fused_qkv) {
-    add_linear(all, shape, "qkv", shape.hidden, q + 2 * kv, shape.qkv_bias);
+  if (shape.attention.fused_qkv) {
+    add_linear(all, shape, "qkv", shape.hidden, q + 2 * kv, shape.attention.qkv_bias);
   } else {
-    add_linear(all, shape, "q", shape.hidden, q, shape.qkv_bias);
-    add_linear(all, shape, "k", shape.hidden, kv, shape.qkv_bias);
-    add_linear(all, shape, "v", shape.hidden, kv, shape.qkv_bias);
+    add_linear(all, shape, "q", shape.hidden, q, shape.attention.qkv_bias);
+    add_linear(all, shape, "k", shape.hidden, kv, shape.attention.qkv_bias);
+    add_linear(all, shape, "v", shape.hidden, kv, shape.attention.qkv_bias);
   }
-  add_linear(all, shape, "out", q, shape.hidden, shape.out_bias);
-  if (shape.qk_norm != NormPlace::none) {
-    const bool each = shape.qk_norm == NormPlace::head;
-    add_norm(all, shape, "q_norm", each ? shape.head_dim : q);
-    add_norm(all, shape, "k_norm", each ? shape.head_dim : kv);
+  add_linear(all, shape, "out", q, shape.hidden, shape.attention.out_bias);
+  if (shape.attention.qk_norm != NormPlace::none) {
+    const bool each = shape.attention.qk_norm == NormPlace::head;
+    add_norm(all, shape, "q_norm", each ? shape.attention.head_dim : q);
+    add_norm(all, shape, "k_norm", each ? shape.attention.head_dim : kv);
   }
-  if (shape.experts <= 0) {
-    add_feed_forward(all, shape, shape.ffn);
+  if (shape.experts.count <= 0) {
+    add_feed_forward(all, shape, shape.mlp.width);
     return all;
   }
-  const double inner = shape.expert_ffn;
-  all.push_back({"router", "gate", shape.hidden, shape.experts, 1, false});
-  all.push_back({"gate_up_experts", "gate_up_proj", shape.hidden, 2 * inner, shape.experts, false});
-  all.push_back({"down_experts", "down_proj", inner, shape.hidden, shape.experts, false});
-  if (shape.shared_ffn > 0) {
-    add_feed_forward(all, shape, shape.shared_ffn);
+  const double inner = shape.experts.width;
+  all.push_back({"router", "gate", shape.hidden, shape.experts.count, 1, false});
+  all.push_back(
+      {"gate_up_experts", "gate_up_proj", shape.hidden, 2 * inner, shape.experts.count, false});
+  all.push_back({"down_experts", "down_proj", inner, shape.hidden, shape.experts.count, false});
+  if (shape.experts.shared_width > 0) {
+    add_feed_forward(all, shape, shape.experts.shared_width);
     all.push_back({"shared_gate", "shared_expert_gate", shape.hidden, 1, 1, true});
   }
   return all;
@@ -271,9 +275,10 @@ double parameters_of(const ModelShape& shape) {
 }
 
 double active_parameters_of(const ModelShape& shape) {
-  if (shape.experts <= 0) return parameters_of(shape);
-  const double idle = (shape.experts - std::min(shape.experts, shape.experts_per_token)) * 3 *
-                      shape.hidden * shape.expert_ffn;
+  if (shape.experts.count <= 0) return parameters_of(shape);
+  const double idle =
+      (shape.experts.count - std::min(shape.experts.count, shape.experts.per_token)) * 3 *
+      shape.hidden * shape.experts.width;
   return parameters_of(shape) - shape.layers * idle;
 }
 

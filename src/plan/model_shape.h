@@ -14,33 +14,52 @@ namespace aplomb::plan {
 
 enum class NormPlace { none, head, all };  ///< of queries and keys: each head, or all together
 
+struct AttentionShape {
+  double heads = 0;
+  double kv_heads = 0;  ///< fewer than heads: grouped-query attention
+  double head_dim = 0;
+  bool rotary = true;
+  bool fused_qkv = false;
+  bool qkv_bias = false;
+  bool out_bias = false;
+  NormPlace qk_norm = NormPlace::none;
+  double dropout = 0;  ///< of the scores
+};
+
+struct MlpShape {
+  double width = 0;
+  bool gated = true;
+  bool fused_gate_up = false;
+  bool bias = false;
+  std::string activation = "silu";
+};
+
+/// The mixture that takes the place of a layer's feed-forward block.
+struct ExpertsShape {
+  double count = 0;  ///< a layer; 0: dense
+  double per_token = 0;
+  double width = 0;
+  double shared_width = 0;  ///< of the expert that every token visits; 0: none
+};
+
 struct ModelShape {
   std::string name;  ///< as the configuration calls it; may be empty
   std::string type;  ///< model_type
   bool known_family = false;
   double error = 0;  ///< of the memory that was measured for this kind against torch
 
-  double layers = 0, hidden = 0, ffn = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
+  double layers = 0, hidden = 0, vocab = 0;
   double positions = 0;  ///< rows of a learned table of positions; 0: none
-  double experts = 0;    ///< a layer; 0: dense
-  double experts_per_token = 0;
-  double expert_ffn = 0;
-  double shared_ffn = 0;  ///< of the expert that every token visits; 0: none
+  AttentionShape attention;
+  MlpShape mlp;
+  ExpertsShape experts;
 
   bool rms_norm = true;
-  bool rotary = true;
-  bool gated = true;
-  bool fused_qkv = false;
-  bool fused_gate_up = false;
   bool conv1d = false;  ///< GPT-2's way to write a linear layer
   bool tied = false;
   bool capped = false;  ///< scores and logits go through a tanh (Gemma 2)
-  bool qkv_bias = false, out_bias = false, mlp_bias = false;
-  NormPlace qk_norm = NormPlace::none;
-  std::string activation = "silu";
   double extra_norms = 0;
-  double dropout = 0;
-  double attention_dropout = 0;
+  double dropout = 0;                        ///< of what each block adds to the residual stream
   std::map<std::string, std::string> names;  ///< `qkv` -> `c_attn`
 
   std::string matrix(const std::string& role) const;  ///< its name: `q` -> `q_proj`

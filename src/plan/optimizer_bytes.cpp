@@ -14,9 +14,10 @@ OptimizerBytes optimizer_bytes(const Training& training, const Weights& weights)
   OptimizerBytes out;
   const double trained = weights.trained();
   // States have the format of the weights that the optimizer sees (torch/optim/adamw.py).
-  const double width =
-      trained == 0 || training.master ? 4 : weights.trained_bytes() / std::max(1.0, trained);
-  if (training.master) out.master = 4 * trained;
+  const double width = trained == 0 || training.precision.master
+                           ? 4
+                           : weights.trained_bytes() / std::max(1.0, trained);
+  if (training.precision.master) out.master = 4 * trained;
   switch (training.optimizer) {
     case Optimizer::adamw:
       out.moments = 2 * width * trained;

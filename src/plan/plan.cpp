@@ -22,15 +22,16 @@ void tell_speed(Plan& plan, const SeenMachine& seen, const Known& known,
   if (step.step_s <= 0) return;
   plan.tokens_per_s = step.tokens / step.step_s;
   if (seen.peak_flops > 0)
-    plan.mfu = step.model_flops * plan.training.accumulation / step.step_s / seen.peak_flops;
+    plan.mfu = step.model_flops * plan.training.batch.accumulation / step.step_s / seen.peak_flops;
   plan.bound = bound_of(step);
   const double samples = known.size("data.samples", 0);
   if (samples <= 0) return;
-  const double per_step = plan.training.micro * plan.training.accumulation * plan.training.ranks();
+  const double per_step =
+      plan.training.batch.micro * plan.training.batch.accumulation * plan.training.ranks();
   plan.epoch_s = samples / per_step * step.step_s;
   if (request.price_per_gpu_hour > 0)
-    plan.epoch_cost =
-        *plan.epoch_s / k_seconds_an_hour * request.price_per_gpu_hour * plan.training.gpus;
+    plan.epoch_cost = *plan.epoch_s / k_seconds_an_hour * request.price_per_gpu_hour *
+                      plan.training.parallelism.gpus;
 }
 
 }  // namespace

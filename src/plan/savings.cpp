@@ -99,14 +99,17 @@ class Planned {
 
   std::vector<Saving> all() {
     const Training& training = plan_.training;
-    if (training.micro >= 2) tell("half_micro", "batch.micro", training.micro / 2);
-    if (known_.has("data.max_length")) tell("half_length", "data.max_length", training.length / 2);
+    if (training.batch.micro >= 2) tell("half_micro", "batch.micro", training.batch.micro / 2);
+    if (known_.has("data.max_length"))
+      tell("half_length", "data.max_length", training.batch.length / 2);
     if (!training.checkpointing) tell("checkpointing", "memory.gradient_checkpointing", true);
-    if (training.attention == Attention::eager) tell("no_scores", "attn.impl", std::string("sdpa"));
+    if (training.kernels.attention == Attention::eager)
+      tell("no_scores", "attn.impl", std::string("sdpa"));
     if (has_adam(known_)) tell("adam_8bit", "optim.name", std::string("adamw_8bit"));
-    if (training.ranks() >= 2 && training.zero < 2) tell("zero2", "dist.zero_stage", 2.0);
-    if (!training.offload_optimizer) tell("offload", "dist.offload_optimizer", std::string("cpu"));
-    if (is_adapter(known_) && !training.quantised) tell("quantised", "quant.bits", 4.0);
+    if (training.ranks() >= 2 && training.parallelism.zero < 2)
+      tell("zero2", "dist.zero_stage", 2.0);
+    if (!training.offload.optimizer) tell("offload", "dist.offload_optimizer", std::string("cpu"));
+    if (is_adapter(known_) && !training.quantisation.on) tell("quantised", "quant.bits", 4.0);
     return std::move(all_);
   }
 

@@ -100,55 +100,57 @@ void read_method(Training& training, const Known& known) {
   const std::string method = method_of(known);
   if (adapter && (method == "dora" || known.truth("peft.dora"))) training.method = Method::dora;
   const double bits = known.number("quant.bits", bits_named(known));
-  training.quantised = adapter && (method == "qlora" || (bits > 0 && bits <= 8));
-  training.bits = bits > 0 ? bits : 4;
-  training.double_quantised = known.truth("quant.double");
-  training.rank = known.size("peft.rank", 8);
-  training.adapter_dropout = known.number("peft.dropout", 0);
-  training.targets = known.words("peft.targets");
-  std::erase_if(training.targets, [](const std::string& each) {
+  training.quantisation.on = adapter && (method == "qlora" || (bits > 0 && bits <= 8));
+  training.quantisation.bits = bits > 0 ? bits : 4;
+  training.quantisation.double_quant = known.truth("quant.double");
+  training.adapter.rank = known.size("peft.rank", 8);
+  training.adapter.dropout = known.number("peft.dropout", 0);
+  training.adapter.targets = known.words("peft.targets");
+  std::erase_if(training.adapter.targets, [](const std::string& each) {
     return each == "all-linear" || each == "all" || each == "linear";
   });
-  training.saved_modules = known.words("peft.modules_to_save");
+  training.adapter.saved_modules = known.words("peft.modules_to_save");
 }
 
 void read_precision(Training& training, const Known& known, std::vector<Assumption>& assumed) {
   const int compute = width_of(known.word("precision.compute"), 4);
   const bool stated = known.has("precision.params");
-  training.stored = width_of(known.word("precision.params"), 4);
+  training.precision.stored = width_of(known.word("precision.params"), 4);
   if (!stated) {
     assumed.push_back({"precision.params",
                        "precision.params = fp32: nothing says how the weights "
                        "are loaded"});
   }
-  training.autocast = compute == 2 ? 2 : 0;
-  training.master = training.stored == 2 && known.word("precision.master") == "fp32";
-  if (training.deepspeed &&
+  training.precision.autocast = compute == 2 ? 2 : 0;
+  training.precision.master =
+      training.precision.stored == 2 && known.word("precision.master") == "fp32";
+  if (training.parallelism.deepspeed &&
       compute == 2) {  // deepspeed/runtime/bf16_optimizer.py, stage_1_and_2.py
-    training.stored = 2;
-    training.adapter = 2;
-    training.master = true;
-    training.autocast = 0;
+    training.precision.stored = 2;
+    training.adapter.width = 2;
+    training.precision.master = true;
+    training.precision.autocast = 0;
   }
 }
 
 void read_attention(Training& training, const Known& known) {
-  training.attention_name = known.word("attn.impl", "sdpa");
-  training.attention = training.attention_name == "eager" ? Attention::eager : Attention::fused;
+  training.kernels.attention_name = known.word("attn.impl", "sdpa");
+  training.kernels.attention =
+      training.kernels.attention_name == "eager" ? Attention::eager : Attention::fused;
 }
 
 void read_memory(Training& training, const Known& known) {
   training.checkpointing = known.truth("memory.gradient_checkpointing");
-  training.offload_activations = known.truth("memory.activation_offload");
-  training.fused_loss = known.truth("memory.fused_loss");
-  training.fused_layers = known.truth("speed.liger");
+  training.offload.activations = known.truth("memory.activation_offload");
+  training.kernels.fused_loss = known.truth("memory.fused_loss");
+  training.kernels.fused_layers = known.truth("speed.liger");
   training.cpu = known.word("env.device") == "cpu";
   training.optimizer = optimizer_of(known.word("optim.name", "adamw"));
   if (training.optimizer == Optimizer::sgd && known.number("optim.momentum", 0) > 0)
     training.optimizer = Optimizer::sgd_momentum;
-  training.micro = known.size("batch.micro", 1);
-  training.accumulation = known.size("batch.accumulation", 1);
-  training.length = known.size("data.max_length", 2048);
+  training.batch.micro = known.size("batch.micro", 1);
+  training.batch.accumulation = known.size("batch.accumulation", 1);
+  training.batch.length = known.size("data.max_length", 2048);
 }
 
 double gpus_of(const Known& known) {
@@ -165,50 +167,54 @@ bool is_on_host(const Known& known, const char* setting) {
 }
 
 void read_distribution(Training& training, const Known& known) {
-  training.gpus = gpus_of(known);
-  training.nodes = known.size("dist.nodes", std::max(1.0, training.gpus / 8));
-  training.tensor = known.size("dist.tensor_parallel", 1);
-  training.context = known.size("dist.context_parallel", 1);
-  training.pipeline = known.size("dist.pipeline_parallel", 1);
-  training.sequence = known.truth("dist.sequence_parallel");
-  training.zero = static_cast<int>(known.number("dist.zero_stage", 0));
+  training.parallelism.gpus = gpus_of(known);
+  training.parallelism.nodes =
+      known.size("dist.nodes", std::max(1.0, training.parallelism.gpus / 8));
+  training.parallelism.tensor = known.size("dist.tensor_parallel", 1);
+  training.parallelism.context = known.size("dist.context_parallel", 1);
+  training.parallelism.pipeline = known.size("dist.pipeline_parallel", 1);
+  training.parallelism.sequence = known.truth("dist.sequence_parallel");
+  training.parallelism.zero = static_cast<int>(known.number("dist.zero_stage", 0));
   const std::string strategy = known.word("dist.strategy");
-  training.deepspeed = strategy == "deepspeed" || known.has("dist.zero_stage");
-  training.fsdp = strategy.starts_with("fsdp") || known.has("dist.fsdp_sharding") ||
-                  !known.word("dist.fsdp_options").empty();
+  training.parallelism.deepspeed = strategy == "deepspeed" || known.has("dist.zero_stage");
+  training.parallelism.fsdp = strategy.starts_with("fsdp") || known.has("dist.fsdp_sharding") ||
+                              !known.word("dist.fsdp_options").empty();
   const std::string sharding = known.word("dist.fsdp_sharding", "full_shard");
-  if (training.fsdp)
-    training.zero = sharding == "no_shard" ? 0 : sharding == "shard_grad_op" ? 2 : 3;
-  training.ddp = !training.deepspeed && !training.fsdp && training.ranks() > 1;
-  training.offload_optimizer = is_on_host(known, "dist.offload_optimizer");
-  training.offload_weights = is_on_host(known, "dist.offload_params");
-  training.bucket_bytes = known.size("dist.bucket_bytes", 0);
+  if (training.parallelism.fsdp)
+    training.parallelism.zero = sharding == "no_shard" ? 0 : sharding == "shard_grad_op" ? 2 : 3;
+  training.parallelism.ddp =
+      !training.parallelism.deepspeed && !training.parallelism.fsdp && training.ranks() > 1;
+  training.offload.optimizer = is_on_host(known, "dist.offload_optimizer");
+  training.offload.weights = is_on_host(known, "dist.offload_params");
+  training.parallelism.bucket_bytes = known.size("dist.bucket_bytes", 0);
 }
 
 void read_generation(Training& training, const Known& known) {
   const std::string method = known.word("train.method");
-  training.grpo = method == "grpo" || method == "rloo";
+  training.rollouts.grpo = method == "grpo" || method == "rloo";
   // trl/trainer/dpo_trainer.py: the chosen and the rejected answer go through together, and the
   // reference is another model where no adapter can be put off.
   const bool pairs = method == "dpo" || method == "orpo" || method == "reward_model";
-  training.sequences = pairs ? 2 : 1;
+  training.batch.sequences = pairs ? 2 : 1;
   if (method == "dpo") training.reference = training.method == Method::full;
-  if (!training.grpo) return;
-  training.generations = known.size("rl.num_generations", 8);
-  training.completion = known.size("rl.max_completion_length", 256);
+  if (!training.rollouts.grpo) return;
+  training.rollouts.generations = known.size("rl.num_generations", 8);
+  training.rollouts.completion = known.size("rl.max_completion_length", 256);
   const double prompt = known.size("rl.max_prompt_length", 512);
-  training.length = prompt + training.completion;
+  training.batch.length = prompt + training.rollouts.completion;
   // trl/trainer/grpo_trainer.py: no reference model where beta is 0 or an adapter can be put off.
   training.reference = training.method == Method::full && known.number("rl.beta", 0) > 0;
   const std::string mode = known.word("rl.vllm_mode", "colocate");
-  training.engine = (known.truth("rl.use_vllm") || known.has("rl.engine")) && mode != "server";
-  training.engine_share = training.engine ? known.number("rl.vllm_memory_frac", 0.3) : 0;
-  training.generation_batch = known.size("rl.generation_batch", training.micro);
+  training.rollouts.engine =
+      (known.truth("rl.use_vllm") || known.has("rl.engine")) && mode != "server";
+  training.rollouts.engine_share =
+      training.rollouts.engine ? known.number("rl.vllm_memory_frac", 0.3) : 0;
+  training.rollouts.batch = known.size("rl.generation_batch", training.batch.micro);
 }
 
 }  // namespace
 
-double Training::ranks() const { return std::max(1.0, gpus / (tensor * context * pipeline)); }
+double Parallelism::ranks() const { return std::max(1.0, gpus / (tensor * context * pipeline)); }
 
 Training training_of(const Known& stated, const ModelShape& shape, std::string_view framework,
                      std::vector<Assumption>& assumed) {
@@ -223,7 +229,7 @@ Training training_of(const Known& stated, const ModelShape& shape, std::string_v
   read_attention(training, known);
   read_memory(training, known);
   read_generation(training, known);
-  if (shape.positions > 0) training.length = std::min(training.length, shape.positions);
+  if (shape.positions > 0) training.batch.length = std::min(training.batch.length, shape.positions);
   return training;
 }
 
@@ -241,7 +247,8 @@ std::string_view name(Optimizer optimizer) {
 std::string describe(const Training& training) {
   if (training.method == Method::full) return "full fine-tuning";
   const std::string_view kind = training.method == Method::dora ? "DoRA" : "LoRA";
-  return fmt::format("{}{} of rank {:.0f}", training.quantised ? "Q" : "", kind, training.rank);
+  return fmt::format("{}{} of rank {:.0f}", training.quantisation.on ? "Q" : "", kind,
+                     training.adapter.rank);
 }
 
 }  // namespace aplomb::plan

@@ -6,16 +6,16 @@ namespace aplomb::plan {
 namespace {
 
 bool is_target(const Training& training, const std::string& name) {
-  if (training.targets.empty()) return true;
-  return std::any_of(training.targets.begin(), training.targets.end(),
+  if (training.adapter.targets.empty()) return true;
+  return std::any_of(training.adapter.targets.begin(), training.adapter.targets.end(),
                      [&](const auto& each) { return name == each || each.ends_with("." + name); });
 }
 
 }  // namespace
 
 double quantised_bytes(const Training& training) {
-  if (training.bits > 4) return 1;
-  return 0.5 + (training.double_quantised ? 1.0 / 64 + 4.0 / (64 * 256) : 4.0 / 64);
+  if (training.quantisation.bits > 4) return 1;
+  return 0.5 + (training.quantisation.double_quant ? 1.0 / 64 + 4.0 / (64 * 256) : 4.0 / 64);
 }
 
 Weights::Weights(Ledger& ledger, const ModelShape& local, const Training& training)
@@ -34,21 +34,22 @@ Weights::Weights(Ledger& ledger, const ModelShape& local, const Training& traini
 StoredWeight Weights::store(const Weight& weight, bool outer) {
   StoredWeight stored;
   stored.weight = weight;
-  stored.width = training_.stored;
-  const bool saved = std::any_of(training_.saved_modules.begin(), training_.saved_modules.end(),
-                                 [&](const std::string& each) { return each == weight.name; });
+  stored.width = training_.precision.stored;
+  const bool saved =
+      std::any_of(training_.adapter.saved_modules.begin(), training_.adapter.saved_modules.end(),
+                  [&](const std::string& each) { return each == weight.name; });
   stored.trains = training_.method == Method::full || saved;
-  stored.quantised = training_.quantised && weight.linear && !outer;
+  stored.quantised = training_.quantisation.on && weight.linear && !outer;
   // peft/utils/other.py, prepare_model_for_kbit_training: what is not quantised goes to fp32.
-  if (training_.quantised && !stored.quantised) stored.width = 4;
-  const double shards = training_.zero >= 3 ? training_.ranks() : 1;
+  if (training_.quantisation.on && !stored.quantised) stored.width = 4;
+  const double shards = training_.parallelism.zero >= 3 ? training_.ranks() : 1;
   const double each = stored.quantised ? quantised_bytes(training_) : stored.width;
-  const double held = training_.offload_weights ? 0 : weight.count() * each / shards;
+  const double held = training_.offload.weights ? 0 : weight.count() * each / shards;
   stored.storage = hold(ledger_, Part::weights, held);
   base_ += weight.count();
   if (stored.trains) {
     stored.gradient = std::make_unique<Gradient>();
-    stored.gradient->share = training_.zero >= 2 ? 1 / training_.ranks() : 1;
+    stored.gradient->share = training_.parallelism.zero >= 2 ? 1 / training_.ranks() : 1;
     count_trained(weight, weight.count(), stored.width);
   }
   const bool adapted = training_.method != Method::full && weight.linear && !outer;
@@ -59,16 +60,16 @@ StoredWeight Weights::store(const Weight& weight, bool outer) {
 void Weights::adapt(StoredWeight& stored) {
   const Weight& base = stored.weight;
   auto made = std::make_unique<Adapter>();
-  const double shards = training_.zero >= 3 ? training_.ranks() : 1;
-  const double share = training_.zero >= 2 ? 1 / training_.ranks() : 1;
+  const double shards = training_.parallelism.zero >= 3 ? training_.ranks() : 1;
+  const double share = training_.parallelism.zero >= 2 ? 1 / training_.ranks() : 1;
   const auto add = [&](Held& held, Gradient& gradient, double in, double out) {
-    held = hold(ledger_, Part::adapter, in * out * training_.adapter / shards);
+    held = hold(ledger_, Part::adapter, in * out * training_.adapter.width / shards);
     gradient.share = share;
     adapter_ += in * out;
-    count_trained({"", "", in, out, 1, true}, in * out, training_.adapter);
+    count_trained({"", "", in, out, 1, true}, in * out, training_.adapter.width);
   };
-  add(made->a, made->of_a, base.in, training_.rank);
-  add(made->b, made->of_b, training_.rank, base.out);
+  add(made->a, made->of_a, base.in, training_.adapter.rank);
+  add(made->b, made->of_b, training_.adapter.rank, base.out);
   if (training_.method == Method::dora) add(made->magnitude, made->of_magnitude, 1, base.out);
   stored.adapter = std::move(made);
 }
@@ -90,10 +91,10 @@ void Weights::complete_gradients() {
   const auto complete = [&](StoredWeight& each) {
     if (each.trains) fill(*each.gradient, each.weight.count() * each.width);
     if (each.adapter == nullptr) return;
-    fill(each.adapter->of_a, each.weight.in * training_.rank * training_.adapter);
-    fill(each.adapter->of_b, each.weight.out * training_.rank * training_.adapter);
+    fill(each.adapter->of_a, each.weight.in * training_.adapter.rank * training_.adapter.width);
+    fill(each.adapter->of_b, each.weight.out * training_.adapter.rank * training_.adapter.width);
     if (each.adapter->magnitude != nullptr)
-      fill(each.adapter->of_magnitude, each.weight.out * training_.adapter);
+      fill(each.adapter->of_magnitude, each.weight.out * training_.adapter.width);
   };
   for (std::vector<StoredWeight>& layer : layers_)
     for (StoredWeight& each : layer) complete(each);

@@ -100,9 +100,11 @@ std::string hero(const PlanView& view) {
       "</header>\n",
       !known || plan.fits ? "healthy" : "failed", chip, escape(title), escape(plan.shape.name),
       (plan.shape.name.empty() ? "" : ", ") + show_count(plan.step.parameters),
-      escape(plan::describe(plan.training)), show_count(plan.step.trained), plan.training.micro,
-      plan.training.length,
-      plan.training.gpus > 1 ? fmt::format(", {:.0f} GPUs", plan.training.gpus) : "",
+      escape(plan::describe(plan.training)), show_count(plan.step.trained),
+      plan.training.batch.micro, plan.training.batch.length,
+      plan.training.parallelism.gpus > 1
+          ? fmt::format(", {:.0f} GPUs", plan.training.parallelism.gpus)
+          : "",
       escape(plan.step.peak_at));
 }
 

@@ -35,21 +35,21 @@ ordered_json model_json(const plan::Plan& plan) {
 
 ordered_json training_json(const plan::Training& training) {
   return {{"method", plan::name(training.method)},
-          {"quantised", training.quantised},
+          {"quantised", training.quantisation.on},
           {"optimizer", plan::name(training.optimizer)},
-          {"weights_bytes_each", training.stored},
-          {"autocast", training.autocast > 0},
+          {"weights_bytes_each", training.precision.stored},
+          {"autocast", training.precision.autocast > 0},
           {"checkpointing", training.checkpointing},
-          {"attention", training.attention_name},
-          {"micro_batch", training.micro},
-          {"accumulation", training.accumulation},
-          {"length", training.length},
-          {"gpus", training.gpus},
+          {"attention", training.kernels.attention_name},
+          {"micro_batch", training.batch.micro},
+          {"accumulation", training.batch.accumulation},
+          {"length", training.batch.length},
+          {"gpus", training.parallelism.gpus},
           {"data_parallel", training.ranks()},
-          {"zero", training.zero},
-          {"tensor_parallel", training.tensor},
-          {"context_parallel", training.context},
-          {"pipeline_parallel", training.pipeline}};
+          {"zero", training.parallelism.zero},
+          {"tensor_parallel", training.parallelism.tensor},
+          {"context_parallel", training.parallelism.context},
+          {"pipeline_parallel", training.parallelism.pipeline}};
 }
 
 ordered_json memory_json(const plan::Plan& plan) {

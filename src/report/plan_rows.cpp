@@ -20,28 +20,32 @@ std::string detail_of(const plan::Plan& plan, Part part) {
   switch (part) {
     case Part::weights:
       return fmt::format("{} parameters{}", show_count(step.parameters),
-                         training.quantised ? fmt::format(", {:.0f}-bit base", training.bits)
-                                            : ", " + width_text(training.stored));
+                         training.quantisation.on
+                             ? fmt::format(", {:.0f}-bit base", training.quantisation.bits)
+                             : ", " + width_text(training.precision.stored));
     case Part::adapter:
       return fmt::format("{} parameters, fp32", show_count(step.adapter));
     case Part::gradients:
       return fmt::format("{} trained parameters", show_count(step.trained));
     case Part::optimizer:
       return fmt::format("{}{}", plan::name(training.optimizer),
-                         training.master ? " and fp32 master weights" : "");
+                         training.precision.master ? " and fp32 master weights" : "");
     case Part::activations:
-      return fmt::format("{:.0f} x {:.0f} tokens{}", training.micro * training.sequences,
-                         training.length / training.context,
+      return fmt::format("{:.0f} x {:.0f} tokens{}",
+                         training.batch.micro * training.batch.sequences,
+                         training.batch.length / training.parallelism.context,
                          training.checkpointing ? ", checkpointed" : "");
     case Part::scores:
-      return training.attention_name + " attention stores them";
+      return training.kernels.attention_name + " attention stores them";
     case Part::logits:
-      return fmt::format("{:.0f} x {:.0f} x {:.0f}", training.micro * training.sequences,
-                         training.grpo ? training.completion + 1 : training.length,
-                         plan.shape.vocab);
+      return fmt::format(
+          "{:.0f} x {:.0f} x {:.0f}", training.batch.micro * training.batch.sequences,
+          training.rollouts.grpo ? training.rollouts.completion + 1 : training.batch.length,
+          plan.shape.vocab);
     case Part::cache:
-      return training.engine ? fmt::format("{:.0f} % of the card", 100 * training.engine_share)
-                             : "";
+      return training.rollouts.engine
+                 ? fmt::format("{:.0f} % of the card", 100 * training.rollouts.engine_share)
+                 : "";
     default:
       return {};
   }
@@ -69,7 +73,7 @@ std::vector<PlanRow> plan_rows(const plan::Plan& plan) {
   }
   if (plan.context_bytes > 0) {
     rows.push_back({"context", "CUDA context", plan.context_bytes,
-                    plan.training.gpus > 1 ? "and buffers of the collectives" : ""});
+                    plan.training.parallelism.gpus > 1 ? "and buffers of the collectives" : ""});
   }
   if (plan.margin_bytes > 0) rows.push_back({"margin", "fragmentation", plan.margin_bytes, ""});
   return rows;

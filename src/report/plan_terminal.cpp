@@ -70,7 +70,7 @@ class PlanPage : private TerminalPage {
     const plan::Training& training = plan_.training;
     std::string text = fmt::format("{}{}{} parameters", shape.name, shape.name.empty() ? "" : ", ",
                                    show_count(plan_.step.parameters));
-    if (shape.experts > 0)
+    if (shape.experts.count > 0)
       text += fmt::format(" ({} active)", show_count(plan::active_parameters_of(shape)));
     text +=
         fmt::format("; {}, {} trained", plan::describe(training), show_count(plan_.step.trained));
@@ -85,29 +85,35 @@ class PlanPage : private TerminalPage {
       more(Style::warn, fmt::format("memory of `{}` models is planned within {:.0f} %",
                                     core::sanitize(shape.type), 100 * shape.error));
     }
-    std::string batch = fmt::format("{:.0f} x {:.0f} tokens", training.micro, training.length);
-    if (training.accumulation > 1) batch += fmt::format(" x {:.0f} passes", training.accumulation);
-    if (training.gpus > 1) batch += fmt::format(" x {:.0f} ranks", training.ranks());
+    std::string batch =
+        fmt::format("{:.0f} x {:.0f} tokens", training.batch.micro, training.batch.length);
+    if (training.batch.accumulation > 1)
+      batch += fmt::format(" x {:.0f} passes", training.batch.accumulation);
+    if (training.parallelism.gpus > 1) batch += fmt::format(" x {:.0f} ranks", training.ranks());
     row(Style::accent, "Step", Style::plain,
-        fmt::format("{} = {} tokens; {} weights{}, {} attention, checkpointing {}{}", batch,
-                    show_count(plan_.step.tokens), training.stored == 4 ? "fp32" : "16-bit",
-                    training.autocast > 0 ? ", 16-bit autocast" : "", training.attention_name,
-                    training.checkpointing ? "on" : "off", sharding()));
+        fmt::format(
+            "{} = {} tokens; {} weights{}, {} attention, checkpointing {}{}", batch,
+            show_count(plan_.step.tokens), training.precision.stored == 4 ? "fp32" : "16-bit",
+            training.precision.autocast > 0 ? ", 16-bit autocast" : "",
+            training.kernels.attention_name, training.checkpointing ? "on" : "off", sharding()));
   }
 
   std::string sharding() const {
     const plan::Training& training = plan_.training;
     std::string out;
-    if (training.fsdp)
+    if (training.parallelism.fsdp)
       out += ", FSDP";
-    else if (training.zero > 0)
-      out += fmt::format(", ZeRO-{}", training.zero);
-    else if (training.ddp)
+    else if (training.parallelism.zero > 0)
+      out += fmt::format(", ZeRO-{}", training.parallelism.zero);
+    else if (training.parallelism.ddp)
       out += ", DDP";
-    if (training.tensor > 1) out += fmt::format(", tensor parallel {:.0f}", training.tensor);
-    if (training.context > 1) out += fmt::format(", context parallel {:.0f}", training.context);
-    if (training.pipeline > 1) out += fmt::format(", pipeline {:.0f}", training.pipeline);
-    if (training.offload_optimizer) out += ", optimizer on the host";
+    if (training.parallelism.tensor > 1)
+      out += fmt::format(", tensor parallel {:.0f}", training.parallelism.tensor);
+    if (training.parallelism.context > 1)
+      out += fmt::format(", context parallel {:.0f}", training.parallelism.context);
+    if (training.parallelism.pipeline > 1)
+      out += fmt::format(", pipeline {:.0f}", training.parallelism.pipeline);
+    if (training.offload.optimizer) out += ", optimizer on the host";
     return out;
   }
   void more(Style style, std::string_view text) { row(Style::plain, "", style, text); }

@@ -127,7 +127,7 @@ TEST(PlanTraining, ARankWithoutAMethodIsLora) {
 TEST(PlanTraining, ABasePublishedInFourBitsIsQuantised) {
   const Plan plan = plan_of({{"peft.method", std::string("lora")},
                              {"model.name", std::string("unsloth/llama-3.2-1b-bnb-4bit")}});
-  EXPECT_TRUE(plan.training.quantised);
+  EXPECT_TRUE(plan.training.quantisation.on);
 }
 
 TEST(PlanQuantised, NinePartsInSixteenOfAByteAWeightAndTheRestInFp32) {

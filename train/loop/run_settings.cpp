@@ -32,13 +32,13 @@ void put_model(const model::ModelConfig& model, List& to) {
   to.count("model.hidden", model.hidden_size);
   to.count("model.ffn", model.intermediate_size);
   to.count("model.vocab_size", model.vocab_size);
-  to.count("model.heads", model.heads);
-  to.count("model.kv_heads", model.kv_heads);
-  to.count("model.head_dim", model.head_dim);
+  to.count("model.heads", model.attention.heads);
+  to.count("model.kv_heads", model.attention.kv_heads);
+  to.count("model.head_dim", model.attention.head_dim);
   to.count("model.max_positions", model.max_positions);
   to.put("model.tie_embeddings", model.tie_embeddings);
-  to.put("model.attention_bias", model.qkv_bias);
-  to.put("attn.qk_norm", model.qk_norm);
+  to.put("model.attention_bias", model.attention.qkv_bias);
+  to.put("attn.qk_norm", model.attention.qk_norm);
 }
 
 void put_method(const TrainOptions& options, List& to) {

@@ -12,7 +12,7 @@ namespace aplomb::train::model {
 
 /// [B or 1, 1, T, T] bool, true: this query (row) sees this key (column). Undefined where a token
 /// sees every token before it, itself included, which needs no mask. `segments` [B, T] or
-/// undefined (one document a row), `window` as in ModelConfig::windows.
+/// undefined (one document a row), `window` as in AttentionConfig::windows.
 torch::Tensor attention_mask(const torch::Tensor& segments, std::int64_t columns,
                              std::int64_t window, torch::Device device);
 

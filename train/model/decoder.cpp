@@ -26,23 +26,23 @@ Tensor RmsNorm::forward(const Tensor& x, torch::Dtype out) const {
 
 SelfAttention::SelfAttention(const ModelConfig& config, std::size_t layer,
                              const ModelOptions& options)
-    : head_dim_(config.head_dim),
-      window_(config.windows[layer]),
-      rotates_(config.rotates[layer]),
+    : head_dim_(config.attention.head_dim),
+      window_(config.attention.windows[layer]),
+      rotates_(config.attention.rotates[layer]),
       kind_(options.attention),
       compute_(options.compute) {
   const auto of = base_options(options);
-  const std::int64_t query = config.heads * config.head_dim,
-                     key = config.kv_heads * config.head_dim;
+  const std::int64_t query = config.attention.heads * config.attention.head_dim,
+                     key = config.attention.kv_heads * config.attention.head_dim;
   q_proj_ = register_module(
-      "q_proj", std::make_shared<Linear>(config.hidden_size, query, config.qkv_bias, of));
-  k_proj_ = register_module("k_proj",
-                            std::make_shared<Linear>(config.hidden_size, key, config.qkv_bias, of));
-  v_proj_ = register_module("v_proj",
-                            std::make_shared<Linear>(config.hidden_size, key, config.qkv_bias, of));
-  o_proj_ = register_module(
-      "o_proj", std::make_shared<Linear>(query, config.hidden_size, config.output_bias, of));
-  if (!config.qk_norm) return;
+      "q_proj", std::make_shared<Linear>(config.hidden_size, query, config.attention.qkv_bias, of));
+  k_proj_ = register_module(
+      "k_proj", std::make_shared<Linear>(config.hidden_size, key, config.attention.qkv_bias, of));
+  v_proj_ = register_module(
+      "v_proj", std::make_shared<Linear>(config.hidden_size, key, config.attention.qkv_bias, of));
+  o_proj_ = register_module("o_proj", std::make_shared<Linear>(query, config.hidden_size,
+                                                               config.attention.output_bias, of));
+  if (!config.attention.qk_norm) return;
   q_norm_ =
       register_module("q_norm", std::make_shared<RmsNorm>(head_dim_, config.rms_norm_eps, of));
   k_norm_ =

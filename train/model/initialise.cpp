@@ -36,12 +36,13 @@ void initialise_weights(LanguageModel& model) {
 }
 
 core::Result<ModelConfig> with_qk_norm(const ModelConfig& config) {
-  if (config.qk_norm) return config;
-  const bool plain =
-      !config.qkv_bias && !config.output_bias && !config.mlp_bias &&
-      std::all_of(config.windows.begin(), config.windows.end(),
-                  [](std::int64_t each) { return each == 0; }) &&
-      std::all_of(config.rotates.begin(), config.rotates.end(), [](bool each) { return each; });
+  if (config.attention.qk_norm) return config;
+  const bool plain = !config.attention.qkv_bias && !config.attention.output_bias &&
+                     !config.mlp_bias &&
+                     std::all_of(config.attention.windows.begin(), config.attention.windows.end(),
+                                 [](std::int64_t each) { return each == 0; }) &&
+                     std::all_of(config.attention.rotates.begin(), config.attention.rotates.end(),
+                                 [](bool each) { return each; });
   if (!plain) {
     return core::fail(
         core::ErrorCode::unsupported,
@@ -56,7 +57,7 @@ core::Result<ModelConfig> with_qk_norm(const ModelConfig& config) {
                       "[model] the configuration has no text to change");
   json["architectures"] = {"Qwen3ForCausalLM"};
   json["model_type"] = "qwen3";
-  json["head_dim"] = config.head_dim;
+  json["head_dim"] = config.attention.head_dim;
   json["tie_word_embeddings"] = config.tie_embeddings;
   json["use_sliding_window"] = false;
   json["sliding_window"] = nullptr;

@@ -77,7 +77,7 @@ LanguageModel::LanguageModel(const ModelConfig& config, const ModelOptions& opti
 Tensor LanguageModel::hidden(const ModelInput& input) {
   LayerInput to_layers{input.positions, rope_.table(input.length, options_.device), {}};
   for (const std::int64_t window :
-       std::set<std::int64_t>(config_.windows.begin(), config_.windows.end())) {
+       std::set<std::int64_t>(config_.attention.windows.begin(), config_.attention.windows.end())) {
     to_layers.masks[window] =
         attention_mask(input.segments, input.ids.size(1), window, options_.device);
   }

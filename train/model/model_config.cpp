@@ -203,23 +203,25 @@ void read_rope(Keys& keys, ModelConfig& config) {
 }
 
 void read_rotating_layers(Keys& keys, const Architecture& kind, ModelConfig& config) {
-  config.rotates.assign(static_cast<std::size_t>(config.layers), true);
+  config.attention.rotates.assign(static_cast<std::size_t>(config.layers), true);
   if (!kind.nope) return;
   const Json* layers =
       keys.find("no_rope_layers");  // 1: this layer rotates, as transformers reads it
-  if (layers != nullptr && layers->is_array() && layers->size() == config.rotates.size()) {
-    for (std::size_t i = 0; i < config.rotates.size(); ++i) config.rotates[i] = (*layers)[i] == 1;
+  if (layers != nullptr && layers->is_array() &&
+      layers->size() == config.attention.rotates.size()) {
+    for (std::size_t i = 0; i < config.attention.rotates.size(); ++i)
+      config.attention.rotates[i] = (*layers)[i] == 1;
     return;
   }
   const std::int64_t every = keys.size("no_rope_layer_interval", 4);
   for (std::int64_t i = 0; i < config.layers; ++i)
-    config.rotates[static_cast<std::size_t>(i)] = (i + 1) % every != 0;
+    config.attention.rotates[static_cast<std::size_t>(i)] = (i + 1) % every != 0;
 }
 
 /// Which layers see only a window of keys: `layer_types` where the file has them, else by the rules
 /// of the architecture (those of transformers' configuration classes). After read_rotating_layers.
 void read_windows(Keys& keys, const Architecture& kind, ModelConfig& config) {
-  config.windows.assign(static_cast<std::size_t>(config.layers), 0);
+  config.attention.windows.assign(static_cast<std::size_t>(config.layers), 0);
   if (!kind.windows || (kind.window_switch && !keys.flag("use_sliding_window", false))) return;
   // null says that there is none; an absent key stands for the default, which SmolLM3 has not.
   const std::int64_t window =
@@ -227,13 +229,14 @@ void read_windows(Keys& keys, const Architecture& kind, ModelConfig& config) {
   if (window == 0) return;
   const Json* types = keys.find("layer_types");
   const bool typed = kind.window_switch && types != nullptr && types->is_array() &&
-                     types->size() == config.windows.size();
+                     types->size() == config.attention.windows.size();
   const std::int64_t from =
       kind.window_switch && !kind.nope ? keys.size_or_none("max_window_layers", 28) : 0;
-  for (std::size_t i = 0; i < config.windows.size(); ++i) {
-    bool slides = static_cast<std::int64_t>(i) >= from && !(kind.nope && config.rotates[i]);
+  for (std::size_t i = 0; i < config.attention.windows.size(); ++i) {
+    bool slides =
+        static_cast<std::int64_t>(i) >= from && !(kind.nope && config.attention.rotates[i]);
     if (typed) slides = (*types)[i] == "sliding_attention";
-    if (slides) config.windows[i] = window;
+    if (slides) config.attention.windows[i] = window;
   }
 }
 
@@ -243,13 +246,13 @@ void read_special_ids(Keys& keys, ModelConfig& config) {
     if (value == nullptr || !value->is_number_integer()) return std::nullopt;
     return value->get<std::int64_t>();
   };
-  config.bos_id = id("bos_token_id");
-  config.pad_id = id("pad_token_id");
-  if (const auto eos = id("eos_token_id")) config.eos_ids.push_back(*eos);
+  config.special.bos_id = id("bos_token_id");
+  config.special.pad_id = id("pad_token_id");
+  if (const auto eos = id("eos_token_id")) config.special.eos_ids.push_back(*eos);
   const Json* several = keys.find("eos_token_id");
   if (several == nullptr || !several->is_array()) return;
   for (const Json& each : *several) {
-    if (each.is_number_integer()) config.eos_ids.push_back(each.get<std::int64_t>());
+    if (each.is_number_integer()) config.special.eos_ids.push_back(each.get<std::int64_t>());
   }
 }
 
@@ -258,24 +261,25 @@ void read_sizes(Keys& keys, ModelConfig& config) {
   config.hidden_size = keys.size("hidden_size");
   config.intermediate_size = keys.size("intermediate_size");
   config.layers = keys.size("num_hidden_layers");
-  config.heads = keys.size("num_attention_heads");
-  config.kv_heads = keys.size("num_key_value_heads", config.heads);
-  config.head_dim =
-      keys.size("head_dim", config.hidden_size / std::max<std::int64_t>(1, config.heads));
+  config.attention.heads = keys.size("num_attention_heads");
+  config.attention.kv_heads = keys.size("num_key_value_heads", config.attention.heads);
+  config.attention.head_dim =
+      keys.size("head_dim", config.hidden_size / std::max<std::int64_t>(1, config.attention.heads));
   config.max_positions = keys.size("max_position_embeddings", 2048);
   config.rms_norm_eps = keys.number("rms_norm_eps", config.rms_norm_eps);
   config.initializer_range = keys.number("initializer_range", config.initializer_range);
   constexpr std::int64_t k_most_layers = 10000;
   if (config.layers > k_most_layers)
     keys.complain(fmt::format("`num_hidden_layers` is {}", config.layers));
-  if (config.heads % config.kv_heads != 0) {
+  if (config.attention.heads % config.attention.kv_heads != 0) {
     keys.complain(fmt::format("`num_attention_heads` {} is no multiple of `num_key_value_heads` {}",
-                              config.heads, config.kv_heads));
+                              config.attention.heads, config.attention.kv_heads));
   }
-  if (config.head_dim % 2 != 0) keys.complain(fmt::format("`head_dim` {} is odd", config.head_dim));
-  if (keys.find("head_dim") == nullptr && config.hidden_size % config.heads != 0) {
+  if (config.attention.head_dim % 2 != 0)
+    keys.complain(fmt::format("`head_dim` {} is odd", config.attention.head_dim));
+  if (keys.find("head_dim") == nullptr && config.hidden_size % config.attention.heads != 0) {
     keys.complain(fmt::format("`hidden_size` {} is no multiple of `num_attention_heads` {}",
-                              config.hidden_size, config.heads));
+                              config.hidden_size, config.attention.heads));
   }
 }
 
@@ -291,10 +295,10 @@ void read_all(Keys& keys, const Architecture& kind, ModelConfig& config) {
   // these but SmolLM3.
   config.tie_embeddings = keys.flag("tie_word_embeddings", kind.nope);
   const bool attention_bias = kind.biases_by_key && keys.flag("attention_bias", false);
-  config.qkv_bias = kind.qkv_bias || attention_bias;
-  config.output_bias = attention_bias;
+  config.attention.qkv_bias = kind.qkv_bias || attention_bias;
+  config.attention.output_bias = attention_bias;
   config.mlp_bias = kind.mlp_bias_by_key && keys.flag("mlp_bias", false);
-  config.qk_norm = kind.qk_norm;
+  config.attention.qk_norm = kind.qk_norm;
   config.torch_dtype = keys.word("dtype", keys.word("torch_dtype", ""));
   read_rope(keys, config);
   read_rotating_layers(keys, kind, config);
@@ -305,15 +309,15 @@ void read_all(Keys& keys, const Architecture& kind, ModelConfig& config) {
 }  // namespace
 
 std::int64_t parameter_count(const ModelConfig& config) {
-  const std::int64_t query = config.heads * config.head_dim;
-  const std::int64_t key = config.kv_heads * config.head_dim;
+  const std::int64_t query = config.attention.heads * config.attention.head_dim;
+  const std::int64_t key = config.attention.kv_heads * config.attention.head_dim;
   std::int64_t layer = config.hidden_size * (2 * query + 2 * key) +
                        3 * config.hidden_size * config.intermediate_size;
   layer += 2 * config.hidden_size;
-  if (config.qkv_bias) layer += query + 2 * key;
-  if (config.output_bias) layer += config.hidden_size;
+  if (config.attention.qkv_bias) layer += query + 2 * key;
+  if (config.attention.output_bias) layer += config.hidden_size;
   if (config.mlp_bias) layer += 2 * config.intermediate_size + config.hidden_size;
-  if (config.qk_norm) layer += 2 * config.head_dim;
+  if (config.attention.qk_norm) layer += 2 * config.attention.head_dim;
   const std::int64_t embedding = config.vocab_size * config.hidden_size;
   return layer * config.layers + embedding * (config.tie_embeddings ? 1 : 2) + config.hidden_size;
 }

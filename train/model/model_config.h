@@ -1,8 +1,7 @@
 #pragma once
 /// ModelConfig: the shape of a decoder of the Llama family, from Hugging Face's config.json.
 ///
-///     Result<ModelConfig> config = read_model_config("meta-llama/Llama-3.2-1B");  // a folder, or
-///     the file
+///     Result<ModelConfig> config = read_model_config("meta-llama/Llama-3.2-1B");  // folder or file
 ///
 /// Architectures: LlamaForCausalLM (Llama 2, 3, 3.x, SmolLM and SmolLM2), MistralForCausalLM,
 /// Qwen2ForCausalLM (2 and 2.5), Qwen3ForCausalLM, SmolLM3ForCausalLM. What sets them apart is told
@@ -34,6 +33,24 @@ struct RopeScaling {
   std::optional<double> mscale, mscale_all_dim;  ///< yarn
 };
 
+struct AttentionConfig {
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;  ///< divides heads: grouped-query attention
+  std::int64_t head_dim = 0;  ///< heads x head_dim need not be the hidden size
+  bool qkv_bias = false;
+  bool output_bias = false;  ///< of o_proj
+  bool qk_norm = false;      ///< RMS norm of every head's query and key before the rotation (Qwen3)
+  /// By layer: how many keys back a query sees, itself included; 0: all.
+  std::vector<std::int64_t> windows;
+  /// By layer: rotary embeddings at all (SmolLM3 leaves out every fourth).
+  std::vector<bool> rotates;
+};
+
+struct SpecialTokens {
+  std::optional<std::int64_t> bos_id, pad_id;
+  std::vector<std::int64_t> eos_ids;
+};
+
 struct ModelConfig {
   std::string architecture;  ///< LlamaForCausalLM ...
   std::string model_type;    ///< llama ...
@@ -41,28 +58,18 @@ struct ModelConfig {
   std::int64_t hidden_size = 0;
   std::int64_t intermediate_size = 0;
   std::int64_t layers = 0;
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;  ///< divides heads: grouped-query attention
-  std::int64_t head_dim = 0;  ///< heads x head_dim need not be hidden_size
   std::int64_t max_positions = 0;
+  AttentionConfig attention;
   double rms_norm_eps = 1e-6;
   double initializer_range = 0.02;
   double rope_theta = 10000;
   RopeScaling rope;
   bool tie_embeddings = false;
-  bool qkv_bias = false;
-  bool output_bias = false;  ///< of attention's o_proj
   bool mlp_bias = false;
-  bool qk_norm = false;  ///< RMS norm of every head's query and key before the rotation (Qwen3)
-  /// By layer: how many keys back a query sees, itself included; 0: all.
-  std::vector<std::int64_t> windows;
-  std::vector<bool>
-      rotates;  ///< by layer: rotary embeddings at all (SmolLM3 leaves out every fourth)
   std::string torch_dtype;  ///< of the stored weights as the file states it: bfloat16; or empty
-  std::optional<std::int64_t> bos_id, pad_id;
-  std::vector<std::int64_t> eos_ids;
-  std::string
-      text;  ///< the file itself: what a saved model repeats, keys that we do not read included
+  SpecialTokens special;
+  /// The file itself: what a saved model repeats, keys that we do not read included.
+  std::string text;
 };
 
 /// Parameters of the whole model, tied embeddings once.

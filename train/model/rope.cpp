@@ -31,7 +31,7 @@ Tensor llama3_frequencies(const RopeScaling& rope, const Tensor& plain) {
 
 /// The dimension that makes `turns` turns over the trained length.
 double yarn_dimension(const ModelConfig& config, double turns) {
-  const auto dims = static_cast<double>(config.head_dim);
+  const auto dims = static_cast<double>(config.attention.head_dim);
   const auto trained = static_cast<double>(config.rope.original_max_positions);
   return dims * std::log(trained / (turns * 2 * std::numbers::pi)) /
          (2 * std::log(config.rope_theta));
@@ -45,10 +45,11 @@ Tensor yarn_frequencies(const ModelConfig& config, const Tensor& plain) {
     high = std::ceil(high);
   }
   low = std::max(low, 0.0);
-  high = std::min(high, static_cast<double>(config.head_dim - 1));
+  high = std::min(high, static_cast<double>(config.attention.head_dim - 1));
   if (low == high) high += 0.001;  // a ramp of no width
   const Tensor ramp =
-      ((torch::arange(config.head_dim / 2, torch::kFloat32) - low) / (high - low)).clamp(0, 1);
+      ((torch::arange(config.attention.head_dim / 2, torch::kFloat32) - low) / (high - low))
+          .clamp(0, 1);
   return plain / config.rope.factor * ramp + plain * (1 - ramp);
 }
 
@@ -67,7 +68,7 @@ double yarn_attention_factor(const RopeScaling& rope) {
 
 RopeFrequencies rope_frequencies(const ModelConfig& config, std::int64_t length) {
   const RopeScaling& rope = config.rope;
-  const Tensor plain = plain_frequencies(config.rope_theta, config.head_dim);
+  const Tensor plain = plain_frequencies(config.rope_theta, config.attention.head_dim);
   switch (rope.kind) {
     case RopeScaling::Kind::none:
       return {plain, 1};
@@ -75,11 +76,11 @@ RopeFrequencies rope_frequencies(const ModelConfig& config, std::int64_t length)
       return {plain / rope.factor, 1};
     case RopeScaling::Kind::dynamic: {
       const auto used = static_cast<double>(std::max(length, config.max_positions));
-      const auto dims = static_cast<double>(config.head_dim);
+      const auto dims = static_cast<double>(config.attention.head_dim);
       const double stretch =
           rope.factor * used / static_cast<double>(config.max_positions) - (rope.factor - 1);
       return {plain_frequencies(config.rope_theta * std::pow(stretch, dims / (dims - 2)),
-                                config.head_dim),
+                                config.attention.head_dim),
               1};
     }
     case RopeScaling::Kind::llama3:

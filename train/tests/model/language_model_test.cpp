@@ -241,15 +241,15 @@ TEST(LanguageModel, a_place_that_cannot_be_written_is_told_with_the_reason) {
 TEST(LanguageModel, qk_norm_turns_a_llama_into_a_qwen3) {
   const auto config = with_qk_norm(*parse_model_config(k_small, "config.json"));
   ASSERT_TRUE(config) << config.error().text;
-  EXPECT_TRUE(config->qk_norm);
+  EXPECT_TRUE(config->attention.qk_norm);
   EXPECT_EQ(config->architecture, "Qwen3ForCausalLM");
-  EXPECT_EQ(config->head_dim, 16);
+  EXPECT_EQ(config->attention.head_dim, 16);
   torch::manual_seed(1);
   LanguageModel model(*config, {});
   initialise_weights(model);
   EXPECT_NEAR(model.loss(make_batch(2, 16)).sum.item<double>() / 30, std::log(500.0), 0.1);
   auto biased = *parse_model_config(k_small, "config.json");
-  biased.qkv_bias = true;
+  biased.attention.qkv_bias = true;
   EXPECT_EQ(with_qk_norm(biased).error().code, core::ErrorCode::unsupported);
 }
 

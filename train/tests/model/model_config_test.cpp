@@ -32,9 +32,9 @@ TEST(ModelConfig, reads_sizes_and_counts_parameters) {
   text["tie_word_embeddings"] = true;
   const auto config = parse(text);
   ASSERT_TRUE(config) << config.error().text;
-  EXPECT_EQ(config->head_dim, 16);
-  EXPECT_EQ(config->kv_heads, 2);
-  EXPECT_FALSE(config->qkv_bias);
+  EXPECT_EQ(config->attention.head_dim, 16);
+  EXPECT_EQ(config->attention.kv_heads, 2);
+  EXPECT_FALSE(config->attention.qkv_bias);
   // embedding 128*64; a layer: q and o 64*64 each, k and v 32*64 each, mlp 3*64*96, two norms of
   // 64; one norm.
   EXPECT_EQ(parameter_count(*config),
@@ -44,33 +44,33 @@ TEST(ModelConfig, reads_sizes_and_counts_parameters) {
 TEST(ModelConfig, what_an_architecture_implies_needs_no_key) {
   const auto qwen2 = parse(small("Qwen2ForCausalLM"));
   ASSERT_TRUE(qwen2);
-  EXPECT_TRUE(qwen2->qkv_bias);
-  EXPECT_FALSE(qwen2->output_bias);
-  EXPECT_FALSE(qwen2->qk_norm);
+  EXPECT_TRUE(qwen2->attention.qkv_bias);
+  EXPECT_FALSE(qwen2->attention.output_bias);
+  EXPECT_FALSE(qwen2->attention.qk_norm);
   const auto qwen3 = parse(small("Qwen3ForCausalLM"));
   ASSERT_TRUE(qwen3);
-  EXPECT_TRUE(qwen3->qk_norm);
-  EXPECT_FALSE(qwen3->qkv_bias);
+  EXPECT_TRUE(qwen3->attention.qk_norm);
+  EXPECT_FALSE(qwen3->attention.qkv_bias);
   const auto smol = parse(small("SmolLM3ForCausalLM"));
   ASSERT_TRUE(smol);
   EXPECT_TRUE(smol->tie_embeddings);
-  EXPECT_THAT(smol->rotates, ElementsAre(true, true, true, false));
+  EXPECT_THAT(smol->attention.rotates, ElementsAre(true, true, true, false));
 }
 
 TEST(ModelConfig, a_sliding_window_counts_only_where_the_model_uses_it) {
   json mistral = small("MistralForCausalLM");
   mistral["sliding_window"] = 32;
-  EXPECT_THAT(parse(mistral)->windows, ElementsAre(32, 32, 32, 32));
+  EXPECT_THAT(parse(mistral)->attention.windows, ElementsAre(32, 32, 32, 32));
   mistral["sliding_window"] = nullptr;
-  EXPECT_THAT(parse(mistral)->windows, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(parse(mistral)->attention.windows, ElementsAre(0, 0, 0, 0));
   json qwen = small("Qwen2ForCausalLM");
   qwen["sliding_window"] = 32;
-  EXPECT_THAT(parse(qwen)->windows, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(parse(qwen)->attention.windows, ElementsAre(0, 0, 0, 0));
   qwen["use_sliding_window"] = true;
   qwen["max_window_layers"] = 2;
-  EXPECT_THAT(parse(qwen)->windows, ElementsAre(0, 0, 32, 32));
+  EXPECT_THAT(parse(qwen)->attention.windows, ElementsAre(0, 0, 32, 32));
   qwen["layer_types"] = {"sliding_attention", "full_attention", "full_attention", "full_attention"};
-  EXPECT_THAT(parse(qwen)->windows, ElementsAre(32, 0, 0, 0));
+  EXPECT_THAT(parse(qwen)->attention.windows, ElementsAre(32, 0, 0, 0));
 }
 
 TEST(ModelConfig, rope_is_read_in_both_spellings) {
