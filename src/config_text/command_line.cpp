@@ -18,7 +18,7 @@ struct Word {
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 /// Where the word that starts at `at` ends: at a blank or line break outside of quotes.
 std::size_t word_end(std::string_view text, std::size_t at) {

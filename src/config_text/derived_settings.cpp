@@ -98,7 +98,7 @@ bool is_letter_or_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 /// The size that a model's name states: `Llama-3-8B`, `qwen2.5-0.5b-instruct`, `opt-350m`. Of a
 /// mixture of experts (`8x7b`) the name does not say how many weights there are, and `int8b` is no

@@ -12,7 +12,7 @@
 namespace aplomb::config_text {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 /// The number of `GPU 0: NVIDIA ...` or of a table row `|   0  NVIDIA A100 ...`; nothing for other
 /// lines.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t k_most_names = 16;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 bool is_name(std::string_view word) {
   const auto is_part = [](char c) {

@@ -46,8 +46,6 @@ constexpr std::array<Power, 2 * k_most_exponent + 1> make_powers() {
   return powers;
 }
 
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-
 /// Digits from the first that is not zero on.
 std::ptrdiff_t significant_digits(const char* p, const char* end) {
   while (p < end && (*p == '0' || *p == '.')) ++p;

@@ -9,6 +9,9 @@
 
 namespace aplomb::core {
 
+/// 0 to 9, whatever the locale.
+constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
 std::string_view trim(std::string_view text);
 bool iequals(std::string_view a, std::string_view b);
 std::string lower(std::string_view text);

@@ -25,7 +25,7 @@ bool among(std::string_view word, const std::array<std::string_view, N>& words) 
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 bool is_passed_over(std::string_view folder) {
   static constexpr std::array<std::string_view, 15> k_names = {

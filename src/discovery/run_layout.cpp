@@ -11,7 +11,7 @@
 namespace aplomb::discovery {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 template <std::size_t N>
 bool among(std::string_view word, const std::array<std::string_view, N>& words) {

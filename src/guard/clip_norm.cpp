@@ -9,14 +9,14 @@
 namespace aplomb::guard {
 namespace {
 
-constexpr PolicySpec k_spec{
+constexpr PolicySpec k_clip_norm_spec{
     "clip_norm", "clips the gradients at the user's max_norm, all together or group by group",
     "torch.nn.utils.clip_grad_norm_; per module: Brock et al. 2021, arXiv 2102.06171"};
 
 class ClipNorm final : public Policy {
  public:
   explicit ClipNorm(double max_norm) : max_norm_(max_norm) {}
-  const PolicySpec& spec() const override { return k_spec; }
+  const PolicySpec& spec() const override { return k_clip_norm_spec; }
 
   void judge(const GuardStep&, const StepAssessment& assessment, Decision& decision) override {
     if (assessment.norm.finite)

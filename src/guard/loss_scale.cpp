@@ -18,7 +18,7 @@ constexpr std::uint64_t k_calibration = 20;  // steps: 65536 is halved 16 times 
 constexpr double k_most = 16777216.0;        // 2^24: a gradient that fp16 could hold without any
                                              // scale overflows there
 
-constexpr PolicySpec k_spec{
+constexpr PolicySpec k_loss_scale_spec{
     "loss_scale", "keeps the dynamic loss scale, and tells calibration from persistent overflow",
     "torch.amp.GradScaler's defaults: growth 2, back-off 0.5, interval 2000; Micikevicius et al. "
     "2018, arXiv 1710.03740"};
@@ -26,7 +26,7 @@ constexpr PolicySpec k_spec{
 class LossScale final : public Policy {
  public:
   explicit LossScale(const GuardOptions& options) : options_(options) {}
-  const PolicySpec& spec() const override { return k_spec; }
+  const PolicySpec& spec() const override { return k_loss_scale_spec; }
 
   void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
     GuardVerdict& verdict = decision.verdict();
@@ -37,7 +37,7 @@ class LossScale final : public Policy {
       const double from = verdict.loss_scale;
       verdict.loss_scale = from * options_.loss_scale_backoff;
       clean_ = 0;
-      decision.raise(GuardAction::skip, k_spec.slug, {});
+      decision.raise(GuardAction::skip, k_loss_scale_spec.slug, {});
       if (verdict.action == GuardAction::skip)
         tell(decision,
              fmt::format("gradients overflow at loss scale {}: lowered to {}",
@@ -88,7 +88,7 @@ class LossScale final : public Policy {
 
   /// Beside a skip as well: this is the news.
   static void tell(Decision& decision, const std::string& text) {
-    decision.verdict().say(k_spec.slug, text);
+    decision.verdict().say(k_loss_scale_spec.slug, text);
   }
 
   GuardOptions options_;

@@ -26,14 +26,14 @@ constexpr double k_wild_jump = 10.0;
 constexpr std::uint64_t k_known = 32;        // steps before a highest rate means anything (warm-up)
 constexpr std::uint32_t k_jump_memory = 64;  // steps in which the trouble is the jump's
 
-constexpr PolicySpec k_spec{
+constexpr PolicySpec k_lower_lr_spec{
     "lower_lr", "halves the learning rate when the loss stays up or climbs, then warms it up again",
     "back-off and re-warm: SPAM (arXiv 2501.06842); lower rates after divergence: OPT's logbook "
     "(arXiv 2205.01068, section 2.5)"};
 
 class LowerLr final : public Policy {
  public:
-  const PolicySpec& spec() const override { return k_spec; }
+  const PolicySpec& spec() const override { return k_lower_lr_spec; }
 
   void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
     const double lr = step.lr && std::isfinite(*step.lr) ? *step.lr : 0;
@@ -80,7 +80,7 @@ class LowerLr final : public Policy {
     if (seen_ > k_known && lr > k_wild_jump * highest_ && ceiling_ == 0) {
       ceiling_ = highest_;
       decision.alarm(
-          k_spec.slug,
+          k_lower_lr_spec.slug,
           fmt::format("the learning rate jumps to {}, {:.0f} times the highest before: "
                       "it is held at {} until the schedule comes down",
                       core::show_number(lr), lr / highest_, core::show_number(highest_)));
@@ -114,14 +114,14 @@ class LowerLr final : public Policy {
       ceiling_ = before_jump_;
       highest_ = before_jump_;
       decision.alarm(
-          k_spec.slug,
+          k_lower_lr_spec.slug,
           fmt::format("{}, {} steps after the learning rate jumped to {}: it is held at "
                       "the {} of before",
                       why, jump_age_, core::show_number(lr), core::show_number(before_jump_)));
       return;
     }
     start(factor_ * k_backoff);
-    decision.alarm(k_spec.slug,
+    decision.alarm(k_lower_lr_spec.slug,
                    fmt::format("{}: the learning rate is lowered to {} of the schedule's, and "
                                "warmed up again over {} steps",
                                why, core::show_number(factor_, 3), k_hold + k_rewarm));

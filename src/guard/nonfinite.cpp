@@ -11,14 +11,14 @@
 namespace aplomb::guard {
 namespace {
 
-constexpr PolicySpec k_spec{
+constexpr PolicySpec k_nonfinite_spec{
     "nonfinite", "skips a step with a NaN or Inf in loss or gradients; counts, alarms, halts",
     "torch.amp.GradScaler skips such steps; it does not count them, and stops for none"};
 
 class Nonfinite final : public Policy {
  public:
   explicit Nonfinite(const GuardOptions& options) : most_in_a_row_(options.most_skips_in_a_row) {}
-  const PolicySpec& spec() const override { return k_spec; }
+  const PolicySpec& spec() const override { return k_nonfinite_spec; }
 
   void judge(const GuardStep& step, const StepAssessment& assessment, Decision& decision) override {
     const bool bad = assessment.nonfinite();
@@ -32,14 +32,14 @@ class Nonfinite final : public Policy {
     }
     ++in_a_row_;
     if (most_in_a_row_ > 0 && in_a_row_ >= most_in_a_row_) {
-      decision.raise(GuardAction::halt, k_spec.slug,
+      decision.raise(GuardAction::halt, k_nonfinite_spec.slug,
                      fmt::format("{} steps in a row without a finite {}: no batch explains that, "
                                  "the weights or the code are at fault",
                                  in_a_row_, overflow ? "gradient" : "loss and gradient"));
       return;
     }
     const bool rising = !overflow && recent_.add(true);
-    decision.raise(GuardAction::skip, k_spec.slug, describe(assessment, rising));
+    decision.raise(GuardAction::skip, k_nonfinite_spec.slug, describe(assessment, rising));
   }
 
   void serialize(core::StateArchive& archive) override {

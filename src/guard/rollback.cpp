@@ -19,7 +19,7 @@ constexpr std::uint32_t k_probation = 32;   // losses after a rollback before it
 constexpr double k_healed = 1.3;            // x the level at the snapshot: as detectors' slow_ratio
 constexpr std::uint64_t k_forgiven = 1000;  // calm steps after which the budget is whole again
 
-constexpr PolicySpec k_spec{
+constexpr PolicySpec k_rollback_spec{
     "rollback", "asks for the last good snapshot, leaves out the data, verifies that it helped",
     "PaLM (arXiv 2204.02311, section 5.1): restart about 100 steps before the spike, leave out 200 "
     "to 500 batches"};
@@ -27,7 +27,7 @@ constexpr PolicySpec k_spec{
 class Rollback final : public Policy {
  public:
   explicit Rollback(std::uint32_t retries) : retries_(retries) {}
-  const PolicySpec& spec() const override { return k_spec; }
+  const PolicySpec& spec() const override { return k_rollback_spec; }
 
   void note_snapshot(std::int64_t step) override {
     if (quiet_ < k_sustained_run) return;  // taken in the midst of trouble
@@ -44,7 +44,7 @@ class Rollback final : public Policy {
     if (to == nullptr) return;  // nothing to go back to: the other policies do what they can
     if (tries_ >= retries_) {
       decision.raise(
-          GuardAction::halt, k_spec.slug,
+          GuardAction::halt, k_rollback_spec.slug,
           fmt::format("{}, after {} rollbacks: it is not the data alone", trouble, tries_));
       return;
     }
@@ -55,7 +55,7 @@ class Rollback final : public Policy {
     if (to->step != left_from_) left_out_ = 0;
     left_from_ = to->step;
     left_out_ += static_cast<std::uint64_t>(gap) * tries_;
-    decision.raise(GuardAction::rollback, k_spec.slug,
+    decision.raise(GuardAction::rollback, k_rollback_spec.slug,
                    fmt::format("{}: back to step {}, leaving out {} batches (try {} of {})",
                                trouble, to->step, left_out_, tries_, retries_));
     decision.verdict().rollback_step = to->step;
@@ -139,7 +139,7 @@ class Rollback final : public Policy {
     if (--probation_ > 0 || !(wanted_level_ > 0)) return;
     const double now = losses_.median();
     const bool healed = now <= k_healed * wanted_level_;
-    decision.alarm(k_spec.slug,
+    decision.alarm(k_rollback_spec.slug,
                    fmt::format("after the rollback the loss stands at {}, before the trouble at {}"
                                ": {}",
                                core::show_number(now), core::show_number(wanted_level_),

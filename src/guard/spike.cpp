@@ -20,26 +20,26 @@ constexpr double k_norm_skip = 10.0;    // Megatron-LM's rerun machine calls 10x
 constexpr double k_norm_target = 1.05;  // x the usual norm: AdaGC's relative threshold
 constexpr std::uint32_t k_most_skips = 2;
 
-constexpr PolicySpec k_spec{
+constexpr PolicySpec k_spike_spec{
     "spike", "skips a batch whose loss or gradient stands apart, clips gradients out of the usual",
     "OLMo-core SkipStep, ZClip (arXiv 2504.02507) and AdaGC (arXiv 2502.11034), with median, "
     "quartiles and tail in place of mean and deviation"};
 
 class Spike final : public Policy {
  public:
-  const PolicySpec& spec() const override { return k_spec; }
+  const PolicySpec& spec() const override { return k_spike_spec; }
 
   void judge(const GuardStep&, const StepAssessment& assessment, Decision& decision) override {
     const bool large =
         (assessment.norm.spike && assessment.norm.ratio >= k_norm_ratio) ||
         (assessment.norm.z > core::RobustTrend::k_outlier && assessment.norm.ratio >= k_norm_plain);
     if (bad_batch(assessment) && in_a_row_ < k_most_skips) {
-      decision.raise(GuardAction::skip, k_spec.slug,
+      decision.raise(GuardAction::skip, k_spike_spec.slug,
                      bad_loss(assessment) ? describe("loss", assessment.loss)
                                           : describe("gradient norm", assessment.norm));
     } else if (large) {
-      decision.clip(k_norm_target * assessment.norm.level / assessment.norm.value, k_spec.slug,
-                    describe("gradient norm", assessment.norm));
+      decision.clip(k_norm_target * assessment.norm.level / assessment.norm.value,
+                    k_spike_spec.slug, describe("gradient norm", assessment.norm));
     }
   }
 

@@ -4,12 +4,13 @@
 #include <cstring>
 #include <limits>
 
+#include "core/text.h"
 #include "core/utf8.h"
 
 namespace aplomb::input {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';

@@ -28,7 +28,7 @@ Gpu load(const Node& entry) {
 }
 
 bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 /// Where `word` stands as a word of its own at or after `from`; npos where it does not. What
 /// follows may be a letter suffix only where a `g` of a memory size is meant (`80g`).

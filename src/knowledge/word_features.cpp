@@ -14,7 +14,7 @@ namespace aplomb::knowledge {
 namespace {
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool goes_on(char c) { return (c & '\xC0') == '\x80'; }
 

@@ -28,7 +28,7 @@ constexpr std::uint32_t k_least_empty = 3;  // answers in a row, up to the last
 constexpr double k_share_empty = 0.6;       // of all: the first ones may say something
 constexpr double k_least_mean = 8;          // tokens: means of a few short answers may be whole
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;

@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 std::string join(const Words& words, std::string_view by = "_") {
   std::string out;

@@ -19,7 +19,7 @@ constexpr double k_tokens_a_word = 1.5;
 constexpr double k_least_length = 32;  // of a batch: shorter ones cost little
 constexpr double k_most_length = 1e6;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 
 std::size_t skip_to_number(std::string_view text, std::size_t from, std::size_t reach) {

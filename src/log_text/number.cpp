@@ -8,7 +8,7 @@
 namespace aplomb::log_text {
 namespace {
 
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+using core::is_digit;
 
 /// `1.#QNAN`, `1.#IND`, `-1.#INF`: what Microsoft's C library once printed.
 Scanned windows_special(std::string_view rest, std::size_t before, bool negative) {

@@ -14,7 +14,7 @@ using log_text::LogScanner;
 
 constexpr std::uint64_t k_fewest_records = 3;  // fewer samples make no curve (diagnosis/weigh.cpp)
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// `epoch 3 train loss 0.51 val loss 0.62`, and not `the loss is 2.3 at step 100 and stays there`.

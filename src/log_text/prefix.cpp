@@ -8,7 +8,7 @@
 namespace aplomb::log_text {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// The number at `at` (at most 5 digits), and moves `at` behind it; -1 where there is none.

@@ -40,7 +40,7 @@ bool says(const std::string& text, std::initializer_list<const char*> words) {
                      [&](const char* word) { return core::icontains(text, word); });
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || c == '_'; }
 
 /// A number begins here, not a part of a word or of another number.

@@ -35,7 +35,7 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '@';
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 

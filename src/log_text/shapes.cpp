@@ -5,13 +5,14 @@
 
 #include "core/bytes.h"
 #include "core/decimal.h"
+#include "core/text.h"
 #include "log_text/number.h"
 
 namespace aplomb::log_text {
 namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
-bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+using core::is_digit;
 bool is_letter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '_'; }
 
 const char* skip_blanks(const char* p, const char* end) {

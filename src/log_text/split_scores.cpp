@@ -96,7 +96,7 @@ void add_word(Score& score, std::string_view word) {
   score.not_compared = score.not_compared || among(word, k_not_compared);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 /// The scores of a line in lower case: every number behind words that name a measure or a split. The words
 /// of a split stay in force up to the next ones: `valid mse 0.05  MAE 0.7`.

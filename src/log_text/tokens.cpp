@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/text.h"
 #include "log_text/number.h"
 
 namespace aplomb::log_text {
@@ -26,7 +27,7 @@ constexpr std::array<Kind, 256> make_kinds() {
 constexpr std::array<Kind, 256> k_kinds = make_kinds();
 
 Kind kind_of(char c) { return k_kinds[static_cast<unsigned char>(c)]; }
-bool is_digit(char c) { return kind_of(c) == Kind::digit; }
+using core::is_digit;
 bool is_name(char c) { return kind_of(c) == Kind::letter || kind_of(c) == Kind::digit; }
 
 class Tokenizer {

@@ -9,7 +9,7 @@ namespace aplomb::prose {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using core::is_digit;
 
 /// Marks of other scripts, in the form that the grammar knows.
 constexpr std::array<std::pair<std::string_view, char>, 16> k_marks = {{{"，", ','},

@@ -28,7 +28,7 @@ namespace {
 
 using input::JsonCursor;
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& clearml_spec() {
   static const ReaderSpec spec = {
       "clearml",
       "ClearML's offline tasks (metrics.jsonl, task.json)",
@@ -182,7 +182,7 @@ bool is_task(std::string_view head) {
 
 class ClearmlReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return clearml_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view head = core::trim(artifact.head);

@@ -16,7 +16,7 @@
 namespace aplomb::sources {
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& config_json_spec() {
   static const ReaderSpec spec = {
       "config-json",
       "configuration in JSON: DeepSpeed, PEFT adapters, Hugging Face models and tokenizers, W&B "
@@ -53,7 +53,7 @@ bool named_like_config(std::string_view name) {
 
 class ConfigJsonReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return config_json_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view head = core::trim(artifact.head);

@@ -17,7 +17,7 @@
 namespace aplomb::sources {
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& config_toml_spec() {
   static const ReaderSpec spec = {
       "config-toml",
       "configuration in TOML: torchtitan, kohya sd-scripts, any other",
@@ -28,7 +28,7 @@ const ReaderSpec& the_spec() {
 
 class ConfigTomlReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return config_toml_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view name = config_text::file_name(artifact.path);

@@ -20,7 +20,7 @@
 namespace aplomb::sources {
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& config_yaml_spec() {
   static const ReaderSpec spec = {
       "config-yaml",
       "configuration in YAML: axolotl, LLaMA-Factory, accelerate, torchtune, verl and hydra, "
@@ -53,7 +53,7 @@ double yaml_share(std::string_view head) {
 
 class ConfigYamlReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return config_yaml_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view name = config_text::file_name(artifact.path);

@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::size_t k_most_cells = 8192;  // of one row
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& csv_metrics_spec() {
   static const ReaderSpec spec = {
       "csv-metrics",
       "metrics as CSV or TSV: Lightning's metrics.csv, Keras' CSVLogger, YOLO's results.csv, "
@@ -270,7 +270,7 @@ bool ends_with(std::string_view text, std::string_view ending) {
 
 class CsvMetricsReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return csv_metrics_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view name = plain_name(artifact.path);

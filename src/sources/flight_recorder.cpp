@@ -263,13 +263,13 @@ void tell(const Dump& dump, int rank, record::RunBuilder& build, record::SourceI
 class FlightRecorderReader final : public Reader {
  public:
   const ReaderSpec& spec() const override {
-    static const ReaderSpec the_spec = {
+    static const ReaderSpec flight_recorder_spec = {
         "flight-recorder",
         "NCCL flight-recorder dumps of PyTorch, one a rank (pickle or JSON)",
         R"({"version": "2.9", "pg_config": {"0": {"ranks": "[0, 1]"}}, "entries": [{"collective_seq_id": 12, "profiling_name": "nccl:all_reduce"}]})",
         {"the rank stands in the file's name only", "members of a group as text",
          "entries hold what was not retired", "groups of one name that differ between ranks"}};
-    return the_spec;
+    return flight_recorder_spec;
   }
 
   double sniff(const Sniff& artifact) const override {

@@ -37,7 +37,7 @@ constexpr std::size_t k_most_values = 16U << 20U;      // in lists: 128 MiB
 constexpr std::size_t k_most_line_values = 1U << 20U;  // in lists of one line: 8 MiB
 constexpr int k_most_depth = 8;
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& json_metrics_spec() {
   static const ReaderSpec spec = {
       "json-metrics",
       "metrics as JSON: a record a line (trainer_log.jsonl, metrics.jsonl, scalars.json), a list "
@@ -290,7 +290,7 @@ bool says_something_between(std::string_view head) {
 
 class JsonMetricsReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return json_metrics_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::string_view head = without_mark(artifact.head);

@@ -173,14 +173,14 @@ bool read_event(std::string_view object, std::string& category, std::string& nam
 class KinetoTraceReader final : public Reader {
  public:
   const ReaderSpec& spec() const override {
-    static const ReaderSpec the_spec{
+    static const ReaderSpec kineto_trace_spec{
         "kineto-trace",
         "PyTorch profiler traces (Kineto, Chrome-trace JSON): where the time of a step goes",
         R"({"ph": "X", "cat": "kernel", "name": "ampere_sgemm_128x64_tn", "ts": 17, "dur": 42})",
         {"categories of 2021 (`Kernel`) and of later versions (`kernel`)",
          "events in any order; no `ProfilerStep#` marks", "a bare array of events", "a torn tail",
          "gigabytes: one event at a time"}};
-    return the_spec;
+    return kineto_trace_spec;
   }
 
   double sniff(const Sniff& artifact) const override {

@@ -351,13 +351,13 @@ class Teller {
 class MemorySnapshotReader final : public Reader {
  public:
   const ReaderSpec& spec() const override {
-    static const ReaderSpec the_spec = {
+    static const ReaderSpec memory_snapshot_spec = {
         "memory-snapshot",
         "CUDA memory snapshots of torch.cuda.memory._dump_snapshot (pickle)",
         R"({'segments': [{'device': 0, 'total_size': 2097152, 'allocated_size': 1536}], 'device_traces': [[{'action': 'alloc', 'addr': 1, 'size': 512}]]})",
         {"a trace that begins in mid-run", "blocks freed that nobody allocated",
          "allocations without a stack", "devices that hold nothing"}};
-    return the_spec;
+    return memory_snapshot_spec;
   }
 
   double sniff(const Sniff& artifact) const override {

@@ -25,7 +25,7 @@
 namespace aplomb::sources {
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& mlflow_spec() {
   static const ReaderSpec spec = {
       "mlflow",
       "MLflow's files of one run (mlruns/EXPERIMENT/RUN/): metrics/NAME with a sample a line, "
@@ -108,7 +108,7 @@ void read_param(input::ByteStream& bytes, std::string_view path, record::RunBuil
 
 class MlflowReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return mlflow_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     if (!param_in(artifact.path).empty()) {

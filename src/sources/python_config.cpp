@@ -24,7 +24,7 @@
 namespace aplomb::sources {
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& python_config_spec() {
   static const ReaderSpec spec = {"python-config",
                                   "Python that configures or trains: nanoGPT's `name = value` "
                                   "files, OpenMMLab's dicts, training scripts",
@@ -62,7 +62,7 @@ std::string_view method_of_call(std::string_view line) {
 
 class PythonConfigReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return python_config_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const bool text = artifact.head.find('\0') == std::string_view::npos &&

@@ -29,7 +29,7 @@
 namespace aplomb::sources {
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& settings_text_spec() {
   static const ReaderSpec spec = {
       "settings-text",
       "what people write down of a run: args.txt, env.txt, notes, shell scripts, requirements, "
@@ -133,7 +133,7 @@ bool is_log(std::string_view head) {
 
 class SettingsTextReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return settings_text_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const bool text = !artifact.head.empty() &&

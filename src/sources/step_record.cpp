@@ -28,7 +28,7 @@ using namespace recorder;  // NOLINT(google-build-using-namespace): the layout o
                            // one reads
 namespace {
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& step_record_spec() {
   static const ReaderSpec spec = {
       "step-record",
       "aplomb's own record of steps and verdicts (aplomb/recorder.h), as the run left it",
@@ -233,7 +233,7 @@ class RecordFile {
 
 class StepRecordReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return step_record_spec(); }
   double sniff(const Sniff& artifact) const override {
     return artifact.head.substr(0, k_magic.size()) == k_magic ? 1 : 0;
   }

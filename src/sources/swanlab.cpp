@@ -28,7 +28,7 @@ using protozero::pbf_wire_type;
 constexpr std::string_view k_magic = ":SWL";
 constexpr std::int64_t k_most_step = std::int64_t{1} << 53U;
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& swanlab_spec() {
   static const ReaderSpec spec = {
       "swanlab",
       "SwanLab run files (run-*.swanlab), as a run leaves them whether or not it was uploaded",
@@ -117,7 +117,7 @@ class SwanlabFile {
 
 class SwanlabReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return swanlab_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     return artifact.head.starts_with(k_magic) ? 1 : 0;

@@ -37,7 +37,7 @@ constexpr std::uint64_t k_most_message =
     1ULL << 34U;  // beyond it a length is damage, whatever its checksum
 constexpr std::uint64_t k_most_searched = 64ULL << 20U;  // for the next whole frame after damage
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& tensorboard_spec() {
   static const ReaderSpec spec = {
       "tensorboard",
       "TensorBoard event files (events.out.tfevents.*) of PyTorch, TensorFlow, Keras, Lightning, "
@@ -216,7 +216,7 @@ class EventFile {
 
 class TensorboardReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return tensorboard_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const bool named = artifact.path.find("tfevents") != std::string_view::npos;

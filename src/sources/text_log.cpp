@@ -58,7 +58,7 @@ bool is_text(std::string_view head) {
 class TextLogReader : public Reader {
  public:
   const ReaderSpec& spec() const override {
-    static const ReaderSpec the_spec = {
+    static const ReaderSpec text_log_spec = {
         "text-log",
         "any text that a trainer printed: metrics, settings, errors",
         "{'loss': 2.31, 'grad_norm': 1.07, 'learning_rate': 1e-05, 'epoch': 0.1}",
@@ -66,7 +66,7 @@ class TextLogReader : public Reader {
          "UTF-16, byte order marks, CRLF", "several ranks or several runs in one file",
          "steps that restart, or only epochs given", "program text at the head of a log",
          "lines cut in the middle, lines of 100 MB"}};
-    return the_spec;
+    return text_log_spec;
   }
 
   bool takes_samples() const override { return true; }

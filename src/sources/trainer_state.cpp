@@ -27,7 +27,7 @@ constexpr std::string_view k_framework = "hf-trainer";
 constexpr std::string_view k_mean_loss =
     "run/mean";  // of the whole run: no word of it may say `loss`
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& trainer_state_spec() {
   static const ReaderSpec spec = {
       "trainer-state",
       "trainer_state.json of Hugging Face Trainer (Transformers, TRL, PEFT, LLaMA-Factory, "
@@ -74,7 +74,7 @@ class ExpectedKeys {
 
 class TrainerStateReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return trainer_state_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     const std::size_t start = artifact.head.find_first_not_of(" \t\r\n");

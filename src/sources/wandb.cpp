@@ -33,7 +33,7 @@ using protozero::pbf_wire_type;
 
 constexpr std::string_view k_magic = ":W&B";  // two bytes of magic and the version follow
 
-const ReaderSpec& the_spec() {
+const ReaderSpec& wandb_spec() {
   static const ReaderSpec spec = {
       "wandb",
       "W&B run files (run-*.wandb), as a run leaves them whether or not it was uploaded",
@@ -251,7 +251,7 @@ class WandbFile {
 
 class WandbReader final : public Reader {
  public:
-  const ReaderSpec& spec() const override { return the_spec(); }
+  const ReaderSpec& spec() const override { return wandb_spec(); }
 
   double sniff(const Sniff& artifact) const override {
     return artifact.head.substr(0, 4) == k_magic ? 1 : 0;
