@@ -100,6 +100,6 @@ function(aplomb_tests name)
                              APLOMB_BINARY="$<TARGET_FILE:aplomb>")
   target_link_libraries(aplomb_${name}_test PRIVATE aplomb_${name} GTest::gmock_main fmt::fmt nlohmann_json::nlohmann_json)
   aplomb_warnings(aplomb_${name}_test)
-  gtest_discover_tests(aplomb_${name}_test DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}/"
+  gtest_discover_tests(aplomb_${name}_test DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_PREFIX "${name}/"
                        PROPERTIES TIMEOUT 300 ENVIRONMENT "APLOMB_STORE=off")
 endfunction()

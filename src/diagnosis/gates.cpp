@@ -49,7 +49,8 @@ void close_gates(const facts::FactTable& facts, std::vector<detectors::Symptom>&
       symptom.summary = fmt::format("the first {} records do not pass: {}", *records,
                                     *core::as_text(symptom.measures["reasons"]));
     } else if (symptom.id == "gate.success") {
-      const std::string open = symptom.summary.starts_with("not met") ? "; " + symptom.summary : "";
+      const std::string open =
+          symptom.measures["passed"] == core::Value(false) ? "; " + symptom.summary : "";
       fail(symptom, why);
       symptom.summary = "not met: the run completes without a crash (" + why + ")" + open;
     }

@@ -2,8 +2,8 @@
 /// ByteWindow: a stream as a run of records of known sizes. Bytes of one part are not copied.
 ///
 ///     ByteWindow window(bytes);
-///     std::string_view head = window.look(12);         // shorter than 12 bytes only at the end of
-///     the stream window.drop(head.size());
+///     std::string_view head = window.look(12);  // shorter only at the end of the stream
+///     window.drop(head.size());
 ///
 /// The caller bounds what it looks at: look(n) may hold n bytes in memory, skip(n) holds none.
 

@@ -1,8 +1,8 @@
 #pragma once
 /// Accelerators by name (knowledge/hardware.yaml): what a card can do, from whatever text names it.
 ///
-///     if (auto seen = find_gpu("8xH100 80GB"))   // seen->card->compute_capability == 9.0,
-///     seen->count == 8
+///     auto seen = find_gpu("8xH100 80GB");
+///     // seen->card->compute_capability == 9.0, seen->count == 8
 
 #include <optional>
 #include <string>

@@ -6,8 +6,8 @@
 /// collect_env, pip). One scanner per artifact.
 ///
 ///     SettingScanner scanner;
-///     while (...) scanner.line(line, number, offset, build, source);   // lines without metrics,
-///     in order scanner.finish(build, source);
+///     while (...) scanner.line(line, number, offset, build, source);  // without metrics, in order
+///     scanner.finish(build, source);
 ///
 /// A key counts only where a table of knowledge/frameworks holds it and its value fits the
 /// setting's type; so a line of metrics that comes here by mistake makes no settings. Cost of a

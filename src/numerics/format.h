@@ -2,9 +2,8 @@
 /// Number formats of deep learning: what they can hold, how they round, and how far apart their
 /// values lie.
 ///
-///     round_to(Format::bf16, 1.0 - 1e-4) == 1.0      // an update of 1e-4 is lost on a weight
-///     of 1.0 spacing(Format::bf16, 1.0) == 0.0078125        // 2^-7; just below 1.0 it is half of
-///     that
+///     round_to(Format::bf16, 1.0 - 1e-4) == 1.0  // an update of 1e-4 is lost on a weight of 1.0
+///     spacing(Format::bf16, 1.0) == 0.0078125    // 2^-7; just below 1.0 it is half of that
 ///
 /// Exact for every input: a double holds each value of every narrower format, and rounding works on
 /// its bits. Sources: IEEE 754-2019 (fp16, fp32, fp64); bfloat16 as in Intel's and PyTorch's

@@ -114,7 +114,8 @@ class GateFirstTenDetector final : public detectors::Detector {
     if (has_lost_norms() && !looks_for_its_scale()) reasons.push_back("grad_norm is not finite");
     const double norm = norms_.median();
     const bool in_range = norms_.empty() || (norm >= k_norm_low && norm <= k_norm_high);
-    if (!in_range && !context.reinforcement && of_its_unit(norm)) {
+    const bool norm_fails = !in_range && !context.reinforcement && of_its_unit(norm);
+    if (norm_fails) {
       reasons.push_back(fmt::format("grad_norm {} is outside 0.1 to 10", core::show_number(norm)));
     }
     const bool passed = reasons.empty();
@@ -137,7 +138,7 @@ class GateFirstTenDetector final : public detectors::Detector {
       symptom.summary +=
           fmt::format("; grad_norm has no value in {} of them, as where a loss scale is looked for",
                       bad_norms_);
-    if (!in_range && text.find("outside") == std::string::npos)
+    if (!in_range && !norm_fails)
       symptom.summary +=
           fmt::format("; grad_norm {} is outside 0.1 to 10", core::show_number(norm));
     add_evidence(symptom, first_.origin);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -83,7 +84,14 @@ TEST_P(Exceptions, NameTheMistakeOfTheProgram) {
   std::filesystem::remove(log);
 }
 
-INSTANTIATE_TEST_SUITE_P(OfTheLibraries, Exceptions, testing::ValuesIn(k_cases));
+/// `setup_layer_width_0`: the cause, and the place in the list where one has several exceptions.
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.cause;
+  std::ranges::replace_if(name, [](char c) { return c == '.' || c == '-'; }, '_');
+  return name + "_" + std::to_string(info.index);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfTheLibraries, Exceptions, testing::ValuesIn(k_cases), name_of);
 
 }  // namespace
 }  // namespace aplomb::api

@@ -44,7 +44,8 @@ class ZeroStages : public ::testing::TestWithParam<int> {};
 TEST_P(ZeroStages, GiveEveryWeightAndMomentAsDeepSpeedItselfDoes) {
   expect_as_deepspeed(k_data / fmt::format("zero{}", GetParam()));
 }
-INSTANTIATE_TEST_SUITE_P(ZeroShards, ZeroStages, ::testing::Values(1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(ZeroShards, ZeroStages, ::testing::Values(1, 2, 3),
+                         ::testing::PrintToStringParamName());
 
 // One test, so that two ranks write once: CTest runs every test in a process of its own.
 TEST(ZeroShards, WhatDeepSpeedWritesJustNowIsReadAsItselfReadsIt) {
