@@ -56,8 +56,11 @@ def axes_of(program: Program, function: ast.AST) -> dict[str, Axis]:
     for node in program.own_nodes(function):
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
-        holder = shape_of(node.value)
         target = node.targets[0]
+        one = axis_asked(node.value)
+        if one is not None and isinstance(target, ast.Name):
+            found[target.id] = one
+        holder = shape_of(node.value)
         if (
             holder is not None
             and isinstance(target, (ast.Tuple, ast.List))
@@ -76,6 +79,19 @@ def shape_of(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Call) and name_called(node) == "size" and not node.args and isinstance(node.func, ast.Attribute):
         return node.func.value
     return None
+
+
+def axis_asked(node: ast.AST) -> Axis | None:
+    """The first or a later axis of `x.size(1)`, `x.shape[1]`; how many axes x has is not known."""
+    place: ast.AST | None = None
+    holder: ast.expr | None = None
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        holder, place = node.value.value, node.slice
+    elif isinstance(node, ast.Call) and name_called(node) == "size" and isinstance(node.func, ast.Attribute) and node.args:
+        holder, place = node.func.value, node.args[0]
+    if holder is None or not isinstance(place, ast.Constant) or type(place.value) is not int:
+        return None
+    return Axis(holder, place.value, 0)
 
 
 def source_of_layout(program: Program, node: ast.AST, depth: int = 0) -> Binding | None:

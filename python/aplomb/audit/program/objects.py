@@ -49,6 +49,11 @@ COMMON = (
     "wait_for_everyone", "gather_for_metrics", "gather", "reduce", "save_state", "barrier", "all_reduce",
     "all_gather", "pad_across_processes", "broadcast",
 )  # fmt: skip
+#: Of FSDP and torch.distributed.checkpoint: every rank brings its part of the state.
+GATHERING = (
+    "full_optim_state_dict", "optim_state_dict", "get_model_state_dict", "get_optimizer_state_dict", "get_state_dict",
+    "full_tensor", "sharded_optim_state_dict",
+)  # fmt: skip
 LAUNCHERS = ("accelerator", "fabric", "acc")
 DEEP = 8  # copies of copies
 
@@ -268,19 +273,35 @@ class Objects:
     def _is_own_module(self, node: ast.AST) -> bool:
         """`self` of `self(x)` in a class of modules that has a forward()."""
         owner = self.names.class_of(node) if isinstance(node, ast.Name) and node.id == "self" else None
-        return (
-            owner is not None and self.makers.is_module_class(owner) and self.makers.method(owner, "forward") is not None
-        )
+        return owner is not None and self.makers.is_module_class(owner) and self.makers.method(owner, "forward") is not None
 
     def _is_collective(self, call: ast.Call, name: str) -> bool:
         full = self.source.name_of(call.func)
         if name in COLLECTIVES and (full.startswith("torch.distributed.") or full.startswith("dist.")):
             return True
+        if name in GATHERING and (
+            full.startswith("torch.distributed.") or "FSDP" in full or "FullyShardedDataParallel" in full
+        ):
+            return True
+        if name == "state_dict" and isinstance(call.func, ast.Attribute):
+            return self.is_sharded(call.func.value)
         if name in COMMON and isinstance(call.func, ast.Attribute):
             holder = call.func.value
             made = self.makers.made_by(holder)
             return made in ("Accelerator", "Fabric") or last_name(holder).lower() in LAUNCHERS
         return False
+
+    def is_sharded(self, node: ast.AST) -> bool:
+        """A model that FSDP has cut into parts, one a rank: its state_dict() gathers them from all ranks."""
+        if "FullyShardedDataParallel" not in self.source.names_called:
+            return False
+        found = self.names.origins(node)
+        return bool(found) and all(
+            isinstance(each.node, ast.Call)
+            and not each.path
+            and self.source.name_of(each.node.func).rsplit(".", 1)[-1] == "FullyShardedDataParallel"
+            for each in found
+        )
 
     # --- what a call runs
 

@@ -12,7 +12,7 @@ from .makers import ITSELF, LINEAR, SQUASHES, Makers
 from .names import Binding, Names, Origin
 from .objects import Objects
 from .source import Source
-from .syntax import Function, name_called
+from .syntax import Function, last_name, name_called
 from .values import Values
 
 DEEP = 90
@@ -56,6 +56,15 @@ REDUCING = (
     "median",
     "logsumexp",
 )
+TABLES = ("read_csv", "read_parquet", "read_json", "read_excel", "read_feather", "read_table", "read_pickle", "DataFrame")
+#: Methods of a table that give a table with the same columns.
+OF_ROWS = (
+    "dropna", "fillna", "sample", "head", "tail", "reset_index", "sort_values", "sort_index", "copy", "drop_duplicates",
+    "query", "astype", "ffill", "bfill",
+)  # fmt: skip
+#: Of NumPy: a number, or an array in another format.
+FORMATS = ("float32", "float64", "int64", "int32", "float16")
+FILLING = ("masked_fill", "masked_fill_", "index_fill", "add_", "mul_", "div_", "clamp_")
 KEEPING_WIDTH = (
     "ReLU", "Sigmoid", "Tanh", "Dropout", "GELU", "SiLU", "LeakyReLU", "Softplus", "ELU", "LayerNorm", "BatchNorm1d",
     "Identity", "Softmax", "LogSoftmax",
@@ -196,6 +205,52 @@ class Shapes:
             else self.part_of_data(given, place, 0)
         )
 
+    def samples_of(self, node: ast.AST, path: tuple[int, ...] = (), depth: int = 0) -> list[tuple[ast.AST, bool]]:
+        """What the part of a batch that an expression is was made of, one for each place that it may come from:
+        `x, y = next(batches)`, `(t.to(device) for t in batch)`, a parameter, a loop over a loader."""
+        if depth > 12:
+            return []
+        if isinstance(node, ast.Name):
+            return self._samples_of_name(node, path, depth)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int:
+            return self.samples_of(node.value, (node.slice.value, *path), depth + 1)
+        if isinstance(node, (ast.GeneratorExp, ast.ListComp)) and path and len(node.generators) == 1:
+            held: ast.AST = node.elt
+            while isinstance(held, ast.Call) and isinstance(held.func, ast.Attribute) and name_called(held) in ITSELF:
+                held = held.func.value
+            over = node.generators[0]
+            is_item = isinstance(held, ast.Name) and isinstance(over.target, ast.Name) and held.id == over.target.id
+            return self.samples_of(over.iter, path, depth + 1) if is_item else []
+        return self._samples_of_call(node, path, depth) if isinstance(node, ast.Call) else []
+
+    def _samples_of_name(self, node: ast.Name, path: tuple[int, ...], depth: int) -> list[tuple[ast.AST, bool]]:
+        binding = self.names.given(node)
+        if binding is None or binding.how in ("defined", "imported", "with", "added"):
+            return []
+        if binding.how == "parameter":
+            loader = self.loader_of_step(binding)
+            part = self.part_of_batch(loader, path) if loader is not None else None
+            given = self.names.values_of_parameter(binding) if part is None else []
+            found = [each for one in given for each in self.samples_of(one, path, depth + 1)]
+            return [part] if part is not None else found
+        if binding.value is None:
+            return []
+        if binding.how == "loop":
+            part = self.part_of_batch(binding.value, (*binding.path, *path))
+            return [part] if part is not None else []
+        return self.samples_of(binding.value, (*binding.path, *path), depth + 1)
+
+    def _samples_of_call(self, node: ast.Call, path: tuple[int, ...], depth: int) -> list[tuple[ast.AST, bool]]:
+        if name_called(node) == "next" and isinstance(node.func, ast.Name) and node.args:
+            held = self.names.origin(node.args[0]).node
+            if name_called(held) == "iter" and isinstance(held, ast.Call) and held.args:
+                held = held.args[0]
+            part = self.part_of_batch(held, path)
+            return [part] if part is not None else []
+        if isinstance(node.func, ast.Attribute) and name_called(node) in ITSELF:
+            return self.samples_of(node.func.value, path, depth + 1)
+        return []
+
     def part_of_data(self, data: ast.AST, place: tuple[int, ...], depth: int) -> tuple[ast.AST, bool] | None:
         origin = self.names.origin(data)
         call = origin.node
@@ -209,6 +264,11 @@ class Shapes:
         owner = self.makers.class_made(call)
         get = self.makers.method(owner, "__getitem__") if owner is not None else None
         returned = self.source.returns_of(get) if get is not None else []
+        walk = self.makers.method(owner, "__iter__") if owner is not None and get is None else None
+        if walk is not None:
+            returned = [
+                each.value for each in self.source.own_nodes(walk) if isinstance(each, ast.Yield) and each.value is not None
+            ]
         if len(returned) != 1:
             return None
         value = returned[0]
@@ -245,12 +305,17 @@ class Shapes:
         return isinstance(node, ast.Call) and name_called(node) in REDUCING and not node.args
 
     def _rank_of_item(self, node: ast.Subscript, depth: int) -> int | None:
-        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            made = self.makers.made_by(node.value)
-            return 1 if made in ("read_csv", "DataFrame", "read_parquet", "read_json") else None
-        if isinstance(node.slice, ast.List):
-            made = self.makers.made_by(node.value)
-            return 2 if made in ("read_csv", "DataFrame", "read_parquet") else None
+        key = self.values.of(node.slice)
+        if isinstance(key, str):
+            held = self._item_of_display(node.value, key)
+            if held is not None:
+                return self.rank(held, (), depth + 1)
+            return 1 if self.is_table(node.value) else None
+        names_columns = (
+            isinstance(key, list) and isinstance(node.slice, ast.Name) and all(isinstance(each, str) for each in key)
+        )
+        if names_columns or isinstance(node.slice, ast.List):
+            return 2 if self.is_table(node.value) else None
         rank = self.rank(node.value, (), depth)
         if rank is None:
             rank = self._rank_of_table(node)
@@ -267,6 +332,37 @@ class Shapes:
                 return None
             rank += inner - 1
         return rank if rank >= 0 else None
+
+    def _item_of_display(self, node: ast.AST, key: str) -> ast.expr | None:
+        """What a dictionary that is written out, and never changed under that key, holds there."""
+        origin = self.names.origin(node)
+        if not isinstance(origin.node, ast.Dict) or origin.path:
+            return None
+        keys = [each.value if isinstance(each, ast.Constant) else None for each in origin.node.keys]
+        return origin.node.values[keys.index(key)] if keys.count(key) == 1 else None
+
+    def is_table(self, node: ast.AST, depth: int = 0) -> bool:
+        """A table of pandas: what reads one, and rows or columns that were taken out of one."""
+        found = self.names.origins(node)
+        return depth < 12 and bool(found) and all(self._is_table(each, depth) for each in found)
+
+    def _is_table(self, origin: Origin, depth: int) -> bool:
+        node = origin.node
+        if name_called(node) == "train_test_split" and isinstance(node, ast.Call) and len(origin.path) == 1:
+            place = origin.path[0] // 2
+            return 0 <= place < len(node.args) and self.is_table(node.args[place], depth + 1)
+        if origin.path:
+            return False
+        if isinstance(node, ast.Call):
+            name = name_called(node)
+            if name in TABLES:
+                return True
+            return isinstance(node.func, ast.Attribute) and name in OF_ROWS and self.is_table(node.func.value, depth + 1)
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr in ("iloc", "loc"):
+            return not isinstance(node.slice, ast.Tuple) and self.is_table(node.value.value, depth + 1)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Compare, ast.UnaryOp, ast.BinOp, ast.Slice)):
+            return self.is_table(node.value, depth + 1)  # rows that a test chooses
+        return False
 
     def _rank_of_table(self, node: ast.Subscript) -> int | None:
         """`table[:, -1]` of what a data set is made of: a row a sample, a column a field."""
@@ -291,7 +387,7 @@ class Shapes:
             return self._rank_of_size(node.args[:1], depth)
         if name in DRAWN:
             return self._rank_of_draw(node, library, depth)
-        if name in WRAPPING and node.args:
+        if (name in WRAPPING or (library and name in FORMATS)) and node.args:
             return self.rank(node.args[0], (), depth)
         if library and name in ("stack", "cat", "concatenate", "concat", "vstack") and node.args:
             inner = self.rank(node.args[0], (), depth)
@@ -302,7 +398,7 @@ class Shapes:
         if self.objects.event_of(node)[0] == "forward":
             return self._rank_of_output(node, depth)
         if held is None:
-            return self._rank_of_returned(node, depth)
+            return 0 if name in ("float", "int", "len") else self._rank_of_returned(node, depth)
         return self._rank_of_method(node, name, held, library, depth)
 
     def _rank_of_returned(self, node: ast.Call, depth: int) -> int | None:
@@ -386,6 +482,8 @@ class Shapes:
 
     def _width_of(self, origin: Origin, depth: int) -> int | None:
         call = origin.node
+        if isinstance(call, ast.BinOp) and isinstance(call.op, (ast.Mult, ast.Div)):
+            return self._width_of_scaled(call, depth)
         if isinstance(call, ast.Subscript):
             places = call.slice.elts if isinstance(call.slice, ast.Tuple) else [call.slice]
             last = places[-1]
@@ -395,7 +493,7 @@ class Shapes:
         name = name_called(call)
         if (
             isinstance(call.func, ast.Attribute)
-            and name in (*SAME, *SQUASHES)
+            and name in (*SAME, *SQUASHES, *FILLING)
             and not self.source.name_of(call.func).startswith("nn.")
         ):
             held = call.args[0] if self.source.name_of(call.func).startswith("torch.") and call.args else call.func.value
@@ -406,6 +504,8 @@ class Shapes:
             return size if size == 1 and len(call.args) > 1 or isinstance(call.args[-1], ast.Tuple) and size == 1 else None
         if name == "unsqueeze" and call.args and self.values.of(call.args[-1]) in (1, -1):
             return 1
+        if isinstance(call.func, ast.Call) and self.makers.class_name(call.func) in ("Dense", "Linear", "DenseGeneral"):
+            return self._width_of_dense(call.func)
         if self.objects.event_of(call)[0] != "forward":
             return None
         own = self.makers.own_forward(call)
@@ -414,6 +514,57 @@ class Shapes:
             return self.width(returned[0], depth + 1) if len(returned) == 1 and not origin.path else None
         made = call.func if isinstance(call.func, ast.Call) else self.makers.call_of(call.func)
         return self.width_of_module(made, origin.path, depth + 1) if made is not None else None
+
+    def _width_of_dense(self, made: ast.Call) -> int | None:
+        """Of `nn.Dense(1)(x)` of Flax and Keras, `nn.Linear(64, 1)(x)`."""
+        place = 1 if self.makers.class_name(made) == "Linear" else 0
+        named = (each.value for each in made.keywords if each.arg in ("features", "out_features", "units"))
+        given = made.args[place] if len(made.args) > place else next(named, None)
+        size = self.values.number(given)
+        return int(size) if size is not None else None
+
+    def _width_of_scaled(self, node: ast.BinOp, depth: int) -> int | None:
+        """Of what is multiplied with, or divided by, a number: `scores / math.sqrt(d)`, `a / self.temperature`."""
+        for held, factor in ((node.left, node.right), (node.right, node.left)):
+            is_scale = self._is_scalar(factor) or name_called(factor) == "sqrt" or isinstance(factor, ast.Constant)
+            is_scale = is_scale or last_name(factor).lower() in ("temperature", "temp", "tau", "t", "scale", "scaling")
+            if is_scale and (held is node.left or isinstance(node.op, ast.Mult)):
+                return self.width(held, depth + 1)
+        return None
+
+    def features(self, node: ast.AST, depth: int = 0) -> ast.expr | None:
+        """What says how wide the linear layer is that a value came out of last, as it was: `n_tags` of
+        `nn.Linear(hidden, n_tags)(x)`."""
+        origin = self.names.origin(node)
+        call = origin.node
+        if depth > DEEP or origin.path or not isinstance(call, ast.Call):
+            return None
+        if isinstance(call.func, ast.Attribute) and name_called(call) in ITSELF:
+            return self.features(call.func.value, depth + 1)
+        if self.objects.event_of(call)[0] != "forward":
+            return None
+        own = self.makers.own_forward(call)
+        if own is not None:
+            returned = self.source.returns_of(own)
+            return self.features(returned[0], depth + 1) if len(returned) == 1 else None
+        made = self.makers.call_of(call.func)
+        return self._features_of_module(made, depth + 1) if made is not None else None
+
+    def _features_of_module(self, made: ast.Call, depth: int) -> ast.expr | None:
+        name = self.makers.class_name(made)
+        if name == "Linear":
+            found = (each.value for each in made.keywords if each.arg == "out_features")
+            return made.args[1] if len(made.args) > 1 else next(found, None)
+        if name == "Sequential" and depth < DEEP:
+            for part in reversed(made.args):
+                call = self.makers.call_of(part) if not isinstance(part, ast.Starred) else None
+                if call is None or self.makers.class_name(call) not in KEEPING_WIDTH:
+                    return self._features_of_module(call, depth + 1) if call is not None else None
+            return None
+        owner = self.makers.class_made(made)
+        forward = self.makers.method(owner, "forward") if owner is not None else None
+        returned = self.source.returns_of(forward) if forward is not None else []
+        return self.features(returned[0], depth + 1) if len(returned) == 1 else None
 
     def width_of_module(self, made: ast.Call, path: tuple[int, ...], depth: int) -> int | None:
         name = self.makers.class_name(made)

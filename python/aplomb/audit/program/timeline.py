@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from .names import Names
-from .objects import COLLECTIVES, COMMON, Objects
+from .objects import COLLECTIVES, COMMON, GATHERING, Objects
 from .source import Source
 from .syntax import Function, dotted
 
@@ -251,7 +251,7 @@ class Walker:
 def timelines_of(source: Source, names: Names, objects: Objects) -> list[Timeline]:
     """That of the module, then one a function that nothing before it has entered; none where nothing trains, evaluates or
     meets other ranks."""
-    if not source.names_called & {"backward", "manual_backward", "eval", *COLLECTIVES, *COMMON}:
+    if not source.names_called & {"backward", "manual_backward", "eval", *COLLECTIVES, *COMMON, *GATHERING}:
         return []
     walker = Walker(source, names, objects)
     found = [walker.root(source.tree)]

@@ -8,8 +8,8 @@ from .fine_tuning import adapter, trainer, tuning
 from .losses import contrast, domain, generative, graph, label, logit, numeric, shape, sign, weighing
 from .models import axis, depth, detection, layout, mask, module
 from .optimization import average, optimizer, schedule, state
-from .policies import control, policy, preference, ranking, reward
+from .policies import control, policy, preference, ranking, reward, sampling
 from .runs import alias, metric, rank, restore, resume, selection
-from .training_loop import loop, mode, precision, repetition, slip, step
+from .training_loop import functional, loop, mode, precision, repetition, slip, step
 
 __all__ = ["RULES"]

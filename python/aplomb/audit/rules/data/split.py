@@ -9,7 +9,17 @@ from ...findings import Finding, rule
 from ...program.data import data_of, is_of_held_out
 from ...program.gradients import is_quiet
 from ...program.program import Program
-from ...program.syntax import keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
+from ...program.syntax import (
+    argument_given,
+    keyword_of,
+    last_name,
+    line_of,
+    name_called,
+    names_in,
+    parameters_of,
+    receiver_of,
+    source_of,
+)
 
 SPLITS = ("train_test_split", "random_split", "KFold", "StratifiedKFold", "cross_val_score")
 FITTING = (
@@ -405,8 +415,65 @@ def window_of_sample(program: Program, call: ast.Call) -> ast.AST | None:
     get = program.makers.method(owner, "__getitem__") if owner is not None else None
     if get is None or len(get.args.args) < 2:
         return None
-    asked = {get.args.args[1].arg}
+    asked = {get.args.args[1].arg} | begins_listed(program, call, owner, get)
     return next((each for each in program.own_nodes(get) if is_window(each, asked)), None)
+
+
+def begins_listed(program: Program, call: ast.Call, owner: ast.ClassDef | None, get: ast.AST) -> set[str]:
+    """`t` of `s, t = self.index[i]`, where __init__ lists every place of a series, one after the other."""
+    init = program.makers.method(owner, "__init__") if owner is not None else None
+    found: set[str] = set()
+    for node in program.own_nodes(get):
+        value = node.value if isinstance(node, ast.Assign) else None
+        if init is None or not isinstance(value, ast.Subscript) or not isinstance(value.value, ast.Attribute):
+            continue
+        target = node.targets[0]  # type: ignore[attr-defined]
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        for place, part in enumerate(parts):
+            step = step_listed(program, init, source_of(value.value), place if len(parts) > 1 else None)
+            if isinstance(part, ast.Name) and step is not None and step_given(program, call, init, step) == 1:
+                found.add(part.id)
+    return found
+
+
+def step_listed(program: Program, init: ast.AST, listed: str, place: int | None) -> ast.expr | None:
+    """The step of the `range()` whose numbers `self.index.append((s, t))`, or a written list, keeps at a place."""
+    kept: list[tuple[ast.expr, list[tuple[ast.expr, ast.expr]]]] = []
+    for node in program.own_nodes(init):
+        if (
+            isinstance(node, ast.Call)
+            and name_called(node) == "append"
+            and source_of(receiver_of(node)) == listed
+            and node.args
+        ):
+            loops = [(each.target, each.iter) for each in program.loops_of(node) if isinstance(each, ast.For)]
+            kept.append((node.args[0], loops))
+        elif isinstance(node, ast.Assign) and source_of(node.targets[0]) == listed and isinstance(node.value, ast.ListComp):
+            kept.append((node.value.elt, [(each.target, each.iter) for each in node.value.generators]))
+        elif isinstance(node, ast.Assign) and source_of(node.targets[0]) == listed and place is None:
+            begins = node.value.args[0] if name_called(node.value) == "list" and node.value.args else node.value  # type: ignore
+            kept.append((ast.Name("_", ast.Load()), [(ast.Name("_", ast.Load()), begins)]))
+    for item, loops in kept:
+        asked = item.elts[place] if place is not None and isinstance(item, ast.Tuple) and place < len(item.elts) else item
+        for target, over in loops:
+            counted = isinstance(over, ast.Call) and name_called(over) in ("range", "arange")
+            if counted and isinstance(asked, ast.Name) and isinstance(target, ast.Name) and target.id == asked.id:
+                return over.args[2] if len(over.args) == 3 else ast.Constant(1)  # type: ignore[attr-defined]
+    return None
+
+
+def step_given(
+    program: Program, call: ast.Call, init: ast.FunctionDef | ast.AsyncFunctionDef, step: ast.expr
+) -> float | None:
+    """What a step is for the data set that this call makes: a parameter of __init__ has what it was given here."""
+    if isinstance(step, ast.Constant):
+        return step.value if isinstance(step.value, int) else None
+    if isinstance(step, ast.Name):
+        for each, default in parameters_of(init):
+            if each.arg == step.id:
+                given = argument_given(call, init, step.id, is_method=True)
+                return program.values.number(given if given is not None else default)
+    return program.values.number(step)
 
 
 def is_unfold_by_one(program: Program, node: ast.AST) -> bool:
@@ -455,7 +522,8 @@ def goes_by_one(program: Program, node: ast.AST) -> bool:
 def is_window(node: ast.AST, names: set[str]) -> bool:
     """`x[i : i + w]`, `x[i - w : i]`."""
     part = node.slice if isinstance(node, ast.Subscript) else None
-    part = part.elts[0] if isinstance(part, ast.Tuple) and part.elts else part
+    if isinstance(part, ast.Tuple):
+        part = next((each for each in part.elts if isinstance(each, ast.Slice) and each.lower is not None), None)
     if not isinstance(part, ast.Slice) or part.lower is None or part.upper is None:
         return False
     if any(isinstance(each, ast.Mult) for each in ast.walk(part.lower)):
@@ -568,9 +636,7 @@ def held_out_never_used(program: Program) -> Iterator[Finding]:
         holder = program.statement_of(call)
         target = holder.targets[0] if isinstance(holder, ast.Assign) and len(holder.targets) == 1 else None
         if isinstance(target, ast.Name) and holder.value is call and is_of_held_out(target.id):  # type: ignore[attr-defined]
-            read = any(
-                each.id == target.id and isinstance(each.ctx, ast.Load) for each in program.nodes.of_kind(ast.Name)
-            )
+            read = any(each.id == target.id and isinstance(each.ctx, ast.Load) for each in program.nodes.of_kind(ast.Name))
             passed_on = is_only_renamed(program, target.id)
             if not read or passed_on:
                 unused.append((target, call))

@@ -84,19 +84,33 @@ def end_token_masked(program: Program) -> Iterator[Finding]:
     for node in program.nodes.of_kind(ast.Compare):
         if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
             continue
-        asked = source_of(node.comparators[0])
         written = (source_of(node.left) + written_to(program, node)).lower()
-        if asked.endswith(("pad_token_id", "eos_token_id")) and "label" in written and ignores_where(program, node):
+        if is_end_or_padding(program, node.comparators[0]) and "label" in written and ignores_where(program, node):
             yield Finding(node.lineno, 'labels[batch["attention_mask"] == 0] = -100', also=[line])
             return
 
 
+def is_end_or_padding(program: Program, node: ast.expr) -> bool:
+    """`tokenizer.pad_token_id`, also by a name that was given it."""
+    found = [node, *(each.node for each in program.names.origins(node))]
+    return any(source_of(each).endswith(("pad_token_id", "eos_token_id")) for each in found)
+
+
 def pads_with_end(program: Program) -> int | None:
+    """The line of `tok.pad_token = tok.eos_token`, of `add_special_tokens({"pad_token": tokenizer.eos_token})`."""
     for node in program.nodes.of_kind(ast.Assign):
         target = node.targets[0]
         named = isinstance(target, ast.Attribute) and target.attr in ("pad_token", "pad_token_id")
         if named and "generation" not in source_of(target) and source_of(node.value).endswith(("eos_token", "eos_token_id")):
             return line_of(node)
+    for call in program.calls_to("add_special_tokens", "from_pretrained"):
+        given = keyword_of(call, "pad_token")
+        for each in call.args[:1]:
+            if isinstance(each, ast.Dict):
+                keys = [key.value if isinstance(key, ast.Constant) else "" for key in each.keys]
+                given = each.values[keys.index("pad_token")] if "pad_token" in keys else given
+        if given is not None and source_of(given).endswith("eos_token"):
+            return line_of(given)
     return None
 
 
@@ -125,6 +139,13 @@ def ignores_where(program: Program, node: ast.Compare) -> bool:
     return False
 
 
+def is_end(node: ast.expr) -> bool:
+    """`tokenizer.eos_token`, its id, a list of it alone."""
+    if isinstance(node, ast.List) and len(node.elts) == 1:
+        node = node.elts[0]
+    return isinstance(node, (ast.Name, ast.Attribute)) and source_of(node).lower().endswith(("eos_token", "eos_token_id"))
+
+
 def ends_its_texts(program: Program) -> bool:
     """The program puts the end token behind its texts: it is meant to be learnt."""
     ends = {
@@ -132,8 +153,14 @@ def ends_its_texts(program: Program) -> bool:
         for call in program.calls
         if (text := program.values.of(keyword_of(call, "eos_token"))) and isinstance(text, str)
     }
-    for node in program.nodes.of_kind(ast.BinOp):
-        if isinstance(node.op, ast.Add) and source_of(node.right).endswith("eos_token"):
+    for node in program.nodes.of_kind(ast.BinOp, ast.AugAssign):
+        added = node.right if isinstance(node, ast.BinOp) else node.value
+        if isinstance(node.op, ast.Add) and is_end(added):
+            return True
+    if any(len(call.args) == 1 and is_end(call.args[0]) for call in program.calls_to("append", "extend")):
+        return True
+    for node in program.nodes.of_kind(ast.List):  # `[*prompt, *answer, tokenizer.eos_token_id]`
+        if len(node.elts) > 1 and any(isinstance(each, ast.Starred) for each in node.elts) and is_end(node.elts[-1]):
             return True
     for text in program.nodes.of_kind(ast.JoinedStr):
         last = text.values[-1] if text.values else None

@@ -140,8 +140,21 @@ def is_of_the_data(program: Program, node: ast.AST) -> bool:
     """The spread of a whole table, taken once before the loop that trains: somebody has seen that it is not 0."""
     if node not in program.nodes.parents or list(program.loops_of(node)):
         return False
+    if runs_outside_of_loops(program, node):
+        return True
     below = set(program.nodes.below(program.function_of(node)))
     return any(loop in below for loop in program.training_loops)
+
+
+def runs_outside_of_loops(program: Program, node: ast.AST, depth: int = 0) -> bool:
+    """The function around it is called, and neither it nor what calls it stands in a loop."""
+    function = program.function_of(node)
+    if depth > 4 or list(program.loops_of(node)) or not isinstance(function, Function):
+        return depth > 0 and isinstance(function, ast.Module) and not list(program.loops_of(node))
+    calls = [each for each in program.calls_to(function.name) if program.objects.function_run(each) is function]
+    if not calls:
+        return depth > 0 and function.name == "main"
+    return all(runs_outside_of_loops(program, each, depth + 1) for each in calls)
 
 
 def shared_out(program: Program) -> Iterator[Finding]:

@@ -93,6 +93,11 @@ def first_slice(program: Program, node: ast.AST) -> tuple[str, str, int] | None:
 
 def data_part(program: Program, node: ast.AST) -> ast.AST:
     """The expression behind a name, also behind that of a loader's batch."""
+    parts = {part for part, _ in program.shapes.samples_of(node)}
+    if len(parts) == 1:
+        return program.names.origin(parts.pop()).node
+    if len(parts) > 1 and (texts := {source_of(each) for each in parts}) and len(texts) == 1:
+        return program.names.origin(next(iter(parts))).node  # of the training and the held-out data
     origin = program.names.origin(node)
     value = origin.node
     moved = without_reshapes(value)

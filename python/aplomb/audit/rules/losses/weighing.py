@@ -92,6 +92,66 @@ def words_below(form: Form) -> set[str]:
     return set(form.words) if form.words else {word for each in form.parts for word in words_below(each)}
 
 
+# --- weights of samples
+
+PER_SAMPLE = re.compile(r"(^|_)(weights|masks?|is_weights|sample_weights?|importance|ips|propensity|valid|keep)(_|$)")
+
+
+@rule("code.mean-before-weights")
+def mean_before_weights(program: Program) -> Iterator[Finding]:
+    """`(weights * F.cross_entropy(out, y)).mean()`: the loss is one number already, and every sample weighs the same."""
+    for call in program.calls_to("sum", "mean"):
+        form = program.algebra.of(call)
+        if form.op not in ("sum", "mean") or form.parts[0].op != "mul":
+            continue
+        factors = product(form.parts[0]).factors
+        whole = [each for each in factors if is_one_number(program, each)]
+        weights = [each for each in factors if each not in whole and weighs_samples(program, each, call)]
+        if whole and weights:
+            made = whole[0].node
+            text = source_of(made)
+            corrected = f'{text[:-1]}, reduction="none")' if program.losses.criterion(made) is not None else ""  # type: ignore
+            line = getattr(made, "lineno", call.lineno)
+            values = {"weights": source_of(weights[0].node)[:60], "loss": text[:60]}
+            yield Finding(
+                line, corrected or "# without the mean over the samples", values, also=sorted({call.lineno} - {line})
+            )
+            return
+
+
+def is_one_number(program: Program, form: Form) -> bool:
+    """A known loss that averages or sums by itself, `outputs.loss`, a mean over everything."""
+    node = form.node
+    if not isinstance(node, ast.Call):
+        return form.op == "key" and form.name == "loss"
+    criterion = program.losses.criterion(node)
+    if criterion is not None:
+        return criterion.reduction in ("mean", "sum")
+    full = form.op == "mean" and not node.keywords
+    library = program.name_of(node.func).startswith(("torch.", "jax.", "numpy."))
+    return full and len(node.args) == (1 if library else 0) and any(each.op == "call" for each in form.below())
+
+
+def weighs_samples(program: Program, form: Form, call: ast.Call) -> bool:
+    """One weight a sample: so called, made by a test or looked up by a tensor, of a known shape, or what the sum is divided
+    by the sum of."""
+    node = form.node
+    if form.op in ("eq", "ne", "lt", "gt", "le", "ge", "index", "bool") or name_of_call(form) in ("where", "gather"):
+        return True
+    inner = form
+    while name_of_call(inner) in ("clamp", "clip", "minimum") and inner.parts:
+        inner = inner.parts[0]
+    if inner is not form:
+        return weighs_samples(program, inner, call)
+    if any(PER_SAMPLE.search(word) for word in form.words) and form.op != "number":
+        return True
+    if (program.shapes.rank(node) or 0) > 0:
+        return True
+    parent = program.nodes.parents.get(call)
+    divisor = program.algebra.of(parent.right) if isinstance(parent, ast.BinOp) and parent.left is call else None
+    return divisor is not None and any(each.op == "sum" and each.parts[0].key == form.key for each in divisor.below())
+
+
 # --- scores as losses
 
 
@@ -247,9 +307,7 @@ def multiplied_views(program: Program) -> Iterator[Finding]:
             continue
         if AUGMENTS.search(source_of(drawn[0].func).lower()):
             count = source_of(node.right)
-            yield Finding(
-                node.lineno, f"[{source_of(drawn[0])} for _ in range({count})]", {"views": source_of(node)}
-            )
+            yield Finding(node.lineno, f"[{source_of(drawn[0])} for _ in range({count})]", {"views": source_of(node)})
 
 
 VIEWS = re.compile(r"^(x|v|view|xi|aug|img|a|b|z)_?(1|2|i|j|a|b)$|^(a|b|view_a|view_b)$")
@@ -436,9 +494,7 @@ def target_never_follows(program: Program) -> Iterator[Finding]:
             or name_called(node.value) != "deepcopy"
         ):
             continue
-        asked = [
-            each for each in program.calls if last_name(each.func) == name and each.args and is_quiet(program, each)
-        ]
+        asked = [each for each in program.calls if last_name(each.func) == name and each.args and is_quiet(program, each)]
         if not asked or program.loops_of(node):
             continue
         touched = [

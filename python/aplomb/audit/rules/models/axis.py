@@ -12,19 +12,20 @@ from ...program.program import Program
 from ...program.syntax import keyword_of, last_name, name_called, receiver_of, source_of
 
 REWARDED = re.compile(r"(^|_)(r|rew|reward|rewards|returns?|scores?)(_|\d|$)")
+LIBRARIES = ("torch.", "F.", "jax.", "flax.")
 GROUPS = re.compile(r"group|gener|sampl|rollout|complet|(^|_|\.)(n|k|g)$")
 
 
 def axis_of(program: Program, call: ast.Call, place: int) -> object:
     """The axis that a call names; `place`: that of the argument behind the tensor."""
-    library = program.name_of(call.func).startswith(("torch.", "F."))
+    library = program.name_of(call.func).startswith(LIBRARIES)
     given = call.args[1:] if library else call.args
     node = keyword_of(call, "dim") or keyword_of(call, "axis") or (given[place] if len(given) > place else None)
     return program.values.of(node) if node is not None else None
 
 
 def tensor_of(program: Program, call: ast.Call) -> ast.expr | None:
-    library = program.name_of(call.func).startswith(("torch.", "F."))
+    library = program.name_of(call.func).startswith(LIBRARIES)
     if library:
         return call.args[0] if call.args else None
     return call.func.value if isinstance(call.func, ast.Attribute) else None
@@ -62,6 +63,7 @@ def softmax_of_one(program: Program) -> Iterator[Finding]:
         tensor, axis = tensor_of(program, call), axis_of(program, call, 0)
         if tensor is not None and last_is_one(program, tensor, axis):
             yield Finding(call.lineno, "", {"given": source_of(tensor)[:60], "what": "The softmax"})
+    yield from layers_of_one(program)
     for criterion in program.losses.all_criteria:
         given = criterion.given if criterion.kind == "cross_entropy" else None
         if given is None or program.shapes.width(given) != 1 or program.shapes.rank(given) not in (None, 2):
@@ -71,6 +73,37 @@ def softmax_of_one(program: Program) -> Iterator[Finding]:
             "F.binary_cross_entropy_with_logits(output.squeeze(-1), y.float())",
             {"given": source_of(given)[:60], "what": "The softmax inside cross-entropy"},
         )
+
+
+def layers_of_one(program: Program) -> Iterator[Finding]:
+    """`nn.Softmax(dim=-1)` as a layer behind one of width 1, and `Dense(1, activation="softmax")` of Keras."""
+    for call in program.calls_to("Softmax", "LogSoftmax"):
+        if program.values.of(keyword_of(call, "dim") or (call.args[0] if call.args else None)) != -1:
+            continue
+        around = program.nodes.parents.get(call)
+        before = around.args[: around.args.index(call)] if isinstance(around, ast.Call) and call in around.args else []
+        if isinstance(around, ast.Call) and name_called(around) == "Sequential" and before:
+            made = program.makers.call_of(before[-1]) if not isinstance(before[-1], ast.Starred) else None
+            if made is not None and program.shapes.width_of_module(made, (), 0) == 1:
+                yield Finding(call.lineno, "", {"given": source_of(made)[:60], "what": "The softmax"})
+    for call in program.calls:
+        made = call.func if isinstance(call.func, ast.Call) else program.makers.call_of(call.func)
+        if made is None or program.makers.class_name(made) not in ("Softmax", "LogSoftmax") or len(call.args) != 1:
+            continue
+        dim = keyword_of(made, "dim") or (made.args[0] if made.args else None)
+        if dim is not None and last_is_one(program, call.args[0], program.values.of(dim)):
+            yield Finding(call.lineno, "", {"given": source_of(call.args[0])[:60], "what": "The softmax"})
+    yield from dense_of_one(program)
+
+
+def dense_of_one(program: Program) -> Iterator[Finding]:
+    for call in program.calls_to("Dense"):
+        units = keyword_of(call, "units") or (call.args[0] if call.args else None)
+        if units is not None and program.values.of(units) == 1:
+            activation = keyword_of(call, "activation")
+            if activation is not None and program.values.of(activation) == "softmax":
+                corrected = source_of(call).replace("softmax", "sigmoid")
+                yield Finding(call.lineno, corrected, {"given": source_of(call)[:60], "what": "The softmax"})
 
 
 def last_is_one(program: Program, tensor: ast.expr, axis: object) -> bool:

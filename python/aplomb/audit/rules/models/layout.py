@@ -12,6 +12,7 @@ from ...program.layout import (
     SEQUENCE_LAYERS,
     Axis,
     axes_of,
+    axis_asked,
     is_batch_first,
     layer_made,
     moves_axes,
@@ -182,10 +183,9 @@ def positions_by_batch(program: Program) -> Iterator[Finding]:
 @rule("code.view-scrambles-axes")
 def view_scrambles_axes(program: Program) -> Iterator[Finding]:
     """`x.view(B, heads, T, d)` of (B, T, C): a view keeps the order of the numbers, so positions and channels are mixed."""
+    yield from classes_moved_by_view(program)
     for function in program.functions:
         axes = axes_of(program, function)
-        if not axes:
-            continue
         for call in program.own_nodes(function):
             if (
                 not isinstance(call, ast.Call)
@@ -196,11 +196,12 @@ def view_scrambles_axes(program: Program) -> Iterator[Finding]:
             sizes = (
                 call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], (ast.Tuple, ast.List)) else call.args
             )
-            wrong = disorder(sizes, axes)
+            asked = {source_of(each): one for each in sizes if (one := axis_asked(each)) is not None}
+            wrong = disorder(sizes, {**axes, **asked}) if axes or asked else None
             if wrong is None or program.name_of(call.func).startswith("torch."):
                 continue
             source = source_of_layout(program, call.func.value)
-            holder = axes[wrong].holder
+            holder = {**axes, **asked}[wrong].holder
             if source is None or not isinstance(holder, ast.Name):
                 continue
             if program.names.given(holder) is not source and source_of_layout(program, holder) is not source:
@@ -214,12 +215,12 @@ def disorder(sizes: list[ast.expr], axes: dict[str, Axis]) -> str | None:
     """The name of an axis that stands where a view cannot bring it."""
     last, between = -1, 0
     holder = ""
-    present = [axes[each.id] for each in sizes if isinstance(each, ast.Name) and each.id in axes]
+    present = [axes[source_of(each)] for each in sizes if source_of(each) in axes]
     named, count = len(present), present[0].count if present else 0
     for each in sizes:
-        axis = axes.get(each.id) if isinstance(each, ast.Name) else None
-        if axis is None or not isinstance(each, ast.Name):
-            between += 0 if source_of(each) in ("1", "-1") and (source_of(each) == "1" or named == count) else 1
+        axis = axes.get(source_of(each))
+        if axis is None:
+            between += 0 if source_of(each) in ("1", "-1") and (source_of(each) == "1" or count in (0, named)) else 1
             continue
         text = source_of(axis.holder)
         if holder and text != holder:
@@ -227,9 +228,39 @@ def disorder(sizes: list[ast.expr], axes: dict[str, Axis]) -> str | None:
         holder = text
         place = axis.place
         if place < last or (between and place == last + 1 and last >= 0):
-            return each.id
+            return source_of(each)
         last, between = place, 0
     return None
+
+
+def classes_moved_by_view(program: Program) -> Iterator[Finding]:
+    """`logits.reshape(B, n_classes, T)` of a linear layer's (B, T, n_classes): its width stands before the end."""
+    for call in program.calls_to("view", "reshape"):
+        if not isinstance(call.func, ast.Attribute) or program.name_of(call.func).startswith("torch."):
+            continue
+        sizes = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], (ast.Tuple, ast.List)) else call.args
+        held = call.func.value
+        if len(sizes) < 3 or any(isinstance(each, ast.Starred) for each in sizes):
+            continue
+        width = program.shapes.features(held)
+        if width is None or program.shapes.rank(held) == 2:
+            continue
+        for place, each in enumerate(sizes[:-1]):
+            behind = [one for one in sizes[place + 1 :] if program.values.of(one) != 1]
+            if place > 0 and behind and not is_the_same(program, sizes[-1], width) and is_the_same(program, each, width):
+                order = ", ".join(source_of(one) for one in sizes)
+                corrected = f"{source_of(held)}.transpose(1, 2)" if len(sizes) == 3 else f"{source_of(held)}.movedim(-1, 1)"
+                yield Finding(call.lineno, corrected, {"sizes": order[:60]})
+                break
+
+
+def is_the_same(program: Program, one: ast.expr, other: ast.expr) -> bool:
+    """Both come from one place of the program, or are the same number."""
+    first, second = program.values.number(one), program.values.number(other)
+    if first is not None or second is not None:
+        return first == second and first is not None and first > 1
+    origins = program.names.origins(one), program.names.origins(other)
+    return len(origins[0]) == 1 and origins[0] == origins[1]
 
 
 @rule("code.heads-merged-in-place")

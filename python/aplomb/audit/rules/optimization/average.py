@@ -166,6 +166,63 @@ def is_average(program: Program, update: Update) -> bool:
     )
 
 
+NORMALISING = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "LazyBatchNorm1d", "LazyBatchNorm2d")
+#: Networks of torchvision that hold batch normalisation.
+NORMALISED = re.compile(r"^(resnet|wide_resnet|resnext|mobilenet_|densenet|efficientnet_|regnet_|shufflenet_|mnasnet)\w*\d")
+
+
+@rule("code.average-misses-buffers")
+def average_misses_buffers(program: Program) -> Iterator[Finding]:
+    """The average follows the parameters alone, and is evaluated with the running statistics that it was copied with."""
+    normalising = [
+        call
+        for call in program.calls
+        if name_called(call) in NORMALISING
+        or NORMALISED.match(name_called(call))
+        or program.name_of(call.func) in NORMALISING
+    ]
+    handled = {"buffers", "named_buffers", "update_bn", "copy_buffers", "convert_sync_buffers"}
+    if not normalising or program.names_called & handled:
+        return
+    for loop in program.nodes.of_kind(ast.For):
+        over = loop.iter
+        if name_called(over) != "zip" or not isinstance(over, ast.Call) or len(over.args) != 2:
+            continue
+        held = [receiver_of(each) for each in over.args if isinstance(each, ast.Call) and name_called(each) == "parameters"]
+        if len(held) != 2 or not any(program.nodes.encloses(loop, each.node) for each in updates(program)):
+            continue
+        for average in held:
+            if is_evaluated_copy(program, average):
+                corrected = "for a, b in zip(average.buffers(), model.buffers()): a.copy_(b)"
+                yield Finding(loop.lineno, corrected, {"average": source_of(average)}, also=[normalising[0].lineno])
+                return
+    yield from averaged_by_torch(program, normalising[0].lineno)
+
+
+def averaged_by_torch(program: Program, line: int) -> Iterator[Finding]:
+    """`AveragedModel(model)` without use_buffers=True averages parameters only; update_bn() is its other way."""
+    for call in program.calls_to("AveragedModel"):
+        if keyword_of(call, "use_buffers") is None and len(call.args) < 5:
+            corrected = f"{source_of(call)[:-1]}, use_buffers=True)"
+            yield Finding(call.lineno, corrected, {"average": source_of(call)}, also=[line])
+            return
+
+
+def is_evaluated_copy(program: Program, node: ast.expr) -> bool:
+    """A deep copy of a model that is put into eval mode: where it is made, or where it is asked."""
+    copied, quiet = False, False
+    for origin in program.names.origins(node):
+        value: ast.AST = origin.node
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and name_called(value) != "deepcopy":
+            quiet = quiet or name_called(value) == "eval"
+            value = value.func.value
+        copied = copied or name_called(value) == "deepcopy"
+    if not copied:
+        return False
+    whose = program.objects.identity(node)
+    return quiet or any(each.subjects & whose for timeline in program.timelines for each in timeline.of("eval"))
+
+
 @rule("code.average-outlasts-run")
 def average_outlasts_run(program: Program) -> Iterator[Finding]:
     """The average forgets so slowly that at the end of the run most of it is still what the weights were drawn as."""

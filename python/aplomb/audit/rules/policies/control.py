@@ -169,17 +169,61 @@ def ends_shifted(program: Program) -> Iterator[Finding]:
     been stored behind it, or the other way round: the value is cut one step beside the end."""
     for stored in stored_ends(program):
         for node in program.nodes.of_kind(ast.Subscript):
-            if source_of(node.value) != stored.name or not isinstance(node.ctx, ast.Load):
+            if not isinstance(node.ctx, ast.Load):
                 continue
             step = backward_step(program, node)
+            if not step or not is_stored_in(program, node.value, stored.name):
+                continue
             offset = offset_from(node.slice, step) if step else None
             if offset is None or offset == stored.shift or offset not in (0, 1) or not goes_on_in(program, node):
                 continue
-            right = f"{stored.name}[{step} + 1]" if stored.shift else f"{stored.name}[{step}]"
+            held = source_of(node.value)
+            right = f"{held}[{step} + 1]" if stored.shift else f"{held}[{step}]"
             corrected = program.line_text(node.lineno).replace(source_of(node), right, 1)
             kept = "begins behind the end" if stored.shift else "is the last of an episode"
             yield Finding(node.lineno, corrected, {"kept": stored.name, "says": kept}, also=[line_of(stored.node)])
             break
+
+
+def is_stored_in(program: Program, node: ast.AST, name: str, depth: int = 0) -> bool:
+    """The array itself, or a name that it has on the way: a parameter, an entry of a dictionary, stacked into a tensor."""
+    if source_of(node) == name or depth > 8:
+        return source_of(node) == name
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return name.endswith(f"[{node.slice.value!r}]")
+    if isinstance(node, ast.Attribute):
+        return name.endswith(f".{node.attr}")
+    if isinstance(node, ast.Call):
+        held = node.args[0] if name_called(node) in STACKING and node.args else None
+        if held is None and isinstance(node.func, ast.Attribute) and name_called(node) in ("float", "to", "astype", "numpy"):
+            held = node.func.value
+        return held is not None and is_stored_in(program, held, name, depth + 1)
+    binding = program.names.given(node) if isinstance(node, ast.Name) else None
+    if binding is None:
+        return False
+    if binding.how == "parameter":
+        given = program.names.values_of_parameter(binding)
+        return bool(given) and all(is_stored_in(program, each, name, depth + 1) for each in given)
+    if binding.how != "assigned" or binding.value is None:
+        return False
+    if not binding.path:
+        return is_stored_in(program, binding.value, name, depth + 1)
+    origins = program.names.origins(binding.value, binding.path)
+    return len(origins) == 1 and not origins[0].path and is_stored_in(program, origins[0].node, name, depth + 1)
+
+
+STACKING = (
+    "stack",
+    "cat",
+    "tensor",
+    "as_tensor",
+    "array",
+    "asarray",
+    "from_numpy",
+    "FloatTensor",
+    "Tensor",
+    "stop_gradient",
+)
 
 
 def stored_ends(program: Program) -> Iterator[Stored]:
