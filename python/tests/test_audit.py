@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import audit_carried
+import audit_followed
 import audit_kinds
 import audit_losses
 import audit_outside
@@ -20,7 +21,17 @@ from aplomb.audit.budget import Budget
 from audit_support import HEAD, KNOWLEDGE, audited, check_right, check_wrong, entries, rules_of
 
 # Programs by the kind of what is wrong with them: each rule's WRONG ones, and RIGHT ones that look alike.
-PARTS = (audit_carried, audit_steps, audit_losses, audit_training, audit_runs, audit_kinds, audit_outside, audit_paths)
+PARTS = (
+    audit_carried,
+    audit_steps,
+    audit_losses,
+    audit_training,
+    audit_runs,
+    audit_kinds,
+    audit_outside,
+    audit_paths,
+    audit_followed,
+)
 
 
 def programs(side):
