@@ -204,7 +204,7 @@ const record::Series* shown_in(const record::Run& run, const record::Series& anc
 std::vector<std::int64_t> resumed_steps(const record::Run& run, const record::Series& anchor) {
   std::vector<std::int64_t> steps;
   for (const record::Event& event : run.events) {
-    if (event.kind != "resuming") continue;
+    if (event.kind != "resuming" && event.kind != "resuming-from-file") continue;
     const record::Series* shown = shown_in(run, anchor, event.origin.source);
     if (shown == nullptr) continue;
     const auto next =

@@ -162,6 +162,12 @@ class Folder {
            relation_of(*first, *second) == Relation::same;
   }
 
+  /// One evaluation at the end, which a trainer writes to an event file of its own, is no restart.
+  static bool is_one_more(const record::Series& before, const record::Series& later) {
+    return later.size() == 1 && later.line[0] == 0 && !before.empty() &&
+           later.step[0] >= before.step[before.size() - 1];
+  }
+
   /// Series of resumed artifacts are laid behind those that they go on; those that only repeat
   /// another artifact of the same kind (the state in an older checkpoint) are left out.
   static void lay_end_to_end(record::Run& run) {
@@ -178,8 +184,13 @@ class Folder {
       record::Series& before = run.series[known->second];
       const Relation relation = relation_of(before, series);
       if (relation == Relation::goes_on && before.step_kind == series.step_kind) {
-        if (resumed.insert(series.source).second) ++run.restarts;
-        before.go_on_with(series);
+        if (is_one_more(before, series)) {
+          before.append(series.step[0], series.value[0], before.segment[before.size() - 1], 0,
+                        series.offset[0]);
+        } else {
+          if (resumed.insert(series.source).second) ++run.restarts;
+          before.go_on_with(series);
+        }
         spent.insert(i);
       } else if (relation == Relation::same && run.sources[series.source].kind == "trainer-state") {
         if (series.count > before.count) std::swap(before, series);

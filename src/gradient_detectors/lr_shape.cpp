@@ -278,12 +278,14 @@ class LrShapeDetector final : public detectors::Detector {
     std::size_t from = 0;
     std::optional<double> factor;
     double last = 0;
+    double first = 0;
     for (const std::size_t at : back) {
       const auto length = static_cast<double>(at - from);
+      if (first == 0) first = std::max(length, 1.0);
       if (last > 0) {
         const double grown = length / last;
-        // A record more or less, as the restarts fall between two records.
-        const double slack = 1.5 / last;
+        // A record more or less, as the restarts fall between two records; of the first cycle as well.
+        const double slack = 1.5 / last + (factor ? *factor * 1.5 / first : 0);
         if (factor ? std::fabs(grown - *factor) > slack : grown < 1 - slack) return false;
         factor = factor.value_or(grown);
       }

@@ -70,6 +70,15 @@ bool ends_in_a_loop(std::string_view text) {
   return false;
 }
 
+/// Whether an answer ends in one word or mark again and again: `within thirty days . . . . . . . .`
+bool ends_in_one_mark(std::string_view text) {
+  constexpr std::size_t k_again = 8;
+  const std::vector<std::string_view> words = words_of(text);
+  if (words.size() < k_least_words) return false;
+  return std::all_of(words.end() - k_again, words.end(),
+                     [&](std::string_view word) { return word == words.back(); });
+}
+
 std::optional<double> number_before(std::string_view text, std::size_t end) {
   while (end > 0 && text[end - 1] == ' ') --end;
   std::size_t at = end;
@@ -138,6 +147,7 @@ void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_
   if (text.size() > k_longest_line) text = text.substr(0, k_longest_line);
   at_ = {number, offset, {}};
   note_finished(text);
+  note_cut(text);
   note_new_tokens(text);
   note_answer(text);
   note_list(text);
@@ -169,6 +179,10 @@ void SampleLines::note_answer(std::string_view text) {
     open_answer_ = empty;
     open_place_ = here;
     if (!empty) count_answer(false, here);
+    if (ends_in_one_mark(text)) {
+      ++loops_;
+      last_loop_ = here;
+    }
     return;
   }
   const std::size_t arrow = text.rfind("->");
@@ -249,6 +263,42 @@ void SampleLines::note_finished(std::string_view line) {
     } else {
       ++none_ended_;
       none_place_ = {at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
+    }
+    return;
+  }
+}
+
+/// `at limit 8/8`, `20 of 20 hit the limit`, `truncated: 0/6`: how many were cut, the other way round.
+void SampleLines::note_cut(std::string_view line) {
+  static constexpr std::array<std::string_view, 10> k_cut = {
+      "at limit",    "at the limit", "hit limit",   "hit the limit", "hit max",
+      "reached max", "at max",       "reached the", "truncated",     "cut off"};
+  if (line.size() > 200 || core::icontains(line, "example") || core::icontains(line, "dataset"))
+    return;
+  const auto says_cut = [](std::string_view text) {
+    return std::any_of(k_cut.begin(), k_cut.end(),
+                       [&](std::string_view word) { return core::icontains(text, word); });
+  };
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find_first_of(",;|", at), line.size());
+    const std::string_view clause = line.substr(at, end - at);
+    at = end + 1;
+    if (!says_cut(clause)) continue;
+    std::size_t between = clause.find('/');
+    std::size_t behind = between + 1;
+    if (between == std::string_view::npos) {
+      between = clause.find(" of ");
+      behind = between + 4;
+    }
+    if (between == std::string_view::npos) continue;
+    const auto part = number_before(clause, between);
+    const auto all = number_behind(clause, behind);
+    if (!part || !all || *all < k_least_samples || *part > *all) continue;
+    if (*part < *all) {
+      ++some_ended_;
+    } else {
+      ++none_ended_;
+      none_place_ = {at_.number, at_.offset, std::string(core::trim(line).substr(0, 160))};
     }
     return;
   }

@@ -31,6 +31,7 @@ class SampleLines {
 
  private:
   void note_finished(std::string_view text);
+  void note_cut(std::string_view text);
   void note_new_tokens(std::string_view text);
   void note_answer(std::string_view text);
   void note_list(std::string_view text);

@@ -189,6 +189,12 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
   if (at == 0) return false;
   std::size_t last = at - 1;
   if (is_mark(last, '#') && last > 0) --last;
+  // `return(20)   21.4`: a mean over so many.
+  const bool over = last >= 3 && is_mark(last, ')') &&
+                    tokens_[last - 1].type == TokenType::number && tokens_[last - 1].integer &&
+                    tokens_[last - 1].value > 1 && is_mark(last - 2, '(') && is_word(last - 3) &&
+                    tokens_[last].gap + tokens_[last - 1].gap + tokens_[last - 2].gap == 0;
+  if (over) last -= 3;
   if (!is_word(last)) return false;
   Phrase phrase;
   pair.joint = Joint::blank;
@@ -229,6 +235,7 @@ bool PairFinder::try_blank(std::size_t at, Pair& pair) {
   }
   phrase = Phrase{};
   if (!phrase_before(last, false, phrase) || !is_cell(phrase.first, at)) return false;
+  if (over) phrase.end = tokens_[last].end;
   pair.joint = Joint::cell;
   scope_[at] = scope_[phrase.first];
   put(pair, phrase);

@@ -60,7 +60,10 @@ void Recorder::context(const Place& place, int rank) { rank_state(rank).tracker.
 
 void Recorder::open(Line& line, KeyId key, Mode mode, int rank) {
   const Key& known = keys_[key];
-  line.id = build_.series(source_, known.series, known.raw, known.role, kind_of(mode), rank);
+  // A count is no step, whatever is placed by it.
+  const bool counted = mode == Mode::context && line.counted;
+  const record::StepKind kind = counted ? record::StepKind::ordinal : kind_of(mode);
+  line.id = build_.series(source_, known.series, known.raw, known.role, kind, rank);
   line.mode = mode;
   line.open = true;
   line.eval = known.eval;
@@ -87,7 +90,10 @@ void Recorder::place(KeyId key, double value) {
     return;
   }
   Held sample{value, state.tracker.step(), now_epoch_, now_line_, now_offset_};
-  if (keys_[key].eval && !sample.context) sample.context = state.trained;
+  if (keys_[key].eval && !sample.context) {
+    sample.context = state.trained;
+    line.counted = line.counted || (state.trained && state.trained_counts);
+  }
   if (line.open) {
     put(state, line, implied_step(state, key, sample), value, now_line_, now_offset_);
   } else if (!line.held) {

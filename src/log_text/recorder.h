@@ -60,7 +60,8 @@ class Recorder {
     Mode mode = Mode::undecided;
     bool open = false;
     bool held = false;
-    bool eval = false;  ///< of held-out data
+    bool eval = false;     ///< of held-out data
+    bool counted = false;  ///< placed by samples of training that are merely counted themselves
     std::int64_t last = 0;
     std::int64_t ordinal = 0;
     double epoch = Place::k_none;
@@ -70,6 +71,7 @@ class Recorder {
     StepTracker tracker;
     std::vector<Line> lines;              ///< by key
     std::optional<std::int64_t> trained;  ///< step of the last training sample
+    bool trained_counts = false;          ///< that step is a count of samples
   };
 
   struct Total {
@@ -88,7 +90,9 @@ class Recorder {
            std::uint64_t offset) {
     target.last = step;
     build_.append(target.id, step, value, line, offset);
-    if (!target.eval) state.trained = step;
+    if (target.eval) return;
+    state.trained = step;
+    state.trained_counts = target.mode == Mode::ordinal;
   }
   void place(KeyId key, double value);
   void open(Line& line, KeyId key, Mode mode, int rank);

@@ -79,6 +79,16 @@ std::string_view behind_level(std::string_view text) {
   return level ? core::trim(text.substr(end + 1)) : text;
 }
 
+/// Which trainer of a library prints the record `{'loss': ..., 'rewards/chosen': ...}`: supervised, of
+/// preferences or of rewards. One log may hold one behind the other.
+std::string trainer_of(std::string_view text) {
+  if (text.size() < 10 || text[0] != '{' || text.find("'loss':") == std::string_view::npos)
+    return {};
+  if (text.find("'rewards/chosen'") != std::string_view::npos) return "preferences";
+  if (text.find("'reward'") != std::string_view::npos) return "rewards";
+  return text.find("'epoch'") != std::string_view::npos ? "supervised" : std::string();
+}
+
 /// The tag; empty where the line begins with none, or with a number, a date, a rank.
 std::string tag_of(std::string_view text) {
   text = behind_level(core::trim(text));
@@ -110,7 +120,8 @@ bool has_number(std::string_view text) {
 
 void StageTags::line(std::string_view text, std::uint64_t number, std::uint64_t offset) {
   if (text.empty() || !has_number(text)) return;
-  std::string name = tag_of(text);
+  std::string name = trainer_of(core::trim(text));
+  if (name.empty()) name = tag_of(text);
   if (name.empty()) return;
   const auto known =
       std::find_if(tags_.begin(), tags_.end(), [&](const Tag& tag) { return tag.name == name; });

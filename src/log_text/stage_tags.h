@@ -1,7 +1,7 @@
 #pragma once
 /// StageTags: the tag at the head of a program's lines, in brackets, before a bar, in front of the
 /// step or under `phase`, where it changes for good: `[pretrain] epoch 2 loss 0.05`, then only `[adapt]
-/// epoch 0 loss 6.8`. One event `stage-begins` at each such change. Tags that come back (`[train]`, `[val]`) are no stages. O(1) memory.
+/// epoch 0 loss 6.8`; or the trainer that prints records (supervised, then of preferences). One event `stage-begins` at each such change. Tags that come back (`[train]`, `[val]`) are no stages. O(1) memory.
 
 #include <cstdint>
 #include <string>

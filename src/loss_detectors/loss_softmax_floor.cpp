@@ -18,6 +18,12 @@ constexpr double k_near = 0.015;     // of the floor
 constexpr double k_relation = 0.02;  // nats, of loss - floor - (1 - accuracy)
 constexpr double k_learnt = 0.5;     // of the way from 1/C to 1
 constexpr double k_noise = 0.05;
+// Without a named number of classes, where label smoothing of 0.1 costs 0.5 at the most.
+constexpr std::size_t k_least_unsure = 6;
+constexpr double k_nearly_all = 0.95;
+constexpr double k_few = 10;
+constexpr double k_above = 1.08;  // judgement: nearly saturated outputs
+constexpr double k_flat = 0.12;   // of the whole fall, in the last quarter
 
 const detectors::DetectorSpec& loss_softmax_floor_spec() {
   static const detectors::DetectorSpec spec{
@@ -56,14 +62,14 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
     if (context.reinforcement) return;
     const double named = context.task.classes ? context.task.classes->value : 0;
     const double guessed = guessed_among();
-    if (report(named, out) || guessed == named) return;
-    report(guessed, out);
+    if (report(named, out) || (guessed != named && report(guessed, out))) return;
+    report_unsure(named, out);
   }
 
  private:
   bool report(double classes, std::vector<detectors::Symptom>& out) const {
     if (classes < 3) return false;
-    const double floor = std::log(std::exp(1.0) + classes - 1) - 1;
+    const double floor = floor_of(classes);
     const bool held_out = eval_losses_.count() >= 3 && eval_accuracies_.count() >= 3;
     const detectors::Kept& losses = held_out ? eval_losses_ : losses_;
     const detectors::Kept& accuracies = held_out ? eval_accuracies_ : accuracies_;
@@ -79,6 +85,15 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
                  losses.noise(0.75, 1) < k_noise * floor;
     }
     if (!at_floor) return false;
+    put(classes, floor, level, held_out, out);
+    return true;
+  }
+
+  static double floor_of(double classes) { return std::log(std::exp(1.0) + classes - 1) - 1; }
+
+  void put(double classes, double floor, double level, bool held_out,
+           std::vector<detectors::Symptom>& out) const {
+    const detectors::Kept& losses = held_out ? eval_losses_ : losses_;
     detectors::Symptom symptom;
     symptom.id = "loss.softmax_floor";
     symptom.severity = core::Severity::warning;
@@ -95,7 +110,28 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
     add_evidence(symptom, losses.front().origin);
     add_evidence(symptom, losses.back().origin);
     out.push_back(std::move(symptom));
-    return true;
+  }
+
+  /// Nearly every held-out answer is right, and the loss comes down to the floor from above and no
+  /// further: outputs that are not yet saturated. The first loss is at most that of a guess.
+  void report_unsure(double named, std::vector<detectors::Symptom>& out) const {
+    // An accuracy that is told with each evaluation, and only there, is that of the evaluation.
+    const bool named_so = eval_accuracies_.count() >= k_least_unsure;
+    if (!named_so && accuracies_.count() != eval_losses_.count()) return;
+    const detectors::Kept& accuracies = named_so ? eval_accuracies_ : accuracies_;
+    if (eval_losses_.count() < k_least_unsure || accuracies.count() < k_least_unsure ||
+        losses_.count() <= eval_losses_.count())
+      return;
+    const double right = share_of(accuracies.median(0.75, 1));
+    if (right < k_nearly_all) return;
+    const double classes = named >= 3 ? named : std::ceil(std::exp(losses_.front().value) - 0.05);
+    if (classes < 3 || classes > k_few) return;
+    const double floor = floor_of(classes);
+    const double level = eval_losses_.median(0.75, 1);
+    const double earlier = eval_losses_.median(0.5, 0.75);
+    const bool flattens = earlier - level < k_flat * (eval_losses_.front().value - level);
+    if (level < floor || level > k_above * floor || !flattens) return;
+    put(classes, floor, level, true, out);
   }
 
   /// Classes whose guess costs what the first loss is; 0 where none does, or no accuracy tells whether

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/block_summary.h"
 #include "detectors/support.h"
@@ -22,6 +23,9 @@ constexpr std::size_t k_least = 8;   // blocks
 constexpr std::size_t k_least_straight = 5;
 constexpr double k_growth_straight = 1.5;
 constexpr std::size_t k_least_live = 40;  // samples, while the run goes on: past the start-up
+/// Of an evaluation's growth: what training adds meanwhile. Judgement: caches fill in the first batches.
+constexpr double k_level = 0.1;
+constexpr std::size_t k_least_of_stage = 3;  // records
 constexpr std::array k_names{"memory_bytes", "host_memory_bytes"};
 
 const detectors::DetectorSpec& memory_growth_spec() {
@@ -31,7 +35,7 @@ const detectors::DetectorSpec& memory_growth_spec() {
       "Memory grows all through the run",
       "A leak ends in an out-of-memory error hours later, far from the line that leaks.",
       "memory_bytes 20e9, 22e9, 24e9, 26e9",
-      {record::Role::memory_bytes, record::Role::host_memory_bytes},
+      {record::Role::memory_bytes, record::Role::host_memory_bytes, record::Role::loss},
       {{"growth", k_growth, "x", 1.01, 10,
         "the bf16 stability checklist: memory is consistent across steps"},
        {"late_share", k_late_share, "fraction", 0, 1,
@@ -80,10 +84,31 @@ class MemoryGrowthDetector final : public detectors::Detector {
   }
 
  private:
+  /// The records of one kind: first, last and how many.
+  struct Span {
+    double first = 0;
+    double last = 0;
+    std::size_t count = 0;
+    void add(double value) {
+      if (count++ == 0) first = value;
+      last = value;
+    }
+    double grown() const { return last - first; }
+  };
+
   struct Watched {
     core::BlockSummary blocks;
     detectors::Sample first;
     detectors::Sample last;
+    Span beside_loss;     ///< records that hold a training loss
+    Span without_losses;  ///< records that hold none: those of an evaluation
+
+    /// It grows where there is no training loss, and hardly where there is one.
+    bool grows_in_eval() const {
+      return beside_loss.count >= k_least_of_stage && without_losses.count >= k_least_of_stage &&
+             without_losses.grown() > 0 &&
+             std::fabs(beside_loss.grown()) <= k_level * without_losses.grown();
+    }
   };
 
   static void see(const detectors::Frame& frame, record::Role role, Watched& watched) {
@@ -92,6 +117,8 @@ class MemoryGrowthDetector final : public detectors::Detector {
     watched.last = sample_of(frame, *memory);
     if (watched.blocks.count() == 0) watched.first = watched.last;
     watched.blocks.add(frame.step, memory->value);
+    const bool trains = finite_of(frame, record::Role::loss) != nullptr;
+    (trains ? watched.beside_loss : watched.without_losses).add(memory->value);
   }
 
   static void judge(const Watched& watched, const char* series,
@@ -122,10 +149,13 @@ class MemoryGrowthDetector final : public detectors::Detector {
     symptom.measures["slope"] = (late - early) / steps;  // bytes a step
     symptom.measures["linear"] = straightness(blocks.subspan(from)) >= k_straight;
     symptom.measures["records"] = static_cast<double>(watched.blocks.count());
+    symptom.measures["in_eval"] = watched.grows_in_eval();
     symptom.measures["host"] = std::string_view(series) == "host_memory_bytes";
     symptom.summary = fmt::format("{} grows {} -> {} over {}", series, core::show_bytes(early),
                                   core::show_bytes(late),
                                   over_steps(context, symptom.first_step, symptom.last_step));
+    if (watched.grows_in_eval())
+      symptom.summary += ", in the records that hold no training loss: in evaluation";
     add_evidence(symptom, watched.first.origin);
     add_evidence(symptom, watched.last.origin);
     out.push_back(std::move(symptom));

@@ -148,6 +148,18 @@ class RatesSeen {
     if (seen_.size() < k_most) seen_.push_back(lr);
   }
   std::size_t size() const { return seen_.size(); }
+  /// Whether a rate moves on as the last two did, by a step or two of theirs: of a schedule that comes
+  /// back to its peak every rate was seen before.
+  bool goes_on(double lr) const {
+    if (seen_.empty()) return false;
+    // A resume often prints the rate that it was saved with once more.
+    const auto other = std::find_if(seen_.rbegin(), seen_.rend(),
+                                    [&](double each) { return each != seen_.back(); });
+    if (other == seen_.rend()) return false;
+    const double before = seen_.back() - *other;
+    const double now = lr - seen_.back();
+    return before * now >= 0 && std::fabs(now) <= k_pace * std::fabs(before);
+  }
   /// How many came before the last one that was equal; 0: none was, or one of the first.
   std::size_t before_equal(double lr) const {
     for (std::size_t i = seen_.size(); i-- > k_start;)
@@ -159,6 +171,8 @@ class RatesSeen {
   static constexpr std::size_t k_most = 16384;
   static constexpr std::size_t k_start = 3;
   static constexpr double k_digits = 1e-3;  // trainers print four
+  /// Judgement: what is done again is three records and more, and those were fallen through.
+  static constexpr double k_pace = 3;
   std::vector<double> seen_;
 };
 
@@ -404,7 +418,8 @@ class RunRestartDetector final : public detectors::Detector {
     const detectors::Sample previous = compare_now ? lr_.last() : lr_.before();
     if (compare_now) lr_.restart();
     lr_.note(sample);
-    const std::size_t again = compare_now ? rates_.before_equal(sample.value) : 0;
+    const std::size_t again =
+        compare_now && !rates_.goes_on(sample.value) ? rates_.before_equal(sample.value) : 0;
     if (!compare_now || again == 0) rates_.note(sample.value);
     const bool watched = !compare_now && lr_.take();
     if (!(compare_now || watched) || previous.value <= 0 || sample.value <= 0) return;

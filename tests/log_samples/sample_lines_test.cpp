@@ -50,6 +50,22 @@ TEST(SampleLines, AnswersThatSayNothing) {
             Kinds{"samples-empty"});
 }
 
+TEST(SampleLines, ACountOfThoseThatWereCut) {
+  EXPECT_EQ(kinds({"reply length: mean 40.0 tokens, limit 40, at limit 8/8"}),
+            Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({"20 of 20 hit the limit"}), Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({"reply length: mean 12.4 tokens, limit 40, at limit 1/8"}), Kinds{});
+  EXPECT_EQ(kinds({"Truncating train dataset: truncated 100/100 examples"}), Kinds{});
+}
+
+TEST(SampleLines, AnswersThatEndInOneMarkAgainAndAgain) {
+  const std::string answer = "   got : within thirty days . . . . . . . . . . . .";
+  EXPECT_EQ(kinds({answer, "Q: may i ?", answer, "Q: must i ?", answer}), Kinds{"samples-loop"});
+  EXPECT_EQ(
+      kinds({"got : ten . . . days", "got : one two three four five six seven eight nine ten"}),
+      Kinds{});
+}
+
 TEST(SampleLines, ListsOfLengthsAndOfTokens) {
   EXPECT_EQ(kinds({R"({"epoch": 1.0, "gen_len": [24, 24, 24, 24], "max_new_tokens": 24})"}),
             Kinds{"samples-never-end"});

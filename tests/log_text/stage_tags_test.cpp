@@ -27,6 +27,16 @@ TEST(StageTags, ATagBeforeABar) {
             1U);
 }
 
+TEST(StageTags, ATrainerOfPreferencesBehindASupervisedOne) {
+  const std::string supervised = "{'loss': '0.3251', 'learning_rate': '0.0006', 'epoch': '0.8'}";
+  const std::string preferences =
+      "{'loss': '0.0646', 'rewards/chosen': '7.6', 'rewards/rejected': '0.2', 'epoch': '0.1'}";
+  const auto events = events_of({supervised, supervised, preferences, preferences});
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].origin.line, 3U);
+  EXPECT_TRUE(events_of({supervised, supervised, supervised}).empty());
+}
+
 TEST(StageTags, TagsThatComeBackAndLevelsAreNone) {
   EXPECT_TRUE(events_of({"[gen] loss 1.2", "[disc] loss 0.7", "[gen] loss 1.1", "[disc] loss 0.6"})
                   .empty());

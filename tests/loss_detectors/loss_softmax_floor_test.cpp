@@ -48,6 +48,28 @@ TEST(SoftmaxFloor, TheFirstLossSaysAmongHowManyItGuesses) {
   EXPECT_TRUE(has(run.detect(), "loss.softmax_floor")) << "1.754 = ln(e + 9) - 0.706";
 }
 
+/// Four classes, whose floor is 0.7437: nearly all is right, and the loss comes down to `level`.
+RunOf segmentation(double level, double accuracy) {
+  RunOf run;
+  run.loss(curve(
+      36, [&](double i) { return level + (1.30 - level) * std::exp(-i / 8); }, [] { return 0.0; }));
+  for (int i = 1; i <= 12; ++i) {
+    run.at("eval_loss", record::Role::eval_loss, 3 * i - 1,
+           level + (1.28 - level) * std::exp(-3 * i / 8.0));
+    run.at("accuracy", record::Role::accuracy, 3 * i - 1, accuracy);
+  }
+  return run;
+}
+
+TEST(SoftmaxFloor, NearlyAllIsRightAndTheLossStaysAboveTheFloor) {
+  const auto symptoms = segmentation(0.77, 0.997).detect();
+  const detectors::Symptom* floor = find(symptoms, "loss.softmax_floor");
+  ASSERT_NE(floor, nullptr) << told(symptoms);
+  EXPECT_NEAR(number(floor, "floor"), 0.7437, 1e-4);
+  EXPECT_FALSE(has(segmentation(0.35, 0.997).detect(), "loss.softmax_floor")) << "smoothed labels";
+  EXPECT_FALSE(has(segmentation(0.77, 0.75).detect(), "loss.softmax_floor"));
+}
+
 TEST(SoftmaxFloor, NoClassesNoFloor) {
   EXPECT_FALSE(has(RunOf().loss(std::vector<double>(40, 1.4612)).detect(), "loss.softmax_floor"));
 }

@@ -362,7 +362,7 @@ def has_graph(program: Program, node: ast.AST, depth: int = 0) -> bool:
             return False
         given = part_returned(program, binding.value, binding.path)
         return has_graph(program, given if given is not None else binding.value, depth + 1)
-    if isinstance(node, (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp)):
+    if isinstance(node, (ast.BinOp, ast.Attribute, ast.Subscript, ast.UnaryOp, ast.Tuple, ast.List)):
         if isinstance(node, ast.Attribute) and node.attr in ("data", "shape"):
             return False
         return any(has_graph(program, each, depth + 1) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))

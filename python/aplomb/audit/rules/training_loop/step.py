@@ -213,14 +213,20 @@ def takes_closure(step: Event) -> bool:
     return isinstance(call, ast.Call) and bool(call.args) and "scaler" not in source_of(receiver_of(call)).lower()
 
 
+def overwrites_gradient(event: Event) -> bool:
+    """`p.grad = unscaled`: a gradient that is still to be used, and no clearing."""
+    return isinstance(event.node, ast.Assign) and not isinstance(event.node.value, ast.Constant)
+
+
 @rule("code.clip-after-step")
 def clip_after_step(program: Program) -> Iterator[Finding]:
     for cycle in program.cycles:
+        events = tuple(each for each in cycle.events if not overwrites_gradient(each))
         for clip in cycle.of("clip"):
-            last = before(cycle.events, clip, ("backward", "step", "zero_grad"), cycle.loop is not None)
+            last = before(events, clip, ("backward", "step", "zero_grad"), cycle.loop is not None)
             if last is None or last.kind == "backward" or last.at.callers != clip.at.callers:
                 continue
-            step = last if last.kind == "step" else before(cycle.events, last, ("step",), cycle.loop is not None)
+            step = last if last.kind == "step" else before(events, last, ("step",), cycle.loop is not None)
             if step is None or step.loops != clip.loops:
                 continue
             if not step.tests(cycle.loop, program) <= clip.tests(cycle.loop, program):
