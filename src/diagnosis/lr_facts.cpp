@@ -126,8 +126,8 @@ void derive_usual(FactView& view) {
   const auto peak = view.number("lr.peak");
   if (!peak) return;
   std::string method = method_of(view);
-  if (view.truth("config.toy") && (method == "full" || method == "rl" || method.empty()))
-    method = "pretrain";
+  const bool drawn = view.truth("config.toy") || view.truth("code.drawn-weights");
+  if (drawn && (method == "full" || method == "rl" || method.empty())) method = "pretrain";
   const auto* usual = std::find_if(k_usual.begin(), k_usual.end(),
                                    [&](const Usual& row) { return row.method == method; });
   if (usual == k_usual.end()) return;
@@ -278,6 +278,7 @@ std::vector<facts::Deriver> lr_facts() {
                  "framework.kind",
                  "series:completion_length",
                  "series:*",
+                 "code.drawn-weights",
                  "code.environment",
                  "code.next-value"},
        .gives = {"lr.method", "lr.usual_low", "lr.usual_high", "lr.over_usual", "lr.under_usual"},

@@ -50,9 +50,10 @@ constexpr std::array<std::string_view, 7> k_held_out = {"val",  "valid",      "v
 constexpr std::array<std::string_view, 5> k_training = {"train", "training", "trn", "tr",
                                                         "trainset"};
 /// Other data by their usual names.
-constexpr std::array<std::string_view, 14> k_test = {
-    "test",       "testing", "holdout", "hold",   "heldout",    "held",     "report",
-    "production", "live",    "field",   "unseen", "deployment", "backtest", "oos"};
+constexpr std::array<std::string_view, 20> k_test = {
+    "test",       "testing",  "holdout",     "hold",   "heldout",    "held",     "report",
+    "production", "live",     "field",       "unseen", "deployment", "backtest", "oos",
+    "acceptance", "external", "independent", "pilot",  "customers",  "fresh"};
 /// A score of these is no score of the model on data like those of training, or none of this model.
 constexpr std::array<std::string_view, 52> k_not_compared = {
     "baseline",       "naive",   "persistence", "majority", "chance",        "random",

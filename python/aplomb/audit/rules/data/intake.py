@@ -278,3 +278,58 @@ def labels_padded_as_class(program: Program) -> Iterator[Finding]:
             corrected = f"{source_of(call)[:-1]}, padding_value=-100)"
             yield Finding(call.lineno, corrected, {"labels": named}, also=[losses[0].call.lineno])
             return
+
+
+# --- numbers of classes
+
+
+@rule("code.labels-numbered-apart")
+def labels_numbered_apart(program: Program) -> Iterator[Finding]:
+    """`self.y = pd.factorize(df["queue"])[0]` where a file is read, and that is done for the training and the held-out file:
+    the first class of one is another class in the other."""
+    for call in [*program.calls_to("factorize", "fit_transform"), *program.nodes.of_kind(ast.DictComp)]:
+        if not numbers_classes(program, call):
+            continue
+        around = [each for each in program.enclosing(call) if isinstance(each, (*Function, ast.ClassDef))]
+        maker = next((each for each in around if isinstance(each, Function)), None)
+        if maker is None or not reads_its_file(program, maker):
+            continue
+        name = maker.name
+        if name == "__init__":
+            name = next((each.name for each in around if isinstance(each, ast.ClassDef)), "")
+        asked = {source_of(each.args[0]) for each in program.calls_to(name) if each.args}
+        if len(asked) >= 2:
+            yield Finding(call.lineno, "", {"maker": name, "one": sorted(asked)[0][:40], "other": sorted(asked)[1][:40]})
+
+
+def numbers_classes(program: Program, node: ast.AST) -> bool:
+    """Numbers for names by the order in which they come: factorize(), a LabelEncoder made here, `{c: i for i, c in
+    enumerate(x.unique())}`."""
+    if isinstance(node, ast.DictComp):
+        source = node.generators[0].iter
+        counted = isinstance(source, ast.Call) and name_called(source) == "enumerate" and bool(source.args)
+        inner = source.args[0] if counted and isinstance(source, ast.Call) else None
+        return (
+            len(node.generators) == 1
+            and isinstance(inner, ast.Call)
+            and name_called(inner) in ("unique", "set", "fromkeys")  # sorted() of the same classes gives the same numbers
+        )
+    if not isinstance(node, ast.Call):
+        return False
+    if name_called(node) == "factorize":
+        return keyword_of(node, "sort") is None
+    encoder = program.names.origin(receiver_of(node)).node
+    return "LabelEncoder" in source_of(encoder) and not isinstance(encoder, ast.Attribute)
+
+
+def reads_its_file(program: Program, maker: ast.AST) -> bool:
+    """A function (or `__init__`) whose first argument is what it reads: a path, a folder, the name of a split."""
+    given = [each.arg for each in maker.args.args if each.arg != "self"]  # type: ignore[attr-defined]
+    if not given:
+        return False
+    return any(
+        name_called(each).startswith(("read_", "load", "open", "listdir", "glob"))
+        and any(isinstance(inner, ast.Name) and inner.id == given[0] for inner in ast.walk(each))
+        for each in program.own_nodes(maker)
+        if isinstance(each, ast.Call)
+    )

@@ -153,7 +153,8 @@ def ends_its_texts(program: Program) -> bool:
         for call in program.calls
         if (text := program.values.of(keyword_of(call, "eos_token"))) and isinstance(text, str)
     }
-    for node in program.nodes.of_kind(ast.BinOp, ast.AugAssign):
+    sums: list[ast.BinOp | ast.AugAssign] = program.nodes.of_kind(ast.BinOp, ast.AugAssign)
+    for node in sums:
         added = node.right if isinstance(node, ast.BinOp) else node.value
         if isinstance(node.op, ast.Add) and is_end(added):
             return True

@@ -401,6 +401,37 @@ def label_mask_inverted(program: Program) -> Iterator[Finding]:
         yield Finding(line, corrected, {"where": wrong})
 
 
+@rule("code.completion-mask-inverted")
+def completion_mask_inverted(program: Program) -> Iterator[Finding]:
+    """`{"input_ids": prompt + answer, "completion_mask": [1] * len(prompt) + [0] * len(answer)}`: TRL and masks of this name
+    count what is 1."""
+    for node in program.nodes.of_kind(ast.Dict):
+        held = {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}
+        given = next((held[name] for name in COUNTING if name in held), None)
+        mask = program.names.origin(given).node if isinstance(given, ast.Name) else given
+        if not isinstance(mask, ast.BinOp) or not isinstance(mask.op, ast.Add) or "input_ids" not in held:
+            continue
+        first, last = repeated(mask.left), repeated(mask.right)
+        if first is None or last is None or (first[0], last[0]) != (1, 0):
+            continue
+        corrected = f"[0] * {source_of(first[1])} + [1] * {source_of(last[1])}"
+        yield Finding(mask.lineno, corrected, {"counted": source_of(first[1])[:60]})
+
+
+#: Columns that say which tokens take part in the loss: 1 where they do.
+COUNTING = ("completion_mask", "assistant_masks", "answer_mask", "response_mask")
+
+
+def repeated(node: ast.expr) -> tuple[object, ast.expr] | None:
+    """1, `len(prompt)` of `[1] * len(prompt)`."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(one, ast.List) and len(one.elts) == 1 and isinstance(one.elts[0], ast.Constant):
+            return one.elts[0].value, other
+    return None
+
+
 def ignored_places(program: Program) -> Iterator[tuple[int, ast.AST, str]]:
     """(line, mask of what is ignored, how it should read) of each statement that puts -100."""
     for call in program.calls_to("masked_fill", "masked_fill_"):

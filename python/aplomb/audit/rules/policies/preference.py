@@ -51,6 +51,8 @@ def preference_swapped(program: Program) -> Iterator[Finding]:
         elif takes_the_other(program, chosen, rejected) or loses_comparison(program, node, chosen):
             corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
             yield Finding(chosen.lineno, corrected, also=[node.lineno])
+        elif swapped := [two for one, two in chosen_in_branches(program, chosen) if loses_comparison(program, one, two)]:
+            yield Finding(swapped[0].lineno, "", also=[node.lineno])
         else:
             place = ascending(program, chosen)
             if place is not None and ascending(program, rejected) is None:
@@ -100,21 +102,42 @@ def which(program: Program, node: ast.AST) -> tuple[str, str]:
 
 
 def loses_comparison(program: Program, pair: ast.expr, chosen: ast.expr) -> bool:
-    """`if row["score_a"] > row["score_b"]`, and what is chosen there is of b."""
+    """`if row["score_a"] > row["score_b"]`, and what is chosen there is of b; `if row["rank_a"] > row["rank_b"]`, and it is
+    of a."""
     choice = program.names.origin(chosen).node
     test, holds = (choice.test, True) if isinstance(choice, ast.IfExp) else ruling_test(program, pair)
     side = which(program, choice.body if isinstance(choice, ast.IfExp) else chosen)[1]
     if not side or not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     (one, first), (other, second) = which(program, test.left), which(program, test.comparators[0])
-    if not first or first == second or one != other or not any(word in one for word in UPWARD):
+    if not first or first == second or one != other or side not in (first, second):
         return False
-    if any(word in one for word in DOWNWARD) or side not in (first, second):
-        return False
+    words = set(one.split("_"))
+    downward = bool(words & set(DOWNWARD))
+    if downward == any(word in one for word in UPWARD):
+        return False  # neither, or both: `error_rate`, `rank_score`
     if not isinstance(test.ops[0], (ast.Gt, ast.GtE, ast.Lt, ast.LtE)):
         return False
-    better = first if isinstance(test.ops[0], (ast.Gt, ast.GtE)) == holds else second
-    return side != better
+    larger = first if isinstance(test.ops[0], (ast.Gt, ast.GtE)) == holds else second
+    return (side != larger) != downward
+
+
+def chosen_in_branches(program: Program, chosen: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """`if a > b: best, worst = x, y` and its `else`: for each branch the place and what the name is there."""
+    names = [each for each in ast.walk(chosen) if isinstance(each, ast.Name)]
+    around = next((each for each in program.enclosing(chosen) if isinstance(each, Function)), None)
+    if len(names) != 1 or around is None:
+        return []
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for each in program.own_nodes(around):
+        if not isinstance(each, ast.Assign) or len(each.targets) != 1:
+            continue
+        target, value = each.targets[0], each.value
+        pairs = [(target, value)]
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs = list(zip(target.elts, value.elts, strict=True))
+        found += [(one, two) for one, two in pairs if isinstance(one, ast.Name) and one.id == names[0].id]
+    return found
 
 
 def ruling_test(program: Program, pair: ast.AST) -> tuple[ast.AST | None, bool]:

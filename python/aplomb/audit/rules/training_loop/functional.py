@@ -141,8 +141,8 @@ def puts_statistics(program: Program) -> bool:
     for node in program.nodes.of_kind(ast.Subscript):
         if program.values.of(node.slice) == STATISTICS and not is_from_init(program, node.value):
             return True
-    for node in program.nodes.of_kind(ast.Dict):
-        if any(key is None and names_in(value) & given_back for key, value in zip(node.keys, node.values)):
+    for written in program.nodes.of_kind(ast.Dict):
+        if any(key is None and names_in(value) & given_back for key, value in zip(written.keys, written.values)):
             return True
     returned = {
         name
