@@ -160,8 +160,8 @@ def ends_its_texts(program: Program) -> bool:
             return True
     if any(len(call.args) == 1 and is_end(call.args[0]) for call in program.calls_to("append", "extend")):
         return True
-    for node in program.nodes.of_kind(ast.List):  # `[*prompt, *answer, tokenizer.eos_token_id]`
-        if len(node.elts) > 1 and any(isinstance(each, ast.Starred) for each in node.elts) and is_end(node.elts[-1]):
+    for listed in program.nodes.of_kind(ast.List):  # `[*prompt, *answer, tokenizer.eos_token_id]`
+        if len(listed.elts) > 1 and any(isinstance(each, ast.Starred) for each in listed.elts) and is_end(listed.elts[-1]):
             return True
     for text in program.nodes.of_kind(ast.JoinedStr):
         last = text.values[-1] if text.values else None
