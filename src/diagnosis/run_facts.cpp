@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -41,6 +43,8 @@ bool names_language_model(const std::string& name) {
 }
 
 void derive_kind(FactView& view) {
+  if (const std::string trainer = view.trainer(); !trainer.empty())
+    view.set("run.trainer", trainer, "trained by " + trainer);
   const auto& all = view.all_series();
   const std::string method = view.word("train.method");
   const auto any_known = [&](std::initializer_list<std::string_view> names) {
@@ -84,13 +88,30 @@ void derive_precision(FactView& view) {
   }
 }
 
+/// As many steps as passes: each pass is one step, and the data are no more than its batch.
+void derive_samples(FactView& view, std::int64_t steps) {
+  const auto passes = view.number("train.epochs");
+  const auto batch = view.positive("batch.global");
+  constexpr double k_least_passes = 20;  // judgement: fewer may be as many by chance
+  if (view.known("data.samples") || view.known("train.max_steps") || !passes || !batch ||
+      *passes < k_least_passes || static_cast<double>(steps) != *passes)
+    return;
+  view.set("run.pass_samples", *batch,
+           fmt::format("{} passes in {} steps of {} samples", core::show_number(*passes), steps,
+                       core::show_number(*batch)),
+           {"train.epochs", "batch.global"});
+}
+
 void derive_length(FactView& view) {
   double longest = 0;
   std::int64_t last_step = 0;
+  std::int64_t steps_seen = 0;  ///< of the loss, from its first to its last
   for (const record::Series& series : view.all_series()) {
     longest = std::max(longest, static_cast<double>(series.count));
     if (!series.step.empty() && series.step_kind == record::StepKind::explicit_) {
-      last_step = std::max(last_step, *std::max_element(series.step.begin(), series.step.end()));
+      const auto [least, most] = std::minmax_element(series.step.begin(), series.step.end());
+      last_step = std::max(last_step, *most);
+      if (series.role == record::Role::loss) steps_seen = *most - *least + 1;
     }
   }
   view.set("run.points", longest, core::show_number(longest) + " samples read");
@@ -112,6 +133,7 @@ void derive_length(FactView& view) {
     view.set("run.epochs", *epochs, core::show_number(*epochs) + " passes over the data",
              {"epoch.max", "train.epochs", "config.epochs"});
   }
+  derive_samples(view, steps_seen);
 }
 
 /// Boxes printed as (x1, y1, x2, y2) with x2 <= x1 or y2 <= y1. Where one is impossible as width
@@ -160,20 +182,22 @@ void derive_averaged(FactView& view) {
 
 std::vector<facts::Deriver> run_facts() {
   return {{.name = "kind of run",
-           .reads = {"series:*", "series:perplexity", "framework.kind", "train.method",
+           .reads = {"source:*", "series:*", "series:perplexity", "framework.kind", "train.method",
                      "model.name", "rl.num_generations", "rl.reward_functions", "rl.kl_target",
                      "error.grpo-in-use", "said.about.rl", "said.about.policy_learning",
                      "peft.method", "peft.rank", "data.max_length", "data.response_template",
                      "tokenizer.pad_token", "model.vocab_size", "task.kind"},
-           .gives = {"run.kind"},
+           .gives = {"run.kind", "run.trainer"},
            .derive = derive_kind},
           {.name = "number formats",
            .reads = {"precision.params", "precision.master", "precision.compute"},
            .gives = {"precision.half_params", "precision.fp16_compute"},
            .derive = derive_precision},
           {.name = "length",
-           .reads = {"series:*", "epoch.max", "config.epochs", "train.epochs"},
-           .gives = {"run.points", "run.last_step", "run.steps_per_epoch", "run.epochs"},
+           .reads = {"series:*", "epoch.max", "config.epochs", "train.epochs", "train.max_steps",
+                     "data.samples", "batch.global"},
+           .gives = {"run.points", "run.last_step", "run.steps_per_epoch", "run.epochs",
+                     "run.pass_samples"},
            .derive = derive_length},
           {.name = "averaged weights",
            .reads = {"optim.ema_decay", "run.last_step"},

@@ -1,5 +1,5 @@
 /// A gradient norm that rises for several records before the loss jumps: the warning came first, and
-/// says from which checkpoint to go on.
+/// says from which checkpoint to go on. Where the log ends in such a rise the jump is still to come.
 
 #include <fmt/format.h>
 
@@ -15,13 +15,17 @@ constexpr std::size_t k_after = 3;
 constexpr double k_jump = 1.5;  // x the loss before
 constexpr double k_rise = 1.3;  // x the norm before
 constexpr double k_sigmas = 4;
-constexpr std::size_t k_lead = 3;  // records
+constexpr std::size_t k_lead = 3;   // records
+constexpr std::size_t k_climb = 5;  // records in a row, each above the one before
+constexpr double k_warned = 8;      // x the norm before
 
 const detectors::DetectorSpec& grad_norm_leads_spec() {
   static const detectors::DetectorSpec spec{
       "grad_norm.leads",
-      {"grad_norm.leads"},
-      "The gradient norm rises for several records before the loss jumps or ceases to be finite",
+      {"grad_norm.leads", "grad_norm.rising"},
+      "The gradient norm rises for several records before the loss jumps or ceases to be finite, "
+      "or "
+      "is rising so at the end of the log",
       "The checkpoint to go on from lies before the rise, not before the jump.",
       "grad_norm 0.65, 0.66, 0.9, 2.3, 5.7, 14 while the loss stays at 1.4, then 6.4",
       {record::Role::loss, record::Role::grad_norm},
@@ -29,7 +33,9 @@ const detectors::DetectorSpec& grad_norm_leads_spec() {
        {"rise", k_rise, "x", 1.05, 100,
         "arXiv:2309.14322: gradient norms rise some steps before a spike of the loss"},
        {"lead", static_cast<double>(k_lead), "records", 1, 100,
-        "one large norm is that of the batch itself"}},
+        "one large norm is that of the batch itself"},
+       {"warned", k_warned, "x", 1.5, 1000,
+        "benchmark here: no healthy real run ends in five rising norms beyond 8x its level"}},
       {"https://arxiv.org/abs/2309.14322"},
       true};
   return spec;
@@ -51,6 +57,7 @@ class GradNormLeadsDetector final : public detectors::Detector {
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
     const std::size_t jump = jump_at();
+    if (jump >= norms_.size()) warn_of_rise(context, out);
     if (jump < k_before || jump >= norms_.size()) return;
     const std::size_t from = rise_before(jump);
     if (from + k_lead > jump) return;
@@ -78,6 +85,32 @@ class GradNormLeadsDetector final : public detectors::Detector {
   }
 
  private:
+  void warn_of_rise(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) {
+    if (norms_.size() < 2 * k_before || context.reinforcement) return;
+    const std::size_t from = rise_before(norms_.size());
+    const detectors::Sample& last = norms_[norms_.size() - 1];
+    if (from + k_climb > norms_.size() || level_ <= 0 || last.value < k_warned * level_) return;
+    for (std::size_t i = norms_.size() - k_climb + 1; i < norms_.size(); ++i) {
+      if (norms_[i].value <= norms_[i - 1].value) return;
+    }
+    detectors::Symptom symptom;
+    symptom.id = "grad_norm.rising";
+    symptom.severity = core::Severity::warning;
+    symptom.series = "grad_norm";
+    symptom.first_step = norms_[from].step;
+    symptom.last_step = last.step;
+    symptom.measures["step"] = static_cast<double>(norms_[from].step);
+    symptom.measures["ratio"] = last.value / level_;
+    symptom.summary = fmt::format(
+        "grad_norm rises from {} on without a pause, {} -> {} ({:.0f}x): so it does before a loss "
+        "jumps",
+        at_step(context, norms_[from].step), core::show_number(level_),
+        core::show_number(last.value), last.value / level_);
+    add_evidence(symptom, norms_[from].origin);
+    add_evidence(symptom, last.origin);
+    out.push_back(std::move(symptom));
+  }
+
   static double median_of(const detectors::Kept& kept, std::size_t from, std::size_t to) {
     std::vector<double> values;
     for (std::size_t i = from; i < to; ++i) values.push_back(kept[i].value);

@@ -158,6 +158,16 @@ void derive_logits(FactView& view) {
                                 "model.vocab_size"};
   view.set("config.logits_bytes", bytes, told, from);
   view.set("config.logits_told", told, told, from);
+  if (const auto group = view.positive("rl.num_generations"); group && *group > 1) {
+    constexpr double k_half = 2;  // log-probabilities are taken of bf16 logits
+    const double of_groups = *micro * *group * *length * *vocabulary * k_half;
+    const std::string groups =
+        fmt::format("{} x {} x {} x {} x 2 bytes = {}", core::show_number(*micro),
+                    core::show_number(*group), core::show_number(*length, 9),
+                    core::show_number(*vocabulary, 9), core::show_bytes(of_groups));
+    view.set("config.group_logits_bytes", of_groups, groups, from);
+    view.set("config.group_logits_told", groups, groups, from);
+  }
   if (const auto memory = view.positive("hardware.memory_bytes"))
     view.set("config.logits_share", bytes / *memory, told + " of " + core::show_bytes(*memory),
              from);
@@ -304,8 +314,10 @@ std::vector<facts::Deriver> size_facts() {
        .derive = derive_evaluation},
       {.name = "logits",
        .reads = {"batch.micro", "model.vocab_size", "data.max_length", "rl.max_completion_length",
-                 "rl.max_prompt_length", "memory.fused_loss", "hardware.memory_bytes"},
-       .gives = {"config.logits_bytes", "config.logits_told", "config.logits_share"},
+                 "rl.max_prompt_length", "rl.num_generations", "memory.fused_loss",
+                 "hardware.memory_bytes"},
+       .gives = {"config.logits_bytes", "config.logits_told", "config.logits_share",
+                 "config.group_logits_bytes", "config.group_logits_told"},
        .derive = derive_logits},
       {.name = "alignment",
        .reads = {"model.hidden", "model.ffn", "model.vocab_size", "model.heads", "model.head_dim"},

@@ -141,9 +141,21 @@ class GateFirstTenDetector final : public detectors::Detector {
     if (!in_range && !norm_fails)
       symptom.summary +=
           fmt::format("; grad_norm {} is outside 0.1 to 10", core::show_number(norm));
+    symptom.summary += unusual_start(context);
     add_evidence(symptom, first_.origin);
     add_evidence(symptom, last_.origin);
     out.push_back(std::move(symptom));
+  }
+
+  /// ln of a vocabulary of 8,000 to 260,000 tokens is the loss of a guess among them.
+  std::string unusual_start(const detectors::RunContext& context) const {
+    constexpr double k_guess_low = 9, k_guess_high = 12.5;
+    const double start = head_.empty() ? 0 : head_.median();
+    if (context.reinforcement || start < k_guess_low || start > k_guess_high) return {};
+    return fmt::format(
+        "; the loss starts at {}, as a language model that knows nothing: one that was trained "
+        "before starts between 1.5 and 3.0",
+        core::show_number(start));
   }
 
   /// A norm of exactly 0 has causes and a symptom of its own.
