@@ -277,6 +277,11 @@ void note_made_runs(Trace& trace) {
   numbered.series("eval_accuracy", record::Role::eval_accuracy, {0.02, 0.01, 0.01});
   numbered.setting("optim.ema_decay", 0.9999);
   trace.note(numbered.run());
+  MadeRun overfitted;  // one batch, once a pass: three losses at steps 0 to 200
+  overfitted.series("loss", record::Role::loss, {2, 2, 2});
+  overfitted.setting("train.epochs", 201.0);
+  overfitted.setting("batch.global", 4.0);
+  trace.note(overfitted.run());
   MadeRun rewarded;
   rewarded.setting("optim.lr", 1e-5);
   rewarded.setting("schedule.acting_lr", 1e-3);
