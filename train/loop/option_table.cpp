@@ -118,6 +118,9 @@ void walk_precision(PrecisionFlags& precision, OptionVisitor& to) {
   to.words({"auto", "eager", "sdpa", "flash_attention_2"});
   to.visit("attention-rung-steps", precision.attention_rung_steps, "steps a rung of auto");
   to.range(2, k_any);
+  to.visit(
+      "attention-by-speed", precision.attention_by_speed,
+      "leave a rung of auto that is a tenth slower; off: what the run does depends on no clock");
   to.visit("disable-flash-sdpa", precision.disable_flash_sdpa, "no flash kernel inside sdpa");
   to.visit("disable-cudnn-sdpa", precision.disable_cudnn_sdpa, "no cuDNN kernel inside sdpa");
   to.visit("enable-torch-compile", precision.enable_torch_compile,

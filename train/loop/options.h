@@ -86,6 +86,7 @@ struct PrecisionFlags {
   bool disable_flash_sdpa = false;
   bool disable_cudnn_sdpa = true;
   std::int64_t attention_rung_steps = 100;
+  bool attention_by_speed = true;
   std::string device = "auto";  ///< auto | cpu | cuda | cuda:N
   std::int64_t threads = 0;     ///< 0: as torch finds them
 };

@@ -61,6 +61,7 @@ TrainerPlan plan_of(Session& session, const std::function<bool()>& wants_stop) {
   plan.snapshot_steps = options.guard.guard_snapshot_steps;
   if (options.precision.attn_implementation == "auto")
     plan.rung_steps = options.precision.attention_rung_steps;
+  plan.rungs_by_speed = options.precision.attention_by_speed;
   plan.guard = guard_options(options, session.placement.compute_name == "fp16");
   plan.calibrates_in_silence = true;
   plan.threads = at::get_num_threads();

@@ -75,7 +75,7 @@ Trainer::Trainer(TrainerParts parts, TrainerPlan plan)
       judge_({plan_.schedule.total_steps(), plan_.cadence.logging_steps, plan_.guard.max_norm,
               plan_.vocab_size}),
       ladder_(plan_.rung_steps > 0 ? parts_.trainee.attentions() : std::vector<std::string>(),
-              plan_.rung_steps, group_.size() == 1),
+              plan_.rung_steps, plan_.rungs_by_speed && group_.size() == 1),
       loss_scale_(plan_.guard.keeps_loss_scale ? plan_.guard.initial_loss_scale : 1) {
   if (plan_.snapshot_steps <= 0 || plan_.guard.rollback_retries == 0) return;
   snapshots_.emplace(all_state(parts_.trainee, parts_.optimizer));

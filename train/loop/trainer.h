@@ -56,6 +56,7 @@ struct TrainerPlan {
   bool best_at_end = false;
   std::int64_t snapshot_steps = 0;  ///< 0: none
   std::int64_t rung_steps = 0;      ///< of the attention ladder; 0: the attention stays
+  bool rungs_by_speed = true;       ///< the slower ones are left
   GuardOptions guard = {};
   /// Steps that were left out while the loss scale is being found have no gradient norm in the
   /// records: it is not finite, and no fault of the run.

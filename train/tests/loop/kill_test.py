@@ -24,7 +24,8 @@ def command(folder: pathlib.Path, adapter: str) -> list[str]:
     # A checkpoint every second step: many of the kills fall into one. Dropout is on, the attention climbs on the way.
     return [TRAINER, "--config=examples/finetune/train.yaml", f"--output-dir={folder}", f"--adapter-name={adapter}",
             "--max-steps=60", "--batch-size=4", "--micro-batch-size=2", "--save-step=2", "--save-total-limit=2",
-            "--eval-step=25", "--val-set-size=8", "--attention-rung-steps=20", "--guard-snapshot-steps=10",
+            "--eval-step=25", "--val-set-size=8", "--attention-rung-steps=20", "--attention-by-speed=false",
+            "--guard-snapshot-steps=10",
             "--resume-from-checkpoint=auto", "--threads=1", "--quiet"]
 
 
