@@ -52,7 +52,8 @@ def preference_swapped(program: Program) -> Iterator[Finding]:
             corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
             yield Finding(chosen.lineno, corrected, also=[node.lineno])
         elif swapped := [two for one, two in chosen_in_branches(program, chosen) if loses_comparison(program, one, two)]:
-            yield Finding(swapped[0].lineno, "", also=[node.lineno])
+            corrected = f'"chosen": {source_of(rejected)}, "rejected": {source_of(chosen)}'
+            yield Finding(swapped[0].lineno, corrected, also=[node.lineno])
         else:
             place = ascending(program, chosen)
             if place is not None and ascending(program, rejected) is None:
