@@ -1,6 +1,6 @@
 #pragma once
 /// Names of values in other languages (knowledge/languages.yaml), so that `schritt=40 verlust=0.31`
-/// and `第 3 轮 损失：0.42` are read as what they are. Only a name that a value follows is one: words of
+/// and `轮次: 3 损失：0.42` are read as what they are. Only a name that a value follows is one: words of
 /// a sentence stay.
 
 #include <string>

@@ -1,7 +1,8 @@
 #pragma once
 /// LogScanner: lines of a log in, samples and events out. One per artifact.
 ///
-/// A line goes through the stages in turn until one takes it (LineResult):
+/// A line, with the names of its values in English (foreign_names.h), goes through the stages in turn
+/// until one takes it (LineResult):
 ///
 ///     a record of a known shape      pair_lines.h, shapes.h
 ///     program text of a traceback    traces.h
