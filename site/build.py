@@ -41,7 +41,7 @@ def load(path):
 
 
 def entries(folder):
-    return {path.stem: load(path) for path in sorted((ROOT / "knowledge" / folder).glob("*.yaml"))}
+    return {path.stem: load(path) for path in sorted((ROOT / "knowledge" / folder).rglob("*.yaml"))}
 
 
 def write(name, text):

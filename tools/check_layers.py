@@ -249,10 +249,10 @@ def check_sizes(root: pathlib.Path) -> list[str]:
         lines = sum(path.read_bytes().count(b"\n") for path in files)
         if lines > LINES_MOST:
             faults.append(f"src/{folder.name}: {lines} lines, at most {LINES_MOST}: split it by what its parts are for")
-    for folder in sorted(each for each in (root / "knowledge").glob("*") if each.is_dir()):
+    for folder in sorted(each for each in (root / "knowledge").rglob("*") if each.is_dir()):
         lines = sum(path.read_bytes().count(b"\n") for path in folder.glob("*.yaml"))
         if lines > LINES_MOST:
-            faults.append(f"knowledge/{folder.name}: {lines} lines, at most {LINES_MOST}: split it by subject")
+            faults.append(f"{folder.relative_to(root)}: {lines} lines, at most {LINES_MOST}: split it by subject")
     for path in sorted(each for top in ("include", "src", "train") for each in (root / top).rglob("*")):
         if path.suffix not in {".h", ".cpp"}:
             continue

@@ -23,7 +23,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 def entries():
     """Findings of the code book by id."""
     found = {}
-    for path in sorted((KNOWLEDGE / "code").glob("*.yaml")):
+    for path in sorted((KNOWLEDGE / "code").rglob("*.yaml")):
         found.update({each["id"]: each for each in yaml.safe_load(path.read_text()) if "id" in each})
     return found
 
