@@ -1,6 +1,7 @@
 #pragma once
 /// CodeBook: what can be wrong with a training program (knowledge/code/*/*.yaml), one entry a
-/// finding, used alike by the audit of whole programs (python/aplomb/audit), the patterns for fragments (program/code_facts.h), the
+/// finding, used alike by the audit of whole programs (python/aplomb/audit), the patterns for
+/// fragments (program/code_facts.h), the
 /// causes (diagnosis/cause_book.h) and `aplomb explain`.
 ///
 ///     - id: code.clip-after-step          # the fact that the finding gives, and its name
