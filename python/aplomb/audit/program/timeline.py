@@ -132,7 +132,8 @@ class Walker:
 
     def root(self, root: ast.AST) -> Timeline:
         self.events = []
-        self._block(getattr(root, "body", []), Surroundings())
+        contexts = tuple(self._decorating(root)) if isinstance(root, Function) else ()
+        self._block(getattr(root, "body", []), Surroundings(contexts=contexts))
         return Timeline(self.source, root, self.events)
 
     # --- statements

@@ -7,9 +7,9 @@ from .data import edges, image, intake, loading, sample, split, stream, token
 from .fine_tuning import adapter, trainer, tuning
 from .losses import contrast, domain, generative, graph, label, logit, mixture, numeric, shape, sign, weighing
 from .models import axis, depth, detection, layout, mask, module
-from .optimization import average, optimizer, schedule, state
+from .optimization import average, mismatch, optimizer, schedule, state
 from .policies import control, policy, preference, ranking, reward, sampling
 from .runs import alias, metric, rank, restore, resume, selection
-from .training_loop import functional, loop, mode, precision, repetition, slip, step, updates
+from .training_loop import functional, loop, mode, opponents, precision, repetition, slip, step, updates
 
 __all__ = ["RULES"]

@@ -63,7 +63,7 @@ def optimizer_before_model(program: Program) -> Iterator[Finding]:
             change = change_behind(program, holder, call)
             if change is None or program.names.scope_of(change) is not program.names.scope_of(call):
                 continue
-            later = [each for each in steps if runs_behind(program, each, change)]
+            later = [each for each in steps if runs_behind(program, each, change) or is_given_back(program, each, target)]
             remade = [
                 one for one, other in program.objects.optimizers_made() if one is not call and is_same_target(other, target)
             ]
@@ -149,6 +149,14 @@ def runs_behind(program: Program, step: Event, change: ast.AST) -> bool:
     return isinstance(scope, Function) and scope.name in ("__init__", "setup", "build", "prepare")
 
 
+def is_given_back(program: Program, step: Event, target: ast.AST) -> bool:
+    """A function makes the optimizer and returns it, and the step is taken outside of it: behind all that it does."""
+    scope = program.names.scope_of(target)
+    inside = any(program.nodes.encloses(scope, each) for each in (*step.at.callers, step.node))
+    returned = program.returns_of(scope) if isinstance(scope, Function) else []
+    return not inside and any(source_of(target) == source_of(each) for one in returned for each in ast.walk(one))
+
+
 def change_behind(program: Program, holder: ast.expr, call: ast.Call) -> ast.stmt | None:
     """The first statement behind the optimizer that gives the model other weights."""
     place = program.nodes.place(call)
@@ -168,12 +176,12 @@ def change_behind(program: Program, holder: ast.expr, call: ast.Call) -> ast.stm
         target = node.targets[0]
         if (
             program.nodes.place(node) <= place
-            or not isinstance(target, ast.Attribute)
+            or not isinstance(target, (ast.Attribute, ast.Subscript))
             or not program.makers.makes_layer(node.value)
         ):
             continue
         root: ast.expr = target.value
-        while isinstance(root, ast.Attribute) and not program.objects.identity(root) & identity:
+        while isinstance(root, (ast.Attribute, ast.Subscript)) and not program.objects.identity(root) & identity:
             root = root.value
         if program.objects.identity(root) & identity and program.names.scope_of(node) is program.names.scope_of(call):
             found.append(node)
@@ -186,7 +194,7 @@ def replaces(program: Program, binding: Binding) -> bool:
     if not isinstance(value, ast.Call) or binding.path and name_called(value) in KEEPING:
         return False
     name = name_called(value)
-    if name in ADAPTING:
+    if name in (*ADAPTING, "deepcopy") or program.name_of(value.func) == "torch.load":
         return True
     if name in KEEPING:
         held = value.args[0] if value.args and name not in ("to", "cuda", "train", "eval") else receiver_of(value)

@@ -199,6 +199,22 @@ def trains_without_grad(program: Program) -> Iterator[Finding]:
             continue  # a roll-out in a loop of its own holds the graph
         if forwards and all(is_without_gradient(each) for each in forwards) and not makes_other_loss(program, cycle):
             yield Finding(forwards[0].line, also=[passes[0].line])
+            return
+    yield from backward_without_graph(program)
+
+
+def backward_without_graph(program: Program) -> Iterator[Finding]:
+    """A step that stands in a function under no_grad() as a whole: the forward pass and the backward pass in it."""
+    for timeline in program.timelines:
+        for backward in timeline.of("backward"):
+            contexts = [each for each in backward.at.contexts if each in (*NO_GRADIENT, "enable_grad")]
+            if not contexts or contexts[-1] == "enable_grad" or "set_grad_enabled" in program.names_called:
+                continue
+            before = timeline.events[: timeline.events.index(backward)]
+            own = [each for each in before if each.kind == "forward" and each.at.callers == backward.at.callers]
+            if own and all(is_without_gradient(each) and "enable_grad" not in each.at.contexts for each in own):
+                yield Finding(own[-1].line, also=sorted({backward.line} - {own[-1].line}))
+                return
 
 
 def makes_other_loss(program: Program, cycle: Cycle) -> bool:
