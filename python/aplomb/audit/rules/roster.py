@@ -8,7 +8,7 @@ from .fine_tuning import adapter, trainer, tuning
 from .losses import contrast, domain, generative, graph, label, logit, mixture, numeric, shape, sign, weighing
 from .models import axis, depth, detection, layout, mask, module
 from .optimization import average, mismatch, optimizer, schedule, state
-from .policies import control, policy, preference, ranking, reward, sampling
+from .policies import control, gradient, policy, preference, ranking, reward, sampling
 from .runs import alias, metric, rank, restore, resume, selection
 from .training_loop import functional, loop, mode, opponents, precision, repetition, slip, step, updates
 

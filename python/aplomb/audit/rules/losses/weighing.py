@@ -509,6 +509,50 @@ def target_never_follows(program: Program) -> Iterator[Finding]:
                 {"target": dotted(target)},
                 also=[asked[0].lineno],
             )
+    yield from copied_once(program)
+
+
+def copied_once(program: Program) -> Iterator[Finding]:
+    """`target.load_state_dict(q.state_dict())` where the networks are made, and nowhere else, in a program that looks ahead
+    with the target: `r + gamma * target(s2)`."""
+    if not discounts(program):
+        return
+    for call in program.calls_to("load_state_dict"):
+        holder = call.func.value if isinstance(call.func, ast.Attribute) else None
+        name = last_name(holder) if holder is not None else ""
+        if holder is None or not re.search(r"(^|_)target(s?)(_|$)|_(tgt|targ)$", name.lower()) or not call.args:
+            continue
+        made = [each for each in program.names.all_given(holder) if each.how == "assigned"]
+        copies = name_called(program.names.origin(call.args[0]).node) == "state_dict"
+        if len(made) != 1 or not copies or in_loop_of_steps(program, call):
+            continue
+        scope = program.function_of(made[0].node)
+        named = [each for each in program.nodes.of_kind(ast.Attribute, ast.Name) if is_touched(program, each, name)]
+        stays = all(program.function_of(each) is scope and not in_loop_of_steps(program, each) for each in named)
+        runs_once = isinstance(scope, ast.Module) or getattr(scope, "name", "") in ("__init__", "main", "train", "run")
+        asked = [each for each in program.calls if last_name(each.func) == name and each.args and is_quiet(program, each)]
+        node = made[0].node
+        if stays and runs_once and asked and isinstance(node, ast.Assign) and not handed_on(program, name, node):
+            yield Finding(
+                call.lineno,
+                f"{program.line_text(call.lineno)}  # every few hundred steps as well",
+                {"target": dotted(holder)},
+                also=[asked[0].lineno],
+            )
+
+
+def discounts(program: Program) -> bool:
+    """Something is multiplied with a discount."""
+    numbers = any(isinstance(each.value, float) and 0.9 <= each.value < 1 for each in program.nodes.of_kind(ast.Constant))
+    names = (last_name(each).lower() for each in program.nodes.of_kind(ast.Name, ast.Attribute))
+    return numbers or any(each in ("gamma", "discount") for each in names)
+
+
+def in_loop_of_steps(program: Program, node: ast.AST) -> bool:
+    """In a loop, other than as what it goes over."""
+    return any(
+        not (isinstance(each, ast.For) and program.nodes.encloses(each.iter, node)) for each in program.loops_of(node)
+    )
 
 
 def is_touched(program: Program, node: ast.expr, name: str) -> bool:

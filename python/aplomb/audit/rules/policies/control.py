@@ -36,6 +36,60 @@ def ends_not_cut(program: Program) -> Iterator[Finding]:
             return
 
 
+@rule("code.advantage-through-end")
+def advantage_through_end(program: Program) -> Iterator[Finding]:
+    """`last = delta + gamma * lam * last` where the ends of episodes are known and cut the values alone: what is summed up
+    runs on from the next episode into this one."""
+    for node in program.nodes.of_kind(ast.Assign):
+        loops = program.loops_of(node)
+        target = node.targets[0]
+        if not loops or not isinstance(node.value, ast.BinOp) or not isinstance(node.value.op, ast.Add):
+            continue
+        for side in (node.value.left, node.value.right):
+            factors = factors_of(side)
+            carried = next((each for each in factors if is_carried_on(target, each)), None)
+            if carried is None or len(factors) < 3 or not any("lam" in source_of(each).lower() for each in factors):
+                continue
+            names = {name for each in factors for name in names_of(each)}
+            if any(ENDS.search(name) or GOES_ON.search(name) for name in names) or is_stopped(program, node, loops[0]):
+                continue
+            if knows_of_ends(program, program.function_of(node)):
+                corrected = source_of(node).replace(source_of(side), f"{source_of(side)} * (1 - done)", 1)
+                yield Finding(node.lineno, corrected, {"sum": source_of(carried)})
+                return
+
+
+def is_carried_on(target: ast.expr, factor: ast.expr) -> bool:
+    """What is assigned, of the step before: `last`, `adv[t + 1]` for `adv[t]`."""
+    if isinstance(target, ast.Subscript) and isinstance(factor, ast.Subscript):
+        return source_of(target.value) == source_of(factor.value) and source_of(target) != source_of(factor)
+    return isinstance(target, (ast.Name, ast.Attribute)) and source_of(target) == source_of(factor)
+
+
+def is_stopped(program: Program, node: ast.Assign, loop: ast.AST) -> bool:
+    """Something in the loop sets it to 0, or chooses, where an episode ends; or the discount knows of the ends already."""
+    for each in program.nodes.below(loop):
+        names = names_of(each) if isinstance(each, (ast.If, ast.IfExp)) else set()
+        if any(ENDS.search(name) or GOES_ON.search(name) for name in names):
+            return True
+        if isinstance(each, ast.Call) and source_of(each.func).rsplit(".", 1)[-1] in CHOOSING:
+            return True
+    names = {name for part in ast.walk(node.value) for name in names_of(part)}
+    for name in [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]:
+        binding = program.names.given(name)
+        made = binding.value if binding is not None and binding.how == "assigned" and binding.node is not node else None
+        is_delta = made is not None and any(REWARDS.search(one) for one in names_of(made))
+        if made is not None and not is_delta and any(ENDS.search(one) or GOES_ON.search(one) for one in names_of(made)):
+            return True
+    return any(name in ("discounts", "pcont", "not_end") for name in names)
+
+
+def knows_of_ends(program: Program, function: ast.AST) -> bool:
+    names = {each.id for each in program.nodes.below(function) if isinstance(each, ast.Name)}
+    names |= {each.arg for each in program.nodes.below(function) if isinstance(each, ast.arg)}
+    return not isinstance(function, ast.Module) and any(ENDS.search(name) for name in names)
+
+
 class Kept(NamedTuple):
     """Where ends of episodes are put by: into a list of their own, or as a part of what a memory is given."""
 

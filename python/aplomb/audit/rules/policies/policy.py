@@ -308,6 +308,21 @@ def ratio_inverted(program: Program) -> Iterator[Finding]:
             and (second.mentions("new", "logp", "log_prob", "log_probs", "curr") or calls_probability(second))
         ) or (taken_now(program, second) and is_kept(first)):
             yield Finding(call.lineno, "ratio = (new_log_prob - old_log_prob).exp()")
+    yield from quotient_inverted(program)
+
+
+def quotient_inverted(program: Program) -> Iterator[Finding]:
+    """`ratio = old_probs / probs`."""
+    for node in program.nodes.of_kind(ast.Assign):
+        if not isinstance(node.value, ast.BinOp) or "ratio" not in source_of(node.targets[0]).lower():
+            continue
+        form = program.algebra.of(node.value)
+        if form.op != "div" or form.node is not node.value:
+            continue
+        first, second = form.parts
+        kept, new = ("old", "behavior", "behaviour"), ("prob", "probs", "pi", "new", "p")
+        if is_old(first, kept) and not is_old(second, kept) and (second.mentions(*new) or calls_probability(second)):
+            yield Finding(node.lineno, f"{source_of(node.targets[0])} = new_prob / old_prob")
 
 
 def taken_now(program: Program, form: Form) -> bool:

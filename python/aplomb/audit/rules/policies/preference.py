@@ -34,6 +34,9 @@ UPWARD = (
 )
 DOWNWARD = ("rank", "loss", "distance", "error", "cost", "perplexity", "ppl", "penalty")
 
+#: Functions that give the log-probability of an answer.
+LIKELIHOOD = re.compile(r"log_?(p|prob|probs|ps|likelihood)s?(_|$)")
+
 
 def side_of(text: str) -> str:
     """`chosen` or `rejected`, by the words of an expression; empty where it says neither or both."""
@@ -373,7 +376,7 @@ def preference_loss_sign(program: Program) -> Iterator[Finding]:
                 continue
             line = getattr(term.node, "lineno", event.line)
             direction = direction_of(program, inner, 0)
-            if direction and term.sign * direction > 0:
+            if (direction and term.sign * direction > 0) or reference_turned(program, inner, 0):
                 yield Finding(line, "loss = -F.logsigmoid(beta * (chosen - rejected)).mean()", {"margin": source_of(inner)})
 
 
@@ -396,7 +399,34 @@ def direction_of(program: Program, node: ast.AST, depth: int) -> int:
         return direction_of(program, origin, depth + 1) if origin is not node else 0
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -direction_of(program, node.operand, depth + 1)
+    if isinstance(node, ast.Call) and LIKELIHOOD.search(name_called(node).lower()):
+        side = side_of(" ".join(source_of(each) for each in node.args))
+        return 0 if not side else 1 if side == "chosen" else -1
     return direction_of_arithmetic(program, node, depth) if isinstance(node, ast.BinOp) else 0
+
+
+def reference_turned(program: Program, node: ast.AST, depth: int) -> bool:
+    """`(pi_chosen - pi_rejected) - (ref_rejected - ref_chosen)`: the reference's margin is added, not taken off."""
+    if isinstance(node, (ast.Name, ast.Attribute)) and depth < 8:
+        origin = program.names.origin(node).node
+        return origin is not node and reference_turned(program, origin, depth + 1)
+    if not isinstance(node, ast.BinOp):
+        return False
+    if isinstance(node.op, (ast.Mult, ast.Div)):
+        return any(reference_turned(program, each, depth + 1) for each in (node.left, node.right))
+    one, other = (program.names.origin(each).node for each in (node.left, node.right))
+    if not isinstance(node.op, ast.Sub) or not is_margin(program, one) or not is_margin(program, other):
+        return False
+    of_reference = ["ref" in " ".join(names_in(each)).lower() for each in (one, other)]
+    return of_reference == [False, True] and direction_of(program, one, 0) == -direction_of(program, other, 0)
+
+
+def is_margin(program: Program, node: ast.AST) -> bool:
+    """One answer minus the other."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Sub):
+        return False
+    left, right = direction_of(program, node.left, 0), direction_of(program, node.right, 0)
+    return left != 0 and left == -right
 
 
 def direction_of_arithmetic(program: Program, node: ast.BinOp, depth: int) -> int:
