@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from ..findings import RULES
-from .data import edges, image, intake, loading, sample, split, stream, token
-from .fine_tuning import adapter, trainer, tuning
-from .losses import contrast, domain, generative, graph, label, logit, mixture, numeric, shape, sign, weighing
-from .models import axis, depth, detection, layout, mask, module
+from .data import edges, image, intake, loading, sample, sampler, split, stream, token
+from .fine_tuning import adapter, generation, trainer, tuning
+from .losses import (
+    contrast,
+    diffusion,
+    domain,
+    generative,
+    graph,
+    label,
+    logit,
+    mixture,
+    numeric,
+    shape,
+    sign,
+    target,
+    weighing,
+)
+from .models import axis, depth, detection, inplace, layout, mask, module
 from .optimization import average, mismatch, optimizer, schedule, state
 from .policies import control, gradient, policy, preference, ranking, reward, sampling
-from .runs import alias, metric, rank, restore, resume, selection
+from .runs import alias, metric, rank, restore, resume, scores, selection
 from .training_loop import functional, loop, mode, opponents, precision, repetition, slip, step, updates
 
 __all__ = ["RULES"]

@@ -437,6 +437,13 @@ def held_out_augmented(program: Program) -> Iterator[Finding]:
         if drawn is not None and isinstance(statement, ast.Assign) and is_held_out_set(program, call, statement):
             yield Finding(call.lineno, "", {"drawn": name_called(drawn)}, also=sorted({drawn.lineno} - {call.lineno}))
             return
+    for written in program.nodes.of_kind(ast.Dict):
+        keyed = {key.value: value for key, value in zip(written.keys, written.values) if isinstance(key, ast.Constant)}
+        for name, value in keyed.items() if any(str(key).startswith("train") for key in keyed) else ():
+            drawn = random_transform(program, value) if is_of_held_out(str(name)) else None
+            if drawn is not None:
+                yield Finding(value.lineno, "", {"drawn": name_called(drawn)}, also=sorted({drawn.lineno} - {value.lineno}))
+                return
     for split in program.calls_to("random_split"):
         made = program.names.origin(split.args[0]).node if split.args else None
         given = [*made.args, *(each.value for each in made.keywords)] if isinstance(made, ast.Call) else []

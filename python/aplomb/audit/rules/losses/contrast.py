@@ -12,6 +12,7 @@ from ...program.program import Program
 from ...program.syntax import Function, keyword_of, name_called, receiver_of, source_of
 
 TEMPERATURES = ("temperature", "temp", "tau")
+MOST_WRITTEN = 0.5  # a number without a name that is taken for a temperature (judgement: 0.05 to 0.5 are in use)
 
 
 @rule("code.temperature-multiplied")
@@ -35,9 +36,11 @@ def scaled_similarity(program: Program, node: ast.AST) -> tuple[ast.expr, ast.ex
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
         return None
     for one, other in ((node.left, node.right), (node.right, node.left)):
-        if not isinstance(other, (ast.Name, ast.Attribute, ast.Subscript)) or not is_similarity(program, one):
+        is_written = isinstance(other, ast.Constant) and (program.values.number(other) or 1.0) <= MOST_WRITTEN
+        named = isinstance(other, (ast.Name, ast.Attribute, ast.Subscript))
+        if not (named or is_written) or not is_similarity(program, one):
             continue
-        size = temperature_of(program, other)
+        size = program.values.number(other) if is_written else temperature_of(program, other)
         if size is not None and 0 < size < 1:
             return one, other
     return None

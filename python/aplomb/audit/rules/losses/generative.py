@@ -81,6 +81,11 @@ def wrong_scale(scale: Form, structural: set[str]) -> str:
             and not any(LOG_VARIANCE.search(word) for word in inner.words)
         ):
             return "the root of the deviation"
+    if scale.op in ("name", "call", "index", "key", "slice"):
+        if any(LOG_VARIANCE.search(word) for word in scale.words) or scale.key in structural:
+            return "the logarithm of the variance"
+        if any(LOG_DEVIATION.search(word) for word in scale.words):
+            return "the logarithm of the deviation"
     return ""
 
 

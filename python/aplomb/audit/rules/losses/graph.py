@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.gradients import is_quiet
+from ...program.algebra import Form
+from ...program.gradients import attached, is_quiet, losses_of, reaching
+from ...program.makers import LINEAR
 from ...program.objects import is_optimizer_class
 from ...program.program import Program
-from ...program.syntax import keyword_of, line_of, name_called, names_in, receiver_of, source_of
+from ...program.syntax import keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
 
 MAKERS = ("tensor", "as_tensor", "Tensor", "FloatTensor", "from_numpy", "Variable")
 DEEP = 20  # assignments that a value is followed through
@@ -216,6 +218,53 @@ def argmax_in_loss(program: Program) -> Iterator[Finding]:
         chosen = chosen_in(program, criterion.given, 0)
         if chosen is not None:
             yield Finding(chosen.lineno, "", {"function": name_called(chosen)}, also=[criterion.call.lineno])
+    yield from chosen_before_another(program)
+    yield from chosen_in_a_module(program)
+
+
+def chosen_before_another(program: Program) -> Iterator[Finding]:
+    """`emb(gen(x).argmax(-1))`: a trained model whose choice alone reaches the losses, through another model."""
+    losses = list(losses_of(program))
+    reached = {one for loss in losses for form in attached(program, loss.form) for one in made_of(program, form)}
+    for loss in losses:
+        for form in loss.form.below():
+            if form.op != "argmax" or is_quiet(program, form.node):
+                continue
+            for each in attached(program, form.parts[0]):
+                models = made_of(program, each)
+                if models and models <= program.objects.trained() - reached:
+                    yield Finding(form.line, "", {"function": "argmax"}, also=sorted({loss.line} - {form.line}))
+                    return
+
+
+def made_of(program: Program, form: Form) -> frozenset[str]:
+    return program.objects.identity(form.node.func) if isinstance(form.node, ast.Call) else frozenset()
+
+
+def chosen_in_a_module(program: Program) -> Iterator[Finding]:
+    """A layer of which forward() uses the choice alone: `self.codes(self.router(x).argmax(-1))`."""
+    for function in program.functions:
+        owner = program.nodes.parents.get(function)
+        if function.name != "forward" or not isinstance(owner, ast.ClassDef) or not program.makers.is_module_class(owner):
+            continue
+        returned = [program.algebra.of(each) for each in program.returns_of(function)]
+        with_gradient = {each.node for form in returned for each in reaching(form)}
+        for chosen in [each for form in returned for each in form.below() if each.op == "argmax" and each is not form]:
+            for each in chosen.parts[0].below():
+                call = each.node
+                is_hidden = isinstance(call, ast.Call) and call not in with_gradient and is_only_use(program, call)
+                if is_hidden and program.trains and not program.is_conditional(chosen.node, function):
+                    yield Finding(chosen.line, "", {"function": "argmax"}, also=sorted({each.line} - {chosen.line}))
+                    return
+
+
+def is_only_use(program: Program, call: ast.Call) -> bool:
+    """`self.router(x)` of a dense layer that nothing else asks."""
+    made = program.makers.call_of(call.func) if isinstance(call.func, ast.Attribute) else None
+    if made is None or program.makers.class_name(made) not in LINEAR:
+        return False
+    name = last_name(call.func)
+    return sum(each.attr == name for each in program.nodes.of_kind(ast.Attribute)) == 2  # where it is made, and here
 
 
 def is_stepped(program: Program, call: ast.Call) -> bool:
