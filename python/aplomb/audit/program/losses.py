@@ -173,9 +173,17 @@ class Losses:
     def _is_weight(self, node: ast.AST) -> bool:
         """A name of a coefficient, as far as its name says so: `args.beta`, `self.lambda_kl`, `kl_weight`."""
         name = last_name(node).lower()
-        if not name:
+        if not name or self._is_learnt(node, name):
             return False
         return any(word in WEIGHTS for word in name.split("_")) or name.endswith(("coef", "weight", "coeff", "lambda"))
+
+    def _is_learnt(self, node: ast.AST, name: str) -> bool:
+        """A number with a gradient of its own: `log_alpha` of SAC, an nn.Parameter."""
+        made = self.names.origin(node).node
+        if not isinstance(made, ast.Call):
+            return name.startswith("log_")
+        asks = next((each.value for each in made.keywords if each.arg == "requires_grad"), None)
+        return name_called(made) in ("Parameter", "requires_grad_") or (asks is not None and self.values.is_true(asks))
 
     def _is_tensor(self, node: ast.AST) -> bool:
         return not known(self.values.of(node))

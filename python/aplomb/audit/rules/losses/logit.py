@@ -168,3 +168,22 @@ def is_of_batch(program: Program, node: ast.AST) -> bool:
 def is_output(program: Program, node: ast.AST) -> bool:
     origin = program.names.origin(node).node
     return isinstance(origin, ast.Call) and program.objects.event_of(origin)[0] == "forward"
+
+
+@rule("code.kl-div-reversed")
+def kl_div_reversed(program: Program) -> Iterator[Finding]:
+    """kl_div(log_softmax(teacher), softmax(student)): the divergence of the student from the teacher the other way round."""
+    for criterion in program.losses.all_criteria:
+        if criterion.kind != "kl_div" or criterion.given is None or criterion.target is None:
+            continue
+        first, second = (players(program, each) for each in (criterion.given, criterion.target))
+        if first == {"teacher"} and second == {"student"}:
+            rest = "".join(f", {source_of(each)}" for each in criterion.call.keywords)
+            corrected = f"F.kl_div(F.log_softmax(student_logits, dim=-1), F.softmax(teacher_logits, dim=-1){rest})"
+            yield Finding(criterion.call.lineno, corrected, sure=False)
+
+
+def players(program: Program, node: ast.expr) -> set[str]:
+    """Which of teacher and student a value says that it is of, by all names on its way."""
+    words = {word for each in program.algebra.of(node).below() for word in (*each.words, each.name.lower())}
+    return {player for player in ("teacher", "student") if any(player in word for word in words)}
