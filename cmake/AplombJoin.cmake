@@ -3,7 +3,8 @@
 # other preset holds each file to its own includes, and compiles no more than what changed.
 #
 # A folder is one namespace, so two of its files may each have a helper of the same name in an unnamed namespace (`is_digit`,
-# `k_least`). Such files come into different groups: a file's names are those that its lines at column 0 define, read by expressions,
+# `k_least`). Constants that no header knows are told apart by the file that they stand in: within a group a macro puts CMake's
+# identifier of the file in front of such a name. Files that share other names come into different groups: a file's names are those that its lines at column 0 define, read by expressions,
 # and where an expression sees too much the file only comes into a later group. A file that defines again what a header of the
 # folder defines stays alone.
 option(APLOMB_JOINED "Compile several files of a layer as one" OFF)
@@ -12,6 +13,27 @@ set(APLOMB_JOINED_MOST 10)  # files of a group: more are no faster, and fewer gr
 
 # What is large to read, or made of templates: the files that include it come first, so that they come together.
 set(APLOMB_LARGE_HEADERS "nlohmann/|json\\.h\"|simdjson|yaml-cpp|toml\\+\\+|protozero|re2/|httplib|<thread>|<filesystem>|<fstream>")
+
+# Into OUT: those of the names that are constants of one file alone: no header of the project has the word.
+function(aplomb_constants_of_files out)
+  get_property(headers GLOBAL PROPERTY APLOMB_WORDS_OF_HEADERS)
+  if(NOT headers)
+    file(GLOB_RECURSE files "${PROJECT_SOURCE_DIR}/src/*.h" "${PROJECT_SOURCE_DIR}/include/*.h")
+    foreach(file IN LISTS files)
+      file(READ "${file}" text)
+      string(REGEX MATCHALL "k_[a-z_0-9]+" words "${text}")
+      list(APPEND headers ${words})
+    endforeach()
+    list(REMOVE_DUPLICATES headers)
+    set_property(GLOBAL PROPERTY APLOMB_WORDS_OF_HEADERS "${headers}")
+  endif()
+  set(names ${ARGN})
+  list(FILTER names INCLUDE REGEX "^k_[a-z_0-9]+$")
+  if(names)
+    list(REMOVE_ITEM names ${headers})
+  endif()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
 
 # Into OUT: the names that the file may define: on lines at column 0 that begin with START each word in front of a bracket, a brace or an
 # equals sign, on other lines a constant that gets its value there (its type filled the line before).
@@ -58,8 +80,14 @@ function(aplomb_join target)
   endforeach()
 
   set(groups 0)
+  set(constants "")
   foreach(file IN LISTS large small)
     aplomb_own_names("${file}" names "[A-Za-z]")
+    aplomb_constants_of_files(own ${names})
+    list(APPEND constants ${own})
+    if(own)
+      list(REMOVE_ITEM names ${own})
+    endif()
     file(STRINGS "${file}" lines REGEX "^using ([A-Za-z_]+ = |[a-z_:]+::[A-Za-z_]+;)")
     set(aliases "")  # NAME=what it is
     foreach(line IN LISTS lines)
@@ -114,7 +142,23 @@ function(aplomb_join target)
     math(EXPR count_${group} "${count_${group}} + 1")
     set_source_files_properties("${file}" PROPERTIES UNITY_GROUP "${group}")
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set(several "")
+  list(SORT constants)
+  set(last "")
+  foreach(name IN LISTS constants)
+    if(name STREQUAL last)
+      list(APPEND several "${name}")
+    endif()
+    set(last "${name}")
+  endforeach()
+  list(REMOVE_DUPLICATES several)
+  set(lines "#ifndef APLOMB_OF_FILE\n#define APLOMB_PASTE(a, b) a##_##b\n#define APLOMB_OF_FILE(file, name) APLOMB_PASTE(file, name)\n")
+  foreach(name IN LISTS several)
+    string(APPEND lines "#define ${name} APLOMB_OF_FILE(APLOMB_FILE, ${name})\n")
+  endforeach()
+  string(APPEND lines "#endif\n")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP UNITY_BUILD_UNIQUE_ID APLOMB_FILE
+                        UNITY_BUILD_CODE_BEFORE_INCLUDE "${lines}")
   # GCC collects its garbage whenever its memory has doubled, from 128 MB on, and a group needs 500 MB: without that it takes a tenth less
   # time, and 700 MB at most instead of 600.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

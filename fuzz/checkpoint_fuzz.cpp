@@ -1,4 +1,4 @@
-/// Fuzzes the checkpoint readers, a program each (APLOMB_FUZZ_FORMAT): the bytes as one file of the
+/// Fuzzes the checkpoint readers and the audit of pickles, by the target's name: the bytes as one file of the
 /// format, or, for formats of several files, as the files of a folder, each behind its length in
 /// two bytes. Whatever tensors come out are read to their ends.
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@
 #include "checkpoint/precision.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/torch_file.h"
+#include "pickle/pickle_audit.h"
+#include "target_name.h"
 
 namespace {
 
@@ -77,37 +80,67 @@ void read_folder(Bytes bytes, const std::vector<std::string>& names) {
   for (const tensors::Tensor& tensor : checkpoint->optimizer->tensors) read_through(tensor);
 }
 
-[[maybe_unused]] void safetensors(Bytes bytes) {
+void safetensors(Bytes bytes) {
   if (const auto file = checkpoint::read_safetensors(bytes, nullptr, "fuzz")) {
     for (const tensors::Tensor& tensor : file->tensors) read_through(tensor);
   }
   if (bytes.size() < 4096) (void)checkpoint::read_shard_index(text(bytes), "fuzz");
 }
 
-[[maybe_unused]] void torch_zip(Bytes bytes) { read_as_torch(bytes); }
-[[maybe_unused]] void torch_pickle(Bytes bytes) { read_as_torch(bytes); }
+void torch_zip(Bytes bytes) { read_as_torch(bytes); }
+void torch_pickle(Bytes bytes) { read_as_torch(bytes); }
 
-[[maybe_unused]] void gguf(Bytes bytes) {
+void gguf(Bytes bytes) {
   if (const auto file = checkpoint::read_gguf(bytes, nullptr, "fuzz")) {
     for (const tensors::Tensor& tensor : file->tensors) read_through(tensor);
   }
 }
 
-[[maybe_unused]] void dcp(Bytes bytes) { read_folder(bytes, {".metadata", "__0_0.distcp"}); }
+void dcp(Bytes bytes) { read_folder(bytes, {".metadata", "__0_0.distcp"}); }
 
-[[maybe_unused]] void zero(Bytes bytes) {
+void zero(Bytes bytes) {
   read_folder(bytes, {"mp_rank_00_model_states.pt", "zero_pp_rank_0_mp_rank_00_optim_states.pt",
                       "zero_pp_rank_1_mp_rank_00_optim_states.pt"});
 }
 
-[[maybe_unused]] void ranks(Bytes bytes) {
+void ranks(Bytes bytes) {
   read_folder(bytes, {"pytorch_model_fsdp_0_rank0.bin", "pytorch_model_fsdp_0_rank1.bin",
                       "optimizer_0_rank0.bin", "shard-00001-model-00001-of-00001.safetensors"});
+}
+
+void numpy(Bytes bytes) { read_folder(bytes, {"arrays.npz", "one.npy"}); }
+
+void packed(Bytes bytes) { read_folder(bytes, {"model.pkl.gz"}); }
+
+void pickles(Bytes bytes) {
+  for (const tensors::Finding& finding : pickle::audit_pickles(bytes, "model.pt").list()) {
+    if (finding.text.size() > 4096) std::abort();  // it reaches terminals: it must be bounded
+  }
+}
+
+using Fuzzed = void (*)(Bytes);
+
+Fuzzed the_format() {
+  static const std::map<std::string_view, Fuzzed> formats = {{"safetensors", safetensors},
+                                                             {"torch_zip", torch_zip},
+                                                             {"torch_pickle", torch_pickle},
+                                                             {"gguf", gguf},
+                                                             {"dcp", dcp},
+                                                             {"zero", zero},
+                                                             {"ranks", ranks},
+                                                             {"numpy", numpy},
+                                                             {"packed", packed},
+                                                             {"pickles", pickles}};
+  std::string_view name = fuzz::target_name();
+  constexpr std::string_view k_prefix = "checkpoint_";
+  if (!name.starts_with(k_prefix)) std::abort();
+  return formats.at(name.substr(k_prefix.size()));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  APLOMB_FUZZ_FORMAT(Bytes(reinterpret_cast<const std::byte*>(data), size));
+  static const Fuzzed read = the_format();
+  read(Bytes(reinterpret_cast<const std::byte*>(data), size));
   return 0;
 }

@@ -191,6 +191,39 @@ void write_checkpoints(const fs::path& out, const fs::path& examples) {
   write_ranks(out, data);
 }
 
+/// Arrays, packed pickles, and pickles that call, for the audit.
+void write_pickles(const fs::path& out, const fs::path& examples) {
+  using namespace std::string_literals;
+  std::string array = "\x93NUMPY\x01\0"s;
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
+  header.resize(117, ' ');
+  header += '\n';
+  array += static_cast<char>(header.size());
+  array += '\0' + header + "\0\0\x80\x3f\0\0\x80\x3f"s;
+  write(out / "checkpoint_numpy", "one", as_folder({{}, array}));
+  write(out / "checkpoint_packed", "gzip",
+        as_folder({"\x1f\x8b\x08\0\0\0\0\0\0\x03\x6b\x60\x99\x0e\0\x2b\x7b\xb1\x9d\x04\0\0\0"s}));
+  const fs::path audited = out / "checkpoint_pickles";
+  write(audited, "call",
+        "\x80\x02"
+        "cos\nsystem\n(X\x01\0\0\0xtR.");
+  write(audited, "stack_global",
+        "\x80\x04\x8c\x02os\x94\x8c\x06system\x94\x93\x94\x8c\x01x\x94\x85\x94R\x94.");
+  write(audited, "inst", "(S'x'\nios\nsystem\n.");
+  write(audited, "extension", "\x80\x02\x82\x01)R.");
+  write(audited, "array", array);
+  for (const char* from : {"checkpoint_torch_zip", "checkpoint_torch_pickle"}) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(out / from, none))
+      write(audited, entry.path().filename().string(), bytes_of(entry.path()));
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(examples)) {
+    const bool wanted = entry.path().extension() == ".npz" || entry.path().extension() == ".npy";
+    if (wanted && entry.is_regular_file() && entry.file_size() <= k_most_bytes)
+      write(audited, entry.path().filename().string(), bytes_of(entry.path()));
+  }
+}
+
 /// A BPE of a few characters with the parts that other files of the kind have.
 std::string small_tokenizer(const std::string& parts, const std::string& model) {
   return R"({"version": "1.0", "added_tokens": [{"id": 9, "content": "<|end|>", "special": true}], )" +
@@ -254,6 +287,7 @@ int main(int count, char** arguments) {
   write_step_record(arguments[1]);
   write_text(arguments[1], arguments[2]);
   write_checkpoints(arguments[1], arguments[2]);
+  write_pickles(arguments[1], arguments[2]);
   write_trainer_text(arguments[1], arguments[2]);
   return 0;
 }

@@ -1,4 +1,4 @@
-/// Fuzzes one reader of src/sources/roster.def, named by APLOMB_FUZZ_SLUG: any bytes, in parts of
+/// Fuzzes one reader of src/sources/roster.def, that of the target's name: any bytes, in parts of
 /// any size. The first byte of the input chooses the part size and, for formats whose frames carry
 /// checksums, whether the rest is taken as the content of frames (so that the fuzzer gets behind
 /// the checksums) or as the file itself.
@@ -14,6 +14,7 @@
 #include "recorder/record_file.h"
 #include "sources/made_files.h"
 #include "sources/reader.h"
+#include "target_name.h"
 
 namespace {
 
@@ -68,7 +69,7 @@ std::string framed(std::string_view slug, std::string_view bytes) {
 
 const sources::Reader& the_reader() {
   for (const auto& reader : sources::readers()) {
-    if (reader->spec().slug == APLOMB_FUZZ_SLUG) return *reader;
+    if (reader->spec().slug == fuzz::target_name()) return *reader;
   }
   std::abort();  // the build names a reader that the roster does not hold
 }

@@ -9,6 +9,7 @@
 #include "alarm/address.h"
 #include "alarm/child_program.h"
 #include "alarm/web_request.h"
+#include "core/json_text.h"
 #include "core/pair_table.h"
 #include "core/text.h"
 
@@ -137,7 +138,7 @@ std::string json_of(const Notice& notice) {
        notice.step ? nlohmann::ordered_json(*notice.step) : nlohmann::ordered_json(nullptr)},
       {"title", notice.title()},
       {"text", notice.title() + ". " + notice.text}};
-  return value.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  return core::ascii_json_text(value);
 }
 
 core::Result<std::unique_ptr<Sink>> make_sink(const std::string& words, bool may_be_private) {

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "knowledge/setting.h"
 #include "prose/claim_lexicon.h"
@@ -102,14 +103,14 @@ std::optional<double> number_of(const json& object, const char* key) {
 
 /// The model's own words: `choices[0].message.content`, a JSON object, possibly within a fence.
 json content_of(const std::string& answer) {
-  const json whole = json::parse(answer, nullptr, false);
+  const json whole = core::json_from(answer);
   const json::json_pointer place("/choices/0/message/content");
   if (whole.is_discarded() || !whole.contains(place) || !whole[place].is_string()) return {};
   const auto text = whole[place].get<std::string>();
   const std::size_t begin = text.find('{');
   const std::size_t end = text.rfind('}');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
-  json content = json::parse(text.substr(begin, end + 1 - begin), nullptr, false);
+  json content = core::json_from(text.substr(begin, end + 1 - begin));
   return content.is_object() ? content : json();
 }
 
@@ -280,7 +281,7 @@ std::string reader_request(std::string_view text, const std::string& model) {
                      {"messages",
                       {{{"role", "system"}, {"content", rules}},
                        {{"role", "user"}, {"content", core::sanitize_lines(text)}}}}};
-  return body.dump(-1, ' ', true, json::error_handler_t::replace);
+  return core::ascii_json_text(body);
 }
 
 void take_declared(record::Run& run, const DeclaredText& declared) {

@@ -18,6 +18,7 @@
 #include "checkpoint/own_files.h"
 #include "checkpoint/safetensors.h"
 #include "core/inside_folder.h"
+#include "core/json_text.h"
 #include "core/new_file.h"
 #include "core/text.h"
 
@@ -303,7 +304,7 @@ class Conversion {
   core::Result<void> index(const std::string& name) {
     const auto mapped = open((fs::path(in_) / name).string());
     if (!mapped) return tl::unexpected(mapped.error());
-    Json all = Json::parse((*mapped)->text(), nullptr, false);
+    Json all = core::ordered_json_from((*mapped)->text());
     const auto read = read_shard_index((*mapped)->text(), (*mapped)->path());
     if (!read || !all.is_object()) {
       return core::fail(core::ErrorCode::bad_format,
@@ -318,19 +319,19 @@ class Conversion {
     }
     if (!all["metadata"].is_object()) all["metadata"] = Json::object();
     all["metadata"]["total_size"] = total_;
-    return whole((fs::path(out_) / name).string(), all.dump(2) + "\n");
+    return whole((fs::path(out_) / name).string(), core::json_text(all, 2) + "\n");
   }
 
   /// from_pretrained(dtype="auto") casts to what config.json states.
   core::Result<void> config(const MappedFile& file, const std::string& target) {
-    Json all = Json::parse(file.text(), nullptr, false);
+    Json all = core::ordered_json_from(file.text());
     bool states = false;
     for (const char* key : {"torch_dtype", "dtype"}) {
       if (!all.is_object() || !all.contains(key) || !all[key].is_string()) continue;
       all[key] = torch_name(to_);
       states = true;
     }
-    return states ? whole(target, all.dump(2) + "\n") : copy(file, target);
+    return states ? whole(target, core::json_text(all, 2) + "\n") : copy(file, target);
   }
 
   core::Result<void> copy(const MappedFile& file, const std::string& target) {

@@ -6,6 +6,7 @@
 
 #include "checkpoint/convert.h"
 #include "cli/output.h"
+#include "core/json_text.h"
 #include "core/text.h"
 
 namespace aplomb::cli {
@@ -42,7 +43,7 @@ std::string json_of(const Converted& done, const std::string& dtype, const std::
                     {"vanished", done.vanished},
                     {"copied", done.copied},
                     {"left_out", std::move(left_out)}};
-  return all.dump(2) + "\n";
+  return core::json_text(all, 2) + "\n";
 }
 
 }  // namespace

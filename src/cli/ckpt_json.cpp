@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/tensor_filter.h"
+#include "core/json_text.h"
 #include "core/text.h"
 
 namespace aplomb::cli {
@@ -82,7 +83,7 @@ Json tensors_of(const checkpoint::Checkpoint& checkpoint, const checkpoint::Prec
 }  // namespace
 
 std::string with_tensors(const std::string& report, const api::CheckpointFindings& findings) {
-  Json all = Json::parse(report, nullptr, false);
+  Json all = core::ordered_json_from(report);
   if (all.is_discarded()) return report;
   const checkpoint::Checkpoint& checkpoint = *findings.checkpoint;
   Json& own = all["checkpoint"];
@@ -95,7 +96,7 @@ std::string with_tensors(const std::string& report, const api::CheckpointFinding
   } else if (findings.precision != nullptr) {
     own["tensors"] = tensors_of(checkpoint, *findings.precision);
   }
-  return all.dump(2) + "\n";
+  return core::json_text(all, 2) + "\n";
 }
 
 }  // namespace aplomb::cli

@@ -8,6 +8,7 @@
 
 #include "api/resume_choice.h"
 #include "cli/output.h"
+#include "core/json_text.h"
 #include "core/text.h"
 
 namespace aplomb::cli {
@@ -129,7 +130,7 @@ std::string json_of(const std::string& run, const ResumeChoice& choice) {
                                  {"notes", texts(each.notes)}});
   }
   out["elsewhere"] = texts(choice.elsewhere);
-  return out.dump(2) + "\n";
+  return core::json_text(out, 2) + "\n";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compare/compare.h"
 
+#include "api/explain_difference.h"
 #include "cli/command.h"
 #include "cli/confine.h"
 #include "cli/output.h"
@@ -70,8 +71,8 @@ class CompareCommand : public Command {
     for (const std::string& path : options_.b) {
       if (!read(path, seeds.b, notes)) return k_exit_usage;
     }
-    const record::Run a = std::move(seeds.a.front());
-    const record::Run b = std::move(seeds.b.front());
+    record::Run a = std::move(seeds.a.front());
+    record::Run b = std::move(seeds.b.front());
     seeds.a.erase(seeds.a.begin());
     seeds.b.erase(seeds.b.begin());
     auto made = compare::compare_runs(
@@ -81,6 +82,8 @@ class CompareCommand : public Command {
       return k_exit_usage;
     }
     made->notes.insert(made->notes.end(), notes.begin(), notes.end());
+    api::explain_difference(*made, {std::move(a), options_.a.front()},
+                            {std::move(b), options_.b.front()}, {});
     return write(*made);
   }
 

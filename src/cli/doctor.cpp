@@ -12,6 +12,7 @@
 #include "cli/local_gpu.h"
 #include "cli/output.h"
 #include "cli/trainer_program.h"
+#include "core/json_text.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "preflight/python_process.h"
@@ -106,8 +107,7 @@ class DoctorCommand : public Command {
                           core::sanitize(each.found));
       json["checks"].push_back({{"name", each.name}, {"found", each.found}, {"fine", each.fine}});
     }
-    const std::string shown =
-        json_ ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text;
+    const std::string shown = json_ ? core::json_text(json, 2) + "\n" : text;
     if (const auto done = write_out(shown); !done) return k_exit_usage;
     return fine ? k_exit_healthy : k_exit_found;
   }

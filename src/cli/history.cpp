@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/remember.h"
+#include "core/json_text.h"
 #include "core/pair_table.h"
 #include "core/text.h"
 #include "report/report_json.h"
@@ -271,7 +272,7 @@ class HistoryCommand : public Command {
 
   int give(store::RunStore& store) const {
     const auto line = [](const store::PastRun& run) {
-      return store::json_of(run).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+      return core::json_text(store::json_of(run)) + "\n";
     };
     if (!all_) {
       const auto run = store.find(id_);

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/output.h"
+#include "core/json_text.h"
 #include "core/new_file.h"
 #include "core/text.h"
 #include "store/place.h"
@@ -157,7 +158,7 @@ std::optional<UnderWay> read_under_way(const fs::path& path) {
   if (fs::is_symlink(path, why) || fs::file_size(path, why) > k_most_bytes || why)
     return std::nullopt;
   std::ifstream file(path);
-  const json all = json::parse(file, nullptr, false);
+  const json all = core::json_from(file);
   try {
     UnderWay found;
     found.run.folder = all.at("folder");
@@ -213,7 +214,7 @@ std::string note_under_way(const WrappedRun& run, const watch::RunNote& note) {
                     {"pid", note.pid},
                     {"process", note.process_started},
                     {"started", std::round(note.started * 1000) / 1000}};  // as run.lock has it
-  const std::string text = all.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string text = core::json_text(all, 2) + "\n";
   return core::replace_file(path, text) ? path : std::string();
 }
 

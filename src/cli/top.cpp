@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/price_option.h"
+#include "core/json_text.h"
 #include "core/text.h"
 #include "live/event_log.h"
 #include "live/follower.h"
@@ -163,7 +164,7 @@ class TopCommand : public Command {
 
   /// What is known now; what needs eyes first, then by name. Until somebody picks a run, the first is shown.
   void take(const live::Follower& follower, const top::Size& size) {
-    Json runs = Json::parse(follower.summaries_text(), nullptr, false);
+    Json runs = core::json_from(follower.summaries_text());
     view_.runs = runs.is_array() ? std::move(runs) : Json::array();
     std::stable_sort(view_.runs.begin(), view_.runs.end(), [&](const Json& a, const Json& b) {
       return std::pair(top::urgency(a), a.value("name", "")) <
@@ -178,12 +179,12 @@ class TopCommand : public Command {
     view_.now = now_s();
     view_.curves.clear();
     const auto detail = follower.run_text(view_.chosen);
-    view_.detail = detail ? Json::parse(*detail, nullptr, false) : Json();
+    view_.detail = detail ? core::json_from(*detail) : Json();
     if (!view_.detail.is_object()) view_.detail = Json();
     for (const std::string& name : top::drawn_series(view_.detail)) {
       const auto curve =
           follower.series_text(view_.chosen, name, std::nullopt, std::nullopt, 2 * size.width);
-      if (curve) view_.curves[name] = Json::parse(*curve, nullptr, false);
+      if (curve) view_.curves[name] = core::json_from(*curve);
     }
   }
 

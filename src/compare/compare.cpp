@@ -391,6 +391,33 @@ core::Result<Comparison> compare_runs(const record::Run& a, const record::Run& b
   return Builder(a, b, seeds, axis).make();
 }
 
+std::optional<Side> worse_of(const Comparison& comparison) {
+  if (comparison.verdict != Judgement::differ) return std::nullopt;
+  if (comparison.cost) return Side::b;
+  const Metric& lead = comparison.leading();
+  const Ending& end = lead.ending;
+  if (std::isnan(end.a) != std::isnan(end.b)) return std::isnan(end.a) ? Side::a : Side::b;
+  if (std::isnan(end.a) || lead.better == 0) return std::nullopt;
+  // A loss of exactly 0 is no success: nothing trains there.
+  if ((end.a == 0) != (end.b == 0) && lead.better < 0) return end.a == 0 ? Side::a : Side::b;
+  return (end.difference() > 0) == (lead.better > 0) ? Side::a : Side::b;
+}
+
+void explain(Comparison& comparison, std::optional<Ailment> a, std::optional<Ailment> b) {
+  comparison.ails_a = std::move(a);
+  comparison.ails_b = std::move(b);
+  const std::optional<Side> worse = worse_of(comparison);
+  if (!worse) return;
+  const auto& ailment = *worse == Side::a ? comparison.ails_a : comparison.ails_b;
+  if (!ailment) return;
+  std::stable_partition(comparison.settings.begin(), comparison.settings.end(),
+                        [&](const SettingDifference& each) {
+                          return each.reach == Reach::training &&
+                                 std::find(ailment->sets.begin(), ailment->sets.end(), each.name) !=
+                                     ailment->sets.end();
+                        });
+}
+
 core::Result<record::Run> chosen_run(std::vector<record::Run> runs, const std::string& path,
                                      std::string& note) {
   record::Run* best = nullptr;

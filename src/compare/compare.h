@@ -88,6 +88,15 @@ struct RunBrief {
   std::size_t settings = 0;  ///< that were read of it
 };
 
+/// What the diagnosis of a run that is not in order says first of it.
+struct Ailment {
+  std::string cause;  ///< id: `overfit.too-many-epochs`
+  std::string title;
+  double probability = 0;
+  std::string first_fix;
+  std::vector<std::string> sets;  ///< the settings that its remedies change
+};
+
 struct Comparison {
   Axis axis = Axis::step;
   RunBrief a;
@@ -109,6 +118,9 @@ struct Comparison {
   /// The step from which on the loss has no value to the end of the run, of A and of B.
   std::optional<std::int64_t> lost_a;
   std::optional<std::int64_t> lost_b;
+  /// Nothing where the run is in order or nobody diagnosed it (explain()).
+  std::optional<Ailment> ails_a;
+  std::optional<Ailment> ails_b;
 
   const Metric& leading() const { return metrics[lead]; }
 };
@@ -123,6 +135,14 @@ struct Seeds {
 /// end is judged with all runs.
 core::Result<Comparison> compare_runs(const record::Run& a, const record::Run& b,
                                       const Seeds& seeds, Axis axis);
+
+/// Which of two runs that differ is the worse one; nothing where that has no answer.
+enum class Side { a, b };
+std::optional<Side> worse_of(const Comparison& comparison);
+
+/// Takes over what ails the two. Differing settings that the remedies of the worse run's ailment
+/// change are the first suspects then.
+void explain(Comparison& comparison, std::optional<Ailment> a, std::optional<Ailment> b);
 
 /// Of the Runs that a path gave: the one with the longest series; which one, where there were
 /// several, goes into `note`. An error where none has a series.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config_text/nested_text.h"
+#include "core/letters.h"
 #include "core/text.h"
 
 namespace aplomb::config_text {
@@ -17,8 +18,8 @@ struct Word {
 };
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 using core::is_digit;
+using core::is_name_start;
 
 /// Where the word that starts at `at` ends: at a blank or line break outside of quotes.
 std::size_t word_end(std::string_view text, std::size_t at) {
@@ -71,7 +72,7 @@ bool is_flag(const Word& word) {
   const std::string_view text = word.text;
   if (word.quoted || text.size() < 2 || text[0] != '-') return false;
   const std::size_t dashes = text.find_first_not_of('-');
-  return dashes != std::string_view::npos && dashes <= 2 && is_letter(text[dashes]);
+  return dashes != std::string_view::npos && dashes <= 2 && is_name_start(text[dashes]);
 }
 
 /// The sign of a `key=value` word, or npos: the key must be a (dotted) name.
@@ -81,8 +82,8 @@ std::size_t equals_in(std::string_view text) {
   std::string_view key = text.substr(0, equals);
   while (!key.empty() && (key.front() == '+' || key.front() == '~')) key.remove_prefix(1);
   const bool named =
-      !key.empty() && is_letter(key.front()) && std::all_of(key.begin(), key.end(), [](char c) {
-        return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '/' || c == '@';
+      !key.empty() && is_name_start(key.front()) && std::all_of(key.begin(), key.end(), [](char c) {
+        return is_name_start(c) || is_digit(c) || c == '.' || c == '-' || c == '/' || c == '@';
       });
   return named ? equals : std::string_view::npos;
 }
@@ -212,10 +213,10 @@ bool looks_like_command(std::string_view line) {
     if (!assignment) break;
     start = core::trim(start.substr(end));
   }
-  if (start.size() > 2 && start.substr(0, 2) == "--" && is_letter(start[2])) return true;
+  if (start.size() > 2 && start.substr(0, 2) == "--" && is_name_start(start[2])) return true;
   for (std::size_t at = line.find(" --"); at != std::string_view::npos;
        at = line.find(" --", at + 1)) {
-    if (at + 3 < line.size() && is_letter(line[at + 3])) return true;
+    if (at + 3 < line.size() && is_name_start(line[at + 3])) return true;
   }
   static constexpr std::string_view k_programs[] = {
       "python ", "python3 ",          "torchrun ", "deepspeed ", "accelerate launch", "mpirun ",

@@ -77,7 +77,7 @@ char fold(char c) { return (c >= 'A' && c <= 'Z') ? static_cast<char>(c - 'A' + 
 }  // namespace
 
 bool LiteralFilter::add(std::string_view literal, std::uint32_t owner) {
-  if (literal.size() < k_least) return false;
+  if (literal.size() < k_least_literal) return false;
   literals_.push_back({lower(literal), owner});
   return true;
 }
@@ -87,7 +87,7 @@ void LiteralFilter::build() {
   table_.fill(0);
   for (std::size_t i = 0; i < literals_.size(); ++i) {
     const std::string& folded = literals_[i].folded;
-    const std::size_t window = rarest_window(folded, k_least);
+    const std::size_t window = rarest_window(folded, k_least_literal);
     for (std::size_t shift = 0; shift < k_stride; ++shift) {
       const std::uint32_t word = gram(folded.data() + window + shift);
       // The other gram: as far from the window as the literal goes.

@@ -27,10 +27,10 @@ namespace aplomb::core {
 
 class LiteralFilter {
  public:
-  static constexpr std::size_t k_least =
+  static constexpr std::size_t k_least_literal =
       5;  ///< bytes of the shortest literal; shorter ones are refused
 
-  /// False, and nothing is added, where the literal is shorter than k_least.
+  /// False, and nothing is added, where the literal is shorter than k_least_literal.
   bool add(std::string_view literal, std::uint32_t owner);
   void build();
 
@@ -38,7 +38,7 @@ class LiteralFilter {
   /// there twice is told twice. The order is that of the text but for literals that overlap.
   template <class OnHit>
   void scan(std::string_view text, OnHit&& on_hit) const {
-    if (text.size() < k_least) return;
+    if (text.size() < k_least_literal) return;
     const std::size_t end = text.size() - k_gram + 1;
     std::size_t at = 0;
     for (; at + 7 * k_stride < end; at += 8 * k_stride) {
@@ -52,7 +52,7 @@ class LiteralFilter {
 
  private:
   static constexpr std::size_t k_gram = 4;
-  static constexpr std::size_t k_stride = k_least - k_gram + 1;
+  static constexpr std::size_t k_stride = k_least_literal - k_gram + 1;
   static constexpr unsigned k_bits = 18;  ///< 2^18 bits = 32 KiB: the first-level cache
 
   static constexpr std::uint32_t k_none = 0xFFFFFFFFU;

@@ -6,7 +6,7 @@
 ///
 /// Noise is the spread of a record about its two neighbours (1.4826 median |second difference| /
 /// sqrt(6)), so that a steady fall is no noise. A level at the start and one at the end are
-/// compared; the difference counts when it is k_sigmas of its standard error and k_least of the
+/// compared; the difference counts when it is k_sigmas of its standard error and k_least_gain of the
 /// level. With few records the order of them has to agree as well (Mann and Kendall's test, one-
 /// sided at 5 %: four records in a row that all fall, not three).
 ///

@@ -13,7 +13,7 @@ namespace aplomb::guard {
 
 class RecentShare {
  public:
-  /// True where the share is rising: at least k_least in the window, and k_times as often as in all
+  /// True where the share is rising: at least k_least_hits in the window, and k_times as often as in all
   /// steps before the window.
   bool add(bool hit) {
     std::uint64_t& word = bits_[next_ / 64];
@@ -22,7 +22,7 @@ class RecentShare {
     word = hit ? word | bit : word & ~bit;
     next_ = (next_ + 1) % k_window;
     ++steps_;
-    if (!hit || count() < k_least) return false;
+    if (!hit || count() < k_least_hits) return false;
     const std::uint64_t earlier = steps_ > k_window ? steps_ - k_window : 0;
     // count / window >= times * earlier_hits / earlier, without a division
     return std::uint64_t{count()} * earlier >= k_times * earlier_hits_ * k_window;
@@ -43,8 +43,8 @@ class RecentShare {
   }
 
  private:
-  static constexpr std::uint32_t k_window = 128;  // OLMo-core's window
-  static constexpr std::uint32_t k_least = 4;     // three single bad batches in 128 are no trend
+  static constexpr std::uint32_t k_window = 128;    // OLMo-core's window
+  static constexpr std::uint32_t k_least_hits = 4;  // three single bad batches in 128 are no trend
   static constexpr std::uint64_t k_times = 4;
 
   std::array<std::uint64_t, 2> bits_{};

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "knowledge/setting.h"
 
@@ -38,8 +39,8 @@ Json& member_at(Json& root, std::string_view path) {
 std::string render_json(const std::vector<WrittenKey>& keys) {
   Json root = Json::object();
   for (const WrittenKey& written : keys)
-    member_at(root, written.key->key) = Json::parse(spell(written, "json"));
-  return root.dump(2);
+    member_at(root, written.key->key) = core::ordered_json_from(spell(written, "json"));
+  return core::json_text(root, 2);
 }
 
 /// YAML of nested maps: the same tree as JSON, written with the spelling of YAML.

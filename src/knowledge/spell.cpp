@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "knowledge/written_value.h"
 
 namespace aplomb::knowledge {
 namespace {
 
-std::string in_quotes(std::string_view text) { return nlohmann::json(std::string(text)).dump(); }
+std::string in_quotes(std::string_view text) {
+  return core::json_text(nlohmann::json(std::string(text)));
+}
 
 /// Whether YAML reads the bare word as text.
 bool plain_in_yaml(std::string_view text) {
@@ -87,7 +90,7 @@ std::string spell_flag(const WrittenKey& key) {
   const std::size_t dot = path.find('.');
   if (json && dot != std::string::npos) {
     return fmt::format("--{} '{{{}: {}}}'", path.substr(0, dot), in_quotes(path.substr(dot + 1)),
-                       nlohmann::json::parse(spell(key, "json")).dump());
+                       core::json_text(core::json_from(spell(key, "json"))));
   }
   if (!key.framework->bare_switches || truth == nullptr)
     return "--" + path + " " + spell(key, "flags");

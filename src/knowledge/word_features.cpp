@@ -7,14 +7,15 @@
 #include <memory>
 #include <unordered_set>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "knowledge/text_classifier.h"
 
 namespace aplomb::knowledge {
 namespace {
 
-bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 using core::is_digit;
+using core::is_lower;
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool goes_on(char c) { return (c & '\xC0') == '\x80'; }
 
@@ -75,7 +76,7 @@ std::string_view number(std::string_view token) {
 }
 
 std::size_t end_of(std::string_view text, std::size_t at, std::string_view more) {
-  while (at < text.size() && (is_letter(text[at]) || is_digit(text[at]) ||
+  while (at < text.size() && (is_lower(text[at]) || is_digit(text[at]) ||
                               more.find(text[at]) != std::string_view::npos))
     ++at;
   return at;
@@ -96,7 +97,7 @@ void add_word(std::string_view word, std::vector<std::string>& out) {
 std::vector<std::string> tokens(std::string_view sentence) {
   std::vector<std::string> out;
   for (std::size_t at = 0; at < sentence.size();) {
-    if (is_letter(sentence[at])) {
+    if (is_lower(sentence[at])) {
       const std::size_t end = end_of(sentence, at, "_'");
       add_word(sentence.substr(at, end - at), out);
       at = end;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "discovery/run_layout.h"
 #include "report/report_json.h"
@@ -74,7 +75,7 @@ Json wire(double value) {
 
 std::string line_of(Json value) {
   report::make_visible(value);
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(value);
 }
 
 std::vector<std::string> page_names(const record::Run& run) {

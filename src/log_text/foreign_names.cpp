@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "knowledge/document.h"
 
@@ -43,7 +44,7 @@ const Book& book() {
 }
 
 bool is_foreign(char c) { return static_cast<unsigned char>(c) >= 0x80; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_foreign(c); }
+bool is_any_letter(char c) { return core::is_letter(c) || is_foreign(c); }
 
 /// Punctuation of full width, which stands where others write `:`, `,` and brackets.
 constexpr std::array<std::pair<std::string_view, char>, 7> k_wide = {{{"\uFF1A", ':'},
@@ -63,7 +64,7 @@ std::optional<char> wide_at(std::string_view text, std::size_t at) {
 
 /// Where the word that begins at `at` ends: letters, and `_` between them.
 std::size_t end_of_word(std::string_view text, std::size_t at) {
-  while (at < text.size() && (is_letter(text[at]) || text[at] == '_' || text[at] == '\'')) {
+  while (at < text.size() && (is_any_letter(text[at]) || text[at] == '_' || text[at] == '\'')) {
     if (is_foreign(text[at]) && wide_at(text, at)) break;
     ++at;
   }
@@ -146,7 +147,7 @@ struct Found {
 std::optional<Found> found_at(std::string_view line, std::size_t at) {
   std::vector<std::size_t> ends = {end_of_word(line, at)};
   while (ends.size() < book().most_words && ends.back() + 1 < line.size() &&
-         line[ends.back()] == ' ' && is_letter(line[ends.back() + 1]))
+         line[ends.back()] == ' ' && is_any_letter(line[ends.back() + 1]))
     ends.push_back(end_of_word(line, ends.back() + 1));
   for (std::size_t words = ends.size(); words > 0; --words) {
     const std::string_view text = line.substr(at, ends[words - 1] - at);
@@ -164,9 +165,9 @@ std::optional<Found> found_at(std::string_view line, std::size_t at) {
 
 /// Whether a word may begin here: no letter before it.
 bool begins_at(std::string_view line, std::size_t at) {
-  if (!is_letter(line[at])) return false;
+  if (!is_any_letter(line[at])) return false;
   if (at >= 3 && wide_at(line, at - 3)) return true;
-  return at == 0 || !(is_letter(line[at - 1]) || line[at - 1] == '_');
+  return at == 0 || !(is_any_letter(line[at - 1]) || line[at - 1] == '_');
 }
 
 }  // namespace
@@ -191,7 +192,7 @@ ForeignNames::ForeignNames(std::string_view head) {
   any_ = std::any_of(k_wide.begin(), k_wide.begin() + 1,
                      [head](const auto& each) { return head.find(each.first) != head.npos; });
   for (std::size_t at = 0; at < head.size() && !any_;) {
-    if (!is_letter(head[at])) {
+    if (!is_any_letter(head[at])) {
       ++at;
       continue;
     }
@@ -205,7 +206,7 @@ std::string_view ForeignNames::english(std::string_view line) {
   line_.clear();
   std::size_t kept = 0;  // of the line, already in line_
   for (std::size_t at = 0; at < line.size();) {
-    if (!is_letter(line[at])) {
+    if (!is_any_letter(line[at])) {
       ++at;
       continue;
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "knowledge/framework.h"
 #include "log_text/keys.h"
@@ -16,7 +17,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
+using core::is_lower;
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 using core::is_digit;
 

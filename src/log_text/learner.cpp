@@ -17,7 +17,7 @@ std::uint64_t mix(std::uint64_t value, std::string_view text) {
   return (value ^ 0xFFU) * 0x100000001B3ULL;
 }
 
-bool is_letter(std::string_view line, const Pair& pair, char letter) {
+bool is_one_letter(std::string_view line, const Pair& pair, char letter) {
   return pair.key_end == pair.key_begin + 1 && line[pair.key_begin] == letter;
 }
 
@@ -25,7 +25,7 @@ bool is_letter(std::string_view line, const Pair& pair, char letter) {
 bool are_adversaries(std::string_view line, const std::vector<Pair>& pairs) {
   const auto has = [&](char letter) {
     return std::any_of(pairs.begin(), pairs.end(),
-                       [&](const Pair& pair) { return is_letter(line, pair, letter); });
+                       [&](const Pair& pair) { return is_one_letter(line, pair, letter); });
   };
   return has('D') && has('G');
 }

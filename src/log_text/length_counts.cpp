@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "log_text/number.h"
 
@@ -20,7 +21,7 @@ constexpr double k_least_length = 32;  // of a batch: shorter ones cost little
 constexpr double k_most_length = 1e6;
 
 using core::is_digit;
-bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+using core::is_lower;
 
 std::size_t skip_to_number(std::string_view text, std::size_t from, std::size_t reach) {
   const std::size_t end = std::min(text.size(), from + reach);
@@ -33,8 +34,8 @@ std::optional<double> behind(std::string_view text, std::string_view word) {
   constexpr std::size_t k_reach = 24;
   for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
-    const bool begins = at == 0 || !is_letter(text[at - 1]);
-    if (!begins || (end < text.size() && is_letter(text[end]))) continue;
+    const bool begins = at == 0 || !is_lower(text[at - 1]);
+    if (!begins || (end < text.size() && is_lower(text[end]))) continue;
     const std::size_t digit = skip_to_number(text, end, k_reach);
     if (digit == text.npos) continue;
     const Scanned found = scan_number(text.substr(digit));

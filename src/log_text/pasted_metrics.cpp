@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "log_text/scanner.h"
 #include "prose/claims.h"
@@ -15,7 +16,7 @@ using log_text::LogScanner;
 constexpr std::uint64_t k_fewest_records = 3;  // fewer samples make no curve (diagnosis/weigh.cpp)
 
 using core::is_digit;
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+using core::is_letter;
 
 /// `epoch 3 train loss 0.51 val loss 0.62`, and not `the loss is 2.3 at step 100 and stays there`.
 bool is_pasted(std::string_view line) {

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "core/letters.h"
 #include "core/text.h"
 
 namespace aplomb::log_text {
 namespace {
 
 using core::is_digit;
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+using core::is_name_start;
 
 /// The number at `at` (at most 5 digits), and moves `at` behind it; -1 where there is none.
 int read_int(std::string_view line, std::size_t& at) {
@@ -120,9 +121,9 @@ bool counts_steps(std::string_view line) {
   static constexpr std::array<std::string_view, 6> k_counts = {"it",    "iter",      "step",
                                                                "batch", "iteration", "steps"};
   for (std::size_t at = 0; at < line.size();) {
-    while (at < line.size() && !is_letter(line[at])) ++at;
+    while (at < line.size() && !is_name_start(line[at])) ++at;
     std::size_t end = at;
-    while (end < line.size() && is_letter(line[end])) ++end;
+    while (end < line.size() && is_name_start(line[end])) ++end;
     std::size_t number = end;
     while (number < line.size() &&
            (line[number] == ' ' || line[number] == '=' || line[number] == ':'))

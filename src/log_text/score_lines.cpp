@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "log_text/number.h"
 
@@ -37,7 +38,7 @@ bool is_name_char(char c) {
 
 using core::is_digit;
 
-bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
+using core::is_lower;
 
 /// The place of `word` as a word of its own from `from` on.
 std::size_t find_word(std::string_view text, std::string_view word, std::size_t from) {
@@ -51,12 +52,12 @@ std::size_t find_word(std::string_view text, std::string_view word, std::size_t 
 }
 
 std::string_view word_before(std::string_view text, std::size_t end) {
-  while (end > 0 && !is_letter(text[end - 1])) {
+  while (end > 0 && !is_lower(text[end - 1])) {
     if (text[end - 1] != ' ' && text[end - 1] != '=' && text[end - 1] != ':') return {};
     --end;
   }
   std::size_t at = end;
-  while (at > 0 && is_letter(text[at - 1])) --at;
+  while (at > 0 && is_lower(text[at - 1])) --at;
   return text.substr(at, end - at);
 }
 
@@ -129,7 +130,7 @@ std::optional<Value> share_before(std::string_view text, std::size_t name) {
 std::string name_of(std::string_view text) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < text.size();) {
-    while (at < text.size() && !is_letter(text[at])) ++at;
+    while (at < text.size() && !is_lower(text[at])) ++at;
     std::size_t end = at;
     while (end < text.size() && is_name_char(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
@@ -162,7 +163,7 @@ std::optional<Part> part_behind(std::string_view text, std::size_t from) {
   constexpr std::size_t k_longest_word = 12;
   while (from < text.size() && (text[from] == ' ' || text[from] == ',')) ++from;
   std::size_t to = from;
-  while (to < text.size() && is_letter(text[to])) ++to;
+  while (to < text.size() && is_lower(text[to])) ++to;
   if (to == from || to - from > k_longest_word) return std::nullopt;
   const std::size_t digit = text.find_first_not_of(" =:", to);
   const std::string_view word = text.substr(from, to - from);

@@ -5,6 +5,7 @@
 
 #include "core/bytes.h"
 #include "core/decimal.h"
+#include "core/letters.h"
 #include "core/text.h"
 #include "log_text/number.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 using core::is_digit;
-bool is_letter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '_'; }
+using core::is_name_start;
 
 const char* skip_blanks(const char* p, const char* end) {
   while (p < end && is_blank(*p)) ++p;
@@ -41,7 +42,7 @@ inline const char* read_number(const Text& text, const char* p, double& value) {
   const Scanned found = scan_number(text.first, p, text.end);
   const char* q = p + found.size;
   // `nanms`: the finder takes no unit behind NaN.
-  if (!std::isfinite(found.value) && found.size > 0 && q < text.end && is_letter(*q)) return p;
+  if (!std::isfinite(found.value) && found.size > 0 && q < text.end && is_name_start(*q)) return p;
   value = found.value;
   return q;
 }

@@ -92,7 +92,8 @@ void SignatureTable::add(std::unique_ptr<Signature> signature) {
   for (const std::string& literal : signature->literals) {
     if (filter_.add(literal, owner)) continue;
     mistakes_.push_back(fmt::format("{}: the literal '{}' is shorter than {} bytes",
-                                    signature->kind, literal, core::LiteralFilter::k_least));
+                                    signature->kind, literal,
+                                    core::LiteralFilter::k_least_literal));
   }
   signatures_.push_back(std::move(signature));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/letters.h"
 #include "core/text.h"
 
 namespace aplomb::log_text {
@@ -17,9 +18,7 @@ constexpr std::array<std::string_view, 20> k_no_stage = {
     "fatal", "trace", "note",    "train", "training", "val",    "valid",
     "test",  "eval",  "rank",    "main",  "log",      "step"};
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-' || c == ' ';
-}
+bool is_tag_letter(char c) { return core::is_name_start(c) || c == '-' || c == ' '; }
 
 /// `{"phase": "lora", "it": 10, ...}`: the stage of a record of its own keys.
 std::string_view phase_of(std::string_view text) {
@@ -65,7 +64,7 @@ std::string_view word_before_number(std::string_view text) {
   const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
   const std::string_view behind = core::trim(rest.substr(digits));
   const bool goes_on = digits > 0 && digits < rest.size() && rest[digits] == ' ' &&
-                       !behind.empty() && is_letter(behind[0]);
+                       !behind.empty() && is_tag_letter(behind[0]);
   return goes_on ? word : std::string_view();
 }
 
@@ -96,7 +95,7 @@ std::string tag_of(std::string_view text) {
   if (plain_tag.empty()) plain_tag = word_before_step(text);
   if (plain_tag.empty()) plain_tag = word_before_number(text);
   if (!plain_tag.empty() && plain_tag.size() <= k_longest &&
-      std::all_of(plain_tag.begin(), plain_tag.end(), is_letter)) {
+      std::all_of(plain_tag.begin(), plain_tag.end(), is_tag_letter)) {
     std::string name = core::lower(plain_tag);
     const bool none = std::find(k_no_stage.begin(), k_no_stage.end(), name) != k_no_stage.end();
     return none ? std::string() : name;
@@ -105,7 +104,7 @@ std::string tag_of(std::string_view text) {
   const std::size_t end = text.find(bracket ? ']' : '|');
   if (end == std::string_view::npos || end < 2 || end > k_longest) return {};
   const std::string_view tag = text.substr(bracket ? 1 : 0, end - (bracket ? 1 : 0));
-  if (!std::all_of(tag.begin(), tag.end(), is_letter)) return {};
+  if (!std::all_of(tag.begin(), tag.end(), is_tag_letter)) return {};
   std::string name = core::lower(core::trim(tag));
   const bool plain = std::find(k_no_stage.begin(), k_no_stage.end(), name) != k_no_stage.end();
   return plain ? std::string() : name;

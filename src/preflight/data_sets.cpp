@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 
+#include "core/letters.h"
 #include "core/text.h"
 
 namespace aplomb::preflight {
@@ -43,10 +44,9 @@ bool names_held_out(std::string_view name) {
   static constexpr std::array<std::string_view, 10> k_words = {
       "eval", "evaluation", "valid", "validation", "val",
       "test", "testing",    "dev",   "heldout",    "holdout"};
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   for (std::size_t at = 0; at < name.size();) {
     std::size_t end = at;
-    while (end < name.size() && is_letter(name[end])) ++end;
+    while (end < name.size() && core::is_letter(name[end])) ++end;
     const std::string word = core::lower(name.substr(at, end - at));
     if (std::find(k_words.begin(), k_words.end(), word) != k_words.end()) return true;
     at = end + 1;

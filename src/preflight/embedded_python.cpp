@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/json_text.h"
 #include "preflight/audit_files.h"
 
 namespace aplomb::preflight {
@@ -43,7 +44,7 @@ std::string embedded_request(const std::string& module, nlohmann::json request,
                               {"module", module},
                               {"request", std::move(request)},
                               {"limits", std::move(bounds)}};
-  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return core::json_text(all);
 }
 
 }  // namespace aplomb::preflight

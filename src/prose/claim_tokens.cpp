@@ -3,13 +3,14 @@
 #include <array>
 #include <utility>
 
+#include "core/letters.h"
 #include "core/text.h"
 
 namespace aplomb::prose {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 using core::is_digit;
+using core::is_letter;
 
 /// Marks of other scripts, in the form that the grammar knows.
 constexpr std::array<std::pair<std::string_view, char>, 16> k_marks = {{{"，", ','},

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "core/letters.h"
 #include "core/text.h"
 
 namespace aplomb::prose {
@@ -21,7 +22,7 @@ constexpr std::size_t k_wrapped = 60;         // editors and mail wrap at 72 or 
 constexpr std::size_t k_last_words = 24;      // what may stand alone on a paragraph's last line
 constexpr std::size_t k_longest_paragraph = 2048;
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+using core::is_letter;
 
 /// A date, a time or a bracket at the head, or a level among the first words: a logger wrote it.
 bool looks_logged(std::string_view line) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "report/renderer.h"
 #include "report/report_json.h"
@@ -193,16 +194,14 @@ class AgentRenderer : public Renderer {
     const Json whole = report_json(report);
     std::string text;
     for (const Limits& limits : k_limits) {
-      text = Shaper(whole, limits).shaped().dump(-1, ' ', false, Json::error_handler_t::replace) +
-             "\n";
+      text = core::json_text(Shaper(whole, limits).shaped()) + "\n";
       if (text.size() <= k_most_bytes) return text;
     }
     // Maps of a stranger's making (settings that remedies set, the summary's names) are all that is left to be large.
-    return Json{{"schema", whole["schema"]},
-                {"view", "agent/1"},
-                {"verdict", whole["verdict"]},
-                {"next", {"the same command with --json: the whole report"}}}
-               .dump() +
+    return core::json_text(Json{{"schema", whole["schema"]},
+                                {"view", "agent/1"},
+                                {"verdict", whole["verdict"]},
+                                {"next", {"the same command with --json: the whole report"}}}) +
            "\n";
   }
 };

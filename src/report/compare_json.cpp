@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/pair_table.h"
 #include "core/text.h"
 #include "report/compare_view.h"
@@ -78,6 +79,14 @@ ordered_json side_json(const compare::Level::Side& side) {
   return {{"low", side.low}, {"median", side.median}, {"high", side.high}, {"max", side.most}};
 }
 
+ordered_json ailment_json(const std::optional<compare::Ailment>& ailment) {
+  if (!ailment) return nullptr;
+  return {{"cause", ailment->cause},
+          {"title", core::sanitize(ailment->title)},
+          {"probability", ailment->probability},
+          {"first_fix", core::sanitize(ailment->first_fix)}};
+}
+
 }  // namespace
 
 std::string compare_json(const Comparison& comparison) {
@@ -92,6 +101,7 @@ std::string compare_json(const Comparison& comparison) {
                       {"equal",
                        {{"to_the_last_bit", equal_json(comparison.bits)},
                         {"but_for_rounding", equal_json(comparison.digits)}}}};
+  out["ails"] = {{"a", ailment_json(comparison.ails_a)}, {"b", ailment_json(comparison.ails_b)}};
   out["runs"]["noise"] = ordered_json::array();
   for (const auto& each : comparison.seeds) out["runs"]["noise"].push_back(brief_json(each));
   for (const auto& each : comparison.b_seeds) out["runs"]["noise_b"].push_back(brief_json(each));
@@ -116,7 +126,7 @@ std::string compare_json(const Comparison& comparison) {
         {{"name", core::sanitize(each.name)}, {"why", core::sanitize(each.why)}});
   out["notes"] = ordered_json::array();
   for (const std::string& each : comparison.notes) out["notes"].push_back(core::sanitize(each));
-  return out.dump(2) + "\n";
+  return core::json_text(out, 2) + "\n";
 }
 
 }  // namespace aplomb::report

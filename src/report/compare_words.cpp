@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "report/compare_view.h"
 #include "report/plan_view.h"
+#include "report/view.h"
 
 namespace aplomb::report {
 namespace {
@@ -148,6 +149,49 @@ std::size_t count_of(const Comparison& comparison, Reach reach) {
                     [&](const auto& each) { return each.reach == reach; }));
 }
 
+/// What ails the worse run and not the other; null where that is not known.
+const compare::Ailment* ailment_of_worse(const Comparison& comparison) {
+  const std::optional<compare::Side> worse = compare::worse_of(comparison);
+  if (!worse) return nullptr;
+  const bool is_a = *worse == compare::Side::a;
+  const auto& ailment = is_a ? comparison.ails_a : comparison.ails_b;
+  const auto& other = is_a ? comparison.ails_b : comparison.ails_a;
+  if (!ailment || (other && other->cause == ailment->cause)) return nullptr;
+  return &*ailment;
+}
+
+/// The setting that tells the two apart and that the ailment's remedies would change.
+const SettingDifference* setting_behind(const Comparison& comparison,
+                                        const compare::Ailment& ailment) {
+  const auto found = std::find_if(
+      comparison.settings.begin(), comparison.settings.end(), [&](const auto& difference) {
+        return difference.reach == Reach::training &&
+               std::find(ailment.sets.begin(), ailment.sets.end(), difference.name) !=
+                   ailment.sets.end();
+      });
+  return found == comparison.settings.end() ? nullptr : &*found;
+}
+
+/// `B: the model learns its data by heart (84 %): train.epochs (3 in A, 12 in B). ...`
+std::string ailment_text(const Comparison& comparison, const compare::Ailment& ailment) {
+  const char side = *compare::worse_of(comparison) == compare::Side::a ? 'A' : 'B';
+  std::string text = fmt::format("{}: {} ({})", side, core::sanitize(ailment.title),
+                                 show_percent(ailment.probability));
+  if (const SettingDifference* behind = setting_behind(comparison, ailment))
+    text += ": " + sides_of(*behind);
+  if (!ailment.first_fix.empty()) text += ". " + core::sanitize(ailment.first_fix);
+  return text;
+}
+
+/// Where both runs have one ailment, no difference between them explains it.
+std::string shared_ailment(const Comparison& comparison) {
+  if (!comparison.ails_a || !comparison.ails_b) return {};
+  if (comparison.ails_a->cause != comparison.ails_b->cause) return {};
+  return fmt::format(
+      "both have one trouble: {} ({} and {})", core::sanitize(comparison.ails_a->title),
+      show_percent(comparison.ails_a->probability), show_percent(comparison.ails_b->probability));
+}
+
 std::string suspect_text(const Comparison& comparison) {
   if (const SettingDifference* first = first_of(comparison, Reach::training)) {
     const std::size_t all = count_of(comparison, Reach::training);
@@ -190,13 +234,15 @@ std::string cost_advice(const Comparison& comparison) {
 }
 
 std::string differ_advice(const Comparison& comparison) {
-  if (comparison.cost) return cost_advice(comparison);
+  if (comparison.cost && ailment_of_worse(comparison) == nullptr) return cost_advice(comparison);
   if (lost_apart(comparison))
     return "what moves from run to run is no bad sample, which would come at the same step: look "
            "at "
            "numerics (a learning rate at the edge, 16-bit overflow; one run in fp32 tells), then "
            "at a "
            "race or the machine";
+  if (const compare::Ailment* ailment = ailment_of_worse(comparison))
+    return ailment_text(comparison, *ailment);
   const compare::Ending& end = comparison.leading().ending;
   if (end.basis == Basis::within && count_of(comparison, Reach::training) == 0 &&
       first_of(comparison, Reach::seed) != nullptr) {
@@ -204,6 +250,8 @@ std::string differ_advice(const Comparison& comparison) {
            "counts as a difference";
   }
   std::string suspect = suspect_text(comparison);
+  if (const std::string shared = shared_ailment(comparison); !shared.empty())
+    return fmt::format("{}; between the two, {}", shared, suspect);
   if (std::isnan(end.a) == std::isnan(end.b)) return suspect;
   return fmt::format("{}; `aplomb diagnose` on {} says why it broke", suspect,
                      std::isnan(end.b) ? "B" : "A");
@@ -222,6 +270,9 @@ std::string signals_beyond(const Comparison& comparison) {
 }
 
 std::string same_advice(const Comparison& comparison) {
+  if (const std::string shared = shared_ailment(comparison); !shared.empty())
+    return fmt::format("{}; that they are the same does not make them sound: {}", shared,
+                       core::sanitize(comparison.ails_a->first_fix));
   const std::string signals = signals_beyond(comparison);
   if (!signals.empty())
     return fmt::format("before B replaces A look at what differs beside the outcome: {}", signals);

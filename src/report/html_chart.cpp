@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "report/axis.h"
 #include "report/html_text.h"
@@ -343,7 +344,7 @@ std::string chart_data(const std::vector<ChartSpec>& specs, const Report& report
     all.push_back({{"first", steps.first}, {"last", steps.last}, {"lines", std::move(lines)}});
   }
   make_visible(all);
-  return escape_json(all.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return escape_json(core::json_text(all));
 }
 
 }  // namespace aplomb::report

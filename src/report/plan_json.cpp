@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "report/plan_view.h"
 #include "report/report_json.h"
 
@@ -127,7 +128,7 @@ std::string plan_json(const PlanView& view) {
     }
   }
   make_visible(out);  // and valid: dump() stops the program at bytes that are no UTF-8
-  return out.dump(2) + "\n";
+  return core::json_text(out, 2) + "\n";
 }
 
 }  // namespace aplomb::report

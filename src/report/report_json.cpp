@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/json_text.h"
 #include "core/text.h"
 
 namespace aplomb::report {
@@ -189,7 +190,7 @@ Json json_of(const ReportSeenBefore& seen) {
 std::string one_line(const Json& value) {
   Json seen = value;
   make_visible(seen);
-  return seen.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return core::json_text(seen);
 }
 
 void write(const Json& value, std::size_t indent, std::string& out) {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "core/json_text.h"
 #include "core/version.h"
 #include "serve/web_assets.h"
 
@@ -66,8 +67,7 @@ void say_json(Answer& answer, int status, std::string body) {
 void say_error(Answer& answer, int status, const char* what, const std::string& why,
                const char* what_to_do) {
   say_json(answer, status,
-           Json({{"error", {{"what", what}, {"why", why}, {"do", what_to_do}}}})
-               .dump(-1, ' ', false, Json::error_handler_t::replace));
+           core::json_text(Json({{"error", {{"what", what}, {"why", why}, {"do", what_to_do}}}})));
 }
 
 std::optional<std::int64_t> number_of(const Request& request, const char* name) {
@@ -264,7 +264,7 @@ void LiveServer::serve_api(const Request& request, Answer& out) {
                          {"can_stop", options_.follow.may_stop}};
     return say_json(out, 200,
                     fmt::format(R"({{"schema":"aplomb.live/1","server":{},"runs":{}}})",
-                                server.dump(), follower_.summaries_text()));
+                                core::json_text(server), follower_.summaries_text()));
   }
   if (request.path == "/api/events") return serve_events(request, out);
   serve_run(request, out);
@@ -299,7 +299,7 @@ void LiveServer::serve_stop(const Request& request, const std::string& id, Answe
                      "the program was started without --allow-stop",
                      "Start it with --allow-stop, or end the run by hand");
   }
-  const Json body = Json::parse(request.body, nullptr, false);
+  const Json body = core::ordered_json_from(request.body);
   const bool confirmed = body.is_object() && body.contains("confirm") &&
                          body["confirm"].is_boolean() && body["confirm"].get<bool>();
   if (!confirmed) {

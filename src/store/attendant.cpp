@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 
+#include "core/json_text.h"
 #include "store/place.h"
 #include "store/run_store.h"
 #include "store/spool.h"
@@ -60,9 +61,7 @@ std::optional<std::string> receive_text(int socket) {
   return text;
 }
 
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string dumped(const Json& value) { return core::json_text(value); }
 
 Json json_of_told(const Told& told) {
   Json out = {{"id", told.id}};
@@ -104,7 +103,7 @@ Told told_from(const Json& value) {
 }
 
 std::string answer_to(const std::string& text, const std::string& path, bool remembers) {
-  const Json value = Json::parse(text, nullptr, false);
+  const Json value = core::ordered_json_from(text);
   core::Result<PastRun> run = past_run_from(value);
   core::Result<Told> told =
       run ? tell_store(path, remembers, *run) : core::Result<Told>(tl::unexpected(run.error()));
@@ -190,7 +189,7 @@ core::Result<Told> Attendant::tell(const PastRun& run) {
   const std::optional<std::string> text = receive_text(socket_);
   if (!text) return lost();
   try {
-    const Json value = Json::parse(*text);
+    const Json value = core::ordered_json_from(*text);
     if (value.contains("error")) {
       return core::fail(static_cast<core::ErrorCode>(value.at("code").get<int>()),
                         value.at("error").get<std::string>());

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <vector>
 
+#include "core/json_text.h"
 #include "store/likeness.h"
 
 namespace aplomb::store {
@@ -58,8 +59,7 @@ core::Result<std::string> lay_down(const PastRun& run, const std::string& folder
   const std::string path = folder + "/" + new_id();
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return failed();
-  const bool whole =
-      write_all(file, json_of(run).dump(-1, ' ', false, Json::error_handler_t::replace));
+  const bool whole = write_all(file, core::json_text(json_of(run)));
   ::close(file);
   if (whole && ::rename(path.c_str(), (path + k_ending).c_str()) == 0) return path + k_ending;
   const auto fault = failed();
@@ -71,7 +71,7 @@ std::size_t send_waiting(RunStore& store, const std::string& folder) {
   std::size_t sent = 0;
   for (const fs::path& each : waiting(folder)) {
     std::ifstream file(each, std::ios::binary);
-    const Json value = Json::parse(file, nullptr, false);
+    const Json value = core::ordered_json_from(file);
     core::Result<PastRun> run = past_run_from(value);
     if (value.is_discarded() || !run) continue;
     // Two processes may send the same one: the store takes it for one run.

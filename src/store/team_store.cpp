@@ -8,6 +8,7 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "core/json_text.h"
 #include "core/text.h"
 #include "store/likeness.h"
 #include "store/place.h"
@@ -185,14 +186,12 @@ void raise(Connection& connection) {
 }
 
 PastRun run_of(const std::string& body) {
-  core::Result<PastRun> run = past_run_from(Json::parse(body, nullptr, false));
+  core::Result<PastRun> run = past_run_from(core::ordered_json_from(body));
   if (!run) throw Fault(ErrorCode::bad_format, run.error().text);
   return *std::move(run);
 }
 
-std::string body_of(const PastRun& run) {
-  return json_of(run).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string body_of(const PastRun& run) { return core::json_text(json_of(run)); }
 
 std::string shown(double value) { return fmt::format("{}", value); }
 

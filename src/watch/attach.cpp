@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/json_text.h"
 #include "core/new_file.h"
 
 namespace aplomb::watch {
@@ -30,7 +31,7 @@ core::Result<void> ask_for_determinism(const fs::path& folder, std::uint32_t see
   };
   using nlohmann::json;
   return core::replace_file((folder / "determinism.json").string(),
-                            asked.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+                            core::json_text(asked, 2) + "\n");
 }
 
 }  // namespace

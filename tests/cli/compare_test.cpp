@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/program.h"
 
@@ -10,6 +11,7 @@ namespace aplomb::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// Six runs of one small model: five seeds, and one whose data goes bad at step 121
@@ -24,6 +26,14 @@ const nlohmann::json& metric(const nlohmann::json& comparison, const std::string
   for (const auto& each : comparison["metrics"])
     if (each["name"] == name) return each;
   return k_none;
+}
+
+/// Without the breaks that fit it into 80 columns.
+std::string in_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string all;
+  for (std::string word; words >> word;) all += (all.empty() ? "" : " ") + word;
+  return all;
 }
 
 TEST(CompareCommand, TheSameRunIsIdenticalToItsLastStep) {
@@ -43,13 +53,25 @@ TEST(CompareCommand, ALogEqualsTheTrainersStateButForRounding) {
   EXPECT_TRUE(made["equal"]["but_for_rounding"]["first_difference"].is_null());
 }
 
-TEST(CompareCommand, SaysWhichRunBrokeAndWhichSettingToLookAt) {
+TEST(CompareCommand, SaysWhichRunBrokeWhyAndBehindWhichSetting) {
   const Said said =
       run_program("% compare " + example("healthy") + " " + example("lr-too-high-nan"));
   EXPECT_EQ(said.status, 1) << said.error;
   EXPECT_THAT(said.out, StartsWith("DIFFERS   B breaks: loss"));
-  EXPECT_THAT(said.out, HasSubstr("look first at optim.lr (0.003 in A, 10 in B)"));
+  EXPECT_THAT(in_one_line(said.out), HasSubstr("B: The learning rate is too high"));
+  EXPECT_THAT(in_one_line(said.out), HasSubstr("optim.lr (0.003 in A, 10 in B)"));
   EXPECT_THAT(said.out, HasSubstr("training_args.json:6"));
+}
+
+TEST(CompareCommand, ARunThatOverfitsIsExplainedByThatAndNotByTheFirstSettingThatDiffers) {
+  const Said said =
+      run_program("% compare --json " + example("healthy") + " " + example("overfitting"));
+  EXPECT_EQ(said.status, 1) << said.error;
+  const auto made = nlohmann::json::parse(said.out);
+  EXPECT_THAT(made["ails"]["b"]["cause"].get<std::string>(), StartsWith("overfit."));
+  EXPECT_TRUE(made["ails"]["a"].is_null());
+  EXPECT_THAT(made["advice"].get<std::string>(), StartsWith("B: "));
+  EXPECT_THAT(made["advice"].get<std::string>(), Not(HasSubstr("look first at")));
 }
 
 TEST(CompareCommand, SeveralRunsASideAreComparedByTheirMeans) {

@@ -12,6 +12,7 @@ namespace aplomb::compare {
 namespace {
 
 using test::add_series;
+using test::add_setting;
 using test::falling_loss;
 using test::run_with_loss;
 using ::testing::HasSubstr;
@@ -175,6 +176,31 @@ TEST(Compare, PerCentAndSharesAreDifferentUnits) {
   const Comparison made = compared(a, b);
   ASSERT_EQ(made.refused.size(), 1U);
   EXPECT_THAT(made.refused[0].why, HasSubstr("different units: A is a share, B in per cent"));
+}
+
+TEST(Explain, TheSettingThatTheRemediesOfTheWorseRunChangeIsTheFirstSuspect) {
+  record::Run a = run_with_loss("a", falling_loss(1, 100));
+  std::vector<double> lost = falling_loss(1, 100);
+  std::fill(lost.begin() + 60, lost.end(), std::nan(""));
+  record::Run b = run_with_loss("b", lost);
+  add_setting(a, "optim.lr", 0.001);
+  add_setting(b, "optim.lr", 0.1);
+  add_setting(a, "optim.weight_decay", 0.01);
+  add_setting(b, "optim.weight_decay", 0.02);
+  auto made = compare_runs(a, b, {}, Axis::step);
+  ASSERT_TRUE(made.has_value());
+  ASSERT_EQ(worse_of(*made), Side::b);
+  explain(*made, std::nullopt, Ailment{"stall.x", "x", 0.9, "mend it", {"optim.weight_decay"}});
+  EXPECT_EQ(made->settings.front().name, "optim.weight_decay");
+  explain(*made, Ailment{"stall.y", "y", 0.9, "", {"optim.lr"}}, std::nullopt);
+  EXPECT_EQ(made->settings.front().name, "optim.weight_decay") << "A is not the worse one";
+}
+
+TEST(Explain, OfRunsThatAreTheSameNoneIsWorse) {
+  const auto made = compare_runs(run_with_loss("a", falling_loss(1, 200)),
+                                 run_with_loss("b", falling_loss(2, 200)), {}, Axis::step);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(worse_of(*made), std::nullopt);
 }
 
 TEST(ChosenRun, IsTheOneWithTheMostSamplesAndIsNamed) {
