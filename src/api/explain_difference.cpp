@@ -22,10 +22,10 @@ std::optional<compare::Ailment> ailment_of(AskedRun asked, const DiagnoseOptions
   const diagnosis::RankedCause& cause = diagnosis.causes.front();
   if (cause.probability < k_least_likely) return std::nullopt;
   compare::Ailment ailment{cause.id, cause.title, cause.probability, {}, {}};
-  if (!cause.remedies.empty()) ailment.first_fix = cause.remedies.front().text;
-  for (const diagnosis::Remedy& remedy : cause.remedies) {
-    for (const auto& [setting, value] : remedy.set) ailment.sets.push_back(setting);
-  }
+  if (cause.remedies.empty()) return ailment;
+  // What the later remedies set eases the trouble; what the first sets is what it comes from.
+  ailment.first_fix = cause.remedies.front().text;
+  for (const auto& [setting, value] : cause.remedies.front().set) ailment.sets.push_back(setting);
   return ailment;
 }
 

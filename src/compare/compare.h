@@ -94,7 +94,7 @@ struct Ailment {
   std::string title;
   double probability = 0;
   std::string first_fix;
-  std::vector<std::string> sets;  ///< the settings that its remedies change
+  std::vector<std::string> sets;  ///< the settings that its first remedy changes
 };
 
 struct Comparison {
@@ -140,8 +140,8 @@ core::Result<Comparison> compare_runs(const record::Run& a, const record::Run& b
 enum class Side { a, b };
 std::optional<Side> worse_of(const Comparison& comparison);
 
-/// Takes over what ails the two. Differing settings that the remedies of the worse run's ailment
-/// change are the first suspects then.
+/// Takes over what ails the two. Differing settings that the first remedy of the worse run's
+/// ailment changes are the first suspects then.
 void explain(Comparison& comparison, std::optional<Ailment> a, std::optional<Ailment> b);
 
 /// Of the Runs that a path gave: the one with the longest series; which one, where there were

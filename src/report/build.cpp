@@ -165,19 +165,6 @@ void add_symptoms(const DiagnosedRun& lead, const EvidenceFinder& finder, Report
   }
 }
 
-/// Begins with a capital letter, unless the first word is code (`pin_memory=True`,
-/// `torch.compile`); a leading "or" is the list's to say.
-std::string sentence(std::string_view text) {
-  if (text.starts_with("or ")) text.remove_prefix(3);
-  std::string out = core::sanitize(text);
-  const std::string_view word = std::string_view(out).substr(0, out.find(' '));
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || c == '-' || c == ',';
-  });
-  if (plain && word.front() >= 'a') out.front() = static_cast<char>(out.front() - 'a' + 'A');
-  return out;
-}
-
 ReportCause report_cause(const diagnosis::RankedCause& cause, const DiagnosedRun& lead,
                          const EvidenceFinder& finder) {
   ReportCause out;
@@ -204,7 +191,7 @@ ReportCause report_cause(const diagnosis::RankedCause& cause, const DiagnosedRun
   out.evidence = finder.find(origins);
   for (const diagnosis::Remedy& remedy : cause.remedies) {
     ReportRemedy step;
-    step.text = sentence(remedy.text);
+    step.text = as_sentence(remedy.text);
     for (const auto& [setting, value] : remedy.set) step.set.emplace(setting, value);
     step.rendered = render_remedy(remedy, lead.run);
     out.remedies.push_back(std::move(step));

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "report/compare_view.h"
 #include "report/plan_view.h"
+#include "report/remedy_text.h"
 #include "report/view.h"
 
 namespace aplomb::report {
@@ -160,7 +161,7 @@ const compare::Ailment* ailment_of_worse(const Comparison& comparison) {
   return &*ailment;
 }
 
-/// The setting that tells the two apart and that the ailment's remedies would change.
+/// The setting that tells the two apart and that the ailment's first remedy would change.
 const SettingDifference* setting_behind(const Comparison& comparison,
                                         const compare::Ailment& ailment) {
   const auto found = std::find_if(
@@ -179,7 +180,7 @@ std::string ailment_text(const Comparison& comparison, const compare::Ailment& a
                                  show_percent(ailment.probability));
   if (const SettingDifference* behind = setting_behind(comparison, ailment))
     text += ": " + sides_of(*behind);
-  if (!ailment.first_fix.empty()) text += ". " + core::sanitize(ailment.first_fix);
+  if (!ailment.first_fix.empty()) text += ". " + as_sentence(ailment.first_fix);
   return text;
 }
 
@@ -272,7 +273,7 @@ std::string signals_beyond(const Comparison& comparison) {
 std::string same_advice(const Comparison& comparison) {
   if (const std::string shared = shared_ailment(comparison); !shared.empty())
     return fmt::format("{}; that they are the same does not make them sound: {}", shared,
-                       core::sanitize(comparison.ails_a->first_fix));
+                       as_sentence(comparison.ails_a->first_fix));
   const std::string signals = signals_beyond(comparison);
   if (!signals.empty())
     return fmt::format("before B replaces A look at what differs beside the outcome: {}", signals);

@@ -1,7 +1,9 @@
 #include "report/remedy_text.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "core/text.h"
 #include "knowledge/framework.h"
 #include "knowledge/render.h"
 #include "knowledge/trainer.h"
@@ -72,6 +74,17 @@ std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy
     if (!text.empty()) rendered[framework + " command line"] = std::move(text);
   }
   return rendered;
+}
+
+std::string as_sentence(std::string_view text) {
+  if (text.starts_with("or ")) text.remove_prefix(3);
+  std::string out = core::sanitize(text);
+  const std::string_view word = std::string_view(out).substr(0, out.find(' '));
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '-' || c == ',';
+  });
+  if (plain && word.front() >= 'a') out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out;
 }
 
 }  // namespace aplomb::report

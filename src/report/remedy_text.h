@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "diagnosis/diagnosis.h"
 #include "record/run.h"
@@ -14,5 +15,9 @@ namespace aplomb::report {
 /// setting.
 std::map<std::string, std::string> render_remedy(const diagnosis::Remedy& remedy,
                                                  const record::Run& run);
+
+/// The remedy as a sentence: begins with a capital letter, unless the first word is code
+/// (`pin_memory=True`, `torch.compile`); a leading "or" is the list's to say. Sanitized.
+std::string as_sentence(std::string_view text);
 
 }  // namespace aplomb::report
