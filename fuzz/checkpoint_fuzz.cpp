@@ -113,7 +113,8 @@ void numpy(Bytes bytes) { read_folder(bytes, {"arrays.npz", "one.npy"}); }
 void packed(Bytes bytes) { read_folder(bytes, {"model.pkl.gz"}); }
 
 void pickles(Bytes bytes) {
-  for (const tensors::Finding& finding : pickle::audit_pickles(bytes, "model.pt").list()) {
+  const tensors::Findings findings = pickle::audit_pickles(bytes, "model.pt");
+  for (const tensors::Finding& finding : findings.list()) {
     if (finding.text.size() > 4096) std::abort();  // it reaches terminals: it must be bounded
   }
 }

@@ -11,6 +11,7 @@ namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
+using protozero::tag_and_type;
 
 std::string_view view_of(pbf_reader& message) {
   const protozero::data_view bytes = message.get_view();
@@ -81,7 +82,7 @@ std::optional<double> from_content(std::int32_t type, std::string_view content) 
 /// The element count of a TensorShapeProto, at most 2: more than one is all that matters.
 std::uint64_t elements_of(pbf_reader shape) {
   std::uint64_t elements = 1;
-  while (shape.next(2)) {
+  while (shape.next(2, pbf_wire_type::length_delimited)) {
     pbf_reader dimension = shape.get_message();
     while (dimension.next(1, pbf_wire_type::varint)) {
       const std::int64_t size = dimension.get_int64();
@@ -113,30 +114,35 @@ Tensor tensor_of(pbf_reader message) {
   std::string_view content;
   std::optional<double> bits;  // of a half or a bfloat16
   while (message.next()) {
-    switch (message.tag()) {
-      case 1:
+    switch (message.tag_and_type()) {
+      case tag_and_type(1, pbf_wire_type::varint):
         tensor.type = message.get_int32();
         break;
-      case 2:
+      case tag_and_type(2, pbf_wire_type::length_delimited):
         tensor.elements = elements_of(message.get_message());
         break;
-      case 4:
+      case tag_and_type(4, pbf_wire_type::length_delimited):
         content = view_of(message);
         break;
-      case 5:
+      case tag_and_type(5, pbf_wire_type::fixed32):
+      case tag_and_type(5, pbf_wire_type::length_delimited):
         tensor.number = first_number<float>(message, [](pbf_reader& m) { return m.get_float(); });
         break;
-      case 6:
+      case tag_and_type(6, pbf_wire_type::fixed64):
+      case tag_and_type(6, pbf_wire_type::length_delimited):
         tensor.number = first_number<double>(message, [](pbf_reader& m) { return m.get_double(); });
         break;
-      case 7:
-      case 10:
+      case tag_and_type(7, pbf_wire_type::varint):
+      case tag_and_type(7, pbf_wire_type::length_delimited):
+      case tag_and_type(10, pbf_wire_type::varint):
+      case tag_and_type(10, pbf_wire_type::length_delimited):
         tensor.number = first_varint(message);
         break;
-      case 8:
+      case tag_and_type(8, pbf_wire_type::length_delimited):
         tensor.text = view_of(message);
         break;
-      case 13:
+      case tag_and_type(13, pbf_wire_type::varint):
+      case tag_and_type(13, pbf_wire_type::length_delimited):
         bits = first_varint(message);
         break;
       default:
@@ -166,17 +172,17 @@ void read_value(pbf_reader value, TfEvent& event) {
   std::optional<double> number;
   std::optional<Tensor> tensor;
   while (value.next()) {
-    switch (value.tag()) {
-      case 1:
+    switch (value.tag_and_type()) {
+      case tag_and_type(1, pbf_wire_type::length_delimited):
         tag = view_of(value);
         break;
-      case 2:
+      case tag_and_type(2, pbf_wire_type::fixed32):
         number = static_cast<double>(value.get_float());
         break;
-      case 8:
+      case tag_and_type(8, pbf_wire_type::length_delimited):
         tensor = tensor_of(value.get_message());
         break;
-      case 9:
+      case tag_and_type(9, pbf_wire_type::length_delimited):
         plugin = plugin_of(value.get_message());
         break;
       default:
@@ -253,18 +259,18 @@ bool read_tf_event(std::string_view message, TfEvent& event) {
   try {
     pbf_reader reader(message.data(), message.size());
     while (reader.next()) {
-      switch (reader.tag()) {
-        case 1:
+      switch (reader.tag_and_type()) {
+        case tag_and_type(1, pbf_wire_type::fixed64):
           event.wall_time_s = reader.get_double();
           break;
-        case 2:
+        case tag_and_type(2, pbf_wire_type::varint):
           event.step = reader.get_int64();
           break;
-        case 3:
+        case tag_and_type(3, pbf_wire_type::length_delimited):
           event.version = true;
           reader.skip();
           break;
-        case 5:
+        case tag_and_type(5, pbf_wire_type::length_delimited):
           read_summary(reader.get_message(), event);
           break;
         default:

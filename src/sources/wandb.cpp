@@ -61,6 +61,10 @@ void read_item(pbf_reader message, char joint, Item& item) {
   item.key.clear();
   item.json = {};
   while (message.next()) {
+    if (message.wire_type() != pbf_wire_type::length_delimited) {
+      message.skip();
+      continue;
+    }
     switch (message.tag()) {
       case 1:
         item.key = view_of(message);

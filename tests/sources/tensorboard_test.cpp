@@ -114,6 +114,26 @@ TEST(Tensorboard, SkipsWhatIsNoScalar) {
   EXPECT_TRUE(run.defects.empty());
 }
 
+TEST(Tensorboard, AFieldOfAnotherTypeThanItsOwnIsLeftOut) {
+  std::string event;
+  protozero::pbf_writer writer(event);
+  writer.add_string(1, "wall");  // a double
+  writer.add_string(2, "step");  // a varint
+  writer.add_uint64(3, 1);       // the version, a string
+  std::string value;
+  protozero::pbf_writer of_value(value);
+  of_value.add_uint64(1, 7);      // the tag, a string
+  of_value.add_string(2, "2.5");  // a float
+  of_value.add_uint64(8, 1);      // a tensor
+  std::string summary;
+  protozero::pbf_writer(summary).add_message(1, value);
+  writer.add_message(5, summary);
+  const aplomb::record::Run run =
+      read_with("tensorboard", version_event() + frame(event) + scalar_event(3, "loss", 2.5F));
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_EQ(run.primary(record::Role::loss)->count, 1U);
+}
+
 TEST(Tensorboard, TakesATornTailForNormalAtEveryByte) {
   const std::string file = small_file();
   for (std::size_t size = 1; size < file.size(); ++size) {

@@ -72,6 +72,22 @@ TEST(Wandb, LooksForErrorsInTheConsoleOutput) {
   EXPECT_NE(run.events[0].text.find("CUDA out of memory"), std::string::npos);
 }
 
+TEST(Wandb, AFieldOfAnotherTypeThanItsOwnIsLeftOut) {
+  WandbWriter writer = small_run(2);
+  std::string item;
+  protozero::pbf_writer of_item(item);
+  of_item.add_uint64(1, 7);   // the key, a string
+  of_item.add_double(16, 2);  // its value, a string as well
+  std::string history;
+  protozero::pbf_writer(history).add_message(1, item);
+  std::string record;
+  protozero::pbf_writer(record).add_message(2, history);
+  writer.record(record);
+  const aplomb::record::Run run = read_with("wandb", writer.bytes());
+  ASSERT_NE(run.primary(record::Role::loss), nullptr);
+  EXPECT_EQ(run.primary(record::Role::loss)->count, 2U);
+}
+
 TEST(Wandb, TakesATornTailForNormal) {
   const std::string file = small_run(4).bytes();
   for (std::size_t size = 8; size < file.size(); size += 3) {
