@@ -453,6 +453,44 @@ def std_unguarded(tree: ast.Module) -> bool:
     return mark(bounded.left)
 
 
+@fault("spread-is-logarithm", "latents")
+def spread_is_logarithm(tree: ast.Module) -> bool:
+    exponential = next(each for each in calls(tree, "exp") if each.args)
+    plain = expression("logvar")
+    put(tree, exponential, plain)
+    return mark(plain)
+
+
+@fault("fakes-not-detached", "opponents")
+def fakes_not_detached(tree: ast.Module) -> bool:
+    detached = calls(tree, "detach")[0]
+    made = [each for each in ast.walk(tree) if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "fake"]
+    put(tree, detached, detached.func.value)  # type: ignore[attr-defined]
+    return mark(*made, *calls(tree, "backward"))
+
+
+@fault("scores-of-one-rank", "accelerated")
+def scores_of_one_rank(tree: ast.Module) -> bool:
+    gathered = calls(tree, "gather_for_metrics")[0]
+    put(tree, gathered, gathered.args[0])
+    counted = [each for each in ast.walk(tree) if isinstance(each, ast.AugAssign)]
+    return mark(*counted[:2], statement_of(tree, gathered.args[0]))
+
+
+@fault("advantage-through-end", "actor")
+def advantage_through_end(tree: ast.Module) -> bool:
+    given = next(e for e in ast.walk(tree) if isinstance(e, ast.Assign) and "LAMBDA" in ast.unparse(e.value))
+    given.value = expression(ast.unparse(given.value).replace(" * live", ""))
+    return mark(given)
+
+
+@fault("shuffled-beside-sampler", "ranks")
+def shuffled_beside_sampler(tree: ast.Module) -> bool:
+    loader = next(e for e in calls(tree, "DataLoader") if keyword(e, "sampler"))
+    loader.keywords.append(ast.keyword("shuffle", ast.Constant(True)))
+    return mark(loader)
+
+
 @fault("sampler-set-epoch", "ranks")
 def sampler_set_epoch(tree: ast.Module) -> bool:
     told = statement_of(tree, calls(tree, "set_epoch")[0])

@@ -95,6 +95,7 @@ SAME = (
     "unsqueeze", "squeeze", "contiguous", "copy", "reshape", "view", "flatten", "cuda", "clone", "moveaxis", "swapaxes",
     "fliplr", "flipud", "stack",
 )  # fmt: skip
+IMAGES = ("image", "img", "images", "x", "pixel_values", "input", "inputs", "data")
 OF_PILLOW = ("convert", "resize", "crop", "rotate", "transpose", "thumbnail")
 FLOATS = ("float32", "float", "float64", "torch.float32", "torch.float", "numpy.float32", "np.float32", "torch.float64")
 #: Numbers that bytes are divided or shifted by, and what does it by itself.
@@ -147,6 +148,10 @@ def inputs(program: Program) -> Iterator[ast.expr]:
 
 
 def first_of(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Dict):
+        keyed = [(key.value, each) for key, each in zip(value.keys, value.values) if isinstance(key, ast.Constant)]
+        named = [each for key, each in keyed if key in IMAGES]
+        return named[0] if named else value
     return value.elts[0] if isinstance(value, (ast.Tuple, ast.List)) and value.elts else value
 
 
@@ -157,8 +162,7 @@ def kind_of(program: Program, node: ast.expr, depth: int) -> str:
     if isinstance(node, ast.Call):
         return kind_of_call(program, node, depth + 1)
     if isinstance(node, ast.Subscript):
-        whole = all(isinstance(each, (ast.Slice, ast.Constant)) for each in getattr(node.slice, "elts", [node.slice]))
-        return kind_of(program, node.value, depth + 1) if whole else ""
+        return kind_of(program, node.value, depth + 1) if not isinstance(program.values.of(node.slice), str) else ""
     if isinstance(node, ast.Attribute) and node.attr in ("data", "train_data", "T"):
         made = program.names.origin(node.value).node
         if isinstance(made, ast.Call) and name_called(made) in IN_MEMORY and is_of_torchvision(program, made):

@@ -41,6 +41,8 @@ def takes_several(program: Program, call: ast.Call) -> bool:
     if not call.args:
         return False
     value = program.names.origin(call.args[0]).node
+    if isinstance(call.args[0], ast.Subscript) and isinstance(call.args[0].slice, ast.Slice):
+        return True
     return isinstance(value, (ast.List, ast.ListComp)) or (
         isinstance(call.args[0], (ast.Name, ast.Subscript)) and source_of(call.args[0]).rstrip("]").endswith(("s", "batch"))
     )

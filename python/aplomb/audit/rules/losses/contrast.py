@@ -18,8 +18,9 @@ MOST_WRITTEN = 0.5  # a number without a name that is taken for a temperature (j
 @rule("code.temperature-multiplied")
 def temperature_multiplied(program: Program) -> Iterator[Finding]:
     """`F.cross_entropy(z @ z.T * temperature, targets)` with a temperature below 1: it has to divide."""
-    for call in program.calls_to("cross_entropy", "CrossEntropyLoss", "log_softmax", "logsumexp"):
-        given = call.args[0] if call.args else None
+    asked = [(each.call, each.given) for each in program.losses.all_criteria if each.kind == "cross_entropy"]
+    asked += [(call, call.args[0]) for call in program.calls_to("log_softmax", "logsumexp") if call.args]
+    for call, given in asked:
         if given is None:
             continue
         for origin in program.names.origins(given):

@@ -39,6 +39,21 @@ def noised(program: Program) -> Iterator[tuple[ast.BinOp, Form, Form, Form]]:
                 yield node, kept.parts[0], sample, noise
 
 
+def added_to(program: Program) -> Iterator[tuple[ast.BinOp, tuple[Form, ...], Form]]:
+    """`k * x + s * eps`, whatever the shares are: the sum, the factors beside the noise's product, and the noise."""
+    for node in program.nodes.of_kind(ast.BinOp):
+        form = program.algebra.of(node) if isinstance(node.op, ast.Add) else None
+        if form is None or form.op != "add" or form.node is not node:
+            continue
+        held = [product(each) for sign, each in terms(form) if sign > 0]
+        if len(held) != 2 or any(len(each.factors) != 2 or each.divisors for each in held):
+            continue
+        for one, other in (held, held[::-1]):
+            noise = next((each for each in other.factors if is_noise(each) and name_of_call(each)), None)
+            if noise is not None and not any(is_noise(each) for each in one.factors):
+                yield node, one.factors, noise
+
+
 @rule("code.step-outside-schedule")
 def step_outside_schedule(program: Program) -> Iterator[Finding]:
     """The step is drawn from 1 to T and looks up a table of T entries that begins at 0; or from 0, and one is taken off."""
@@ -112,7 +127,7 @@ def ends_behind(program: Program, length: ast.expr, shift: int) -> set[str]:
 @rule("code.denoiser-target-mixed")
 def denoiser_target_mixed(program: Program) -> Iterator[Finding]:
     """What is called predicted noise is compared with the sample, or what is called the sample with the noise."""
-    found = list(noised(program))
+    found = list(added_to(program)) if program.names_called & {"randn_like", "randn", "normal"} else []
     if not found:
         return
     for loss in losses_of(program):
@@ -123,8 +138,8 @@ def denoiser_target_mixed(program: Program) -> Iterator[Finding]:
                 if asked is None:
                     continue
                 named_noise, named_sample = says(program, given, NOISE_NAMED), says(program, given, SAMPLE_NAMED)
-                is_sample = any(target.key == sample.key for _, _, sample, _ in found)
-                is_drawn = any(target.key == noise.key for _, _, _, noise in found)
+                is_sample = any(target.key == each.key for _, factors, _ in found for each in factors)
+                is_drawn = any(target.key == noise.key for _, _, noise in found)
                 if named_noise != named_sample and (is_sample if named_noise else is_drawn) and is_sample != is_drawn:
                     what = "noise" if named_noise else "the sample"
                     other = "the sample" if named_noise else "noise"

@@ -58,6 +58,8 @@ def weights_on_another_device(program: Program) -> Iterator[Finding]:
         return
     for criterion in program.losses.all_criteria:
         weight = keyword_of(criterion.maker, "weight") or keyword_of(criterion.maker, "pos_weight")
+        if weight is None and criterion.maker is not criterion.call and criterion.maker.args:
+            weight = criterion.maker.args[0]  # the first of every loss with weights
         if weight is None or criterion.given is None or not is_left_on_cpu(program, weight):
             continue
         if not is_on_card(program, criterion.given) or is_moved(program, criterion):

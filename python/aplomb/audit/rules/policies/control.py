@@ -17,6 +17,8 @@ ENDS = re.compile(r"(^|_)(done|dones|term|terms|terminal|terminals|terminated|tr
 #: What stands for "the episode goes on" under another name.
 GOES_ON = re.compile(r"mask|alive|cont(inue)?(s|ation)?$|not_?done|non_?(final|terminal)|valid|live", re.IGNORECASE)
 
+SHARE = re.compile(r"lam|tau")  # of what comes later, in generalised advantages
+
 CHOOSING = ("where", "masked_fill", "masked_fill_", "logical_not", "index_fill")
 
 
@@ -48,12 +50,12 @@ def advantage_through_end(program: Program) -> Iterator[Finding]:
         for side in (node.value.left, node.value.right):
             factors = factors_of(side)
             carried = next((each for each in factors if is_carried_on(target, each)), None)
-            if carried is None or len(factors) < 3 or not any("lam" in source_of(each).lower() for each in factors):
+            if carried is None or len(factors) < 3 or not any(SHARE.search(source_of(each).lower()) for each in factors):
                 continue
             names = {name for each in factors for name in names_of(each)}
             if any(ENDS.search(name) or GOES_ON.search(name) for name in names) or is_stopped(program, node, loops[0]):
                 continue
-            if knows_of_ends(program, program.function_of(node)):
+            if knows_of_ends(program, program.function_of(node)) or cuts_values(program, node):
                 corrected = source_of(node).replace(source_of(side), f"{source_of(side)} * (1 - done)", 1)
                 yield Finding(node.lineno, corrected, {"sum": source_of(carried)})
                 return
@@ -82,6 +84,18 @@ def is_stopped(program: Program, node: ast.Assign, loop: ast.AST) -> bool:
         if made is not None and not is_delta and any(ENDS.search(one) or GOES_ON.search(one) for one in names_of(made)):
             return True
     return any(name in ("discounts", "pcont", "not_end") for name in names)
+
+
+def cuts_values(program: Program, node: ast.Assign) -> bool:
+    """`delta = r + gamma * V[t + 1] * mask[t] - V[t]` beside it."""
+    for name in [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]:
+        binding = program.names.given(name)
+        made = binding.value if binding is not None and binding.how == "assigned" and binding.node is not node else None
+        names = names_of(made) if made is not None else set()
+        keys = {each.value for each in ast.walk(made) if isinstance(each, ast.Constant)} if made is not None else set()
+        if any(REWARDS.search(str(one)) for one in names | keys) and any(GOES_ON.search(one) for one in names):
+            return True
+    return False
 
 
 def knows_of_ends(program: Program, function: ast.AST) -> bool:
