@@ -80,10 +80,15 @@ def is_stopped(program: Program, node: ast.Assign, loop: ast.AST) -> bool:
     for name in [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]:
         binding = program.names.given(name)
         made = binding.value if binding is not None and binding.how == "assigned" and binding.node is not node else None
-        is_delta = made is not None and any(REWARDS.search(one) for one in names_of(made))
-        if made is not None and not is_delta and any(ENDS.search(one) or GOES_ON.search(one) for one in names_of(made)):
+        if made is not None and not is_of_rewards(made) and any(ENDS.search(one) or GOES_ON.search(one) for one in names_of(made)):
             return True
     return any(name in ("discounts", "pcont", "not_end") for name in names)
+
+
+def is_of_rewards(node: ast.AST) -> bool:
+    """By a name, or by a key: `data["reward"]`."""
+    keys = {str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant)}
+    return any(REWARDS.search(one) for one in names_of(node) | keys)
 
 
 def cuts_values(program: Program, node: ast.Assign) -> bool:
@@ -91,9 +96,7 @@ def cuts_values(program: Program, node: ast.Assign) -> bool:
     for name in [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]:
         binding = program.names.given(name)
         made = binding.value if binding is not None and binding.how == "assigned" and binding.node is not node else None
-        names = names_of(made) if made is not None else set()
-        keys = {each.value for each in ast.walk(made) if isinstance(each, ast.Constant)} if made is not None else set()
-        if any(REWARDS.search(str(one)) for one in names | keys) and any(GOES_ON.search(one) for one in names):
+        if made is not None and is_of_rewards(made) and any(GOES_ON.search(one) for one in names_of(made)):
             return True
     return False
 
