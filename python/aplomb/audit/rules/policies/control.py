@@ -80,7 +80,8 @@ def is_stopped(program: Program, node: ast.Assign, loop: ast.AST) -> bool:
     for name in [part for part in ast.walk(node.value) if isinstance(part, ast.Name)]:
         binding = program.names.given(name)
         made = binding.value if binding is not None and binding.how == "assigned" and binding.node is not node else None
-        if made is not None and not is_of_rewards(made) and any(ENDS.search(one) or GOES_ON.search(one) for one in names_of(made)):
+        masked = made is not None and any(ENDS.search(one) or GOES_ON.search(one) for one in names_of(made))
+        if made is not None and masked and not is_of_rewards(made):
             return True
     return any(name in ("discounts", "pcont", "not_end") for name in names)
 
