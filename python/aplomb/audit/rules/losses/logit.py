@@ -176,6 +176,8 @@ def kl_div_reversed(program: Program) -> Iterator[Finding]:
     for criterion in program.losses.all_criteria:
         if criterion.kind != "kl_div" or criterion.given is None or criterion.target is None:
             continue
+        if keyword_of(criterion.maker, "log_target") is not None:
+            continue  # whoever gives both as logarithms has read what the arguments are
         first, second = (players(program, each) for each in (criterion.given, criterion.target))
         if first == {"teacher"} and second == {"student"}:
             rest = "".join(f", {source_of(each)}" for each in criterion.call.keywords)
