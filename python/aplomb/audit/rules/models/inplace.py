@@ -133,13 +133,21 @@ def keeps_result(program: Program, call: ast.Call) -> bool:
 
 
 def changes(statement: ast.stmt, name: str) -> bool:
-    """`h += x`, `h.mul_(2)`."""
+    """`h += x`, `h.mul_(2)`, `h[:, 0] = 0`."""
     if isinstance(statement, ast.AugAssign):
-        return isinstance(statement.target, ast.Name) and statement.target.id == name
+        return is_or_is_part_of(statement.target, name)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        return is_or_is_part_of(statement.targets[0], name)
     call = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
     return call.func.attr in CHANGES and isinstance(call.func.value, ast.Name) and call.func.value.id == name
+
+
+def is_or_is_part_of(node: ast.expr, name: str) -> bool:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def has_gradient(program: Program, call: ast.Call) -> bool:
@@ -154,7 +162,11 @@ def has_gradient(program: Program, call: ast.Call) -> bool:
 
 
 def apart(statement: ast.stmt, name: str) -> str:
-    if isinstance(statement, ast.AugAssign):
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         sign = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}.get(type(statement.op), "+")
         return f"{name} = {name} {sign} {source_of(statement.value)}"
+    if isinstance(statement, ast.AugAssign):
+        return f"{name} = {name}.clone()  # before it"
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+        return f"{name} = {name}.clone()  # before it"
     return source_of(statement).replace("_(", "(")

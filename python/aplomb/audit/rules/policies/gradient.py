@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
-from ...program.gradients import Loss, is_quiet, losses_of
+from ...program.gradients import Loss, attached, is_forward, is_quiet, losses_of
 from ...program.program import Program
 from ...program.syntax import name_called
 
@@ -50,7 +50,9 @@ def climbs_log_probability(loss: Loss) -> bool:
 def cut_of(program: Program, call: ast.Call) -> ast.expr | None:
     """Where the gradient of a log-probability ends: under no_grad(), or in `.detach()`, `.item()` behind it; of a name,
     where every use of it ends so. None where it has one."""
-    if is_quiet(program, call):
+    form = program.algebra.of(call)
+    asked = [each for each in form.below() if is_forward(program, each)]
+    if is_quiet(program, call) or (asked and not any(True for _ in attached(program, form))):
         return call
     node: ast.AST = call
     while True:
