@@ -42,6 +42,7 @@ SPELLINGS = {
     "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div", "power": "pow", "negative": "neg",
     "logical_not": "invert", "bitwise_not": "invert", "minimum": "min", "maximum": "max", "nanmean": "mean",
     "clip": "clamp", "concat": "cat", "concatenate": "cat", "hstack": "cat", "not_equal": "ne", "greater": "gt",
+    "mm": "matmul",
 }  # fmt: skip
 LIBRARIES = ("torch.", "numpy.", "math.", "F.", "np.", "jax.")
 BINARY: dict[type[ast.operator], str] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ...findings import Finding, rule
 from ...program.algebra import Form, product, terms
@@ -29,14 +30,30 @@ def noised(program: Program) -> Iterator[tuple[ast.BinOp, Form, Form, Form]]:
         if len(held) != 2 or any(len(each.factors) != 2 or each.divisors for each in held):
             continue
         for one, other in (held, held[::-1]):
-            kept = next((each for each in one.factors if each.op == "sqrt"), None)
-            spread = next((each for each in other.factors if each.op == "sqrt"), None)
-            if kept is None or spread is None or not is_complement(spread.parts[0], kept.parts[0]):
+            kept = next((each for each in one.factors if under_root(each) is not None), None)
+            spread = next((each for each in other.factors if under_root(each) is not None), None)
+            inner, outer = (under_root(each) if each is not None else None for each in (kept, spread))
+            if inner is None or outer is None or not is_rest(outer, inner):
                 continue
             sample = next(each for each in one.factors if each is not kept)
             noise = next(each for each in other.factors if each is not spread)
             if is_noise(noise):
-                yield node, kept.parts[0], sample, noise
+                yield node, inner, sample, noise
+
+
+def under_root(form: Form) -> Form | None:
+    """`a[t]` of `a[t].sqrt()`, and of an entry of `a.sqrt()`."""
+    if form.op == "index" and form.parts[0].op == "sqrt":
+        return replace(form, parts=(form.parts[0].parts[0], *form.parts[1:]))
+    return form.parts[0] if form.op == "sqrt" else None
+
+
+def is_rest(one: Form, other: Form) -> bool:
+    """`1 - a[t]` beside `a[t]`, and an entry of `1 - a` beside that of `a`."""
+    if is_complement(one, other):
+        return True
+    alike = one.op == other.op == "index" and [each.key for each in one.parts[1:]] == [each.key for each in other.parts[1:]]
+    return alike and is_complement(one.parts[0], other.parts[0])
 
 
 def added_to(program: Program) -> Iterator[tuple[ast.BinOp, tuple[Form, ...], Form]]:

@@ -67,7 +67,7 @@ def counts(node: ast.AST) -> bool:
     """`correct += (...).sum().item()`, `metric.add_batch(...)`."""
     if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add):
         return any(name_called(each) in ("sum", "item", "mean") for each in ast.walk(node.value))
-    if name_called(node) == "append" and isinstance(node, ast.Call) and len(node.args) == 1:
+    if name_called(node) in ("append", "extend") and isinstance(node, ast.Call) and len(node.args) == 1:
         return any(name_called(each) in ("item", "tolist") for each in ast.walk(node.args[0]))
     return name_called(node) == "add_batch"
 
