@@ -308,6 +308,7 @@ void SampleLines::note_cut(std::string_view line) {
 void SampleLines::note_new_tokens(std::string_view text) {
   static constexpr std::array<std::string_view, 4> k_names = {
       "new tokens", "new_tokens", "generated tokens", "tokens generated"};
+  note_sample_tokens(text);
   for (const std::string_view name : k_names) {
     const std::size_t at = text.find(name);
     if (at == std::string_view::npos || (at >= 4 && core::iequals(text.substr(at - 4, 3), "max")))
@@ -324,12 +325,36 @@ void SampleLines::note_new_tokens(std::string_view text) {
                         "avg");
     if (mean && *count != std::floor(*count)) ++some_ended_;
     if (mean && *count == std::floor(*count) && *count >= k_least_mean) whole_mean_ = true;
-    if (counts_ == 0) tokens_ = *count;
-    ++counts_;
-    if (*count == tokens_) ++equal_;
-    tokens_place_ = {at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
+    count_tokens(*count, text);
     return;
   }
+}
+
+/// `[sample @ 113] question ... ->60 tokens: ...`, `sample 2 (48 tokens): ...`: a sample that says its own
+/// length.
+void SampleLines::note_sample_tokens(std::string_view text) {
+  static constexpr std::array<std::string_view, 5> k_samples = {"sample", "generat", "completion",
+                                                                "continuation", "output"};
+  constexpr std::size_t k_head = 24;  // bytes that say what the line is
+  constexpr std::string_view k_tokens = " tokens";
+  const std::string_view head = text.substr(0, k_head);
+  const bool sample = std::any_of(k_samples.begin(), k_samples.end(), [&](std::string_view word) {
+    return core::icontains(head, word);
+  });
+  const std::size_t at = text.find(k_tokens);
+  if (!sample || at == std::string_view::npos) return;
+  const std::size_t behind = at + k_tokens.size();
+  if (behind < text.size() && text[behind] != ':' && text[behind] != ')' && text[behind] != ']')
+    return;
+  const auto count = number_before(text, at);
+  if (count && *count >= 2) count_tokens(*count, text);
+}
+
+void SampleLines::count_tokens(double count, std::string_view text) {
+  if (counts_ == 0) tokens_ = count;
+  ++counts_;
+  if (count == tokens_) ++equal_;
+  tokens_place_ = {at_.number, at_.offset, std::string(core::trim(text).substr(0, 160))};
 }
 
 void SampleLines::finish(record::RunBuilder& build, record::SourceId source) const {

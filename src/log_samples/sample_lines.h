@@ -33,6 +33,8 @@ class SampleLines {
   void note_finished(std::string_view text);
   void note_cut(std::string_view text);
   void note_new_tokens(std::string_view text);
+  void note_sample_tokens(std::string_view text);
+  void count_tokens(double count, std::string_view text);
   void note_answer(std::string_view text);
   void note_list(std::string_view text);
 

@@ -86,6 +86,7 @@ class PairFinder {
   std::string_view text(std::size_t token) const;
   bool is_mark(std::size_t token, char mark) const;
   bool is_word(std::size_t token) const;
+  bool is_size(std::size_t last) const;
   bool comes_again_held_out(const Phrase& phrase) const;
   bool counts_samples(const Pair& pair, const Phrase& phrase) const;
   void put(Pair pair, const Phrase& found);

@@ -349,6 +349,8 @@ void RankLines::finish(record::RunBuilder& build, record::SourceId source) const
     event.caught["saves"] = says(last.text, {"sav", "checkpoint", "ckpt", "best"});
     event.caught["ends_pass"] =
         says(last.text, {"done", "finish", "end of", "complete", "exhaust", "no more"});
+    event.caught["stops"] = says(last.text, {"early stop", "stopping early", "stop training",
+                                             "stopped early", "no improvement", "patience"});
     event.caught["evaluates"] = says(last.text, {"eval", "valid", "test"});
     event.origin = {source, last.number, last.offset};
     build.event(std::move(event));

@@ -32,7 +32,7 @@ const detectors::DetectorSpec& eval_relation_spec() {
   static const detectors::DetectorSpec spec{
       "eval.relation",
       {"loss.scaled", "eval.frozen", "eval.same_accuracy", "eval.class_missed", "eval.hardly_met",
-       "eval.elsewhere_worse"},
+       "eval.elsewhere_worse", "eval.score_nothing"},
       "Training loss a constant factor above the held-out one; held-out numbers that never change",
       "A factor says that the loss is summed where it should be averaged, and the gradient with "
       "it; "
@@ -146,6 +146,7 @@ class EvalRelationDetector final : public detectors::Detector {
     report_accuracy(context, out);
     report_missed(out);
     report_elsewhere(context, out);
+    report_training_only(context, out);
   }
 
  private:
@@ -273,6 +274,23 @@ class EvalRelationDetector final : public detectors::Detector {
     symptom.summary =
         fmt::format("{} is {} on the held-out data of training and {} on other data", pair.name,
                     core::show_number(pair.held_out), core::show_number(pair.elsewhere));
+    add_evidence(symptom, pair.origin);
+    out.push_back(std::move(symptom));
+  }
+
+  static void report_training_only(const detectors::RunContext& context,
+                                   std::vector<detectors::Symptom>& out) {
+    if (!context.task.training_only) return;
+    const task::Elsewhere& pair = *context.task.training_only;
+    detectors::Symptom symptom;
+    symptom.id = "eval.score_nothing";
+    symptom.severity = core::Severity::warning;
+    symptom.series = pair.name;
+    symptom.measures["held_out"] = pair.held_out;
+    symptom.measures["training"] = pair.elsewhere;
+    symptom.summary =
+        fmt::format("{} is {} on training data and {} on held-out data", pair.name,
+                    core::show_number(pair.elsewhere), core::show_number(pair.held_out));
     add_evidence(symptom, pair.origin);
     out.push_back(std::move(symptom));
   }

@@ -112,6 +112,15 @@ class PreferencePairsDetector final : public detectors::Detector {
         [](const detectors::Sample& each) { return std::fabs(each.value) < k_still; });
   }
 
+  /// The two answers of every pair have one log-probability: they are the same text once processed.
+  bool are_identical() const {
+    if (chosen_.size() < k_least || chosen_.size() != rejected_.size()) return false;
+    return std::equal(chosen_.samples().begin(), chosen_.samples().end(),
+                      rejected_.samples().begin(), [](const auto& one, const auto& other) {
+                        return one.step == other.step && one.value == other.value;
+                      });
+  }
+
   /// The policy's log-probabilities move although its margin over the reference stays 0.
   bool reference_follows() const { return moves(chosen_) || moves(rejected_); }
 
@@ -221,6 +230,14 @@ class PreferencePairsDetector final : public detectors::Detector {
   detectors::Symptom still(const detectors::RunContext&) const {
     detectors::Symptom symptom = about("preference.still", margins_);
     symptom.series = "rewards/margins";
+    if (are_identical()) {
+      symptom.measures["identical"] = true;
+      symptom.summary = fmt::format(
+          "chosen and rejected answers have the same log-probability in all {} records: they are "
+          "one text by the time that they are compared",
+          chosen_.count());
+      return symptom;
+    }
     // Without log-probabilities nobody knows.
     if (chosen_.count() > 0 || rejected_.count() > 0)
       symptom.measures["follows"] = reference_follows();

@@ -14,11 +14,14 @@ constexpr std::size_t k_once = 2;      // samples of a score that is printed at 
 constexpr std::size_t k_followed = 3;  // and of one that was followed all along
 constexpr double k_share_lost = 0.15;  // of 1
 constexpr double k_times = 1.6;        // of a loss
-constexpr double k_least_loss = 0.1;   // beyond noise of a loss that is next to nothing
+constexpr double k_nearly_all = 0.9;   // of a score of training; judgement, as is the next
+constexpr double k_nearly_none = 0.1;
+constexpr double k_least_loss = 0.1;  // beyond noise of a loss that is next to nothing
 
 /// Scores of which more is better, between 0 and 1 (or in percent).
-constexpr std::array<std::string_view, 9> k_shares = {"auc",   "accuracy", "acc",       "f1",  "r2",
-                                                      "auroc", "recall",   "precision", "dice"};
+constexpr std::array<std::string_view, 12> k_shares = {"auc",  "accuracy", "acc",    "f1",
+                                                       "r2",   "auroc",    "recall", "precision",
+                                                       "dice", "iou",      "miou",   "jaccard"};
 
 /// The words of a metric without those that say which data.
 std::string core_of(const record::Series& series) {
@@ -103,6 +106,22 @@ std::optional<Elsewhere> score_elsewhere(const record::Run& run) {
     }
   }
   return worst ? worst : told_elsewhere(run);
+}
+
+std::optional<Elsewhere> score_in_training_only(const record::Run& run) {
+  for (const record::Series& held_out : run.series) {
+    if (held_out.count < k_followed || !metric_words(held_out.raw_name).held_out) continue;
+    const std::string name = core_of(held_out);
+    if (!is_share(name) || held_out.value.back() > k_nearly_none) continue;
+    for (const record::Series& training : run.series) {
+      if (training.count < k_followed || !is_of_training(training.raw_name)) continue;
+      const double reached = training.value.back();
+      if (core_of(training) != name || reached < k_nearly_all || reached > 1) continue;
+      return Elsewhere{name, held_out.value.back(), reached, false,
+                       held_out.origin(held_out.size() - 1)};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace aplomb::task

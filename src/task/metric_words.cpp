@@ -32,6 +32,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Part::count_)> k
     "explained_variance",
     "prediction_std",
     "target_std",
+    "weight_size",
     "grad_part",
     "hits",
     "compute_time",
@@ -159,6 +160,10 @@ MetricWords metric_words(std::string_view name) {
     said.order = entry.order;
     break;
   }
+  // What stands between bars is a size; those of gradients are known by their words.
+  const bool size = name.size() > 2 && name.starts_with('|') && name.ends_with('|');
+  if (size && said.role == record::Role::other && said.part == Part::none)
+    said.part = Part::weight_size;
   return said;
 }
 

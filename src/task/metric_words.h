@@ -27,6 +27,7 @@ enum class Part : std::uint8_t {
   explained_variance,  ///< R^2 of a regression, or of a critic
   prediction_std,      ///< spread of a regression's predictions
   target_std,
+  weight_size,      ///< size of a part of the weights: `|user|`, `emb norm`
   grad_part,        ///< gradient norm of a part of the model: `|g_enc|`, `grad/head`
   hits,             ///< recall or F1 of a class: 0 where it is never found
   compute_time,     ///< of a step: forward and backward

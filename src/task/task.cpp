@@ -287,6 +287,7 @@ Task recognise(const record::Run& run) {
   const KindSigns* kind = recognise_kind(run, task);
   find_constants(run, task);
   task.elsewhere = score_elsewhere(run);
+  task.training_only = score_in_training_only(run);
   find_guess(run, kind == nullptr ? std::string() : kind->guess, task);
   return task;
 }

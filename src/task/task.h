@@ -64,7 +64,8 @@ struct Task {
   std::optional<Constant> steps_per_pass;
   /// Loss of a model that knows nothing, in nats; `because` names it: `ln 8`.
   std::optional<Constant> guess;
-  std::optional<Elsewhere> elsewhere;  ///< a score that is far worse on other data
+  std::optional<Elsewhere> elsewhere;      ///< a score that is far worse on other data
+  std::optional<Elsewhere> training_only;  ///< a score that held-out data have nothing of
   /// The first training loss is that of a guess: the weights are fresh.
   bool from_scratch = false;
 

@@ -115,5 +115,18 @@ TEST(SampleLines, EachCountBelongsToItsOwnClause) {
   EXPECT_EQ(events[0].kind, "samples-never-end");
 }
 
+TEST(SampleLines, SamplesThatSayTheirOwnLength) {
+  const std::string head = "[sample @ 113] what colour is snow ? ->";
+  EXPECT_EQ(kinds({head + "60 tokens: white", head + "60 tokens: it is", head + "60 tokens: snow",
+                   head + "60 tokens: white as"}),
+            Kinds{"samples-never-end"});
+  EXPECT_EQ(kinds({head + "60 tokens: white", head + "7 tokens: it is", head + "60 tokens: snow",
+                   head + "60 tokens: white as"}),
+            Kinds{});
+  EXPECT_EQ(kinds({"read 512 tokens", "read 512 tokens", "read 512 tokens", "read 512 tokens"}),
+            Kinds{})
+      << "of what is read";
+}
+
 }  // namespace
 }  // namespace aplomb::log_samples

@@ -177,6 +177,18 @@ void wait(Job& job, const char* first, const char* second, const char* exception
 constexpr const char* k_out_of_time =
     "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 20000ms for recv";
 
+TEST(RankLines, ARankThatDecidesAloneToStop) {
+  Job job;
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    for (int rank = 0; rank < 2; ++rank)
+      job.says(rank, "epoch " + std::to_string(epoch) + " val_loss 0.5");
+  }
+  job.says(0, "early stopping at epoch 4");
+  const record::Event* alone = job.event();
+  ASSERT_NE(alone, nullptr);
+  EXPECT_TRUE(caught(*alone, "stops"));
+}
+
 TEST(RankLines, RanksThatRanOutOfTimeInDifferentStatements) {
   Job job;
   wait(job, "loss.backward()", "dist.barrier()", k_out_of_time);

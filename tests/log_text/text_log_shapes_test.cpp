@@ -32,6 +32,16 @@ class Learned {
   Record record_;
 };
 
+TEST(Pairs, SizesBetweenBarsNeedNoSign) {
+  KeyTable keys;
+  PairFinder finder(keys);
+  const std::string line = "epoch  1  loss 0.6822  |user| 0.2245  |item| 0.2316  (0.2s)";
+  std::vector<std::string> names;
+  for (const Pair& pair : finder.find(line))
+    names.push_back(line.substr(pair.key_begin, pair.key_end - pair.key_begin));
+  EXPECT_EQ(names, (std::vector<std::string>{"epoch", "loss", "|user|", "|item|"}));
+}
+
 TEST(TextLogShapes, read_the_next_line_of_a_shape) {
   Learned shape("12:00:01 step:  9/100 loss: 2.5, lr: 1e-05 (took 1.5s)");
   ASSERT_TRUE(shape.match("12:00:59 step: 10/100 loss: nan, lr: 0.001 (took 12.25s)"));

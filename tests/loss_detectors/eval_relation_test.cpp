@@ -94,5 +94,18 @@ TEST(TrainAgainstEval, AScoreThatFallsOnOtherData) {
       << told(symptoms);
 }
 
+TEST(TrainAgainstEval, AScoreThatHeldOutDataHaveNothingOf) {
+  const auto with = [](const std::vector<double>& held_out) {
+    RunOf run;
+    run.loss({0.64, 0.3, 0.1, 0.07}, 10);
+    run.with("train_dice", record::Role::other, {0.55, 0.9, 0.97, 0.99}, 10);
+    run.with("val_dice", record::Role::other, held_out, 10);
+    return run.detect();
+  };
+  EXPECT_DOUBLE_EQ(number(find(with({0.29, 0.2, 0.01, 0.009}), "eval.score_nothing"), "training"),
+                   0.99);
+  EXPECT_FALSE(has(with({0.29, 0.6, 0.7, 0.72}), "eval.score_nothing")) << "a gap, as usual";
+}
+
 }  // namespace
 }  // namespace aplomb::testing

@@ -55,6 +55,22 @@ TEST(Preference, APolicyThatIsItsOwnReferenceDoesNotMove) {
   EXPECT_FALSE(has(symptoms, "preference.random"));
 }
 
+TEST(Preference, AnswersThatAreOneTextOnceProcessed) {
+  const auto with = [](double apart) {
+    RunOf run;
+    run.loss(std::vector<double>(20, 0.6931));
+    run.with("rewards/margins", record::Role::other, std::vector<double>(20, 0.0));
+    std::vector<double> chosen = noisy(-0.6, 0.1, 25, 20);
+    std::vector<double> rejected = chosen;
+    for (double& each : rejected) each += apart;
+    run.with("logps/chosen", record::Role::other, chosen);
+    run.with("logps/rejected", record::Role::other, rejected);
+    return run.detect();
+  };
+  EXPECT_TRUE(flag(find(with(0), "preference.still"), "identical"));
+  EXPECT_FALSE(flag(find(with(0.2), "preference.still"), "identical"));
+}
+
 TEST(Preference, OtherRunsHaveNoPairs) {
   EXPECT_FALSE(has(RunOf().loss(noisy(0.693, 0.002, 24, 60)).detect(), "preference.random"));
 }
