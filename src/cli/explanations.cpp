@@ -16,7 +16,7 @@
 #include "knowledge/code_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
-#include "log_text/signature_table.h"
+#include "log_errors/signature_table.h"
 #include "preflight/rule_book.h"
 #include "sources/reader.h"
 
@@ -252,7 +252,7 @@ Parts explain_setting(std::string_view slug) {
 
 Parts explain_error(std::string_view slug) {
   Parts parts;
-  const log_text::Signature* signature = log_text::SignatureTable::instance().find(slug);
+  const log_errors::Signature* signature = log_errors::SignatureTable::instance().find(slug);
   if (signature == nullptr) return parts;
   std::vector<std::string> causes;
   const std::string fact = "error." + std::string(slug);

@@ -12,7 +12,7 @@
 #include "knowledge/code_book.h"
 #include "knowledge/framework.h"
 #include "knowledge/setting.h"
-#include "log_text/signature_table.h"
+#include "log_errors/signature_table.h"
 #include "preflight/rule_book.h"
 #include "sources/reader.h"
 
@@ -73,8 +73,8 @@ void add_settings(std::vector<Topic>& out) {
 }
 
 void add_errors(std::vector<Topic>& out) {
-  for (const auto& signature : log_text::SignatureTable::instance().all()) {
-    if (signature->role == log_text::SignatureRole::frame) continue;
+  for (const auto& signature : log_errors::SignatureTable::instance().all()) {
+    if (signature->role == log_errors::SignatureRole::frame) continue;
     out.push_back({"errors", signature->kind, signature->title, {"error." + signature->kind}});
   }
 }

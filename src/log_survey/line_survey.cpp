@@ -8,16 +8,16 @@
 #include "core/literal_filter.h"
 #include "core/text.h"
 #include "knowledge/framework.h"
+#include "log_errors/signature_table.h"
 #include "log_text/bars.h"
 #include "log_text/digit_shape.h"
 #include "log_text/record_of_pairs.h"
-#include "log_text/signature_table.h"
 
 namespace aplomb::log_survey {
 
+using log_errors::SignatureTable;
 using log_text::Meaning;
 using log_text::Prefix;
-using log_text::SignatureTable;
 
 namespace {
 

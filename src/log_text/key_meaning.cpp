@@ -17,9 +17,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-using core::is_lower;
-bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 using core::is_digit;
+using core::is_lower;
 
 std::string join(const Words& words, std::string_view by = "_") {
   std::string out;
@@ -309,19 +308,19 @@ std::vector<std::string> key_words(std::string_view key) {
   };
   for (std::size_t i = 0; i < key.size(); ++i) {
     const char c = key[i];
-    const bool plain = is_lower(c) || is_upper(c) || is_digit(c) || c == '@' || c == '%' ||
+    const bool plain = is_lower(c) || core::is_upper(c) || is_digit(c) || c == '@' || c == '%' ||
                        static_cast<unsigned char>(c) >= 0x80;
     if (!plain) {
       flush();
       continue;
     }
-    if (is_upper(c) && i > 0) {
+    if (core::is_upper(c) && i > 0) {
       const bool hump = is_lower(key[i - 1]);  // trainLoss
-      const bool last_of_run = is_upper(key[i - 1]) && i + 2 < key.size() && is_lower(key[i + 1]) &&
-                               is_lower(key[i + 2]);
+      const bool last_of_run = core::is_upper(key[i - 1]) && i + 2 < key.size() &&
+                               is_lower(key[i + 1]) && is_lower(key[i + 2]);
       if (hump || last_of_run) flush();  // CTCLoss
     }
-    word.push_back(is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c);
+    word.push_back(core::is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c);
   }
   flush();
   return words;

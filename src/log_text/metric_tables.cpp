@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "core/letters.h"
 #include "core/text.h"
 #include "log_text/number.h"
 
@@ -16,18 +17,17 @@ constexpr std::size_t k_most_columns = 64;
 // Lines between rows: a validation's lines stand between the epochs of YOLO's table.
 constexpr unsigned k_most_misses = 60;
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
-
 /// Cells between bars, tabs, or blanks (two or more in a head with names of several words).
 void split_by_blanks(std::string_view line, bool wide, std::vector<std::string_view>& out) {
   std::size_t at = 0;
   while (at < line.size()) {
-    while (at < line.size() && is_blank(line[at])) ++at;
+    while (at < line.size() && core::is_blank(line[at])) ++at;
     std::size_t end = at;
     while (end < line.size()) {
-      const bool gap = is_blank(line[end]) && (!wide || line[end] == '\t' ||
-                                               (end + 1 < line.size() && is_blank(line[end + 1])) ||
-                                               end + 1 == line.size());
+      const bool gap =
+          core::is_blank(line[end]) &&
+          (!wide || line[end] == '\t' || (end + 1 < line.size() && core::is_blank(line[end + 1])) ||
+           end + 1 == line.size());
       if (gap) break;
       ++end;
     }
@@ -95,10 +95,10 @@ bool has_single_blank(std::string_view text) {
 /// What a head line is written with around its names.
 std::string_view bare(std::string_view text) {
   while (!text.empty() && (text.front() == '#' || text.front() == '*' || text.front() == '`' ||
-                           text.front() == '"' || is_blank(text.front())))
+                           text.front() == '"' || core::is_blank(text.front())))
     text.remove_prefix(1);
   while (!text.empty() && (text.back() == '*' || text.back() == '`' || text.back() == '"' ||
-                           text.back() == ':' || is_blank(text.back())))
+                           text.back() == ':' || core::is_blank(text.back())))
     text.remove_suffix(1);
   return text;
 }

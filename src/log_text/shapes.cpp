@@ -12,12 +12,11 @@
 namespace aplomb::log_text {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
 using core::is_digit;
 using core::is_name_start;
 
 const char* skip_blanks(const char* p, const char* end) {
-  while (p < end && is_blank(*p)) ++p;
+  while (p < end && core::is_blank(*p)) ++p;
   return p;
 }
 
@@ -100,7 +99,7 @@ inline const char* ShapeCache::literal(const Shape& shape, const Piece& piece, c
   const auto left = static_cast<std::size_t>(end - p);
   const bool as_learned = left >= piece.size &&
                           core::same_bytes(p, text + piece.begin, piece.size) &&
-                          (left == piece.size || !is_blank(p[piece.size]));
+                          (left == piece.size || !core::is_blank(p[piece.size]));
   if (as_learned) return p + piece.size;
   p = skip_blanks(p, end);
   if (static_cast<std::size_t>(end - p) < piece.core_size ||

@@ -2,6 +2,7 @@
 /// WordLines: what the lines of a log say in words. Error messages are looked for in every line;
 /// settings and what somebody claims of the run, in those that hold no metrics.
 
+#include "log_errors/signatures.h"
 #include "log_samples/sample_lines.h"
 #include "log_samples/token_labels.h"
 #include "log_text/length_counts.h"
@@ -9,7 +10,6 @@
 #include "log_text/lines.h"
 #include "log_text/score_lines.h"
 #include "log_text/settings_scan.h"
-#include "log_text/signatures.h"
 #include "log_text/split_scores.h"
 #include "prose/claims.h"
 #include "prose/text_features.h"
@@ -62,7 +62,7 @@ class WordLines {
  private:
   record::RunBuilder& build_;
   record::SourceId source_;
-  SignatureMatcher signatures_;
+  log_errors::SignatureMatcher signatures_;
   SettingScanner settings_;
   prose::ClaimReader claims_{prose::ClaimReader::Text::log};
   prose::TextFeatures words_;

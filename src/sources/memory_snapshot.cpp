@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/text.h"
-#include "log_text/signatures.h"
+#include "log_errors/signatures.h"
 #include "pickle/pickle.h"
 #include "sources/reader.h"
 
@@ -236,7 +236,7 @@ class Snapshot {
         frames, [&](const pickle::PickleNode& frame, std::string_view name, std::string_view file) {
           const std::string line =
               fmt::format("File \"{}\", line {:.0f}, in {}", file, number(frame, "line"), name);
-          for (std::string& place : log_text::places_of_frame(line)) {
+          for (std::string& place : log_errors::places_of_frame(line)) {
             if (std::find(places.begin(), places.end(), place) == places.end())
               places.push_back(std::move(place));
           }

@@ -18,9 +18,9 @@
 #include "config_text/nested_text.h"
 #include "core/text.h"
 #include "knowledge/framework.h"
+#include "log_errors/signatures.h"
 #include "log_text/pasted_metrics.h"
 #include "log_text/settings_scan.h"
-#include "log_text/signatures.h"
 #include "program/code_facts.h"
 #include "prose/claims.h"
 #include "prose/text_features.h"
@@ -155,7 +155,7 @@ class SettingsTextReader final : public Reader {
     if (build.source(source).framework.empty())
       build.source(source).framework = framework_of_text(text);
     log_text::SettingScanner scanner(log_text::TextKind::declared);
-    log_text::SignatureMatcher matcher;
+    log_errors::SignatureMatcher matcher;
     prose::ClaimReader claims(prose::ClaimReader::Text::notes);
     program::CodeReader code;
     prose::TextFeatures words;

@@ -19,8 +19,8 @@
 #include "config_text/setting_sink.h"
 #include "core/text.h"
 #include "input/json_cursor.h"
+#include "log_errors/signatures.h"
 #include "log_text/settings_scan.h"
-#include "log_text/signatures.h"
 #include "sources/reader.h"
 #include "sources/record_log.h"
 #include "sources/record_sink.h"
@@ -247,7 +247,7 @@ class WandbFile {
   record::SourceId source_;
   RecordSink history_;
   config_text::SettingSink settings_;
-  log_text::SignatureMatcher matcher_;
+  log_errors::SignatureMatcher matcher_;
   log_text::SettingScanner scanner_;
   std::string line_;  ///< of the console, not yet ended
   Item item_;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "log_text/signatures.h"
+#include "log_errors/signatures.h"
 
 namespace aplomb::test {
 
@@ -17,7 +17,7 @@ inline aplomb::record::Run read_table(std::string_view text) {
   aplomb::record::Run run;
   record::RunBuilder build(run);
   const record::SourceId source = build.open("profile.txt", "text-log", text.size());
-  log_text::SignatureMatcher matcher;
+  log_errors::SignatureMatcher matcher;
   std::uint64_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

@@ -1,4 +1,4 @@
-#include "log_text/signatures.h"
+#include "log_errors/signatures.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "tool_tables/quantity.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_errors {
 namespace {
 
 constexpr std::size_t k_most_text = 400;  // Event::text
@@ -222,4 +222,4 @@ void SignatureMatcher::finish(record::RunBuilder& build, record::SourceId source
   frames_.clear();
 }
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_errors

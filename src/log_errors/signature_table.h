@@ -33,7 +33,7 @@
 #include "core/severity.h"
 #include "knowledge/document.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_errors {
 
 enum class SignatureRole { root, cascade, symptom, frame, table };
 
@@ -90,4 +90,4 @@ class SignatureTable {
   std::vector<std::string> mistakes_;
 };
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_errors

@@ -23,11 +23,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "log_text/signature_table.h"
+#include "log_errors/signature_table.h"
 #include "record/run_builder.h"
 #include "tool_tables/text_table.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_errors {
 
 /// The places (`in_backward`, `in_logits` ...) that one frame of a stack tells of, by the signatures
 /// of role `frame`; written as Python writes it: `File "train.py", line 88, in compute_loss`.
@@ -90,4 +90,4 @@ class SignatureMatcher {
   tool_tables::TextTables tables_;
 };
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_errors

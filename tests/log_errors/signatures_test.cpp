@@ -1,4 +1,4 @@
-#include "log_text/signatures.h"
+#include "log_errors/signatures.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace aplomb::log_text {
+namespace aplomb::log_errors {
 namespace {
 
 constexpr double k_mib = 1048576.0;
@@ -230,4 +230,4 @@ TEST(Signatures, RaiseNothingOnOrdinaryLines) {
 }
 
 }  // namespace
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_errors

@@ -1,11 +1,11 @@
-#include "log_text/signature_table.h"
+#include "log_errors/signature_table.h"
 
 #include <fmt/format.h>
 
 #include "knowledge/document.h"
 #include "tool_tables/text_table.h"
 
-namespace aplomb::log_text {
+namespace aplomb::log_errors {
 namespace {
 
 std::unique_ptr<RE2> compile(const std::string& text, std::vector<std::string>& broken) {
@@ -122,4 +122,4 @@ const Signature* SignatureTable::find(std::string_view kind) const {
   return nullptr;
 }
 
-}  // namespace aplomb::log_text
+}  // namespace aplomb::log_errors
