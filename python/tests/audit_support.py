@@ -37,8 +37,9 @@ def audited(program):
 
 
 def rules_of(program, notes=False):
-    """The names of the rules that find something, notes left out."""
-    return {each.rule for each in audited(program) if notes or entries()[each.rule]["severity"] != "note"}
+    """The names of the rules that find something; notes, and what is told of old cards alone, left out."""
+    found = {each.rule: entries()[each.rule] for each in audited(program)}
+    return {name for name, entry in found.items() if notes or (entry["severity"] != "note" and "before_capability" not in entry)}
 
 
 def marked_line(program):

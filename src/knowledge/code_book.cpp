@@ -53,6 +53,7 @@ class BookReader {
     out.fix = text_of(entry, "fix");
     out.same_as = text_of(entry, "same_as");
     out.from_capability = number_of(entry, "from_capability");
+    out.before_capability = number_of(entry, "before_capability");
     const std::string level = text_of(entry, "level");
     out.is_mistake = level == "mistake";
     if (level != "mistake" && level != "suspicion") wrong("the level is mistake or suspicion");

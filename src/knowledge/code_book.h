@@ -15,6 +15,7 @@
 ///       same_as: precision.pure-bf16      # the check rule that tells the same from settings: it is
 ///                                         # told once, by that rule
 ///       from_capability: 8                # older cards have no such units: nothing is told of them
+///       before_capability: 8              # told only where the card is known, and older
 ///       only_fragment: true               # no rule of the audit: patterns alone
 ///       fragment: [...]                   # patterns; see program/code_facts.h
 ///
@@ -49,7 +50,8 @@ struct CodeEntry {
   std::vector<std::string> leads_to;
   std::vector<std::pair<std::string, double>> supports;  ///< cause, nats
   std::string same_as;                                   ///< id of a rule of knowledge/checks
-  double from_capability = 0;  ///< compute capability of the cards that it is about; 0: of all
+  double from_capability = 0;    ///< compute capability of the cards that it is about; 0: of all
+  double before_capability = 0;  ///< only of cards that are known to be older than that; 0: of all
   bool only_fragment = false;
   std::vector<CodePattern> patterns;
 };

@@ -131,7 +131,7 @@ std::optional<double> capability_of(const std::vector<CheckedRun>& runs, const s
 }
 
 /// Findings about programs beside what settings and card say: what a rule of the settings tells as
-/// well is told once, and what only newer cards have is told of those alone; where the card is known
+/// well is told once, and what only newer (or only older) cards have is told of those alone; where the card is known
 /// to be one, it is more than a note.
 void fit_to_runs(const std::vector<CheckedRun>& runs, const std::string& card,
                  std::vector<ReportFinding>& findings) {
@@ -146,6 +146,8 @@ void fit_to_runs(const std::vector<CheckedRun>& runs, const std::string& card,
     const knowledge::CodeEntry* entry = knowledge::code_book().find(each.id);
     if (entry == nullptr) return false;
     if (!entry->same_as.empty() && told(entry->same_as)) return true;
+    if (entry->before_capability > 0)
+      return !(capability && *capability < entry->before_capability);
     if (entry->from_capability == 0 || !capability) return false;
     if (*capability >= entry->from_capability && each.severity == name(core::Severity::note))
       each.severity = name(core::Severity::warning);

@@ -20,10 +20,22 @@ from .losses import (
     target,
     weighing,
 )
-from .models import axis, depth, detection, inplace, layout, mask, module
+from .models import axis, beginning, depth, detection, inplace, layout, mask, module
 from .optimization import average, mismatch, optimizer, schedule, state
 from .policies import control, gradient, policy, preference, ranking, reward, sampling
-from .runs import alias, metric, rank, restore, resume, scores, selection
-from .training_loop import functional, loop, mode, opponents, precision, repetition, slip, step, updates
+from .runs import alias, metric, rank, repeatable, restore, resume, scores, selection
+from .training_loop import (
+    functional,
+    guarding,
+    loop,
+    mode,
+    opponents,
+    precision,
+    repetition,
+    scaling,
+    slip,
+    step,
+    updates,
+)
 
 __all__ = ["RULES"]

@@ -255,7 +255,17 @@ def vanishing(form: Form) -> str:
         return "a loss"
     if form.op in ("mean", "sum") and form.parts[0].op == "square" and form.parts[0].parts[0].op == "sub":
         return "a loss" if form.op == "mean" else "a distance"
+    if form.op == "sub" and is_mean_of_square(form.parts[0]) and is_square_of_mean(form.parts[1]):
+        return "a variance"
     return ""
+
+
+def is_mean_of_square(form: Form) -> bool:
+    return form.op == "mean" and form.parts[0].op == "square"
+
+
+def is_square_of_mean(form: Form) -> bool:
+    return form.op == "square" and form.parts[0].op == "mean"
 
 
 # --- logarithms and arcs

@@ -283,10 +283,11 @@ def cross_entropy_names(program: Program) -> set[str]:
 
 @rule("code.anomaly-on")
 def anomaly_on(program: Program) -> Iterator[Finding]:
+    """Under a test it is what somebody asks for who looks for the operation."""
     if not program.trains:
         return
     for call in program.calls_to("set_detect_anomaly"):
         if program.name_of(call.func).endswith("autograd.set_detect_anomaly"):
             on = call.args[0] if call.args else keyword_of(call, "mode")
-            if is_constant(on, True):
+            if is_constant(on, True) and not program.is_conditional(call, program.function_of(call)):
                 yield Finding(call.lineno, "torch.autograd.set_detect_anomaly(False)")

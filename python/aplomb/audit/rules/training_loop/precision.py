@@ -9,7 +9,7 @@ from ...findings import Finding, rule
 from ...program.formats import HALF, half_format, is_autocast
 from ...program.objects import is_optimizer_class
 from ...program.program import Program
-from ...program.syntax import is_constant, keyword_of, last_name, receiver_of, source_of
+from ...program.syntax import Function, is_constant, keyword_of, last_name, line_of, receiver_of, source_of
 
 
 def full_name(form: str) -> str:
@@ -80,10 +80,54 @@ def cast_to(program: Program, wanted: str) -> Iterator[Finding]:
     for call in program.calls_to("half", "bfloat16", "to"):
         if half_format(program, call) != wanted or not isinstance(call.func, ast.Attribute):
             continue
-        if cast_names(program, call) & optimized:
+        if cast_names(program, call) & optimized or is_returned(program, call):
             plain = source_of(call.func.value)
             context = f'torch.autocast("cuda", dtype=torch.{full_name(wanted)})'
             yield Finding(call.lineno, f"{plain}.float()  # and: with {context}: ...")
+    for node, form in cast_one_by_one(program):
+        if form == wanted:
+            yield Finding(line_of(node), "# the weights stay in fp32; torch.autocast computes in 16 bits")
+
+
+def is_returned(program: Program, call: ast.Call) -> bool:
+    """A function makes the model and casts it: `return net.to(torch.bfloat16)`, and an optimizer holds what it gave."""
+    if not isinstance(program.function_of(call), Function):
+        return False
+    return bool(program.objects.identity(receiver_of(call)) & program.objects.trained())
+
+
+def cast_one_by_one(program: Program) -> Iterator[tuple[ast.AST, str]]:
+    """`for p in model.parameters(): p.data = p.data.to(torch.bfloat16)`, of a model that an optimizer holds."""
+    for node in program.nodes.of_kind(ast.Assign):
+        target = node.targets[0]
+        form = half_format(program, node.value) if isinstance(node.value, ast.Call) else ""
+        loop = next(iter(program.loops_of(node)), None)
+        if not form or not isinstance(target, ast.Attribute) or target.attr != "data" or not isinstance(loop, ast.For):
+            continue
+        given = source_of(receiver_of(node.value)) if isinstance(node.value, ast.Call) else ""
+        if given.split(".")[0] != last_name(target.value):
+            continue
+        held = {last_name(each) for each in program.objects.parameters_in(loop.iter)}
+        if held & optimized_names(program) and not program.is_conditional(node, loop):
+            yield node, form
+
+
+@rule("code.half-by-default")
+def half_by_default(program: Program) -> Iterator[Finding]:
+    """`torch.set_default_dtype(torch.bfloat16)` before the model is made: its weights begin, and are kept, in 16 bits."""
+    for call in program.calls_to("set_default_dtype"):
+        form = HALF.get(str(program.values.of(call.args[0]))) if call.args else None
+        if form is None or not program.is_from_torch(call, "set_default_dtype"):
+            continue
+        begins = program.nodes.place(call)
+        later = [place for each in program.calls_to("set_default_dtype") if (place := program.nodes.place(each)) > begins]
+        for made, _ in program.objects.optimizers_made():
+            holders = [each for given in made.args[:1] for each in program.objects.parameters_in(given)]
+            models = [each for each in map(program.makers.call_of, holders) if each is not None]
+            ends = later[0] if later else float("inf")
+            if any(begins < program.nodes.place(each) < ends for each in models):
+                yield Finding(call.lineno, "torch.set_default_dtype(torch.float32)", {"form": form}, also=[made.lineno])
+                return
 
 
 @rule("code.fp16-without-scaler")
@@ -187,6 +231,23 @@ def scaler_with_bf16(program: Program) -> Iterator[Finding]:
         enabled = keyword_of(call, "enabled")
         if enabled is None or is_constant(enabled, True):
             yield Finding(call.lineno, "loss.backward()\noptimizer.step()  # no scaler")
+
+
+@rule("code.bf16-whatever-the-card")
+def bf16_whatever_the_card(program: Program) -> Iterator[Finding]:
+    """Autocast to bf16, written down: before Ampere no card has units for it. Told where the card is known to be older."""
+    asks = {"is_bf16_supported", "get_device_capability", "get_device_properties"}
+    if not program.trains or program.names_called & asks:
+        return
+    for call in program.calls_to("autocast"):
+        asked = keyword_of(call, "dtype") or (call.args[1] if len(call.args) > 1 else None)
+        on_cpu = any(program.values.of(each) == "cpu" for each in [*call.args, *(one.value for one in call.keywords)])
+        if asked is not None and not on_cpu and HALF.get(str(program.values.of(asked))) == "bf16":
+            yield Finding(
+                call.lineno,
+                "amp_dtype = torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16  # fp16 with a GradScaler",
+            )
+            return
 
 
 @rule("code.deprecated-amp")

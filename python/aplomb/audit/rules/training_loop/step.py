@@ -451,12 +451,10 @@ def scheduler_before_optimizer(program: Program) -> Iterator[Finding]:
 @rule("code.clip-before-unscale")
 def clip_before_unscale(program: Program) -> Iterator[Finding]:
     for cycle in program.cycles:
-        if cycle.of("unscale"):
-            continue
         scaled = [each for each in cycle.of("backward") if isinstance(each.node, ast.Call) and is_scaled(program, each.node)]
         steps = [each for each in cycle.of("step") if by_scaler(program, each)]
         for clip in cycle.of("clip") if scaled and steps else []:
-            last = before(cycle.events, clip, ("backward", "step"), cycle.loop is not None)
+            last = before(cycle.events, clip, ("backward", "step", "unscale"), cycle.loop is not None)
             if last is None or last.kind != "backward" or not isinstance(steps[0].node, ast.Call):
                 continue
             scaler = source_of(receiver_of(steps[0].node))
