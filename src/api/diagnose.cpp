@@ -8,6 +8,7 @@
 #include "api/code_evidence.h"
 #include "api/declared_text.h"
 #include "api/flow.h"
+#include "api/runs_beside.h"
 #include "detection/detect.h"
 #include "detectors/detector.h"
 #include "discovery/collect.h"
@@ -30,13 +31,16 @@ std::vector<report::DiagnosedRun> judge_runs(std::vector<record::Run> runs,
                                              const DiagnoseOptions& options, const Judging& how) {
   std::vector<report::DiagnosedRun> diagnosed;
   add_code_evidence(runs, options.python, how.audits);
+  std::vector<std::vector<detectors::Symptom>> symptoms;
   for (record::Run& run : runs) {
     for (const DeclaredText& each : options.declared) take_declared(run, each);
-    std::vector<detectors::Symptom> symptoms =
-        how.so_far ? detection::detect_so_far(run) : detection::detect(run);
-    if (how.opens_checkpoints) add_checkpoint_evidence(run, symptoms, paths);
-    diagnosis::Diagnosis diagnosis = diagnosis::diagnose_run(run, symptoms);
-    diagnosed.push_back({std::move(run), std::move(symptoms), std::move(diagnosis)});
+    symptoms.push_back(how.so_far ? detection::detect_so_far(run) : detection::detect(run));
+    if (how.opens_checkpoints) add_checkpoint_evidence(run, symptoms.back(), paths);
+  }
+  add_runs_beside(runs, symptoms);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    diagnosis::Diagnosis diagnosis = diagnosis::diagnose_run(runs[i], symptoms[i]);
+    diagnosed.push_back({std::move(runs[i]), std::move(symptoms[i]), std::move(diagnosis)});
   }
   return diagnosed;
 }

@@ -16,7 +16,7 @@ namespace {
 
 struct Options {
   std::string first;
-  std::string second;
+  std::vector<std::string> others;
   std::vector<std::string> a;
   std::vector<std::string> b;
   std::vector<std::string> noise;
@@ -33,7 +33,9 @@ class CompareCommand : public Command {
     verb_ = program.verb("compare",
                          "Say whether two runs differ by more than noise, from where, and in what");
     verb_.option("A", options_.first, "the baseline: a file or folder that the run left");
-    verb_.option("B", options_.second, "the run to judge against it");
+    verb_.option("B", options_.others,
+                 "the run to judge against it; of several the last, those before it are of A's "
+                 "configuration");
     verb_.option("--a,-a", options_.a, "several runs of the baseline, with other seeds")
         .value_name("RUN...");
     verb_.option("--b,-b", options_.b, "several runs to judge against it").value_name("RUN...");
@@ -90,9 +92,10 @@ class CompareCommand : public Command {
  private:
   /// Both ways to name the runs -> options_.a and .b, at least one each.
   bool sides() {
-    if (!options_.second.empty() && options_.a.empty() && options_.b.empty()) {
+    if (!options_.others.empty() && options_.a.empty() && options_.b.empty()) {
       options_.a = {options_.first};
-      options_.b = {options_.second};
+      options_.a.insert(options_.a.end(), options_.others.begin(), options_.others.end() - 1);
+      options_.b = {options_.others.back()};
     } else if (!options_.first.empty() || options_.a.empty() || options_.b.empty()) {
       complain("give two runs, A B, or several a side: --a A1 A2 --b B1 B2");
       return false;

@@ -85,6 +85,11 @@ class Builder {
     equality();
     out_.lost_a = lost_at(a_);
     out_.lost_b = lost_at(b_);
+    for (const Others* others : {&seeds_a_, &seeds_b_}) {
+      for (const record::Run& each : others->runs) {
+        if (const auto step = lost_at(each)) out_.lost_further.push_back(*step);
+      }
+    }
     out_.settings = settings_diff(a_, b_);
     out_.levels = levels_of(a_, b_);
     verdict();
@@ -299,6 +304,16 @@ class Builder {
     return {run.name, series->count, curve.at.front(), curve.at.back(), run.settings.size()};
   }
 
+  /// Both state the same seed, and no setting that training computes with differs.
+  bool is_repeated() const {
+    const record::Setting* a = a_.setting("seed.value");
+    const record::Setting* b = b_.setting("seed.value");
+    if (a == nullptr || b == nullptr || core::show(a->value) != core::show(b->value)) return false;
+    return std::none_of(out_.settings.begin(), out_.settings.end(), [](const auto& each) {
+      return each.reach == Reach::training && each.a && each.b;
+    });
+  }
+
   std::vector<RunBrief> briefs_of(const Others& others) const {
     std::vector<RunBrief> briefs;
     for (std::size_t i = 0; i < others.runs.size(); ++i) {
@@ -328,11 +343,20 @@ class Builder {
       note(
           "a run given as another seed has the very numbers of the first: it tells nothing of "
           "noise and was left out");
-    if (out_.lost_a && out_.lost_a == out_.lost_b && out_.verdict != Judgement::unknown)
+    const bool further_too = std::all_of(out_.lost_further.begin(), out_.lost_further.end(),
+                                         [&](std::int64_t each) { return each == out_.lost_a; });
+    if (out_.lost_a && out_.lost_a == out_.lost_b && further_too &&
+        out_.verdict != Judgement::unknown)
       note(fmt::format(
           "both end in NaN from step {} on: with the same order of the data that points to "
           "the batch of that step; replay it alone",
           *out_.lost_a));
+    if (is_repeated() && out_.digits.difference)
+      note(fmt::format(
+          "one seed, the same settings, and {} differs from {} {:.0f} on: kernels that are not "
+          "deterministic (cudnn.benchmark, atomic sums), or another order of the data; "
+          "aplomb run --deterministic sets and logs the knobs",
+          out_.digits.metric, out_.axis == Axis::step ? "step" : "token", *out_.digits.difference));
     if (!out_.b_seeds.empty())
       note("settings, curves and where they part are those of the first run of each side");
   }

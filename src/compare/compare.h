@@ -118,6 +118,7 @@ struct Comparison {
   /// The step from which on the loss has no value to the end of the run, of A and of B.
   std::optional<std::int64_t> lost_a;
   std::optional<std::int64_t> lost_b;
+  std::vector<std::int64_t> lost_further;  ///< of the further runs of both that have such a step
   /// Nothing where the run is in order or nobody diagnosed it (explain()).
   std::optional<Ailment> ails_a;
   std::optional<Ailment> ails_b;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -88,22 +89,71 @@ std::string cost_text(const Comparison& comparison) {
                      show_level(level, level.b), show_level(level, level.a));
 }
 
-/// Two runs that both end in NaN, each at a step of its own.
+/// The steps at which runs end in NaN, those of further runs too; empty unless A and B both do.
+std::vector<std::int64_t> lost_steps(const Comparison& comparison) {
+  if (!comparison.lost_a || !comparison.lost_b) return {};
+  std::vector<std::int64_t> steps = {*comparison.lost_a, *comparison.lost_b};
+  steps.insert(steps.end(), comparison.lost_further.begin(), comparison.lost_further.end());
+  return steps;
+}
+
+/// Runs that end in NaN, not all at one step.
 bool lost_apart(const Comparison& comparison) {
-  return comparison.lost_a && comparison.lost_b && comparison.lost_a != comparison.lost_b;
+  const std::vector<std::int64_t> steps = lost_steps(comparison);
+  return std::any_of(steps.begin(), steps.end(), [&](auto each) { return each != steps[0]; });
 }
 
 /// At the same step.
 bool lost_together(const Comparison& comparison) {
-  return comparison.lost_a && comparison.lost_a == comparison.lost_b;
+  return !lost_steps(comparison).empty() && !lost_apart(comparison);
+}
+
+const SettingDifference* first_of(const Comparison& comparison, Reach reach) {
+  const auto& all = comparison.settings;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.reach == reach; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// Both state a seed, and not the same: the order of the data differs.
+bool seeds_differ(const Comparison& comparison) {
+  const SettingDifference* seed = first_of(comparison, Reach::seed);
+  return seed != nullptr && seed->a && seed->b;
+}
+
+std::string lost_apart_text(const Comparison& comparison) {
+  std::string text = fmt::format(
+      "both break: {} is NaN or Inf from step {} on in A and from step {} on in B",
+      core::sanitize(comparison.leading().name), *comparison.lost_a, *comparison.lost_b);
+  if (!comparison.lost_further.empty())
+    text += fmt::format(", in further runs from step {}", fmt::join(comparison.lost_further, ", "));
+  return text;
+}
+
+std::string lost_apart_advice(const Comparison& comparison) {
+  if (seeds_differ(comparison))
+    return "the seeds differ, and with them the order of the data: run both with one seed; the "
+           "same step is that batch, another step is numerics";
+  return "what moves from run to run is no bad sample, which would come at the same step: look at "
+         "numerics (a learning rate at the edge, 16-bit overflow; one run in fp32 tells), then at "
+         "a race or the machine";
+}
+
+std::string lost_together_advice(const Comparison& comparison) {
+  if (seeds_differ(comparison))
+    return fmt::format(
+        "the order of the data differs and the step, {}, does not: no sample, but the schedule, "
+        "the optimisation or the number format; lower the learning rate, or run in fp32",
+        *comparison.lost_a);
+  return fmt::format(
+      "replay the batch of step {} alone and look at it: with the same order of the data, a step "
+      "that breaks each time points to the batch",
+      *comparison.lost_a);
 }
 
 std::string differ_text(const Comparison& comparison) {
   if (comparison.cost) return cost_text(comparison);
-  if (lost_apart(comparison))
-    return fmt::format("both break: {} is NaN or Inf from step {} on in A and from step {} on in B",
-                       core::sanitize(comparison.leading().name), *comparison.lost_a,
-                       *comparison.lost_b);
+  if (lost_apart(comparison)) return lost_apart_text(comparison);
   const Metric& lead = comparison.leading();
   const compare::Ending& end = lead.ending;
   if (std::isnan(end.a) != std::isnan(end.b)) {
@@ -135,13 +185,6 @@ std::string sides_of(const SettingDifference& difference) {
   };
   return fmt::format("{} ({} in A, {} in B)", difference.name, value(difference.a),
                      value(difference.b));
-}
-
-const SettingDifference* first_of(const Comparison& comparison, Reach reach) {
-  const auto& all = comparison.settings;
-  const auto found =
-      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.reach == reach; });
-  return found == all.end() ? nullptr : &*found;
 }
 
 std::size_t count_of(const Comparison& comparison, Reach reach) {
@@ -236,12 +279,7 @@ std::string cost_advice(const Comparison& comparison) {
 
 std::string differ_advice(const Comparison& comparison) {
   if (comparison.cost && ailment_of_worse(comparison) == nullptr) return cost_advice(comparison);
-  if (lost_apart(comparison))
-    return "what moves from run to run is no bad sample, which would come at the same step: look "
-           "at "
-           "numerics (a learning rate at the edge, 16-bit overflow; one run in fp32 tells), then "
-           "at a "
-           "race or the machine";
+  if (lost_apart(comparison)) return lost_apart_advice(comparison);
   if (const compare::Ailment* ailment = ailment_of_worse(comparison))
     return ailment_text(comparison, *ailment);
   const compare::Ending& end = comparison.leading().ending;
@@ -325,6 +363,7 @@ std::string compare_headline(const Comparison& comparison) {
   if (!lead.outcome)
     return "the runs have no loss, evaluation or reward in common: whether one is better cannot be "
            "said";
+  if (lost_apart(comparison)) return lost_apart_text(comparison);
   if (lost_together(comparison))
     return fmt::format(
         "both break at the same step: {} is NaN or Inf from step {} on in A and in B",
@@ -349,11 +388,8 @@ std::string compare_advice(const Comparison& comparison) {
       break;
   }
   if (!comparison.leading().outcome) return "compare runs that measure the same thing";
-  if (lost_together(comparison))
-    return fmt::format(
-        "replay the batch of step {} alone and look at it: with the same order of the "
-        "data, a step that breaks each time points to the batch",
-        *comparison.lost_a);
+  if (lost_apart(comparison)) return lost_apart_advice(comparison);
+  if (lost_together(comparison)) return lost_together_advice(comparison);
   return "log more often, or give runs of A with other seeds (--noise RUN...)";
 }
 

@@ -32,6 +32,18 @@ std::string refused(const aplomb::record::Run& a, const aplomb::record::Run& b,
   return made ? "" : made.error().text;
 }
 
+TEST(Compare, StepsAtWhichFurtherRunsEndInNanAreKept) {
+  const auto broken = [](const char* name, std::uint64_t seed, std::size_t from) {
+    std::vector<double> loss = falling_loss(seed, k_size);
+    for (std::size_t i = from; i < k_size; ++i) loss[i] = std::numeric_limits<double>::quiet_NaN();
+    return run_with_loss(name, loss);
+  };
+  const Comparison made = compared(broken("a", 1, 120), broken("b", 2, 90), {broken("c", 3, 150)});
+  EXPECT_EQ(made.lost_a, 121);
+  EXPECT_EQ(made.lost_b, 91);
+  EXPECT_THAT(made.lost_further, ::testing::ElementsAre(151));
+}
+
 TEST(Compare, TheSameRunTwiceIsIdentical) {
   const Comparison made = compared(run_with_loss("a", falling_loss(1, k_size)),
                                    run_with_loss("b", falling_loss(1, k_size)));
