@@ -55,6 +55,7 @@ struct OptimizerState {
   std::vector<OptimizerGroup> groups;
   std::vector<ParameterState> states;  ///< sorted by id
   std::vector<tensors::Tensor> tensors;
+  std::size_t optimizers = 1;      ///< that the groups are of: Muon beside AdamW are two
   bool name_keyed = false;         ///< FSDP full state dicts key by name instead of id
   std::vector<std::string> names;  ///< by id, where the file gives them
 
@@ -68,7 +69,8 @@ struct Checkpoint {
   bool in_model_order = false;  ///< the order is that of the model's parameters (torch.save)
   bool is_adapter = false;
   std::optional<OptimizerState> optimizer;
-  std::map<std::string, double> scheduler;  ///< last_epoch, _step_count, last_lr
+  std::map<std::string, double>
+      scheduler;  ///< last_epoch, _step_count, last_lr of the first; schedules: how many
   std::map<std::string, double>
       trainer_state;                     ///< global_step, max_steps, epoch, train_batch_size,
                                          ///< last_logged_lr, lr_logged_before

@@ -160,8 +160,8 @@ const ParameterState* OptimizerState::state(std::int64_t id) const {
   return found == states.end() || found->id != id ? nullptr : &*found;
 }
 
-std::vector<pickle::NodeId> find_optimizers(const pickle::PickleDocument& document) {
-  constexpr int k_most_depth = 3;  // root / "optimizer_states" / list / state_dict
+std::vector<pickle::NodeId> find_nodes(const pickle::PickleDocument& document, int most_depth,
+                                       bool in_objects, IsWanted is_wanted) {
   std::vector<pickle::NodeId> found;
   std::vector<bool> seen(document.nodes.size(), false);
   std::vector<std::pair<pickle::NodeId, int>> open{{document.root, 0}};
@@ -172,24 +172,31 @@ std::vector<pickle::NodeId> find_optimizers(const pickle::PickleDocument& docume
     seen[id] = true;
     ++looked;
     const pickle::PickleNode& node = document.at(id);
-    if (is_optimizer(document, node)) {
+    if (is_wanted(document, node)) {
       found.push_back(id);
       continue;
     }
-    if (depth >= k_most_depth) continue;
+    if (depth >= most_depth) continue;
     for (const pickle::NodeId child : node.items) {
       const pickle::PickleKind kind = document.at(child).kind;
-      const bool enters = kind == pickle::PickleKind::dict || kind == pickle::PickleKind::list;
+      const bool enters = kind == pickle::PickleKind::dict || kind == pickle::PickleKind::list ||
+                          (in_objects && kind == pickle::PickleKind::object);
       if (enters && open.size() < k_most_search) open.emplace_back(child, depth + 1);
     }
   }
   return found;
 }
 
+std::vector<pickle::NodeId> find_optimizers(const pickle::PickleDocument& document) {
+  return find_nodes(document, 3, false,
+                    is_optimizer);  // root / "optimizer_states" / list / state_dict
+}
+
 std::optional<OptimizerState> read_optimizers(const TorchFile& file,
                                               const std::vector<pickle::NodeId>& nodes) {
   if (nodes.empty()) return std::nullopt;
   OptimizerState state;
+  state.optimizers = nodes.size();
   std::int64_t shift = 0;
   for (const pickle::NodeId id : nodes) {
     Reader(file, state, shift).read(file.document.at(id));

@@ -9,6 +9,11 @@
 
 namespace aplomb::checkpoint {
 
+using IsWanted = bool (*)(const pickle::PickleDocument&, const pickle::PickleNode&);
+/// Nodes down to that depth below the root that are wanted, breadth first; none is looked for in
+/// them, and in the state of objects where `in_objects` says so.
+std::vector<pickle::NodeId> find_nodes(const pickle::PickleDocument& document, int most_depth,
+                                       bool in_objects, IsWanted is_wanted);
 /// The nodes at or little below the root that are optimizer state_dicts, in their order.
 std::vector<pickle::NodeId> find_optimizers(const pickle::PickleDocument& document);
 

@@ -116,6 +116,17 @@ std::string optimizer_detail(const Checkpoint& checkpoint) {
                      checkpoint.optimizer->states.size());
 }
 
+/// A schedule for one of two optimizers may be meant so: it is said, and no disagreement.
+std::string scheduler_detail(const Checkpoint& checkpoint) {
+  const auto lr = value(checkpoint.scheduler, "last_lr");
+  std::string detail = lr ? fmt::format("learning rate {}", core::show_number(*lr)) : "";
+  const double schedules = value(checkpoint.scheduler, "schedules").value_or(0);
+  const std::size_t optimizers = checkpoint.optimizer ? checkpoint.optimizer->optimizers : 0;
+  if (optimizers < 2 || schedules < 1) return detail;
+  return detail + fmt::format("{}{} schedule{} for {} optimizers", detail.empty() ? "" : ", ",
+                              core::show_number(schedules), schedules == 1 ? "" : "s", optimizers);
+}
+
 std::string step_detail(const Checkpoint& checkpoint, double global) {
   std::string detail = fmt::format("step {}", core::show_number(global));
   const auto taken = optimizer_step(checkpoint);
@@ -147,11 +158,10 @@ ResumeAudit audit_resume(const Checkpoint& checkpoint, std::size_t world) {
                              optimizer_detail(checkpoint),
                              "Adam's moments start from zero: the first updates have full size in "
                              "every direction, and the loss jumps (resume.loss_jump)"));
-  const auto lr = value(checkpoint.scheduler, "last_lr");
-  audit.parts.push_back(part(
-      "scheduler", checkpoint.has(FileRole::scheduler) || !checkpoint.scheduler.empty(),
-      core::Severity::warning, lr ? fmt::format("learning rate {}", core::show_number(*lr)) : "",
-      "the schedule begins again with its warm-up (resume.lr_jump)"));
+  audit.parts.push_back(part("scheduler",
+                             checkpoint.has(FileRole::scheduler) || !checkpoint.scheduler.empty(),
+                             core::Severity::warning, scheduler_detail(checkpoint),
+                             "the schedule begins again with its warm-up (resume.lr_jump)"));
   const auto step = value(checkpoint.trainer_state, "global_step");
   audit.parts.push_back(part("trainer-state", step.has_value(), core::Severity::warning,
                              step ? step_detail(checkpoint, *step) : "",

@@ -39,8 +39,7 @@ class TorchState {
 
   void take(const TorchFile& read) {
     opening_.join(read.findings);
-    if (file_.role == FileRole::scheduler)
-      take_schedules(read.document, read.document.at(read.document.root));
+    if (file_.role == FileRole::scheduler) take_all_schedules(read.document);
     if (file_.role == FileRole::scaler) take_scaler(read.document);
     if (file_.role == FileRole::rng) {
       out_.rng_ranks.push_back(rank_of(file_.name()));
@@ -94,14 +93,27 @@ class TorchState {
       const bool epoch = std::string_view(key) == "epoch";
       out_.trainer_state.emplace(epoch ? "epoch" : "global_step", *number);
     }
-    const pickle::PickleNode* schedules = schedules_of(document);
-    if (schedules != nullptr) take_schedules(document, *schedules);
+    take_all_schedules(document);
   }
 
-  static const pickle::PickleNode* schedules_of(const pickle::PickleDocument& document) {
-    return first_of(document,
-                    {"lr_schedulers", "schedulers", "scheduler_states", "lr_scheduler", "scheduler",
-                     "scheduler_state_dict", "lr_scheduler_state_dict", "scheduler_state"});
+  /// One schedule, or several: the first one's position and rate, and how many there are.
+  void take_all_schedules(const pickle::PickleDocument& document) {
+    std::size_t count = 0;
+    for (const pickle::NodeId each : find_nodes(document, k_schedule_depth, true, is_schedule))
+      count += take_schedule(document, document.at(each)) ? 1 : 0;
+    if (count == 0 && file_.role == FileRole::scheduler)
+      count += take_schedule(document, document.at(document.root)) ? 1 : 0;
+    if (count > 0) out_.scheduler["schedules"] += static_cast<double>(count);
+  }
+
+  /// The state of a torch schedule, under whatever name (`muon_scheduler_state`, a list of several).
+  static constexpr int k_schedule_depth = 4;  // root / "lr_scheduler" / "muon" / object / state
+  static bool is_schedule(const pickle::PickleDocument& document, const pickle::PickleNode& node) {
+    if (node.kind != pickle::PickleKind::dict || document.find(node, "last_epoch") == nullptr)
+      return false;
+    return document.find(node, "_last_lr") != nullptr ||
+           document.find(node, "_step_count") != nullptr ||
+           document.find(node, "base_lrs") != nullptr;
   }
 
   static void join(const std::vector<std::string>& names, std::vector<std::string>& into) {
@@ -115,8 +127,8 @@ class TorchState {
                  const std::vector<pickle::NodeId>& optimizers) {
     std::unordered_set<pickle::NodeId> apart(optimizers.begin(), optimizers.end());
     apart.insert(weights);
-    if (const pickle::PickleNode* schedules = schedules_of(document))
-      apart.insert(static_cast<pickle::NodeId>(schedules - document.nodes.data()));
+    for (const pickle::NodeId each : find_nodes(document, k_schedule_depth, true, is_schedule))
+      apart.insert(each);
     const pickle::LoopState found = pickle::loop_state_in(document, apart);
     join(found.generators, out_.generators);
     join(found.data_position, out_.data_position);
@@ -128,12 +140,6 @@ class TorchState {
     if (!state) return;
     state->path = file_.path;
     opening_.add_optimizer(std::move(*state), is_rank_file(file_.name()));
-  }
-
-  /// One schedule, or several by name or in a list: the first one's position and rate, and how many.
-  void take_schedules(const pickle::PickleDocument& document, const pickle::PickleNode& node) {
-    if (take_schedule(document, node)) return;
-    for (const pickle::NodeId id : node.items) take_schedule(document, document.at(id));
   }
 
   bool take_schedule(const pickle::PickleDocument& document, const pickle::PickleNode& node) {

@@ -241,6 +241,21 @@ std::string precision_table(const checkpoint::Precision& own, const checkpoint::
   return out;
 }
 
+/// What the state of a group's parameters says of its optimizer; those of one's own making have other
+/// names for it.
+std::string kind_of_group(const checkpoint::OptimizerState& optimizer,
+                          const checkpoint::OptimizerGroup& group) {
+  for (const std::int64_t id : group.parameters) {
+    const checkpoint::ParameterState* state = optimizer.state(id);
+    if (state == nullptr) continue;
+    if (state->tensors.count("exp_avg_sq") > 0) return "Adam";
+    if (state->tensors.count("exp_avg") > 0) return "Lion";
+    if (state->tensors.count("momentum_buffer") > 0)
+      return group.numbers.count("ns_steps") > 0 ? "Muon" : "momentum";
+  }
+  return "-";
+}
+
 std::string optimizer_table(const checkpoint::Checkpoint& checkpoint,
                             const checkpoint::ParameterMap& map, std::size_t most) {
   if (!checkpoint.optimizer) return "No optimizer state in this checkpoint.\n";
@@ -250,10 +265,13 @@ std::string optimizer_table(const checkpoint::Checkpoint& checkpoint,
     return found == group.numbers.end() ? std::string("-") : core::show_number(found->second);
   };
   std::string out =
-      fmt::format("{}: {} groups, state of {} parameters\n\n", core::sanitize(optimizer.path),
-                  optimizer.groups.size(), optimizer.states.size());
-  Table groups({"group", "parameters", "with state", "lr", "initial lr", "weight decay", "betas",
-                "eps", "steps"});
+      fmt::format("{}: {} groups{}, state of {} parameters\n\n", core::sanitize(optimizer.path),
+                  optimizer.groups.size(),
+                  optimizer.optimizers > 1 ? fmt::format(" of {} optimizers", optimizer.optimizers)
+                                           : std::string(),
+                  optimizer.states.size());
+  Table groups({"group", "kind", "parameters", "with state", "lr", "initial lr", "weight decay",
+                "betas", "eps", "steps"});
   for (std::size_t i = 0; i < optimizer.groups.size(); ++i) {
     const checkpoint::OptimizerGroup& group = optimizer.groups[i];
     std::size_t held = 0;
@@ -271,8 +289,9 @@ std::string optimizer_table(const checkpoint::Checkpoint& checkpoint,
         !steps             ? "-"
         : *least == *steps ? core::show_number(*steps, 9)
                            : core::show_number(*least, 9) + ".." + core::show_number(*steps, 9);
-    groups.add({std::to_string(i), std::to_string(group.parameters.size()), std::to_string(held),
-                number(group, "lr"), number(group, "initial_lr"), number(group, "weight_decay"),
+    groups.add({std::to_string(i), kind_of_group(optimizer, group),
+                std::to_string(group.parameters.size()), std::to_string(held), number(group, "lr"),
+                number(group, "initial_lr"), number(group, "weight_decay"),
                 number(group, "beta1") + ", " + number(group, "beta2"), number(group, "eps"),
                 range});
   }
