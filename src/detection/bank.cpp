@@ -128,9 +128,29 @@ const std::vector<detectors::Symptom>& DetectorBank::so_far() {
   return so_far_;
 }
 
+namespace {
+
+/// Norms that still hold the loss scale are judged by nothing that their size says.
+void leave_out_scaled_norms(std::vector<detectors::Symptom>& symptoms) {
+  const auto is_told = [&](std::string_view id) {
+    return std::any_of(symptoms.begin(), symptoms.end(), [&](const auto& e) { return e.id == id; });
+  };
+  if (!is_told("grad_norm.scaled")) return;
+  constexpr std::string_view k_by_size[] = {
+      "grad_norm.high",     "grad_norm.large",   "grad_norm.oscillating", "grad_norm.climb",
+      "grad_norm.spike",    "grad_norm.jumping", "grad_norm.rising",      "grad_norm.leads",
+      "grad_norm.piles_up", "clip.every_step"};
+  std::erase_if(symptoms, [&](const detectors::Symptom& each) {
+    return std::find(std::begin(k_by_size), std::end(k_by_size), each.id) != std::end(k_by_size);
+  });
+}
+
+}  // namespace
+
 std::vector<detectors::Symptom> DetectorBank::finish() {
   for (const auto& detector : detectors_) detector->finish(context_, fresh_);
   fold(fresh_, symptoms_);
+  leave_out_scaled_norms(symptoms_);
   // Nobody calls a run healthy beside an alarm, whatever the one detector saw.
   const bool alarm =
       std::any_of(symptoms_.begin(), symptoms_.end(), [](const detectors::Symptom& symptom) {

@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "core/training_limits.h"
-#include "detectors/kept.h"
 #include "detectors/support.h"
+#include "gradient_detectors/step_count.h"
 
 namespace aplomb::gradient_detectors {
 namespace {
@@ -20,6 +20,9 @@ constexpr double k_skipping =
     0.05;  // 2000-step growth would give 1 in 2000; one in twenty is a hundred times it
 constexpr double k_least_skips = 3;
 constexpr double k_rising = 0.75;  // of all skips in the second half: three times as many as before
+constexpr double k_grown =
+    0.01;  // twenty times the growth interval's share, where it rises (judgement)
+constexpr double k_least_rising = 10;
 /// Halvings without a pause, ending below 1: four skipped steps in a row with a scale that shrinks
 /// gradients instead of lifting them. The log may begin after the scale was one.
 constexpr std::uint64_t k_in_a_row = 4;
@@ -51,10 +54,10 @@ class LossScaleDetector final : public detectors::Detector {
  public:
   const detectors::DetectorSpec& spec() const override { return loss_scale_spec(); }
 
-  void observe(const detectors::Frame& frame, const detectors::RunContext&,
+  void observe(const detectors::Frame& frame, const detectors::RunContext& context,
                std::vector<detectors::Symptom>&) override {
     if (const detectors::Reading* skipped = finite_of(frame, record::Role::skipped_steps))
-      see_skipped(frame, *skipped);
+      skips_.add(sample_of(frame, *skipped), is_of_interval(series_name(context, *skipped, "")));
     const detectors::Reading* scale = finite_of(frame, record::Role::loss_scale);
     if (scale == nullptr || scale->value < 0) return;
     const detectors::Sample sample = sample_of(frame, *scale);
@@ -112,58 +115,31 @@ class LossScaleDetector final : public detectors::Detector {
   }
 
  private:
-  /// A running count, or (Megatron-LM) a count of each interval: told apart by whether it goes
-  /// back to 0 (the counters of two engines in one log fall too, but not to 0).
-  void see_skipped(const detectors::Frame& frame, const detectors::Reading& reading) {
-    if (skipped_count_++ == 0) first_skip_ = sample_of(frame, reading);
-    if (reading.value == 0 && last_skipped_ > 0) per_interval_ = true;
-    most_skipped_ = std::max(most_skipped_, reading.value);
-    summed_ += reading.value;
-    counts_.add(sample_of(frame, reading));
-    last_skipped_ = reading.value;
-    last_skip_ = sample_of(frame, reading);
-  }
-
   void report_skipped(const detectors::RunContext& context,
                       std::vector<detectors::Symptom>& out) const {
-    if (skipped_count_ < 2) return;
-    const double skipped = per_interval_ ? summed_ : most_skipped_;
-    const auto steps =
-        static_cast<double>(std::max<std::int64_t>(last_skip_.step - first_skip_.step, 1));
+    if (skips_.records() < 2) return;
     // Calibration may skip a score of steps at the start; without a scale there is none.
     const bool scaled = peak_ > 1;
+    const double skipped = skips_.lost();
     const double allowed = scaled ? static_cast<double>(k_initial_least) : 0;
-    const double share = std::min(1.0, (skipped - allowed) / steps);
-    if (share <= k_skipping || skipped < k_least_skips) return;
+    const double share = std::min(1.0, (skipped - allowed) / skips_.steps());
+    const double later = skips_.share_of_later_half();
+    const bool grows = later > k_rising && skipped - allowed >= k_least_rising && share > k_grown;
+    if ((share <= k_skipping && !grows) || skipped < k_least_skips) return;
     detectors::Symptom symptom = about(scaled ? "loss_scale.persistent_skipping" : "steps.skipped",
                                        core::Severity::unstable);
-    symptom.first_step = first_skip_.step;
-    symptom.last_step = last_skip_.step;
+    symptom.first_step = skips_.first().step;
+    symptom.last_step = skips_.last().step;
     symptom.measures["share"] = share;
     symptom.measures["count"] = skipped;
-    symptom.summary =
-        fmt::format("{} optimizer steps were skipped by {} ({})", core::show_number(skipped, 7),
-                    at_step(context, last_skip_.step), detectors::percent(share));
-    if (!scaled) {
-      const double later = share_of_later_half(skipped);
-      symptom.measures["rising"] = later > k_rising;
-      symptom.summary += fmt::format(", {} of them in the second half", detectors::percent(later));
-    }
-    symptom.evidence = {last_skip_.origin};
+    symptom.summary = fmt::format(
+        "{} optimizer steps were skipped by {} ({}), {} of them in the "
+        "second half",
+        core::show_number(skipped, 7), at_step(context, skips_.last().step),
+        detectors::percent(share), detectors::percent(later));
+    if (!scaled) symptom.measures["rising"] = later > k_rising;
+    symptom.evidence = {skips_.last().origin};
     out.push_back(std::move(symptom));
-  }
-
-  double share_of_later_half(double skipped) const {
-    double before = 0;
-    const std::int64_t middle = (first_skip_.step + last_skip_.step) / 2;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-      const detectors::Sample& each = counts_[i];
-      if (each.step > middle) break;
-      before = per_interval_ ? before + each.value : std::max(before, each.value);
-    }
-    if (per_interval_)
-      before *= static_cast<double>(counts_.count()) / static_cast<double>(counts_.size());
-    return skipped > 0 ? 1 - std::min(1.0, before / skipped) : 0;
   }
 
   detectors::Symptom about(std::string id, core::Severity severity) const {
@@ -188,14 +164,7 @@ class LossScaleDetector final : public detectors::Detector {
   detectors::Sample last_;
   detectors::Sample first_drop_;
   detectors::Sample last_drop_;
-  std::uint64_t skipped_count_ = 0;
-  detectors::Kept counts_;
-  double summed_ = 0;
-  double last_skipped_ = 0;
-  double most_skipped_ = 0;
-  bool per_interval_ = false;
-  detectors::Sample first_skip_;
-  detectors::Sample last_skip_;
+  StepCount skips_;
 };
 
 }  // namespace

@@ -26,6 +26,17 @@ TEST(LogitGrowth, AttentionLogitsThatGrow) {
   }
 }
 
+TEST(LogitGrowth, OneLayerOfManyIsNamedAndNotLostInTheOthers) {
+  RunOf run;
+  for (int layer = 0; layer < 6; ++layer)
+    run.with("attn/max_logit/layer_" + std::to_string(layer), record::Role::other,
+             layer == 4 ? growing(8, 900) : growing(8, 9));
+  const auto symptoms = run.detect();
+  const detectors::Symptom* found = find(symptoms, "logits.attention_grow");
+  ASSERT_NE(found, nullptr) << told(symptoms);
+  EXPECT_NE(found->summary.find("layer_4; 1 of 6 grow"), std::string::npos) << found->summary;
+}
+
 TEST(LogitGrowth, LogitsThatSettleAreNone) {
   EXPECT_FALSE(has(RunOf().with("logits/max", record::Role::other, growing(10, 25)).detect(),
                    "logits.output_grow"));

@@ -81,6 +81,27 @@ TEST(LossScale, WithoutAScaleStepsAreLeftOutBySomethingElse) {
   }
 }
 
+TEST(LossScale, FewSkipsThatBecomeMoreAreSystematicAndEvenOnesAreNot) {
+  std::vector<double> more, even;
+  for (int i = 0; i < 1000; ++i) {
+    more.push_back(i < 600 ? 0 : (i - 600) / 16);
+    even.push_back(i / 40);
+  }
+  const auto symptoms = RunOf().with("skipped", record::Role::skipped_steps, more).detect();
+  ASSERT_NE(find(symptoms, "steps.skipped"), nullptr);
+  EXPECT_LT(number(find(symptoms, "steps.skipped"), "share"), 0.05);
+  EXPECT_TRUE(RunOf().with("skipped", record::Role::skipped_steps, even).detect().empty());
+}
+
+TEST(LossScale, CountsOfEachIntervalAreAddedUp) {
+  std::vector<double> counts(400, 0);
+  for (std::size_t i = 250; i < 400; ++i) counts[i] = 1;
+  const auto symptoms =
+      RunOf().with("skipped_in_interval", record::Role::skipped_steps, counts).detect();
+  ASSERT_NE(find(symptoms, "steps.skipped"), nullptr);
+  EXPECT_EQ(number(find(symptoms, "steps.skipped"), "count"), 150);
+}
+
 TEST(LossScale, NonFiniteScalesAreLeftOut) {
   std::vector<double> scale(100, 1024);
   scale[40] = k_nan;

@@ -103,8 +103,8 @@ TEST(TextLog, reads_padded_columns_between_bars) {
   EXPECT_TRUE(std::isnan(values(run, "loss")[1]));
   EXPECT_DOUBLE_EQ(values(run, "step_time_s")[0], 0.9005);
   EXPECT_THAT(values(run, "loss_scale"), ElementsAre(8192, 4096));
-  EXPECT_THAT(values(run, "skipped_steps"), ElementsAre(1, 2));
-  EXPECT_THAT(values(run, "nan_count"), ElementsAre(0, 1));
+  EXPECT_THAT(values(run, "skipped_in_interval"), ElementsAre(1, 2));
+  EXPECT_THAT(values(run, "nan_in_interval"), ElementsAre(0, 1));
 }
 
 TEST(TextLog, reads_key_blank_value_where_the_key_is_known_or_fills_a_cell) {
