@@ -726,6 +726,15 @@ RIGHT = {
             return (p + a)[:256], ([-100] * len(p) + a)[:256]
         rows = [r for r in rows if any(l != -100 for l in r[1])]
         """,
+        """
+        def encode(row, tok, max_length):
+            p, a = tok(row["prompt"])["input_ids"], tok(row["answer"])["input_ids"]
+            return (p + a)[:max_length], ([-100] * len(p) + a)[:max_length]
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--max_length", type=int, default=1024)
+        args = parser.parse_args()
+        rows = [encode(row, tok, args.max_length) for row in rows]
+        """,
     ],
     "code.log-of-softmax": ["loss = -(F.log_softmax(logits, dim=-1) * targets).sum()"],
     "code.log-unguarded": [

@@ -327,6 +327,10 @@ def head_of(program: Program, node: ast.AST, depth: int) -> str:
     return ""
 
 
+#: Tokens of a row that hold the prompts of instructions, all but a few: judgement.
+ROOMY = 512
+
+
 @rule("code.answer-cut-off")
 def answer_cut_off(program: Program) -> Iterator[Finding]:
     """`([-100] * len(prompt) + answer)[:limit]`: of a long prompt no label is left, and nothing takes such rows out."""
@@ -334,6 +338,9 @@ def answer_cut_off(program: Program) -> Iterator[Finding]:
         return
     for node in program.nodes.of_kind(ast.Subscript):
         if not isinstance(node.slice, ast.Slice) or node.slice.lower is not None or node.slice.upper is None:
+            continue
+        limit = program.values.of(node.slice.upper)
+        if isinstance(limit, int) and limit >= ROOMY:
             continue
         value = program.names.origin(node.value).node
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and is_ignored(program, value.left):
