@@ -161,6 +161,21 @@ void derive_mistakes(FactView& view) {
              {"model.dropout"});
 }
 
+/// A head that is drawn anew when the trained model is loaded: it was not saved with the rest.
+void derive_redrawn(FactView& view) {
+  const auto missing = view.events("head-missing");
+  for (const record::Event* ended : view.events("training-ended")) {
+    for (const record::Event* each : missing) {
+      if (each->origin.source != ended->origin.source) continue;
+      if (each->origin.offset <= ended->origin.offset) continue;
+      view.set_at("load.head_redrawn", true,
+                  "the head of the task is drawn anew when the trained model is loaded",
+                  {ended->origin, each->origin});
+      return;
+    }
+  }
+}
+
 /// An average with decay d holds d^n of the weights that it began with after n steps. Averages that are
 /// warmed up hold less; where the decay is logged as it is, none is.
 void derive_averaged(FactView& view) {
@@ -203,6 +218,10 @@ std::vector<facts::Deriver> run_facts() {
            .reads = {"optim.ema_decay", "run.last_step"},
            .gives = {"ema.start_share", "ema.lags"},
            .derive = derive_averaged},
+          {.name = "heads that were not saved",
+           .reads = {"event:head-missing", "event:training-ended"},
+           .gives = {"load.head_redrawn"},
+           .derive = derive_redrawn},
           {.name = "boxes",
            .reads = {"error.box-list.x1", "error.box-list.y1", "error.box-list.x2",
                      "error.box-list.y2"},

@@ -28,12 +28,13 @@ class FactsOfARun : public testing::Test {
     build_.setting({name, std::move(value), name, "", {source_, 1, 0}});
   }
 
-  void event(const char* kind, std::map<std::string, core::Value> caught = {}) {
+  void event(const char* kind, std::map<std::string, core::Value> caught = {},
+             std::uint64_t offset = 50) {
     record::Event event;
     event.kind = kind;
     event.text = kind;
     event.caught = std::move(caught);
-    event.origin = {source_, 5, 50};
+    event.origin = {source_, 5, offset};
     build_.event(std::move(event));
   }
 
@@ -259,6 +260,14 @@ TEST_F(FactsOfARun, AFewSamplesFarApartAtAGuessAreOne) {
 TEST_F(FactsOfARun, ABoxWhoseCornersAreSwappedIsDegenerate) {
   event("box-list", {{"x1", 1324.5}, {"y1", 275.8}, {"x2", 699.7}, {"y2", 19.5}});
   EXPECT_EQ(text(facts(), "data.degenerate_box"), "true");
+}
+
+TEST_F(FactsOfARun, AHeadThatIsDrawnAgainBehindTheTrainingWasNotSaved) {
+  event("head-missing", {}, 10);
+  event("training-ended", {}, 500);
+  EXPECT_EQ(facts().find("load.head_redrawn"), nullptr) << "every new task draws its head";
+  event("head-missing", {}, 900);
+  EXPECT_EQ(text(facts(), "load.head_redrawn"), "true");
 }
 
 TEST_F(FactsOfARun, AWarmUpAsLongAsTheRunIsSeenInTheSettings) {

@@ -229,5 +229,24 @@ TEST(Signatures, RaiseNothingOnOrdinaryLines) {
   }
 }
 
+TEST(Signatures, AHeadThatTheFileDoesNotHoldIsDrawnAtRandom) {
+  const auto kinds = [](std::string_view text) {
+    std::vector<std::string> found;
+    for (const record::Event& event : all_events_of(text)) found.push_back(event.kind);
+    return found;
+  };
+  const auto tells = [&](std::string_view text) {
+    const auto found = kinds(text);
+    return std::find(found.begin(), found.end(), "head-missing") != found.end();
+  };
+  EXPECT_TRUE(tells("classifier.weight                          | MISSING    | "));
+  EXPECT_TRUE(tells("score.weight | MISSING | "));
+  EXPECT_TRUE(
+      tells("Some weights of BertForSequenceClassification were not initialized from the model "
+            "checkpoint at x and are newly initialized: ['classifier.bias', 'classifier.weight']"));
+  EXPECT_FALSE(tells("cls.predictions.bias                       | UNEXPECTED | "));
+  EXPECT_FALSE(tells("bert.encoder.layer.3.output.dense.weight   | MISSING    | "));
+}
+
 }  // namespace
 }  // namespace aplomb::log_errors
