@@ -18,8 +18,7 @@ const detectors::DetectorSpec& steps_nan_spec() {
       "steps.nan",
       {"steps.nan"},
       "Iterations without a finite loss, as the trainer counts them",
-      "The printed loss is a mean of the others: the count alone tells that batches or numerics "
-      "break, and whether more and more do.",
+      "The printed loss is a mean of the others: only the count tells that steps are lost.",
       "number of nan iterations:   3 |",
       {record::Role::nan_count},
       {{"often", k_often, "fraction", 0.001, 1,

@@ -145,8 +145,9 @@ class EvalRelationDetector final : public detectors::Detector {
     report_frozen(context, out);
     report_accuracy(context, out);
     report_missed(out);
-    report_elsewhere(context, out);
-    report_training_only(context, out);
+    report_beside("eval.elsewhere_worse", context.task.elsewhere, "elsewhere", "on other data",
+                  out);
+    report_beside("eval.score_nothing", context.task.training_only, "training", "in training", out);
   }
 
  private:
@@ -261,37 +262,21 @@ class EvalRelationDetector final : public detectors::Detector {
     out.push_back(std::move(symptom));
   }
 
-  static void report_elsewhere(const detectors::RunContext& context,
-                               std::vector<detectors::Symptom>& out) {
-    if (!context.task.elsewhere) return;
-    const task::Elsewhere& pair = *context.task.elsewhere;
+  /// The score of another data set beside that of the held-out data.
+  static void report_beside(const char* id, const std::optional<task::Elsewhere>& pair,
+                            const char* other, const char* words,
+                            std::vector<detectors::Symptom>& out) {
+    if (!pair) return;
     detectors::Symptom symptom;
-    symptom.id = "eval.elsewhere_worse";
+    symptom.id = id;
     symptom.severity = core::Severity::warning;
-    symptom.series = pair.name;
-    symptom.measures["held_out"] = pair.held_out;
-    symptom.measures["elsewhere"] = pair.elsewhere;
+    symptom.series = pair->name;
+    symptom.measures["held_out"] = pair->held_out;
+    symptom.measures[other] = pair->elsewhere;
     symptom.summary =
-        fmt::format("{} is {} on the held-out data of training and {} on other data", pair.name,
-                    core::show_number(pair.held_out), core::show_number(pair.elsewhere));
-    add_evidence(symptom, pair.origin);
-    out.push_back(std::move(symptom));
-  }
-
-  static void report_training_only(const detectors::RunContext& context,
-                                   std::vector<detectors::Symptom>& out) {
-    if (!context.task.training_only) return;
-    const task::Elsewhere& pair = *context.task.training_only;
-    detectors::Symptom symptom;
-    symptom.id = "eval.score_nothing";
-    symptom.severity = core::Severity::warning;
-    symptom.series = pair.name;
-    symptom.measures["held_out"] = pair.held_out;
-    symptom.measures["training"] = pair.elsewhere;
-    symptom.summary =
-        fmt::format("{} is {} on training data and {} on held-out data", pair.name,
-                    core::show_number(pair.elsewhere), core::show_number(pair.held_out));
-    add_evidence(symptom, pair.origin);
+        fmt::format("{} is {} on held-out data and {} {}", pair->name,
+                    core::show_number(pair->held_out), core::show_number(pair->elsewhere), words);
+    add_evidence(symptom, pair->origin);
     out.push_back(std::move(symptom));
   }
 

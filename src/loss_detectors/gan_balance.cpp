@@ -36,8 +36,6 @@ const detectors::DetectorSpec& gan_balance_spec() {
 
 class GanBalanceDetector final : public detectors::Detector {
  public:
-  const detectors::DetectorSpec& spec() const override { return gan_balance_spec(); }
-
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
     add_finite(frame, task::Part::discriminator, judge_);
@@ -67,6 +65,8 @@ class GanBalanceDetector final : public detectors::Detector {
     add_evidence(symptom, maker_.back().origin);
     out.push_back(std::move(symptom));
   }
+
+  const detectors::DetectorSpec& spec() const override { return gan_balance_spec(); }
 
  private:
   /// Neither side runs away: each stays within a factor of two of its first half, and the judge is

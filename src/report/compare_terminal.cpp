@@ -30,9 +30,7 @@ class ComparePage : private TerminalPage {
   std::string text() {
     verdict();
     runs();
-    gap();
-    table();
-    chart();
+    outcomes();
     gap();
     settings();
     levels();
@@ -41,6 +39,12 @@ class ComparePage : private TerminalPage {
   }
 
  private:
+  void outcomes() {
+    gap();
+    table();
+    chart();
+  }
+
   void verdict() {
     const auto [style, label] = [&]() -> std::pair<Style, const char*> {
       switch (comparison_.verdict) {

@@ -27,12 +27,9 @@ const detectors::DetectorSpec& time_compiles_spec() {
       "A step is compiled anew for each new shape: most of the time goes into compilation.",
       "step_time_s 3.1, 3.4, 0.006, 2.9, 0.006, 0.005, 3.3, 0.006",
       {record::Role::step_time_s},
-      {{"many_times", k_many_times, "x", 5, 1000,
-        "judgement: compiling takes seconds, steps of small models milliseconds"},
-       {"share", k_share, "fraction", 0.1, 1,
-        "judgement: below that the run is slow for another reason"},
-       {"rarer", k_rarer, "x", 1, 10,
-        "judgement: what is periodic comes as often in the second half"}},
+      {{"many_times", k_many_times, "x", 5, 1000, "judgement: compiling takes seconds"},
+       {"share", k_share, "fraction", 0.1, 1, "judgement: the larger part"},
+       {"rarer", k_rarer, "x", 1, 10, "judgement: periodic work comes as often"}},
       {"https://docs.jax.dev/en/latest/jit-compilation.html",
        "https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html"}};
   return spec;

@@ -36,8 +36,6 @@ const detectors::DetectorSpec& weights_vanish_spec() {
 
 class WeightsVanishDetector final : public detectors::Detector {
  public:
-  const detectors::DetectorSpec& spec() const override { return weights_vanish_spec(); }
-
   void observe(const detectors::Frame& frame, const detectors::RunContext&,
                std::vector<detectors::Symptom>&) override {
     for (const detectors::Reading& reading : frame.readings) {
@@ -56,6 +54,8 @@ class WeightsVanishDetector final : public detectors::Detector {
       return;  // one tells it
     }
   }
+
+  const detectors::DetectorSpec& spec() const override { return weights_vanish_spec(); }
 
  private:
   static constexpr std::size_t k_most_series = 64;

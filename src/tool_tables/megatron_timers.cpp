@@ -18,6 +18,12 @@
 #include "tool_tables/time_shares.h"
 
 namespace aplomb::tool_tables {
+const TableSpec& megatron_timers_table_spec() {
+  static const TableSpec spec = {
+      "megatron-timers", "Megatron-LM's timers across ranks", {"across ranks (ms)"}};
+  return spec;
+}
+
 namespace {
 
 class MegatronTimers : public TextTable {
@@ -71,12 +77,6 @@ class MegatronTimers : public TextTable {
 };
 
 }  // namespace
-
-const TableSpec& megatron_timers_table_spec() {
-  static const TableSpec spec = {
-      "megatron-timers", "Megatron-LM's timers across ranks", {"across ranks (ms)"}};
-  return spec;
-}
 
 std::unique_ptr<TextTable> make_megatron_timers_table() {
   return std::make_unique<MegatronTimers>();

@@ -77,6 +77,7 @@ const std::vector<Claim>& claims() {
       // What is said only where a detector saw it; the number is its own.
       {"which no schedule in use does", [](const Numbers&) { return true; }},
       {"so the loss scale falls to", [](const Numbers&) { return true; }},
+      {"on such gradients cuts each step", above("optim.grad_clip", 0)},
       {"of the steps change no weight", [](const Numbers&) { return true; }},
       {"The mean completion goes from", [](const Numbers&) { return true; }},
       {"The loss stays at", [](const Numbers&) { return true; }},
