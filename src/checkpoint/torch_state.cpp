@@ -40,7 +40,8 @@ class TorchState {
   void take(const TorchFile& read) {
     opening_.join(read.findings);
     if (file_.role == FileRole::scheduler) take_all_schedules(read.document);
-    if (file_.role == FileRole::scaler) take_scaler(read.document);
+    if (file_.role == FileRole::scaler)
+      take_scaler(read.document, read.document.at(read.document.root));
     if (file_.role == FileRole::rng) {
       out_.rng_ranks.push_back(rank_of(file_.name()));
       join(pickle::generators_in(read.document), out_.generators);
@@ -94,6 +95,10 @@ class TorchState {
       out_.trainer_state.emplace(epoch ? "epoch" : "global_step", *number);
     }
     take_all_schedules(document);
+    const pickle::PickleNode* scaler =
+        first_of(document, {"scaler", "grad_scaler", "amp_scaler", "scaler_state_dict",
+                            "scaler_state", "grad_scaler_state_dict"});
+    if (scaler != nullptr) take_scaler(document, *scaler);
   }
 
   /// One schedule, or several: the first one's position and rate, and how many there are.
@@ -156,9 +161,9 @@ class TorchState {
     return true;
   }
 
-  void take_scaler(const pickle::PickleDocument& document) {
+  void take_scaler(const pickle::PickleDocument& document, const pickle::PickleNode& node) {
     for (const char* key : {"scale", "_growth_tracker", "growth_interval"}) {
-      const auto number = document.number(document.find(document.at(document.root), key));
+      const auto number = document.number(document.find(node, key));
       if (number) out_.scaler.emplace(key, *number);
     }
   }

@@ -102,7 +102,8 @@ std::string_view framework_of_script(const std::vector<ConfigEntry>& entries, st
                                      std::string_view text) {
   const std::string_view by_keys = framework_of(entries, path, "assignments");
   const knowledge::Framework* table = knowledge::find_framework(by_keys);
-  if (table != nullptr && !table->part) return by_keys;
+  // Tables of command lines share most keys with the classes of a program: what it imports says which.
+  if (table != nullptr && !table->part && table->syntax != "flags") return by_keys;
   const std::string_view by_words = knowledge::detect_framework(text);
   return by_words.empty() ? by_keys : by_words;
 }

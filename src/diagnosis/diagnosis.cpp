@@ -61,7 +61,7 @@ Diagnosis diagnose_run(const record::Run& run, std::vector<detectors::Symptom>& 
   Diagnosis diagnosis;
   diagnosis.facts = gather_facts(run, symptoms);
   lower_explained(diagnosis.facts, symptoms);
-  close_gates(diagnosis.facts, symptoms);
+  close_gates(run, diagnosis.facts, symptoms);
   Ranking ranking =
       weigh_causes(book, diagnosis.facts, severities_of(run, symptoms, diagnosis.facts));
   diagnosis.health = judge_health(diagnosis.facts);

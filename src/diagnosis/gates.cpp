@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "core/text.h"
+#include "diagnosis/standing.h"
 
 namespace aplomb::diagnosis {
 namespace {
@@ -14,14 +18,26 @@ bool holds(const facts::FactTable& facts, const char* name) {
   return fact != nullptr && core::is_true(fact->value);
 }
 
+/// An exception or a signal; `loss is nan` is a failure in the midst of a run that may go on.
+bool says_an_end(const std::string& text) {
+  constexpr std::array<std::string_view, 6> k_words = {"Error",       "Exception", "core dumped",
+                                                       "Interrupted", "exitcode",  "Aborted"};
+  return std::any_of(k_words.begin(), k_words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+}
+
 /// What ended the run, in words; empty where nothing did.
-std::string end_of(const facts::FactTable& facts) {
+std::string end_of(const record::Run& run, const facts::FactTable& facts) {
   if (holds(facts, "oom.went_on")) return {};
   if (holds(facts, "error.cuda-oom") || holds(facts, "error.host-oom"))
     return "it ran out of memory";
   if (holds(facts, "error.process-killed")) return "its process was killed";
   if (holds(facts, "incident.timeout")) return "its ranks waited for each other until a time-out";
-  return {};
+  const bool broke_off =
+      std::any_of(run.events.begin(), run.events.end(), [&](const record::Event& event) {
+        return says_an_end(event.text) && severity_of(run, event) == core::Severity::failed;
+      });
+  return broke_off ? "it ended in an error" : "";
 }
 
 void fail(detectors::Symptom& symptom, const std::string& why) {
@@ -34,8 +50,9 @@ void fail(detectors::Symptom& symptom, const std::string& why) {
 
 }  // namespace
 
-void close_gates(const facts::FactTable& facts, std::vector<detectors::Symptom>& symptoms) {
-  const std::string why = end_of(facts);
+void close_gates(const record::Run& run, const facts::FactTable& facts,
+                 std::vector<detectors::Symptom>& symptoms) {
+  const std::string why = end_of(run, facts);
   if (why.empty()) return;
   constexpr double k_gate = 10;  // records
   for (detectors::Symptom& symptom : symptoms) {

@@ -204,8 +204,26 @@ void derive_whole_warmup(FactView& view) {
 /// Where the logged rate, behind its warm-up, is not the one that the settings make: another peak, or
 /// another shape. What is set in words that hold several shapes (onecycle, plateau, ...) is not held
 /// against the log.
+/// A warm-up of several steps is set, and the first step has the full rate already.
+bool lacks_set_warmup(const FactView& view, const record::Series& lr) {
+  constexpr double k_full = 0.9;       // of the peak
+  constexpr double k_least_steps = 3;  // of a warm-up: shorter ones end between two records
+  if (lr.size() < 2 || lr.step[0] > 1 || lr.value[0] < k_full * lr.max) return false;
+  const auto steps = view.positive("schedule.warmup_steps");
+  const auto share = view.positive("schedule.warmup_frac");
+  const double least = steps ? *steps : share ? *share * static_cast<double>(lr.step.back()) : 0;
+  return least >= k_least_steps;
+}
+
 void derive_as_set(FactView& view) {
   const record::Series* lr = view.series(record::Role::lr);
+  if (lr != nullptr && lr->max > 0 && lr->nonfinite_count == 0 && lacks_set_warmup(view, *lr)) {
+    view.set_at(
+        "lr.lacks_set_warmup", true,
+        fmt::format("a warm-up is set, and the logged learning rate is {} at step {} already",
+                    core::show_number(lr->value[0], 3), lr->step[0]),
+        {lr->origin(0)});
+  }
   const std::string set = view.word("schedule.name");
   constexpr std::size_t k_least = 10;   // records
   constexpr double k_flat = 0.01;       // of the peak: three printed digits
@@ -250,8 +268,9 @@ std::vector<facts::Deriver> lr_facts() {
        .gives = {"lr.peak", "lr.replaced"},
        .derive = derive_peak},
       {.name = "learning rate against its settings",
-       .reads = {"series:lr", "schedule.name", "config.steps"},
-       .gives = {"lr.not_as_set"},
+       .reads = {"series:lr", "schedule.name", "config.steps", "schedule.warmup_steps",
+                 "schedule.warmup_frac"},
+       .gives = {"lr.not_as_set", "lr.lacks_set_warmup"},
        .derive = derive_as_set},
       {.name = "learning rate over the steps",
        .reads = {"lr.peak", "run.last_step", "series:lr", "optim.lr", "lr.max"},

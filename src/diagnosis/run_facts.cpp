@@ -43,6 +43,7 @@ bool names_language_model(const std::string& name) {
 }
 
 void derive_kind(FactView& view) {
+  constexpr double k_billion = 1e9;
   if (const std::string trainer = view.trainer(); !trainer.empty())
     view.set("run.trainer", trainer, "trained by " + trainer);
   const auto& all = view.all_series();
@@ -65,10 +66,13 @@ void derive_kind(FactView& view) {
     view.set("run.kind", std::string("vision"), "vision model");
     return;
   }
+  // Adapters on a billion weights and more stand on language models.
+  const bool adapts_billions =
+      view.truth("peft.used") && view.positive("model.params").value_or(0) >= k_billion;
   const bool language = framework == "language" ||
                         any_known({"peft.method", "data.max_length", "data.response_template",
                                    "tokenizer.pad_token", "model.vocab_size", "peft.rank"}) ||
-                        view.series(record::Role::perplexity) != nullptr ||
+                        view.series(record::Role::perplexity) != nullptr || adapts_billions ||
                         names_language_model(view.word("model.name"));
   view.set("run.kind", std::string(language ? "llm" : "unknown"),
            language ? "language model" : "kind not known");
@@ -197,11 +201,27 @@ void derive_averaged(FactView& view) {
 
 std::vector<facts::Deriver> run_facts() {
   return {{.name = "kind of run",
-           .reads = {"source:*", "series:*", "series:perplexity", "framework.kind", "train.method",
-                     "model.name", "rl.num_generations", "rl.reward_functions", "rl.kl_target",
-                     "error.grpo-in-use", "said.about.rl", "said.about.policy_learning",
-                     "peft.method", "peft.rank", "data.max_length", "data.response_template",
-                     "tokenizer.pad_token", "model.vocab_size", "task.kind"},
+           .reads = {"source:*",
+                     "series:*",
+                     "series:perplexity",
+                     "framework.kind",
+                     "train.method",
+                     "model.name",
+                     "rl.num_generations",
+                     "rl.reward_functions",
+                     "rl.kl_target",
+                     "error.grpo-in-use",
+                     "said.about.rl",
+                     "said.about.policy_learning",
+                     "peft.method",
+                     "peft.rank",
+                     "data.max_length",
+                     "data.response_template",
+                     "tokenizer.pad_token",
+                     "model.vocab_size",
+                     "task.kind",
+                     "peft.used",
+                     "model.params"},
            .gives = {"run.kind", "run.trainer"},
            .derive = derive_kind},
           {.name = "number formats",

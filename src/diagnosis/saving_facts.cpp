@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -21,18 +23,22 @@ bool ran_out(const FactView& view) {
          });
 }
 
+/// Two digits, for these are estimates, and whole numbers above a hundred: `11`, `564`.
+std::string gibibytes(double bytes) {
+  constexpr double k_gib = 1024.0 * 1024 * 1024;
+  const double value = bytes / k_gib;
+  return value < 100 ? core::show_number(value, 2) : fmt::format("{:.0f}", value);
+}
+
 void derive_savings(FactView& view) {
   std::vector<record::Setting> settings;
   for (const knowledge::SettingSpec& spec : knowledge::setting_specs()) {
     const record::Fact* fact = view.find(spec.name);
     if (fact != nullptr) settings.push_back({fact->name, fact->value, "", "", {}});
   }
-  constexpr double k_gib = 1024.0 * 1024 * 1024;
   const plan::Known known(std::move(settings));
   for (const plan::Saving& each : plan::savings(known, "", ran_out(view))) {
-    // Two digits: these are estimates.
-    view.set("saving." + each.rung, "about " + core::show_number(each.bytes / k_gib, 2) + " GiB",
-             "");
+    view.set("saving." + each.rung, "about " + gibibytes(each.bytes) + " GiB", "");
   }
 }
 

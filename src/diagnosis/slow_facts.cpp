@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/text.h"
 #include "diagnosis/caught_values.h"
 #include "diagnosis/derivers.h"
+#include "task/metric_words.h"
 
 namespace aplomb::diagnosis {
 namespace {
@@ -88,7 +90,26 @@ void say_logged_part(FactView& view, const record::Series* part, const char* fac
               {part->origin(part->size() - 1)});
 }
 
+/// Where the step is logged in parts and not as a whole: the wait for data beside forward and backward.
+void say_wait_beside_work(FactView& view) {
+  const record::Series* data = view.series(record::Role::data_time_s);
+  if (data == nullptr || view.series(record::Role::step_time_s) != nullptr) return;
+  const auto& all = view.all_series();
+  const auto work = std::find_if(all.begin(), all.end(), [](const record::Series& each) {
+    return task::metric_words(each.name).part == task::Part::compute_time;
+  });
+  if (work == all.end() || work->size() != data->size()) return;
+  const double waited = std::accumulate(data->value.begin(), data->value.end(), 0.0);
+  const double worked = std::accumulate(work->value.begin(), work->value.end(), 0.0);
+  if (!(waited > 0) || !(worked > 0)) return;
+  const double share = waited / (waited + worked);
+  view.set_at("slow.data_share", share,
+              fmt::format("{:.0f} % of the time is spent waiting for data", 100 * share),
+              {data->origin(data->size() - 1)});
+}
+
 void say_logged_waits(FactView& view) {
+  say_wait_beside_work(view);
   say_logged_part(view, view.series(record::Role::data_time_s), "slow.data_share",
                   "waiting for data");
   const auto& all = view.all_series();

@@ -16,7 +16,7 @@ struct Trouble {
   bool derived;  ///< told as a warning where it holds; a symptom has a severity of its own
 };
 
-inline constexpr std::array<Trouble, 22> k_troubles = {{{"loss.relapse", false},
+inline constexpr std::array<Trouble, 25> k_troubles = {{{"loss.relapse", false},
                                                         {"loss.never_learned", false},
                                                         {"loss.plateau", false},
                                                         {"eval.elsewhere_worse", false},
@@ -36,6 +36,9 @@ inline constexpr std::array<Trouble, 22> k_troubles = {{{"loss.relapse", false},
                                                         {"slow.syncs", true},
                                                         {"slow.mfu_low", true},
                                                         {"incident.tf32_off", true},
+                                                        {"incident.loss_bounces", true},
+                                                        {"incident.start_low", true},
+                                                        {"incident.stopped_in_collective", true},
                                                         {"resume.unsaid", true},
                                                         {"resume.seen_again", true}}};
 

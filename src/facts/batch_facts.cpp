@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,12 +33,22 @@ void derive_batch(FactView& view) {
                                 "dist.world_size"};
   const auto micro = view.positive("batch.micro");
   if (!micro) return;
-  const double accumulation = view.positive("batch.accumulation").value_or(1);
   const auto ranks = view.positive("config.ranks");
+  const auto global = view.positive("batch.global");
+  double accumulation = view.positive("batch.accumulation").value_or(1);
+  // Programs that take the whole batch and the micro-batch accumulate what is between them.
+  const bool said = !view.statements("batch.accumulation").empty();
+  if (global && !said) {
+    const double passes = *global / (*micro * ranks.value_or(1));
+    if (passes >= 1 && passes == std::floor(passes)) accumulation = passes;
+  }
   const double product = *micro * accumulation * ranks.value_or(1);
   std::string told = fmt::format("{} a device x {} accumulated", core::show_number(*micro),
                                  core::show_number(accumulation));
-  told += ranks ? fmt::format(" x {} ranks", core::show_number(*ranks)) : " on each rank";
+  const bool shared = global && !ranks && !said && accumulation > 1;
+  told += ranks    ? fmt::format(" x {} ranks", core::show_number(*ranks))
+          : shared ? ", or shared out over the ranks"
+                   : " on each rank";
   view.set("config.batch_told", told, told, from);
   view.set("config.batch_product", product, told, from);
   view.set("batch.global", product, "a global batch of " + core::show_number(product), from);
@@ -53,8 +64,8 @@ std::vector<Deriver> batch_facts() {
        .gives = {"config.ranks"},
        .derive = derive_ranks},
       {.name = "batch",
-       .reads = {"batch.micro", "batch.accumulation", "batch.world", "dist.world_size",
-                 "config.ranks"},
+       .reads = {"batch.micro", "batch.accumulation", "setting:batch.accumulation", "batch.global",
+                 "batch.world", "dist.world_size", "config.ranks"},
        .gives = {"config.batch_told", "config.batch_product"},
        .fills = {"batch.global"},
        .derive = derive_batch}};

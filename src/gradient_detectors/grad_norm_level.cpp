@@ -134,7 +134,7 @@ class GradNormLevelDetector final : public detectors::Detector {
     if (zero_.hit == 0) return;
     // A column of zeros beside a falling loss is a placeholder of the logger. In reinforcement
     // learning a group without spread gives a gradient of 0: the reward detector judges that.
-    const bool placeholder = zero_.hit == zero_.of && loss_falls();
+    const bool placeholder = zero_.hit == zero_.of && loss_falls() && !context.reinforcement;
     const bool dead =
         zero_.hit >= 2 && (zero_run_ >= 3 || zero_.share() > 0.3 || zero_run_ == zero_.of);
     core::Severity severity = core::Severity::note;

@@ -32,6 +32,8 @@ constexpr double k_slope = 0.25;  // of the mean fall since the peak: still fall
 constexpr double k_rise_sigmas = 4;
 constexpr double k_least_rise = 0.05;
 constexpr std::uint64_t k_held = 8;  // records at the peak: it was one
+/// A rate that falls by this much from one record to the next and then rises again warms up anew; steps of schedules stay down.
+constexpr double k_drop = 5.0;
 
 const detectors::DetectorSpec& lr_schedule_spec() {
   static const detectors::DetectorSpec spec{
@@ -63,7 +65,7 @@ class LrScheduleDetector final : public detectors::Detector {
     if (const detectors::Reading* loss = finite_of(frame, record::Role::loss)) {
       loss_.add(frame.step, loss->value);
       latest_.push(loss->value);
-      if (jumps_ > 0 && !behind_.full()) behind_.push(loss->value);
+      if ((jumps_ > 0 || fall_.open) && !behind_.full()) behind_.push(loss->value);
     }
     const detectors::Reading* lr = finite_of(frame, record::Role::lr);
     if (lr == nullptr) return;
@@ -87,6 +89,7 @@ class LrScheduleDetector final : public detectors::Detector {
       zeros_after_peak_ = 0;
     }
     note_warmup_end(sample);
+    note_drop(frame, sample);
     note_jump(frame, sample);
     monotone_fall_ = monotone_fall_ && (count_ == 1 || sample.value <= last_.value * (1 + 1e-9));
     before_last_ = last_;
@@ -107,9 +110,36 @@ class LrScheduleDetector final : public detectors::Detector {
   }
 
  private:
+  /// Far down within one record; `open` until the rate rises again, if it does.
+  struct Fall {
+    bool open = false;
+    bool rose = false;
+    detectors::Sample from;
+    detectors::Sample to;
+  };
+
   /// The last sample below 90 % of the peak so far before the peak: where the warm-up ended.
   void note_warmup_end(const detectors::Sample& sample) {
     if (samples_to_peak_ == count_) warmup_end_ = sample;
+  }
+
+  /// Far down within one record in the midst of the course, and up again from there.
+  void note_drop(const detectors::Frame& frame, const detectors::Sample& sample) {
+    const bool comparable =
+        count_ > 2 && frame.segment == segment_ && sample.value > 0 && peak_.step < last_.step;
+    if (!comparable || wild_) return;
+    if (last_.value > k_midst * peak_.value && sample.value * k_drop < last_.value) {
+      fall_ = {true, fall_.rose, last_, sample};
+      before_ = latest_;
+      behind_.clear();
+    } else if (fall_.open && sample.value >= k_jump * fall_.to.value) {
+      fall_.open = false;
+      fall_.rose = mid_course_ = true;
+      ++jumps_;
+      jump_ratio_ = fall_.from.value / fall_.to.value;
+      jump_from_ = fall_.from;
+      jump_to_ = fall_.to;
+    }
   }
 
   void note_jump(const detectors::Frame& frame, const detectors::Sample& sample) {
@@ -276,6 +306,7 @@ class LrScheduleDetector final : public detectors::Detector {
         fmt::format("learning rate jumps {} -> {} at {}", core::show_number(jump_from_.value, 3),
                     core::show_number(jump_to_.value, 3), at_step(context, jump_to_.step));
     if (wild_) symptom.summary += ", far above all before";
+    if (fall_.rose) symptom.summary += " and rises from there, as a warm-up does";
     out.push_back(std::move(symptom));
   }
 
@@ -301,6 +332,7 @@ class LrScheduleDetector final : public detectors::Detector {
   detectors::Sample first_zero_;
   detectors::Sample jump_from_;
   detectors::Sample jump_to_;
+  Fall fall_;
 };
 
 }  // namespace

@@ -91,6 +91,18 @@ std::optional<Shape> shape_of(std::string_view text) {
   return std::nullopt;
 }
 
+/// `312 of 2048`, `312/2048`: as a share.
+std::optional<double> share_of(std::string_view text) {
+  for (const std::string_view word : {" of ", "/"}) {
+    const auto part = before(text, word);
+    if (!part) continue;
+    const Scanned whole = scan_number(text.substr(text.find(word) + word.size()));
+    if (whole.size > 0 && *part > 0 && whole.value >= k_least_length && *part <= whole.value)
+      return *part / whole.value;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void LengthCounts::note(std::optional<Count>& count, double value, const Count& at) {
@@ -133,6 +145,9 @@ void LengthCounts::note_lengths(std::string_view text, const Count& at) {
        {"pad fraction", "pad_fraction", "pad frac", "pad_frac", "padding fraction", "pad ratio",
         "pad_ratio", "padding ratio", "padding share", "pad share", "padding rate", "pad%"})
     if (const auto value = behind(text, word); value && *value <= 1) note(padding_, *value, at);
+  const bool real = holds_any(text, {"real tok", "non-pad", "nonpad", "useful tok", "actual tok"});
+  if (const auto share = real && holds_any(text, {"pad"}) ? share_of(text) : std::nullopt)
+    note(padding_, 1 - *share, at);
 }
 
 void LengthCounts::finish(record::RunBuilder& build, record::SourceId source) const {

@@ -97,7 +97,8 @@ bool says_data(std::string_view word) {
   static constexpr std::array<std::string_view, 16> k_words = {
       "records", "samples", "batches",   "examples",  "rows",   "items", "images",    "shards",
       "tokens",  "windows", "sequences", "documents", "within", "kept",  "remaining", "usable"};
-  return std::find(k_words.begin(), k_words.end(), word) != k_words.end();
+  return std::find(k_words.begin(), k_words.end(), word) != k_words.end() ||
+         word.find("loader") != word.npos || word.find("dataset") != word.npos;
 }
 
 /// An exception that says that others were waited for in vain.

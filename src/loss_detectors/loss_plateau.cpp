@@ -163,6 +163,11 @@ class LossPlateauDetector final : public detectors::Detector {
     return head_.full() && head_.median() - curve.middle > k_moved * sigma;
   }
 
+  /// By how much of its level the loss differs from record to record.
+  double scatter_of(const detectors::Curve& curve) const {
+    return curve.noise * std::sqrt(static_cast<double>(blocks_.width())) / curve.middle;
+  }
+
   /// Held-out losses were taken, and do not fall either.
   bool evals_flat() const {
     return evals_.size() >= 3 && evals_.least() > (1 - k_flat_fall) * evals_.median();
@@ -247,6 +252,7 @@ class LossPlateauDetector final : public detectors::Detector {
     measures["chance_classes"] = static_cast<double>(classes);
     measures["learnt_before"] = learnt_before;
     measures["moved"] = settled_after_start(curve);
+    measures["scatter"] = scatter_of(curve);
     if (norms_first_.full()) measures["grad_ratio"] = norms_last_.median() / norms_first_.median();
     symptom.summary =
         fmt::format("loss has not fallen: {} at first, {} at last, {} values",
@@ -297,6 +303,7 @@ class LossPlateauDetector final : public detectors::Detector {
     symptom.measures["share"] = share;
     symptom.measures["learned_frac"] = learned;
     symptom.measures["start"] = curve.start;
+    symptom.measures["scatter"] = scatter_of(curve);
     const bool frequencies = at_frequencies(curve, context);
     symptom.measures["at_frequencies"] = frequencies;
     const bool stuck = is_stuck(curve, share);

@@ -60,13 +60,26 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
 
   void finish(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) override {
     if (context.reinforcement) return;
-    const double named = context.task.classes ? context.task.classes->value : 0;
+    const bool said =
+        context.task.classes && (knows_accuracy() || !is_guess(*context.task.classes));
+    const double named = said ? context.task.classes->value : 0;
     const double guessed = guessed_among();
     if (report(named, out) || (guessed != named && report(guessed, out))) return;
     report_unsure(named, out);
   }
 
  private:
+  bool knows_accuracy() const { return accuracies_.count() >= 3 || eval_accuracies_.count() >= 3; }
+
+  /// Many a loss starts near the logarithm of some number: that alone names no classes. What was made of the
+  /// first loss has its place.
+  bool is_guess(const task::Constant& classes) const {
+    if (classes.evidence.empty() || losses_.count() == 0) return false;
+    const record::Origin& from = classes.evidence.front();
+    const record::Origin& first = losses_.front().origin;
+    return from.source == first.source && from.line == first.line && from.offset == first.offset;
+  }
+
   bool report(double classes, std::vector<detectors::Symptom>& out) const {
     if (classes < 3) return false;
     const double floor = floor_of(classes);
@@ -139,7 +152,7 @@ class LossSoftmaxFloorDetector final : public detectors::Detector {
   double guessed_among() const {
     constexpr double k_most = 1000;
     constexpr double k_as_a_guess = 0.005;  // of ln(C): outputs of untrained networks are that even
-    if (losses_.count() == 0 || (accuracies_.count() < 3 && eval_accuracies_.count() < 3)) return 0;
+    if (losses_.count() == 0 || !knows_accuracy()) return 0;
     const double first = losses_.front().value;
     const double classes = std::round(std::exp(first));
     const bool near = classes >= 3 && classes <= k_most &&

@@ -16,7 +16,8 @@ namespace {
 
 constexpr double k_no_spread =
     0.8;  // frac_reward_zero_std: healthy below (axolotl's training stability guide)
-constexpr double k_most = 0.8;  // share of records that makes a state
+constexpr double k_every = 0.995;  // prints as 1.0 or 0.99: every group, or all but one of hundreds
+constexpr double k_most = 0.8;     // share of records that makes a state
 constexpr std::uint64_t k_few = 5;
 constexpr std::uint64_t k_patience =
     20;                               // axolotl's training stability guide: above 0 within 20 steps
@@ -130,8 +131,12 @@ class RewardSignalDetector final : public detectors::Detector {
     // agree.
     const bool no_advantage = (no_spread != nullptr && no_spread->value > k_no_spread) ||
                               (spread != nullptr && spread->value == 0 && grad_zero);
-    if (no_spread != nullptr || (spread != nullptr && norm != nullptr))
+    if (no_spread != nullptr || (spread != nullptr && norm != nullptr)) {
       no_advantage_.add(no_advantage);
+      const double share = no_spread != nullptr ? no_spread->value : 1;
+      no_advantage_at_all_.add(no_advantage && share >= k_every);
+      if (no_advantage) alike_sum_ += share;
+    }
     const bool has_signal =
         spread != nullptr && spread->value > 0 && (no_spread == nullptr || no_spread->value < 1);
     if (has_signal && norm != nullptr) {
@@ -158,17 +163,24 @@ class RewardSignalDetector final : public detectors::Detector {
 
   void report_advantage(const detectors::RunContext&, std::vector<detectors::Symptom>& out) const {
     if (no_advantage_.hit == 0 || no_advantage_.share() < 0.5) return;
-    const bool most = no_advantage_.share() >= k_most;
+    const bool every = no_advantage_at_all_.share() >= k_most;
     const core::Severity severity =
-        most && no_advantage_.of >= k_few ? core::Severity::unstable : core::Severity::warning;
+        every && no_advantage_.of >= k_few ? core::Severity::unstable : core::Severity::warning;
+    const double alike = alike_sum_ / static_cast<double>(no_advantage_.hit);
     detectors::Symptom symptom = about("rl.zero_advantage", severity, "frac_reward_zero_std");
     symptom.measures["share"] = no_advantage_.share();
     symptom.measures["records"] = static_cast<double>(no_advantage_.of);
     symptom.measures["reward"] = last_reward_.value;
-    symptom.summary = fmt::format(
-        "in {} of {} records the completions of a group all got the same reward: no advantage, "
-        "no gradient",
-        no_advantage_.hit, no_advantage_.of);
+    symptom.measures["alike"] = alike;
+    symptom.summary =
+        every ? fmt::format(
+                    "in {} of {} records the completions of every group all got the same "
+                    "reward: no advantage, no gradient",
+                    no_advantage_at_all_.hit, no_advantage_.of)
+              : fmt::format(
+                    "in {} of {} records more than 0.8 of the groups ({} on average) got one "
+                    "reward for all their completions: only the others give a gradient",
+                    no_advantage_.hit, no_advantage_.of, core::show_number(alike, 2));
     out.push_back(std::move(symptom));
   }
 
@@ -311,10 +323,12 @@ class RewardSignalDetector final : public detectors::Detector {
   std::uint64_t records_ = 0;
   detectors::Tally zero_;
   detectors::Tally no_spread_;
-  detectors::Tally no_advantage_;
+  detectors::Tally no_advantage_;         ///< in most groups
+  detectors::Tally no_advantage_at_all_;  ///< in all of them
   detectors::Tally no_gradient_;
   detectors::Tally loss_zero_;
   double spread_sum_ = 0;
+  double alike_sum_ = 0;
   core::BlockSummary rewards_;
   std::vector<Component> components_;
   detectors::Sample first_;

@@ -51,8 +51,11 @@ record::Run with_defaults(const record::Run& run) {
   std::vector<record::Setting> first;
   for (const TrainerDefaults& defaults : rule_book().defaults) {
     if (!knowledge::is_built_on(trainer, defaults.framework)) continue;
-    for (const auto& [name, value] : defaults.settings)
+    for (const auto& [name, value] : defaults.settings) {
+      // Where the whole batch is said, what lies between it and the micro-batch is accumulated.
+      if (name == "batch.accumulation" && run.setting("batch.global") != nullptr) continue;
       first.push_back({name, value, name + " (default)", trainer, {k_no_source, 0, 0}});
+    }
   }
   out.settings.insert(out.settings.begin(), first.begin(), first.end());
   return out;

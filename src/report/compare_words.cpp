@@ -89,6 +89,33 @@ std::string cost_text(const Comparison& comparison) {
                      show_level(level, level.b), show_level(level, level.a));
 }
 
+/// What B wins where the outcomes are the same: `; B is 1.95 times as fast`; and a speed that is far less steady than A's. A tenth is
+/// the least that compiling is worth (10 to 20 %, the bf16 stability checklist).
+std::string pace_text(const Comparison& comparison) {
+  constexpr double k_faster = 1.1;
+  constexpr double k_unsteady = 0.2;  // judgement: between the quartiles, of the median
+  constexpr double k_times = 3;       // judgement: of the scatter of A
+  for (const compare::Level& level : comparison.levels) {
+    const bool time = level.role == record::Role::step_time_s;
+    const bool rate =
+        level.role == record::Role::tokens_per_s || level.role == record::Role::samples_per_s;
+    if (!time && !rate) continue;
+    const auto scatter = [](const compare::Level::Side& side) {
+      return side.median > 0 ? (side.high - side.low) / side.median : 0;
+    };
+    const double faster = time ? 1 / level.ratio() : level.ratio();
+    if (level.clear() && faster >= k_faster)
+      return fmt::format("; B is {} times as fast: {} {} against {}", core::show_number(faster, 3),
+                         core::sanitize(level.name), show_level(level, level.b),
+                         show_level(level, level.a));
+    if (scatter(level.b) > k_unsteady && scatter(level.b) > k_times * scatter(level.a))
+      return fmt::format("; the speed of B is not steady: {} {} against {}",
+                         core::sanitize(level.name), show_level(level, level.b),
+                         show_level(level, level.a));
+  }
+  return {};
+}
+
 /// The steps at which runs end in NaN, those of further runs too; empty unless A and B both do.
 std::vector<std::int64_t> lost_steps(const Comparison& comparison) {
   if (!comparison.lost_a || !comparison.lost_b) return {};
@@ -354,9 +381,9 @@ std::string compare_headline(const Comparison& comparison) {
     case Judgement::differ:
       return differ_text(comparison);
     case Judgement::same:
-      return fmt::format("no difference beyond noise: {} at the end ({}, {})",
+      return fmt::format("no difference beyond noise: {} at the end ({}, {}){}",
                          both_at_the_end(lead), signed_number(lead.ending.difference()),
-                         show_p(lead.ending.p));
+                         show_p(lead.ending.p), pace_text(comparison));
     case Judgement::unknown:
       break;
   }

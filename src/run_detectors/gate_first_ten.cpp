@@ -13,7 +13,10 @@ namespace {
 
 constexpr std::uint64_t k_records = 10;
 constexpr double k_rise = 2.5;
-constexpr double k_norm_low = 0.1;  // the bf16 stability checklist: 0.1 to 10 in the first steps
+/// A loss that climbs nearly without a pause needs no such factor (judgement: a quarter in ten steps).
+constexpr double k_steady_rise = 1.25;
+constexpr std::uint64_t k_climbs = 8;  // of nine steps from one record to the next
+constexpr double k_norm_low = 0.1;     // the bf16 stability checklist: 0.1 to 10 in the first steps
 constexpr double k_norm_high = 10.0;
 /// Between these losses a gradient norm has the unit that the range is meant for: a mean over tokens
 /// or samples, of a model that has something to learn.
@@ -75,6 +78,8 @@ class GateFirstTenDetector final : public detectors::Detector {
       return;
     }
     zeros_ += value == 0 ? 1 : 0;
+    if (!tail_.empty() && value > before_) ++climbs_;
+    before_ = value;
     if (!head_.full()) head_.push(value);
     tail_.push(value);
   }
@@ -102,15 +107,19 @@ class GateFirstTenDetector final : public detectors::Detector {
     return bad_norms_ * 2 > norms_.size() + bad_norms_ || lost_norms_ >= k_lost;
   }
 
+  bool rises() const {
+    if (!tail_.full() || records_ < 6 || !(head_.median() > 0)) return false;
+    const double ratio = tail_.median() / head_.median();
+    return ratio > k_rise || (ratio > k_steady_rise && climbs_ >= k_climbs);
+  }
+
   void conclude(const detectors::RunContext& context, std::vector<detectors::Symptom>& out) {
     done_ = true;
     std::vector<std::string> reasons;
     if (bad_losses_ > 0) reasons.push_back(fmt::format("{} non-finite losses", bad_losses_));
     if (zeros_ > 0 && !context.reinforcement)
       reasons.push_back(fmt::format("{} losses of exactly 0", zeros_));
-    const bool rises = tail_.full() && records_ >= 6 && head_.median() > 0 &&
-                       tail_.median() > k_rise * head_.median();
-    if (rises && !context.reinforcement) reasons.push_back("the loss rises");
+    if (rises() && !context.reinforcement) reasons.push_back("the loss rises");
     if (has_lost_norms() && !looks_for_its_scale()) reasons.push_back("grad_norm is not finite");
     const double norm = norms_.median();
     const bool in_range = norms_.empty() || (norm >= k_norm_low && norm <= k_norm_high);
@@ -128,6 +137,7 @@ class GateFirstTenDetector final : public detectors::Detector {
     symptom.measures["passed"] = passed;
     symptom.measures["records"] = static_cast<double>(records_);
     symptom.measures["norm_in_range"] = in_range;
+    symptom.measures["lost_norms"] = static_cast<double>(bad_norms_);
     if (!norms_.empty()) symptom.measures["grad_norm"] = norm;
     std::string text;
     for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
@@ -176,6 +186,8 @@ class GateFirstTenDetector final : public detectors::Detector {
   std::uint64_t bad_norms_ = 0;
   std::uint64_t lost_norms_ = 0;  ///< not finite, since the last that was
   std::uint64_t zeros_ = 0;
+  std::uint64_t climbs_ = 0;  ///< losses above the one before
+  double before_ = 0;
   core::SortedWindow<3> head_;
   core::SortedWindow<3> tail_;
   core::SortedWindow<16> norms_;

@@ -13,6 +13,8 @@
 namespace aplomb::run_detectors {
 namespace {
 
+constexpr double k_way_back =
+    0.75;  // judgement: of the way from the level before to that of the start
 constexpr double k_loss_jump = 1.2;  // x the level before; beyond it and 5 sigma
 constexpr double k_sigma = 5;
 /// Medians of 16 and of 5 samples differ by 0.64 sigma (1.25 sigma sqrt(1/16 + 1/5)) by chance;
@@ -337,7 +339,8 @@ class RunRestartDetector final : public detectors::Detector {
     const double before = before_.level();
     const double after = after_.median();
     // Back at the level of the very first losses: not a bad resume but a new start.
-    const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_;
+    const bool anew = start_level_ > k_loss_jump * before && after > 0.8 * start_level_ &&
+                      after - before > k_way_back * (start_level_ - before);
     const char* id = anew ? "resume.no_continuity" : "resume.loss_jump";
     const core::Severity severity =
         !clear || (anew && restart_.to_start) ? core::Severity::note : core::Severity::warning;

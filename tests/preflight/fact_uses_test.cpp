@@ -276,6 +276,9 @@ void note_made_runs(Trace& trace) {
   numbered.series("loss", record::Role::loss, {2.08, 1.5, 0.9, 0.4, 0.2});
   numbered.series("eval_accuracy", record::Role::eval_accuracy, {0.02, 0.01, 0.01});
   numbered.setting("optim.ema_decay", 0.9999);
+  numbered.series("lr", record::Role::lr, {1e-3, 1e-3, 1e-3});  // without the warm-up that is set
+  numbered.setting("schedule.warmup_steps", 300.0);
+  numbered.setting("peft.used", true);
   trace.note(numbered.run());
   MadeRun overfitted;  // one batch, once a pass: three losses at steps 0 to 200
   overfitted.series("loss", record::Role::loss, {2, 2, 2});

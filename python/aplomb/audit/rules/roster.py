@@ -14,6 +14,7 @@ from .losses import (
     label,
     logit,
     mixture,
+    nonfinite,
     numeric,
     shape,
     sign,

@@ -8,13 +8,24 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.data import sample_parts
 from ...program.program import Program
-from ...program.syntax import argument_given, is_constant, keyword_of, line_of, name_called, source_of
+from ...program.syntax import (
+    Function,
+    argument_given,
+    arguments_of,
+    is_constant,
+    keyword_of,
+    line_of,
+    name_called,
+    names_in,
+    source_of,
+)
 from .numeric import cross_entropy_names, seen_through
 
 IGNORED = -100
 IGNORED_TEXT = "-100"
 INPUT_NAMES = ("input_ids", "token_ids", "tokens")
 RESHAPES = ("view", "reshape", "flatten", "contiguous", "long", "to", "cuda", "permute", "transpose", "float")
+COPIES = ("clone", "detach")
 CAUSAL = ("CausalLM", "LMHeadModel")
 
 
@@ -164,7 +175,7 @@ def labels_not_shifted(program: Program) -> Iterator[Finding]:
         made_by = model_call_in(program, without_reshapes(seen_through(program, call.args[0])))
         if made_by is None:
             continue
-        asked = source_of(without_reshapes(seen_through(program, target)))
+        asked = source_of(tensor_behind(program, target))
         named = any(name in asked for name in INPUT_NAMES) and "[:" not in asked and is_given(program, made_by, asked)
         plain = not isinstance(without_reshapes(seen_through(program, target)), ast.Subscript) and made_by.args
         same = plain and offset_of(program, made_by.args[0], without_reshapes(target)) == 0 and looks_causal(program)
@@ -386,9 +397,55 @@ def model_call_in(program: Program, node: ast.AST) -> ast.Call | None:
 def is_given(program: Program, call: ast.Call, asked: str) -> bool:
     """Whether the model's input is the tensor of that text."""
     inputs = keyword_of(call, "input_ids") or (call.args[0] if call.args else None)
-    if inputs is None:
-        return False
-    return source_of(without_reshapes(seen_through(program, inputs))) == asked
+    return inputs is not None and source_of(tensor_behind(program, inputs)) == asked
+
+
+def tensor_behind(program: Program, node: ast.AST) -> ast.AST:
+    """What a name holds, through further names, reshapes and copies: `batch["input_ids"]` of `labels = ids.clone()`."""
+    for _ in range(4):
+        inner = without_reshapes(node)
+        whole = whole_value(program, inner.id, inner) if isinstance(inner, ast.Name) else None
+        inner = without_reshapes(whole if whole is not None else inner)
+        while isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr in COPIES:
+            inner = without_reshapes(inner.func.value)
+        if inner is node:
+            break
+        node = inner
+    return node
+
+
+def whole_value(program: Program, name: str, near: ast.AST) -> ast.AST | None:
+    """The only value that a name as a whole is given in its function; what is put into parts of it counts for nothing."""
+    function = program.function_of(near)
+    if isinstance(function, Function) and any(each.arg == name for each in arguments_of(function.args)):
+        return None
+    values = [
+        each.value
+        for each in program.own_nodes(function)
+        if isinstance(each, ast.Assign) and name in [one.id for one in each.targets if isinstance(one, ast.Name)]
+    ]
+    return values[0] if len(values) == 1 and name not in names_in(values[0]) else None
+
+
+@rule("code.logits-shifted-backwards")
+def logits_shifted_backwards(program: Program) -> Iterator[Finding]:
+    """`cross_entropy(logits[:, 1:], ids[:, :-1])`: each place is asked for the token before it, which it has seen."""
+    if not program.trains:
+        return
+    for call in program.calls_to("cross_entropy", *(cross_entropy_names(program) - {"cross_entropy"})):
+        target = target_of(call)
+        if target is None or not call.args:
+            continue
+        made, asked = (without_reshapes(seen_through(program, without_reshapes(each))) for each in (call.args[0], target))
+        if begins_at_one(made) and ends_before_the_last(asked) and "logit" in source_of(made):
+            corrected = "F.cross_entropy(logits[:, :-1].reshape(-1, logits.size(-1)), labels[:, 1:].reshape(-1))"
+            row = source_of(asked.value) if isinstance(asked, ast.Subscript) else "the text"
+            yield Finding(call.lineno, corrected, {"row": row})
+
+
+def ends_before_the_last(node: ast.AST) -> bool:
+    """`x[:, :-1]`."""
+    return any(isinstance(each, ast.Slice) and is_number(each.upper, -1) and each.lower is None for each in slices_of(node))
 
 
 @rule("code.answers-ignored")

@@ -160,12 +160,16 @@ def put_back(program: Program, weights: ast.Call) -> str:
         if not keys:
             left_out.append(f"'{word}': {name}.state_dict()")
         lines.append(f'{name}.load_state_dict({loaded_name(weights)}["{keys[0] if keys else word}"])')
+    return "\n".join([*written_first(program, left_out), program.line_text(weights.lineno), *lines])
+
+
+def written_first(program: Program, left_out: list[str]) -> list[str]:
+    """The program's own torch.save with what it leaves out; nothing where it leaves nothing out or saves no dictionary."""
     written = dict_saved(program)
-    if left_out and written is not None and written.keys:
-        call, held = written.call, source_of(written.held)
-        lines.insert(0, program.line_text(weights.lineno))
-        return "\n".join([source_of(call).replace(held, f"{held[:-1]}, {', '.join(left_out)}}}"), *lines])
-    return "\n".join([program.line_text(weights.lineno), *lines])
+    if not left_out or written is None or not written.keys:
+        return []
+    held = source_of(written.held)
+    return [source_of(written.call).replace(held, f"{held[:-1]}, {', '.join(left_out)}}}")]
 
 
 def states_stepped(program: Program) -> list[tuple[str, str]]:
@@ -240,10 +244,10 @@ def schedule_counts_anew(program: Program) -> Iterator[Finding]:
         )
         if not stepped or keyword_of(made, "last_epoch") is not None or is_made_behind(program, made, optimizers[0]):
             continue
-        yield Finding(
-            optimizers[0].lineno,
-            f'{program.line_text(optimizers[0].lineno)}\n{name}.load_state_dict(checkpoint["scheduler"])',
-        )
+        keys = [key for key, holder in saved_states(program) if schedule_in(program)(holder)]
+        first = written_first(program, [] if keys else [f"'scheduler': {name}.state_dict()"])
+        put = f'{name}.load_state_dict({loaded_name(optimizers[0])}["{keys[0] if keys else "scheduler"}"])'
+        yield Finding(optimizers[0].lineno, "\n".join([*first, program.line_text(optimizers[0].lineno), put]))
         return
 
 
@@ -276,7 +280,10 @@ def count_not_restored(program: Program) -> Iterator[Finding]:
     if weights is None or not optimizers or restores_all(program) or count_restored(program) is not None:
         return
     for name in counters(program):
-        yield Finding(optimizers[0].lineno, f'{program.line_text(optimizers[0].lineno)}\n{name} = checkpoint["{name}"]')
+        written = dict_saved(program)
+        first = written_first(program, [f"'{name}': {name}"] if written is not None and name not in written.keys else [])
+        put = f'{name} = {loaded_name(optimizers[0])}["{name}"]'
+        yield Finding(optimizers[0].lineno, "\n".join([*first, program.line_text(optimizers[0].lineno), put]))
         return
 
 

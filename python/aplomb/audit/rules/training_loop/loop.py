@@ -8,7 +8,17 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.program import Program
-from ...program.syntax import is_constant, keyword_of, last_name, line_of, name_called, names_in, receiver_of, source_of
+from ...program.syntax import (
+    Function,
+    is_constant,
+    keyword_of,
+    last_name,
+    line_of,
+    name_called,
+    names_in,
+    receiver_of,
+    source_of,
+)
 from .mode import collecting_method, has_graph
 
 STEPS_OF_LIGHTNING = ("training_step", "validation_step", "test_step", "predict_step")
@@ -197,10 +207,48 @@ def checkpoint_incomplete(program: Program) -> Iterator[Finding]:
     if program.names_called & {"save_state", "save_checkpoint", "save_pretrained"}:
         return
     for call, text in zip(saves, texts):
-        if "state_dict" not in text or not program.loops_of(call) or not is_to_go_on_from(program, call):
+        made = next(places_of(program, call), None)
+        if "state_dict" not in text or made is None or not is_to_go_on_from(program, call):
             continue  # what is saved after the loop is the result, not a checkpoint
-        yield Finding(call.lineno)
+        yield Finding(call.lineno, also=[] if made is call else [made.lineno])
         return
+
+
+def places_of(program: Program, call: ast.Call) -> Iterator[ast.Call]:
+    """The call itself where it stands in a loop, else the calls in loops of the function that it stands in."""
+    if program.loops_of(call):
+        yield call
+        return
+    function = program.function_of(call)
+    if isinstance(function, Function):
+        for each in program.calls_to(function.name):
+            if program.objects.function_run(each) is function and program.loops_of(each):
+                yield each
+
+
+@rule("code.checkpoint-without-optimizer")
+def checkpoint_without_optimizer(program: Program) -> Iterator[Finding]:
+    """`if step % 500 == 0: torch.save(model.state_dict(), f"ckpt_{step}.pt")`: nothing can go on from it as the run was."""
+    saves = [call for call in program.calls_to("save") if program.name_of(call.func) == "torch.save" and call.args]
+    if not program.trains or not saves or keeps_optimizer(program) or not keeps_moments(program):
+        return
+    if program.names_called & {"save_state", "save_checkpoint", "save_pretrained", "load_state_dict"}:
+        return  # what goes on from its checkpoints is asked for more (code.checkpoint-incomplete)
+    for call in saves:
+        made = next(places_of(program, call), None)
+        held = source_of(seen_dict(program, call.args[0]))
+        if made is None or "state_dict" not in held or re.search(r"\bopt|optim", held.lower()):
+            continue
+        path = source_of(made).lower() + source_of(call).lower()
+        tests = " ".join(source_of(each.test) for each in program.enclosing(made) if isinstance(each, ast.If))
+        if ("ckpt" in path or "checkpoint" in path) and "%" in tests and not re.search(r"best|final|ema", path):
+            yield Finding(call.lineno, also=[] if made is call else [made.lineno])
+            return
+
+
+def keeps_moments(program: Program) -> bool:
+    """An optimizer whose state matters: Adam's moments, momentum."""
+    return any("adam" in name.lower() or name in ("Lion", "Adafactor", "RMSprop", "Muon") for name in program.names_called)
 
 
 def keeps_optimizer(program: Program) -> bool:
