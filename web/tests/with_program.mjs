@@ -2,7 +2,15 @@
 // build/dev/aplomb is taken, and without that these are skipped.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -232,6 +240,87 @@ describe("the program and its page", { skip: why_not }, () => {
       notebook.close();
       live.child.kill("SIGTERM");
       await live.ended;
+    }
+  });
+
+  test("a real training whose learning rate leaps while it is watched: alarm, cause, range and stop", async () => {
+    // Least squares by plain gradient descent, which diverges above a rate of 2 / the largest curvature.
+    writeFileSync(
+      join(folder, "fit.py"),
+      `import random, time
+random.seed(1)
+data = [([random.gauss(0, 1) for _ in range(8)], 0.0) for _ in range(64)]
+truth = [random.gauss(0, 1) for _ in range(8)]
+data = [(x, sum(a * b for a, b in zip(x, truth)) + random.gauss(0, 0.1)) for x, _ in data]
+weights = [0.0] * 8
+for step in range(1, 100000):
+    rate = 0.02 if step <= 80 else 1.8
+    batch = random.sample(data, 16)
+    errors = [sum(a * b for a, b in zip(x, weights)) - y for x, y in batch]
+    loss = sum(e * e for e in errors) / len(batch)
+    gradient = [2 * sum(e * x[i] for e, (x, _) in zip(errors, batch)) / len(batch) for i in range(8)]
+    norm = sum(g * g for g in gradient) ** 0.5
+    print(f"step {step} | loss {loss:.5g} | grad_norm {norm:.5g} | lr {rate:g}", flush=True)
+    weights = [w - rate * g if abs(w) < 1e30 else w for w, g in zip(weights, gradient)]
+    time.sleep(0.04)
+`,
+    );
+    /** @type {any[]} */
+    const alarms = [];
+    const receiver = createHttpServer((request, answer) => {
+      let body = "";
+      request.on("data", (/** @type {Buffer} */ part) => {
+        body += part;
+      });
+      request.on("end", () => {
+        alarms.push(JSON.parse(body));
+        answer.end("ok");
+      });
+    });
+    await new Promise((resolve) => receiver.listen(0, "127.0.0.1", () => resolve(null)));
+    const { port } = /** @type {import("node:net").AddressInfo} */ (receiver.address());
+    const words = ["--live", "--allow-stop", "--out", "fitted", "--alert-private"];
+    const sink = ["--alert", `webhook:http://127.0.0.1:${port}/`];
+    const run = await start(["run", ...words, ...sink, "--", "python3", "fit.py"], folder);
+    const { page, context, faults } = await open_page(browser);
+    try {
+      await page.goto(run.url);
+      await shows(page, /learning rate/i);
+      await until(
+        () => alarms.some((each) => each.what === "verdict"),
+        "an alarm",
+        3 * k_patience_ms,
+      );
+      const told = alarms.filter((each) => each.what === "verdict");
+      assert.equal(new Set(told.map((each) => each.cause)).size, told.length, "one a cause");
+      await until(
+        async () => /failed|unstable|warning/i.test(await page.locator("body").innerText()),
+        "a verdict",
+        k_patience_ms,
+      );
+      const loss = page.getByRole("slider", { name: /^Loss over steps/ });
+      await until(
+        async () =>
+          /(failure|trouble|warning): /.test((await loss.getAttribute("aria-label")) ?? ""),
+        "the range of the symptom on the chart",
+        k_patience_ms,
+      );
+      await picture(page, "program-real");
+      await page.getByRole("button", { name: "Stop" }).first().click();
+      await page.getByRole("button", { name: "Stop the run" }).click();
+      await until(
+        () => run.child.exitCode !== null || run.child.signalCode !== null,
+        "its end",
+        k_patience_ms,
+      );
+      const report = JSON.parse(readFileSync(join(folder, "fitted/report.json"), "utf8"));
+      assert.notEqual(report.verdict, "healthy");
+      assert.match(JSON.stringify(report.causes.slice(0, 2)), /lr-too-high|lr-scheduler/);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      run.child.kill("SIGTERM");
+      receiver.close();
     }
   });
 
