@@ -205,6 +205,15 @@ net = Net(**cfg["model"])
 L.Trainer(max_epochs=cfg["epochs"]).fit(net, loader)
 """
 
+BALANCED = """
+import pandas as pd
+from sklearn.model_selection import train_test_split
+def balance(table, rng):
+    rare, common = table[table["y"] == 1], table[table["y"] == 0]
+    at = {draw}
+    return pd.concat([common, rare.loc[at]]).sample(frac=1.0)  # <-
+"""
+
 WRONG = {
     "code.temperature-multiplied": [
         "temperature = 0.1\na, b = F.normalize(f(x), dim=1), F.normalize(f(y), dim=1)\nlogits = a @ b.T * temperature  # <-\nloss = F.cross_entropy(logits, torch.arange(len(a)))",
@@ -368,6 +377,9 @@ WRONG = {
         "rows = [copy for row in raw for copy in [row] + [augment(row) for _ in range(9)]]  # <-\nsplit = Dataset.from_list(rows).train_test_split(test_size=0.1)",
         "rows = [augment(row) for row in raw for _ in range(5)]  # <-\ntrain, val = random_split(rows, [0.9, 0.1])",
         "rows = []\nfor row in raw:\n    for _ in range(4):\n        rows.append(add_noise(row))  # <-\ntrain, val = train_test_split(rows)",
+        BALANCED.format(draw="rng.choice(rare.index.to_numpy(), size=900, replace=True)") + "table = balance(table, rng)\ntrain, test = train_test_split(table)",
+        BALANCED.format(draw="rng.choice(rare.index, 900)")
+        + "both = balance(table, rng).reset_index(drop=True)\nx, y = both.drop(columns='y').to_numpy(), both['y']\na, b, c, d = train_test_split(x, y)",
     ],
     "code.eval-keeps-graph": [
         "net = nn.Linear(2, 2)\noptimizer = torch.optim.SGD(net.parameters(), 0.1)\nhistory = []\nfor epoch in range(9):\n    net.train()\n"
@@ -522,6 +534,8 @@ RIGHT = {
         "train, val = random_split(raw, [0.9, 0.1])\nrows = [augment(row) for row in train for _ in range(5)]",
         "rows = [cell for row in raw for cell in row]\ntrain, val = random_split(rows, [0.9, 0.1])",
         "rows = [draw(k) for k in range(4) for _ in range(500)]\ntrain, val = train_test_split(rows)",
+        BALANCED.format(draw="rng.choice(rare.index, 900)") + "train, test = train_test_split(table)\ntrain = balance(train, rng)",
+        BALANCED.format(draw="rng.choice(rare.index, 90, replace=False)") + "table = balance(table, rng)\ntrain, test = train_test_split(table)",
     ],
     "code.sqrt-unguarded": [
         TRIPLETS.format(distance="return torch.sqrt(((u - v) ** 2).sum(-1) + 1e-12)"),

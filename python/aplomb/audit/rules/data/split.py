@@ -265,8 +265,7 @@ def multiplied_before_split(program: Program) -> Iterator[Finding]:
 def multiplied(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
     if depth > 4:
         return None
-    origin = program.names.origin(node)
-    value = origin.node
+    value = rows_behind(program, node)
     if name_called(value) in ("fit_resample", "fit_sample"):
         return value
     if is_repeated(program, value) or (isinstance(value, ast.ListComp) and makes_several(program, value)):
@@ -296,15 +295,62 @@ def multiplied(program: Program, node: ast.AST, depth: int) -> ast.AST | None:
     return added
 
 
+def rows_behind(program: Program, node: ast.AST) -> ast.AST:
+    """What gives the rows of a table: functions of the file are followed, orders and choices of columns looked through."""
+    value = program.names.origin(node).node
+    for _ in range(6):
+        same = with_the_same_rows(program, value)
+        if same is None:
+            break
+        value = program.names.origin(same).node
+    return value
+
+
+def with_the_same_rows(program: Program, value: ast.AST) -> ast.expr | None:
+    """`table` of `table.sample(frac=1)`, `shuffle(table)`, `table.reset_index()`, `table["x"]`, `table.drop(columns="y")`:
+    the order and the columns change, the rows do not."""
+    if isinstance(value, ast.Attribute) and value.attr == "values":
+        return value.value
+    if isinstance(value, ast.Subscript):
+        asked = program.values.of(value.slice)
+        columns = asked if isinstance(asked, list) else [asked]
+        return value.value if columns and all(isinstance(each, str) for each in columns) else None
+    if not isinstance(value, ast.Call):
+        return None
+    name = name_called(value)
+    if name == "shuffle" and program.name_of(value.func).startswith("sklearn.") and len(value.args) == 1:
+        return value.args[0]
+    if not isinstance(value.func, ast.Attribute):
+        return None
+    share, replace, axis = (keyword_of(value, each) for each in ("frac", "replace", "axis"))
+    whole = name == "sample" and share is not None and program.values.of(share) == 1
+    columns_only = name == "drop" and (keyword_of(value, "columns") is not None or program.values.of(axis) in (1, "columns"))
+    if (whole and not program.values.is_true(replace)) or columns_only or name in ("reset_index", "to_numpy"):
+        return value.func.value
+    return None
+
+
 def is_drawn_again(program: Program, node: ast.AST) -> bool:
-    """`rare.sample(n, replace=True)`, `resample(rare)`, `np.repeat(rare, 5)`."""
+    """`rare.sample(n, replace=True)`, `resample(rare)`, `np.repeat(rare, 5)`, `rare.loc[rng.choice(rare.index, n)]`."""
     call = program.names.origin(node).node
+    if isinstance(call, ast.Subscript):
+        return draws_with_replacement(program, call.slice)
     if not isinstance(call, ast.Call):
         return False
     replace = keyword_of(call, "replace")
     if name_called(call) == "sample":
         return replace is not None and program.values.is_true(replace)
     return name_called(call) == "resample" and (replace is None or not program.values.is_false(replace))
+
+
+def draws_with_replacement(program: Program, node: ast.AST) -> bool:
+    """`rng.choice(index, size=n)` of NumPy, which draws with replacement unless it is told not to."""
+    call = program.names.origin(node).node
+    if not isinstance(call, ast.Call) or name_called(call) != "choice":
+        return False
+    several = len(call.args) > 1 or keyword_of(call, "size") is not None
+    replace = keyword_of(call, "replace") or (call.args[2] if len(call.args) > 2 else None)
+    return several and (replace is None or program.values.is_true(replace))
 
 
 def is_repeated(program: Program, value: ast.AST) -> bool:

@@ -10,6 +10,7 @@ from ...findings import Finding, rule
 from ...program.constants import is_number
 from ...program.program import Program
 from ...program.syntax import (
+    Comprehension,
     Function,
     is_constant,
     keyword_of,
@@ -464,6 +465,60 @@ def reward_column_index(program: Program) -> Iterator[Finding]:
 
 def columns_of(function: ast.FunctionDef | ast.AsyncFunctionDef, arguments: list[str]) -> set[str]:
     return {each for each in arguments if each not in ("completions", "completion", "completion_ids", "self")}
+
+
+@rule("code.reward-compares-column")
+def reward_compares_column(program: Program) -> Iterator[Finding]:
+    """`pred == answer` for one completion after the other, where `answer` is the list of all rows."""
+    for function in reward_functions(program):
+        arguments = [each.arg for each in (*function.args.args, *function.args.kwonlyargs)]
+        if not {"completions", "prompts"} & set(arguments):
+            continue
+        for node, value, column in compared_columns(program, function, columns_of(function, arguments) - {"prompts"}):
+            names = {"name": function.name, "column": column, "value": source_of(value)}
+            yield Finding(node.lineno, f"for completion, truth in zip(completions, {column}):  # one row's {column}", names)
+            break
+
+
+def compared_columns(
+    program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef, columns: set[str]
+) -> Iterator[tuple[ast.Compare, ast.expr, str]]:
+    """Comparisons of what is made of one completion with a whole column; the value of the one, the name of the other."""
+    for node in program.own_nodes(function):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            continue
+        for one, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
+            binding = program.names.given(other) if isinstance(other, ast.Name) and other.id in columns else None
+            whole = binding is not None and binding.how == "parameter" and binding.scope is function
+            if whole and isinstance(other, ast.Name) and is_of_one_row(program, one, 0):
+                yield node, one, other.id
+
+
+def is_of_one_row(program: Program, node: ast.AST, depth: int) -> bool:
+    """Whether an item of the completions is in it, names followed; a list of all of them is not meant."""
+    if depth > 6 or any(isinstance(each, (ast.List, *Comprehension)) for each in ast.walk(node)):
+        return False
+    for each in [each for each in ast.walk(node) if isinstance(each, ast.Name)]:
+        binding = program.names.given(each)
+        if binding is None or binding.value is None:
+            continue
+        if binding.how == "loop" and is_of_completions(program, binding.value, depth):
+            return True
+        if binding.how == "assigned" and is_of_one_row(program, binding.value, depth + 1):
+            return True
+    return False
+
+
+def is_of_completions(program: Program, node: ast.AST, depth: int) -> bool:
+    """Whether a list is made of the completions, names followed."""
+    if depth > 6 or any(name.startswith(("completion", "response")) for name in names_in(node)):
+        return depth <= 6
+    for each in [each for each in ast.walk(node) if isinstance(each, ast.Name)]:
+        binding = program.names.given(each)
+        value = binding.value if binding is not None and binding.how == "assigned" else None
+        if value is not None and is_of_completions(program, value, depth + 1):
+            return True
+    return False
 
 
 @rule("code.reward-reads-text")
