@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t k_part_bytes = 4U << 20U;  // between page drops
 
 std::string why_not(const tensors::Tensor& before, const tensors::Tensor& after) {
-  if (before.type != after.type) {
+  if (before.type != after.type && !tensors::is_widened(before, after)) {
     return fmt::format("dtype {} -> {}", before.type == nullptr ? "?" : before.type->name,
                        after.type == nullptr ? "?" : after.type->name);
   }
@@ -96,6 +96,8 @@ struct Buffers {
 
 /// `still`: nothing before this part has moved, as far as is known.
 PartDiff compare(const Pair& pair, const Part& part, bool still, Buffers& buffers) {
+  if (pair.before->type != pair.after->type)
+    return {tensors::widened_difference(*pair.before, *pair.after, part.from, part.count)};
   const auto a = tensors::raw_elements(*pair.before, part.from, part.count, buffers.before);
   const auto b = tensors::raw_elements(*pair.after, part.from, part.count, buffers.after);
   const scan::ScalarType type = *pair.after->type->scalar;

@@ -258,4 +258,21 @@ std::optional<scan::TensorStats> scan_tensor(const Tensor& tensor) {
   return all;
 }
 
+bool is_widened(const Tensor& before, const Tensor& after) {
+  if (before.type == nullptr || after.type == nullptr || !before.type->scalar) return false;
+  const scan::ScalarType from = *before.type->scalar;
+  return (from == scan::ScalarType::bf16 || from == scan::ScalarType::f16) &&
+         after.type->scalar == scan::ScalarType::f32;
+}
+
+scan::Difference widened_difference(const Tensor& before, const Tensor& after, std::uint64_t from,
+                                    std::uint64_t count) {
+  std::vector<float> a(count);
+  std::vector<float> b(count);
+  if (!read_elements(before, from, std::span(a)) || !read_elements(after, from, std::span(b)))
+    return {};
+  constexpr scan::ScalarType k_type = scan::ScalarType::f32;
+  return scan::difference({a.data(), count, k_type}, {b.data(), count, k_type});
+}
+
 }  // namespace aplomb::tensors

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scan/difference.h"
 #include "scan/scan.h"
 
 namespace aplomb::tensors {
@@ -114,6 +115,14 @@ bool read_elements(const Tensor& tensor, std::uint64_t from, std::span<double> o
 /// `buffer`. Types narrower than a byte are refused: empty.
 std::span<const std::byte> raw_elements(const Tensor& tensor, std::uint64_t from,
                                         std::uint64_t count, std::vector<std::byte>& buffer);
+
+/// 16-bit floats whose like is fp32 afterwards: each value of before has its like there.
+bool is_widened(const Tensor& before, const Tensor& after);
+
+/// How such a pair differs in the elements [from, from + count), by their numbers; none where they
+/// cannot be read.
+scan::Difference widened_difference(const Tensor& before, const Tensor& after, std::uint64_t from,
+                                    std::uint64_t count);
 
 /// The bytes that the elements take; quantised blocks are counted whole.
 std::uint64_t stored_bytes(const Tensor& tensor);

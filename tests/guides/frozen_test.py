@@ -101,6 +101,22 @@ def test_after_the_fix(program, tmp_path):
     assert f"{len(start)} of {len(start)}" in said or f"all {len(start)}" in said.lower(), said
 
 
+@pytest.mark.row("F7", "G5")
+@pytest.mark.parametrize("moves", [True, False])
+def test_the_old_checkpoint_goes_on_in_fp32(program, tmp_path, moves):
+    "a bf16 checkpoint and the fp32 one that went on from it are compared by their numbers: the norms move, or still do not"
+    start = weights(4)
+    before = save(tmp_path / "checkpoint-754", start, torch.bfloat16)
+    held = {name: value.to(torch.bfloat16).float() for name, value in start.items()}
+    after = trained(held, 100, 1e-5, torch.float32)
+    if not moves:
+        after = {name: held[name] if "norm" in name else value for name, value in after.items()}
+    done = program("ckpt", "diff", before, save(tmp_path / "checkpoint-854", after))
+    said = " ".join(done.stdout.split())
+    moved = len(start) if moves else len(start) - 9
+    assert f"{moved} of {len(start)} tensors moved" in said and done.returncode == int(not moves), said
+
+
 @pytest.mark.row("F7")
 def test_memory_of_the_fix(program, write):
     "what fp32 weights cost is computed for the model at hand"
