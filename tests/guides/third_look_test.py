@@ -45,8 +45,10 @@ def dictionary(rows, rate=2e-4):
 def test_ten_losses_that_climb(diagnose, factor):
     "a loss that climbs from record to record by 9 % fails the gate of the first ten; one that stays does not"
     lines = [f"Step {at}: loss: {1.9 * factor**at + 0.01 * (at % 2):.3f}, grad_norm: 0.9{at % 7}" for at in range(1, 11)]
-    told = diagnose({"train.log": START + lines}).symptoms["gate.first_ten"]
+    answer = diagnose({"train.log": START + lines})
+    told = answer.symptoms["gate.first_ten"]
     assert ("the loss rises" in told["summary"]) == (factor > 1), told
+    assert (answer.verdict == "warning") == (factor > 1), answer
 
 
 @pytest.mark.row("C5", "G1")
@@ -163,6 +165,20 @@ def test_back_to_the_last_rung(diagnose):
     steps += [f"Step {s}: loss: nan, grad_norm: nan" for s in range(45, 60)]
     answer = diagnose({"train.log": head + steps})
     assert answer.first == "nan.bad-data-nonfinite" and "last rung" in answer.fixes[0], answer.fixes
+
+
+@pytest.mark.row("C1")
+@pytest.mark.parametrize("pad", ["tokenizer.pad_token_id = 0", 'tokenizer.pad_token = "<|finetune_right_pad_id|>"'])
+def test_padding_of_a_program(program, write, pad):
+    "a program that pads a Llama 3 model, named by a variable, with id 0 is not ready"
+    text = (
+        "from transformers import AutoModelForCausalLM, AutoTokenizer, TrainingArguments, Trainer\n"
+        'name = "meta-llama/Llama-3.1-8B"\ntokenizer = AutoTokenizer.from_pretrained(name)\n'
+        f"{pad}\nmodel = AutoModelForCausalLM.from_pretrained(name)\n"
+        'args = TrainingArguments("out", learning_rate=1e-5, per_device_train_batch_size=2, warmup_ratio=0.05)\n'
+        "Trainer(model=model, args=args, train_dataset=data).train()\n"
+    )
+    assert ("Padding has id 0" in told(program, write, text, "finetune.py")) == ("= 0" in pad)
 
 
 @pytest.mark.row("C1")
