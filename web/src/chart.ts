@@ -2,6 +2,7 @@ import uPlot from "uplot";
 import type { Mark } from "./contract";
 import type { Curve } from "./curve";
 import { show_tick } from "./text";
+import { log_ticks } from "./ticks";
 
 /**
  * One chart: uPlot for its axes, cursor and selection; lines, ranges and marks are drawn from our buckets. A bucket is a
@@ -116,17 +117,14 @@ export class Chart {
             grid: {
               stroke: () => this.colours.rule,
               width: 1,
-              // Of decades only the tens: nine lines each are a wall.
-              filter: (u, splits) =>
-                this.drawing.log && (u.scales.y?.max ?? 1) > 50 * (u.scales.y?.min ?? 1)
-                  ? splits.map((each) => (Number.isInteger(Math.log10(each)) ? each : null))
-                  : splits,
             },
             ticks: { show: false },
             size: k_axis_width,
             gap: 8,
             space: 34,
             ...(unit === "bytes" && !drawing.log ? { incrs: k_byte_increments } : {}),
+            // uPlot's own ticks of a logarithmic axis never end where a range is wider than its sums are exact.
+            ...(drawing.log ? { splits: (_, __, from, to) => log_ticks(from, to) } : {}),
             values: (_, splits) =>
               splits.map((value) => (value === null ? "" : show_tick(value, unit))),
           },

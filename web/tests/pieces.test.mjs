@@ -25,8 +25,21 @@ const { parting_of } = await module_of("parting");
 const store = await module_of("store");
 /** @type {typeof import("../src/text")} */
 const text = await module_of("text");
+/** @type {typeof import("../src/ticks")} */
+const { log_ticks } = await module_of("ticks");
 /** @type {typeof import("../src/verdict")} */
 const verdict = await module_of("verdict");
+
+test("ticks of a logarithmic axis: few, whole powers, and they end however wide the range is", () => {
+  assert.deepEqual(log_ticks(0.02, 50), [0.1, 1, 10]);
+  assert.deepEqual(log_ticks(0.9, 1.9), [1]);
+  assert.deepEqual(log_ticks(1.5, 30), [2, 5, 10, 20]);
+  assert.deepEqual(log_ticks(0.01, 1e62).length <= 8, true);
+  assert.ok(log_ticks(0.01, 1e62).every((each) => Math.log10(each) % 10 === 0));
+  assert.ok(log_ticks(1e-300, 1e300).length <= 8);
+  assert.deepEqual(log_ticks(0, 10), []);
+  assert.deepEqual(log_ticks(1, Number.POSITIVE_INFINITY), []);
+});
 
 test("curve: memory is bounded and no extreme is lost", () => {
   const curve = new Curve(256);
