@@ -141,16 +141,15 @@ const said_of = (run: RunSummary, report: Report | null): Verdict => {
   };
 };
 
-/** A remedy in each framework's words: the run's own first, `generic` last. */
+/** A remedy in each framework's words: the run's own first; of a loop of one's own what holds for any. */
 export const ways_of = (remedy: Remedy, framework: string): [string, string][] => {
-  const rank = (slug: string) =>
-    slug === framework
-      ? 0
-      : slug.startsWith(framework) && framework
-        ? 1
-        : slug === "generic"
-          ? 3
-          : 2;
+  const own = (slug: string) => framework !== "" && slug.startsWith(framework);
+  const known = Object.keys(remedy.rendered).some(own);
+  const rank = (slug: string) => {
+    if (slug === framework) return 0;
+    if (own(slug)) return 1;
+    return slug === "generic" ? (known ? 3 : 0) : 2;
+  };
   return Object.entries(remedy.rendered).sort(([a], [b]) => rank(a) - rank(b));
 };
 
