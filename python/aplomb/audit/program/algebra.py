@@ -301,7 +301,7 @@ class Algebra:
         name = SPELLINGS.get(name.rstrip("_") or name, name.rstrip("_") or name)
         known = library or isinstance(node.func, ast.Attribute) or name in ("abs", "min", "max", "sum")
         if path or not known or not given or any(isinstance(each, ast.Starred) for each in given):
-            inner = tuple(self.of(each, (), bound, depth) for each in given if not isinstance(each, ast.Starred))
+            inner = tuple(self.of(each.value if isinstance(each, ast.Starred) else each, (), bound, depth) for each in given)
             what = full or name
             return Form("call", node, inner, what + (f"{list(path)}" if path else ""))
         if name in TRANSPARENT:

@@ -24,6 +24,7 @@ from .syntax import (
     name_called,
     parameters_of,
     path_in,
+    takes,
     unstarred,
 )
 
@@ -375,7 +376,8 @@ class Names:
             return None
         function = found[0]
         is_method = isinstance(self.tree.parents.get(function), ast.ClassDef)
-        return function if is_method == isinstance(call.func, ast.Attribute) else None
+        same_kind = is_method == isinstance(call.func, ast.Attribute)
+        return function if same_kind and takes(function, call, is_method) else None
 
     def returned_by(self, call: ast.Call) -> list[ast.expr]:
         """What a function of this file returns to a call."""

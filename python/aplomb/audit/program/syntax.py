@@ -107,6 +107,19 @@ def argument_given(
     return call.args[place]
 
 
+def takes(function: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, is_method: bool = False) -> bool:
+    """Whether a function could be what a call runs, by its parameters without a default: `dist.sample()` is not a buffer's
+    `sample(self, n)`. What decorates a function may give it some of them."""
+    spread = any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords)
+    if spread or function.decorator_list:
+        return True
+    arguments = function.args
+    positional = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    asked = positional[int(is_method) : len(positional) - len(arguments.defaults)]
+    given = {each.arg for each in call.keywords}
+    return all(name in given for name in asked[len(call.args) :])
+
+
 # --- parts
 
 

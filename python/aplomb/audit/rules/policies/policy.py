@@ -512,12 +512,37 @@ def action_not_reparameterised(program: Program) -> Iterator[Finding]:
         if any(True for _ in target_side(loss)):
             continue
         for sign, form in directions(loss.form, lambda each: each.op == "call" and name_of_call(each) in CRITICS):
-            drawn = [each for part in form.parts for each in part.below() if each.op == "call" and each.name == "sample"]
-            distributions = [each for each in drawn if each.parts and any(is_normal(one) for one in each.parts[0].below())]
-            if sign < 0 and distributions and not is_quiet(program, distributions[0].node):
-                line = distributions[0].line
+            calls = [each for part in form.parts for each in part.below() if each.op == "call" and each.parts]
+            drawn = [each for each in calls if each.name == "sample" and is_distribution(program, each.parts[0])]
+            either = any(each.name == "rsample" for each in calls)  # `rsample() if training else sample()`
+            if sign < 0 and drawn and not either and not is_quiet_draw(program, drawn[0], form):
+                line = drawn[0].line
                 yield Finding(line, program.line_text(line).replace(".sample(", ".rsample("), also=[form.line])
                 return
+
+
+def is_quiet_draw(program: Program, drawn: Form, value: Form) -> bool:
+    """Whether the action is drawn without gradients: where it is drawn, or where it is asked for."""
+    given = value.node.args if isinstance(value.node, ast.Call) else []
+    bindings = [program.names.given(each) for each in given if isinstance(each, (ast.Name, ast.Attribute))]
+    places = [drawn.node, *(each.node for each in bindings if each is not None and each.how == "assigned")]
+    return any(is_quiet(program, each) for each in places)
+
+
+def is_distribution(program: Program, form: Form) -> bool:
+    """A normal distribution, made here or in the forward() that is run: `self(obs)` of an actor."""
+    for each in form.below():
+        if is_normal(each):
+            return True
+        run = own_forward(program, each.node) if each.op == "call" and isinstance(each.node, ast.Call) else None
+        returned = program.returns_of(run) if run is not None else []
+        if returned and all(is_normal(program.algebra.of(one)) for one in returned):
+            return True
+    return False
+
+
+def own_forward(program: Program, call: ast.Call) -> ast.AST | None:
+    return program.makers.own_forward(call) or program.makers.forward_run(call)
 
 
 def is_normal(form: Form) -> bool:
