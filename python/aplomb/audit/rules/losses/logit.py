@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
+from ...program import keras
 from ...program.losses import Criterion
 from ...program.program import Program
 from ...program.syntax import keyword_of, last_name, name_called, source_of
@@ -76,10 +77,15 @@ def sigmoid_before_logit_loss(program: Program) -> Iterator[Finding]:
 
 @rule("code.logits-for-probabilities")
 def logits_for_probabilities(program: Program) -> Iterator[Finding]:
-    """BCELoss on raw outputs."""
+    """BCELoss on raw outputs; a cross-entropy of Keras that is not told of logits, on a head without an activation."""
     for criterion, node, squash in given_of(program, "binary_cross_entropy"):
         if squash in ("linear", "relu", "tanh", "log_softmax"):
             yield Finding(criterion.call.lineno, f"F.binary_cross_entropy_with_logits({source_of(node)}, ...)")
+    for loss, model, activation in keras.losses_of_probabilities(program):
+        layer = keras.last_layer(program, model)
+        if layer is not None and keras.is_without_activation(program, layer):
+            corrected = f'{source_of(layer.func)}(..., activation="{activation}")  # or from_logits=True in the loss'
+            yield Finding(loss.lineno, corrected, also=[layer.lineno])
 
 
 @rule("code.nll-without-log")
