@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from ...findings import Finding, rule
@@ -27,6 +28,8 @@ INPUT_NAMES = ("input_ids", "token_ids", "tokens")
 RESHAPES = ("view", "reshape", "flatten", "contiguous", "long", "to", "cuda", "permute", "transpose", "float")
 COPIES = ("clone", "detach")
 CAUSAL = ("CausalLM", "LMHeadModel")
+SAME_PLACES = (*RESHAPES, *COPIES, "clamp", "clamp_min", "masked_fill", "unsqueeze", "squeeze")
+UNSHIFTED = re.compile(r"Seq2SeqLM|MaskedLM|ConditionalGeneration|TokenClassification|mask_token|(?i:diffusion)")
 
 
 @rule("code.shifted-twice")
@@ -181,6 +184,71 @@ def labels_not_shifted(program: Program) -> Iterator[Finding]:
         same = plain and offset_of(program, made_by.args[0], without_reshapes(target)) == 0 and looks_causal(program)
         if named or same:
             yield Finding(call.lineno, corrected)
+    yield from gathered_unshifted(program)
+
+
+def gathered_unshifted(program: Program) -> Iterator[Finding]:
+    """`log_softmax(model(batch["input_ids"]).logits).gather(-1, batch["labels"])` of a causal model, where nothing in the
+    program is shifted."""
+    if not is_of_causal_model(program) or is_shifted_somewhere(program):
+        return
+    for call in program.calls_to("gather"):
+        held = call.func.value if isinstance(call.func, ast.Attribute) else call
+        of_torch = program.name_of(call.func).startswith("torch.")
+        given = ([] if of_torch else [held]) + [*call.args, *(each.value for each in call.keywords)]
+        logits = logits_of(program, given[0]) if len(given) > 2 else None
+        made_by = model_call_in(program, logits) if logits is not None else None
+        labels = batch_part(program, given[2]) if made_by is not None else None
+        inputs = keyword_of(made_by, "input_ids") or (made_by.args[0] if made_by.args else None) if made_by else None
+        tokens = batch_part(program, inputs) if inputs is not None else None
+        of_one_batch = labels is not None and tokens is not None and labels[0] == tokens[0]
+        if of_one_batch and tokens[1] in INPUT_NAMES and labels[1] in ("labels", *INPUT_NAMES):  # type: ignore[index]
+            corrected = "logps[:, :-1].gather(-1, labels[:, 1:].unsqueeze(-1)).squeeze(-1)  # and the mask of labels[:, 1:]"
+            yield Finding(call.lineno, corrected)
+
+
+def logits_of(program: Program, node: ast.AST) -> ast.AST | None:
+    """`logits` of `F.log_softmax(logits.float(), dim=-1)`, names followed."""
+    value = program.names.origin(node).node
+    if name_called(value) != "log_softmax" or not isinstance(value, ast.Call):
+        return None
+    of_torch = program.name_of(value.func).startswith(("torch.", "F."))
+    held = value.args[0] if of_torch and value.args else value.func.value if isinstance(value.func, ast.Attribute) else None
+    return without_reshapes(seen_through(program, held)) if held is not None else None
+
+
+def batch_part(program: Program, node: ast.AST) -> tuple[str, str] | None:
+    """(`batch`, `labels`) of `batch["labels"].clamp(min=0).unsqueeze(-1)`, names followed."""
+    for _ in range(8):
+        while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAME_PLACES:
+            node = node.func.value
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return source_of(node.value), node.slice.value
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            return source_of(node.value), node.attr
+        binding = program.names.given(node) if isinstance(node, ast.Name) else None
+        if binding is None or binding.how != "assigned" or binding.value is None or binding.path:
+            return None
+        node = binding.value
+    return None
+
+
+def is_of_causal_model(program: Program) -> bool:
+    """A causal model of transformers is named, and none whose labels stand where they are predicted."""
+    return shifts_by_itself(program) and not any(UNSHIFTED.search(line) for line in program.lines)
+
+
+def is_shifted_somewhere(program: Program) -> bool:
+    """`[:, 1:]`, `[:-1]`, `[i + 1 :]`, roll(): of anything but shapes and arguments."""
+    if {"roll", "narrow"} & set(program.names_called) or any("shift" in line.lower() for line in program.lines):
+        return True
+    for node in program.nodes.of_kind(ast.Subscript):
+        if isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "argv"):
+            continue
+        for part in slices_of(node):
+            if isinstance(part, ast.Slice) and (begin_of(part.lower)[1] == 1 or ends_one_early(part.upper)):
+                return True
+    return False
 
 
 def looks_causal(program: Program) -> bool:
@@ -197,6 +265,12 @@ def looks_causal(program: Program) -> bool:
         "next_token",
     )
     return any(mark in line for line in program.lines for mark in marks)
+
+
+def ends_one_early(upper: ast.AST | None) -> bool:
+    """`-1`, `n - 1`."""
+    less = isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Sub) and is_number(upper.right, 1)
+    return less or is_number(upper, -1)
 
 
 @rule("code.labels-padded-with-token")
