@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..findings import RULES
 from .data import edges, image, intake, loading, sample, sampler, split, stream, token
-from .fine_tuning import adapter, generation, trainer, tuning
+from .fine_tuning import adapter, generation, trainer, tuning, vocabulary
 from .losses import (
     contrast,
     diffusion,
