@@ -37,7 +37,7 @@ void derive_batch(FactView& view) {
   const auto global = view.positive("batch.global");
   double accumulation = view.positive("batch.accumulation").value_or(1);
   // Programs that take the whole batch and the micro-batch accumulate what is between them.
-  const bool said = !view.statements("batch.accumulation").empty();
+  const bool said = accumulation > 1 || !view.statements("batch.accumulation").empty();
   if (global && !said) {
     const double passes = *global / (*micro * ranks.value_or(1));
     if (passes >= 1 && passes == std::floor(passes)) accumulation = passes;

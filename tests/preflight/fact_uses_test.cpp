@@ -149,6 +149,7 @@ class MadeRun {
 void fill_memory(MadeRun& made) {
   constexpr double k_gib = 1073741824.0;
   made.event("training-ended", {});
+  made.event("head-missing", {});
   made.event("cuda-oom", {{"requested", 2 * k_gib},
                           {"total", 24 * k_gib},
                           {"free", k_gib},
