@@ -29,11 +29,15 @@ def lay(folder, **files):
     return paths
 
 
+#: What these small programs leave out on purpose.
+ASIDE = {"code.never-seeded"}
+
+
 def found(paths, named=None):
     """`(file, rule)` of each finding."""
     entries, errors = audit_files(named or paths, 60.0)
     assert errors == []
-    return {(each["path"].rsplit("/", 1)[-1], each["rule"]) for each in entries}
+    return {(each["path"].rsplit("/", 1)[-1], each["rule"]) for each in entries if each["rule"] not in ASIDE}
 
 
 def script(text, imports="", rate="1e-3", clear="opt.zero_grad()"):
@@ -182,7 +186,7 @@ def test_files_that_import_each_other_and_a_file_that_no_parser_takes(tmp_path):
         train=script("net = nn.Linear(4, 3)", "import a, b, broken", "50.0"),
     )
     entries, errors = audit_files(paths, 60.0)
-    assert [each["rule"] for each in entries] == ["code.lr-too-high"]
+    assert [each["rule"] for each in entries if each["rule"] not in ASIDE] == ["code.lr-too-high"]
     assert [each["path"].rsplit("/", 1)[-1] for each in errors] == ["broken.py"]
 
 

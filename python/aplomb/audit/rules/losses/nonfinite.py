@@ -38,8 +38,11 @@ def replaced_in_training(program: Program) -> Iterator[tuple[ast.Call, str]]:
     """Each nan_to_num() that runs in a training loop or in what it calls, and the text of what it is over."""
     calls = list(program.calls_to("nan_to_num", "nan_to_num_"))
     for call in in_training(program, calls) if calls else ():  # type: ignore[arg-type]
-        method = isinstance(call.func, ast.Attribute) and source_of(call.func.value) not in ("torch", "np", "numpy", "jnp")
-        value = call.func.value if method else (call.args[0] if call.args else None)
+        if not isinstance(call, ast.Call):
+            continue
+        value = call.args[0] if call.args else None
+        if isinstance(call.func, ast.Attribute) and source_of(call.func.value) not in ("torch", "np", "numpy", "jnp"):
+            value = call.func.value
         if value is not None:
             yield call, source_of(value)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ...findings import Finding, rule
 from ...program.program import Program
-from ...program.syntax import name_called, receiver_of, source_of
+from ...program.syntax import line_of, name_called, receiver_of, source_of
 from ...program.timeline import Cycle, Event
 from .step import by_scaler, counts_by_modulo, is_scaled
 
@@ -97,11 +97,12 @@ def read_between(program: Program, backward: Event, end: Event) -> int | None:
         return None
     first = program.statement_of(backward.node)
     holder = program.nodes.parents.get(first)
-    body = next((held for name in ("body", "orelse") if first in (held := getattr(holder, name, []))), [])
+    held: list[list[ast.AST]] = [getattr(holder, name, []) for name in ("body", "orelse")]
+    body = next((each for each in held if first in each), [])
     last = [place for place, each in enumerate(body) if each is end.node or program.nodes.encloses(each, end.node)]
     for statement in body[body.index(first) + 1 : last[0] if last else 0]:
         if takes_norm(program, statement):
-            return statement.lineno
+            return line_of(statement)
         for call in program.calls_in(statement):
             run = program.objects.function_run(call)
             if run is not None and takes_norm(program, run) and "unscale_" not in source_of(run):
