@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fuzz/run_briefly.sh [SECONDS] [TARGET...]: builds every fuzz target with clang++-19 (ASan and UBSan), writes the seeds
 # and runs each target for so long (5 s by default), as many at once as there are cores. What crashes, hangs for 10 s or
-# takes 1 GiB is left below build/fuzz/found/, and the exit status is 1. Prints the executions of each target.
+# takes 1 GiB is left below build/fuzz/found/, and the exit status is not 0. Prints the executions of each target.
 # fuzz/run_long.sh runs them for hours.
 set -euo pipefail
 cd "$(dirname "$0")/.."

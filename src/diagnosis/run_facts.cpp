@@ -165,6 +165,15 @@ void derive_mistakes(FactView& view) {
              {"model.dropout"});
 }
 
+/// Whether something is trained behind that place: then a new run has begun there (another seed).
+bool trains_behind(const FactView& view, const record::Origin& place) {
+  const auto& all = view.all_series();
+  return std::any_of(all.begin(), all.end(), [&](const record::Series& series) {
+    return series.role == record::Role::loss && series.source == place.source && !series.empty() &&
+           series.offset.back() > place.offset;
+  });
+}
+
 /// A head that is drawn anew when the trained model is loaded: it was not saved with the rest.
 void derive_redrawn(FactView& view) {
   const auto missing = view.events("head-missing");
@@ -172,6 +181,7 @@ void derive_redrawn(FactView& view) {
     for (const record::Event* each : missing) {
       if (each->origin.source != ended->origin.source) continue;
       if (each->origin.offset <= ended->origin.offset) continue;
+      if (trains_behind(view, each->origin)) continue;
       view.set_at("load.head_redrawn", true,
                   "the head of the task is drawn anew when the trained model is loaded",
                   {ended->origin, each->origin});
@@ -239,7 +249,7 @@ std::vector<facts::Deriver> run_facts() {
            .gives = {"ema.start_share", "ema.lags"},
            .derive = derive_averaged},
           {.name = "heads that were not saved",
-           .reads = {"event:head-missing", "event:training-ended"},
+           .reads = {"event:head-missing", "event:training-ended", "series:*"},
            .gives = {"load.head_redrawn"},
            .derive = derive_redrawn},
           {.name = "boxes",

@@ -300,6 +300,8 @@ class LrScheduleDetector final : public detectors::Detector {
     symptom.measures["ratio"] = jump_ratio_;
     symptom.measures["count"] = static_cast<double>(jumps_);
     symptom.measures["step"] = static_cast<double>(jump_to_.step);
+    symptom.measures["before"] = jump_from_.value;
+    symptom.measures["far_above"] = wild_;
     symptom.measures["mid_course"] = mid_course_;
     symptom.measures["loss_rises"] = loss_rises();
     symptom.summary =

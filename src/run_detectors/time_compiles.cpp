@@ -91,9 +91,7 @@ class TimeCompilesDetector final : public detectors::Detector {
     symptom.measures["ratio"] = mean / fast;
     symptom.measures["share"] = share;
     symptom.summary = fmt::format(
-        "{} of {} steps take about {} s, the others {} s: {} of the time; they become rarer, as "
-        "new "
-        "shapes do",
+        "{} of {} steps take about {} s, the others {} s: {} of the time; they become rarer",
         slow.count(), times_.size(), core::show_number(mean, 2), core::show_number(fast, 2),
         detectors::percent(share));
     add_evidence(symptom, slow.first.origin);

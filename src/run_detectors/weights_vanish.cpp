@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "detectors/kept.h"
@@ -60,16 +60,10 @@ class WeightsVanishDetector final : public detectors::Detector {
  private:
   static constexpr std::size_t k_most_series = 64;
 
-  /// From record to record it is never larger than before, but for the last digit.
+  /// From the middle of the run on, and at its end.
   static bool falls_to_nothing(const detectors::Kept& size) {
-    if (!(size.back().value <= k_vanished * size.front().value) || size.front().value <= 0)
-      return false;
-    const auto& samples = size.samples();
-    return std::is_sorted(samples.begin(), samples.end(),
-                          [&](const auto& later, const auto& now) {
-                            return later.value < now.value - k_vanished * size.front().value;
-                          }) ||
-           size.median(0.5, 1) <= k_vanished * size.front().value;
+    const double nothing = k_vanished * size.front().value;
+    return nothing > 0 && size.back().value <= nothing && size.median(0.5, 1) <= nothing;
   }
 
   static detectors::Symptom symptom(const std::string& name, const detectors::Kept& size) {

@@ -270,6 +270,14 @@ TEST_F(FactsOfARun, AHeadThatIsDrawnAgainBehindTheTrainingWasNotSaved) {
   EXPECT_EQ(text(facts(), "load.head_redrawn"), "true");
 }
 
+TEST_F(FactsOfARun, AHeadOfTheNextSeedIsDrawnAsEveryHeadIs) {
+  event("head-missing", {}, 10);
+  event("training-ended", {}, 50);
+  event("head-missing", {}, 60);
+  series("loss", record::Role::loss, std::vector<double>(20, 0.5));  // to offset 190
+  EXPECT_EQ(facts().find("load.head_redrawn"), nullptr);
+}
+
 TEST_F(FactsOfARun, AWarmUpAsLongAsTheRunIsSeenInTheSettings) {
   setting("schedule.warmup_steps", 300.0);
   setting("train.max_steps", 300.0);

@@ -149,7 +149,6 @@ class MadeRun {
 void fill_memory(MadeRun& made) {
   constexpr double k_gib = 1073741824.0;
   made.event("training-ended", {});
-  made.event("head-missing", {});
   made.event("cuda-oom", {{"requested", 2 * k_gib},
                           {"total", 24 * k_gib},
                           {"free", k_gib},
@@ -280,6 +279,8 @@ void note_made_runs(Trace& trace) {
   numbered.series("lr", record::Role::lr, {1e-3, 1e-3, 1e-3});  // without the warm-up that is set
   numbered.setting("schedule.warmup_steps", 300.0);
   numbered.setting("peft.used", true);
+  numbered.event("training-ended", {});
+  numbered.event("head-missing", {});
   trace.note(numbered.run());
   MadeRun overfitted;  // one batch, once a pass: three losses at steps 0 to 200
   overfitted.series("loss", record::Role::loss, {2, 2, 2});

@@ -28,6 +28,12 @@ TEST(WeightsVanish, WeightsThatShrinkByAThirdAreSound) {
                    "weights.vanish"));
 }
 
+TEST(WeightsVanish, ASingleZeroAtTheEndIsNone) {
+  std::vector<double> sizes(25, 0.22);
+  sizes.back() = 0;
+  EXPECT_FALSE(has(RunOf().with("|user|", record::Role::other, sizes).detect(), "weights.vanish"));
+}
+
 TEST(WeightsVanish, SizesOfGradientsFallAsTheyShould) {
   EXPECT_FALSE(
       has(RunOf().with("|g_enc|", record::Role::other, decays(0.4)).detect(), "weights.vanish"));

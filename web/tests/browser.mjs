@@ -55,3 +55,24 @@ export const until = async (holds, what, within_ms = 8000) => {
   }
   throw new Error(`never: ${what}`);
 };
+
+/** Presses the button that zooms in: milliseconds until the frame that shows it. @param {import("playwright-core").Page} page */
+export const zoom_ms = async (page) =>
+  Number(
+    await page.evaluate(() => {
+      const start = performance.now();
+      /** @type {HTMLElement} */ (document.querySelector('[aria-label="Zoom in"]')).click();
+      const label = document.querySelector(".heading .tools span")?.textContent;
+      return new Promise((resolve) => {
+        const look = () => {
+          if (document.querySelector(".heading .tools span")?.textContent === label)
+            requestAnimationFrame(look);
+          else requestAnimationFrame(() => resolve(performance.now() - start));
+        };
+        requestAnimationFrame(look);
+      });
+    }),
+  );
+
+/** The middle one. @param {number[]} all */
+export const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1] ?? 0;

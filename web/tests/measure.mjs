@@ -1,6 +1,6 @@
 // usage: node tests/measure.mjs. First paint of a run of 1,000,000 points and a zoom, in headless Chromium; no limits are
 // asserted here, for a machine that is busy would break them.
-import { open_browser, open_page, until } from "./browser.mjs";
+import { median, open_browser, open_page, until, zoom_ms } from "./browser.mjs";
 import { noise_of } from "./made.mjs";
 import { MadeRun, StandIn } from "./stand_in.mjs";
 
@@ -31,7 +31,6 @@ run.buckets = (
 for (const name of run.series.keys()) run.buckets(name, -Infinity, Infinity, 1600);
 server.add(run);
 const browser = await open_browser();
-const median = (/** @type {number[]} */ all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 const paints = [];
 const zooms = [];
 const refined = [];
@@ -49,20 +48,7 @@ for (let round = 0; round < 7; ++round) {
   paints.push(performance.now() - begin);
   for (let zoom = 0; zoom < 5; ++zoom) {
     const asked = server.asked.length;
-    const took = await page.evaluate(() => {
-      const start = performance.now();
-      /** @type {HTMLElement} */ (document.querySelector('[aria-label="Zoom in"]')).click();
-      const label = document.querySelector(".heading .tools span")?.textContent;
-      return new Promise((resolve) => {
-        const look = () => {
-          if (document.querySelector(".heading .tools span")?.textContent === label)
-            requestAnimationFrame(look);
-          else requestAnimationFrame(() => resolve(performance.now() - start));
-        };
-        requestAnimationFrame(look);
-      });
-    });
-    zooms.push(Number(took));
+    zooms.push(await zoom_ms(page));
     const start = performance.now();
     await until(() => server.asked.length >= asked + 4, "finer buckets");
     await page.waitForFunction(

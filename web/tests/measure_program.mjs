@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { open_browser, open_page, until } from "./browser.mjs";
+import { median, open_browser, open_page, until, zoom_ms } from "./browser.mjs";
 import { noise_of } from "./made.mjs";
 
 const program = process.argv[2] ?? new URL("../../build/dev/aplomb", import.meta.url).pathname;
@@ -47,8 +47,6 @@ await painted(first.page);
 console.log(
   `from the start of the program to the first paint, the log read on the way: ${Math.round(performance.now() - begun)} ms`,
 );
-const median = (/** @type {number[]} */ all) =>
-  [...all].sort((a, b) => a - b)[all.length >> 1] ?? 0;
 const paints = [];
 const zooms = [];
 for (let round = 0; round < 7; ++round) {
@@ -58,25 +56,7 @@ for (let round = 0; round < 7; ++round) {
   await page.goto(url.replace(/\?.*/, ""));
   await painted(page);
   paints.push(performance.now() - at);
-  for (let zoom = 0; zoom < 5; ++zoom) {
-    zooms.push(
-      Number(
-        await page.evaluate(() => {
-          const start = performance.now();
-          /** @type {HTMLElement} */ (document.querySelector('[aria-label="Zoom in"]')).click();
-          const label = document.querySelector(".heading .tools span")?.textContent;
-          return new Promise((resolve) => {
-            const look = () => {
-              if (document.querySelector(".heading .tools span")?.textContent === label)
-                requestAnimationFrame(look);
-              else requestAnimationFrame(() => resolve(performance.now() - start));
-            };
-            requestAnimationFrame(look);
-          });
-        }),
-      ),
-    );
-  }
+  for (let zoom = 0; zoom < 5; ++zoom) zooms.push(await zoom_ms(page));
   await page.close();
 }
 console.log(
