@@ -6,7 +6,8 @@ namespace aplomb::train::text::jinja {
 
 namespace {
 constexpr std::size_t k_most_output = std::size_t{1} << 26U;  ///< 64 MiB of one conversation
-constexpr std::size_t k_most_steps = 20'000'000;              ///< statements: some seconds
+constexpr std::size_t k_most_depth = 100;         ///< lists in lists: what recursion goes into
+constexpr std::size_t k_most_steps = 20'000'000;  ///< statements: some seconds
 }  // namespace
 
 Interpreter::Flow Interpreter::execute(const Block& block) {
@@ -58,6 +59,16 @@ Interpreter::Flow Interpreter::execute(const Statement& statement) {
   return Flow::on;
 }
 
+bool Interpreter::fits(int line, const Value& value) {
+  const Extent extent = value.extent();
+  if (extent.depth > k_most_depth) {
+    wrong(line, fmt::format("its lists are nested more than {} deep", k_most_depth));
+  } else if (extent.size > k_most_output) {
+    wrong(line, "a value takes more than 64 MiB");
+  }
+  return !stopped();
+}
+
 void Interpreter::print(const Statement& statement) {
   const Value value = evaluate(*statement.expression);
   out_ += to_text(value);
@@ -75,7 +86,7 @@ std::string Interpreter::captured(const Block& block) {
 
 void Interpreter::bind(const Statement& statement, const Value& value) {
   if (statement.names.size() == 1) {
-    put(scopes_.back(), statement.names.front(), value);
+    if (fits(statement.line, value)) put(scopes_.back(), statement.names.front(), value);
     return;
   }
   const List* list = value.list();
@@ -95,12 +106,17 @@ void Interpreter::assign(const Statement& statement) {
     return;
   }
   const Value owner = look_up(statement.names.front());
-  Mapping* map = owner.mapping();
-  if (map == nullptr) {
+  Mapping* members = owner.namespace_members();
+  if (members == nullptr) {
     wrong(statement.line, fmt::format("{} is no namespace", statement.names.front()));
     return;
   }
-  put(*map, statement.names.back(), std::move(value));
+  if (!fits(statement.line, value)) return;
+  if (value.extent().has_namespace) {
+    wrong(statement.line, k_nested_namespace);
+    return;
+  }
+  put(*members, statement.names.back(), std::move(value));
 }
 
 /// What the loop goes over, its filter applied.

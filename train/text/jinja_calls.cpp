@@ -175,7 +175,10 @@ std::optional<Outcome> call_builtin(std::string_view name, const Arguments& argu
   if (name == "namespace" || name == "dict") {
     Mapping made;
     for (const auto& [key, value] : arguments.named) put(made, key, value);
-    return gave(std::move(made));
+    if (name == "dict") return gave(std::move(made));
+    for (const auto& [key, value] : made)
+      if (value.extent().has_namespace) return failed(std::string(k_nested_namespace));
+    return gave(Value::make_namespace(std::move(made)));
   }
   if (name != "range") return std::nullopt;
   std::int64_t bounds[3] = {0, 0, 1};

@@ -11,6 +11,9 @@
 
 namespace aplomb::train::text::jinja {
 
+/// Jinja would allow it; no template needs it, and without it no value can contain itself.
+inline constexpr std::string_view k_nested_namespace = "a namespace cannot hold a namespace";
+
 struct Arguments {
   std::vector<Value> positional;
   std::vector<std::pair<std::string, Value>> named;

@@ -179,11 +179,9 @@ Value Interpreter::call_macro(const Expression& expression, const Macro& macro,
   for (std::size_t i = 0; i < macro.parameters.size(); ++i) {
     const Argument& parameter = macro.parameters[i];
     const Value* given = arguments.get(i, parameter.name);
-    if (given != nullptr) {
-      put(scope, parameter.name, *given);
-    } else if (parameter.value) {
-      put(scope, parameter.name, evaluate(*parameter.value));
-    }
+    if (given == nullptr && !parameter.value) continue;
+    Value value = given != nullptr ? *given : evaluate(*parameter.value);
+    if (fits(expression.line, value)) put(scope, parameter.name, std::move(value));
   }
   // A macro sees what is global, and its own.
   std::vector<Mapping> callers(std::make_move_iterator(scopes_.begin() + 1),

@@ -39,6 +39,8 @@ class Interpreter {
   Flow execute(const Statement& statement);
   Flow loop(const Statement& statement);
   std::optional<List> loop_elements(const Statement& statement);
+  /// Whether a value may be kept in a name; too large or too deeply nested: wrong.
+  bool fits(int line, const Value& value);
   void bind(const Statement& statement, const Value& value);
   void assign(const Statement& statement);
   void print(const Statement& statement);

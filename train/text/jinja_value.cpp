@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace aplomb::train::text::jinja {
@@ -98,7 +99,76 @@ std::string json_of(const Value& value, std::int64_t indent, std::int64_t depth)
   return to_text(value);
 }
 
+/// Of a list or a mapping, its parts taken in one by one.
+void take_in(Extent& whole, const Extent& part) {
+  constexpr std::size_t k_endless = std::numeric_limits<std::size_t>::max();
+  whole.depth = std::max(whole.depth, part.depth + 1);
+  whole.size = part.size > k_endless - whole.size ? k_endless : whole.size + part.size;
+  whole.has_namespace = whole.has_namespace || part.has_namespace;
+}
+
+Extent extent_of(const List& list) {
+  Extent whole{.depth = 1};
+  for (const Value& each : list) take_in(whole, each.extent());
+  return whole;
+}
+
+Extent extent_of(const Mapping& map) {
+  Extent whole{.depth = 1};
+  for (const auto& [key, each] : map) {
+    take_in(whole, {.size = key.size()});
+    take_in(whole, each.extent());
+  }
+  return whole;
+}
+
 }  // namespace
+
+Value::Value(List list) {
+  auto node = std::make_shared<ListNode>();
+  node->extent = extent_of(list);
+  node->items = std::move(list);
+  is = std::shared_ptr<const ListNode>(std::move(node));
+}
+
+Value::Value(Mapping map) {
+  auto node = std::make_shared<MappingNode>();
+  node->extent = extent_of(map);
+  node->members = std::move(map);
+  is = std::move(node);
+}
+
+Value Value::make_namespace(Mapping members) {
+  auto node = std::make_shared<MappingNode>();
+  node->extent = {.depth = 1, .has_namespace = true};
+  node->members = std::move(members);
+  node->is_namespace = true;
+  Value made;
+  made.is = std::move(node);
+  return made;
+}
+
+const List* Value::list() const {
+  const auto* shared = as<std::shared_ptr<const ListNode>>();
+  return shared == nullptr ? nullptr : &(*shared)->items;
+}
+
+const Mapping* Value::mapping() const {
+  const auto* shared = as<std::shared_ptr<MappingNode>>();
+  return shared == nullptr ? nullptr : &(*shared)->members;
+}
+
+Mapping* Value::namespace_members() const {
+  const auto* shared = as<std::shared_ptr<MappingNode>>();
+  return shared == nullptr || !(*shared)->is_namespace ? nullptr : &(*shared)->members;
+}
+
+Extent Value::extent() const {
+  if (const auto* shared = as<std::shared_ptr<const ListNode>>()) return (*shared)->extent;
+  if (const auto* shared = as<std::shared_ptr<MappingNode>>()) return (*shared)->extent;
+  if (const auto* string = text()) return {.size = string->size() + 1};
+  return {};
+}
 
 bool truthy(const Value& value) {
   if (const auto number = number_of(value)) return *number != 0;

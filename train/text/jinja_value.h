@@ -1,6 +1,9 @@
 #pragma once
 /// Values of the Jinja interpreter. Lists and mappings are shared, as in Python; strings are UTF-8.
+/// Only a namespace changes once it is made, and it can't hold a namespace: so no value contains
+/// itself, and the extent of a list or a mapping is known when it is made.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,9 +26,19 @@ struct Builtin {
   std::string name;
 };
 
+/// What a value holds, shared parts counted as often as they would be printed.
+struct Extent {
+  std::size_t depth = 0;  ///< lists and mappings within each other; 0: a text or a number
+  std::size_t size = 1;   ///< bytes of texts, and one for every other value
+  bool has_namespace = false;
+};
+
+struct ListNode;
+struct MappingNode;
+
 struct Value {
-  std::variant<Undefined, None, bool, std::int64_t, double, std::string, std::shared_ptr<List>,
-               std::shared_ptr<Mapping>, const Macro*, Builtin>
+  std::variant<Undefined, None, bool, std::int64_t, double, std::string,
+               std::shared_ptr<const ListNode>, std::shared_ptr<MappingNode>, const Macro*, Builtin>
       is;
 
   Value() = default;
@@ -36,24 +49,33 @@ struct Value {
   Value(std::string text) : is(std::move(text)) {}         // NOLINT
   Value(std::string_view text) : is(std::string(text)) {}  // NOLINT
   Value(const char* text) : is(std::string(text)) {}       // NOLINT
-  Value(List list) : is(std::make_shared<List>(std::move(list))) {}      // NOLINT
-  Value(Mapping map) : is(std::make_shared<Mapping>(std::move(map))) {}  // NOLINT
+  Value(List list);                                        // NOLINT
+  Value(Mapping map);                                      // NOLINT
+  static Value make_namespace(Mapping members);
 
   template <class T>
   const T* as() const {
     return std::get_if<T>(&is);
   }
   const std::string* text() const { return as<std::string>(); }
-  const List* list() const {
-    const auto* shared = as<std::shared_ptr<List>>();
-    return shared == nullptr ? nullptr : shared->get();
-  }
-  Mapping* mapping() const {
-    const auto* shared = as<std::shared_ptr<Mapping>>();
-    return shared == nullptr ? nullptr : shared->get();
-  }
+  const List* list() const;
+  const Mapping* mapping() const;
+  /// The members of a namespace(), to change; nullptr for everything else.
+  Mapping* namespace_members() const;
+  Extent extent() const;
   bool undefined() const { return as<Undefined>() != nullptr; }
   bool none() const { return as<None>() != nullptr; }
+};
+
+struct ListNode {
+  List items;
+  Extent extent;
+};
+
+struct MappingNode {
+  Mapping members;
+  Extent extent;  ///< of a namespace: without its members, as they change
+  bool is_namespace = false;
 };
 
 /// As Python: empty texts, lists and mappings, 0, none and undefined are false.

@@ -113,6 +113,34 @@ TEST_F(RobustnessTest, MutatedTemplatesRenderOrSayWhyNot) {
   EXPECT_LT(parsed, 3900);
 }
 
+TEST_F(RobustnessTest, ATemplateMakesNoValueThatContainsItselfOrHasNoEnd) {
+  const auto said = [](std::string_view text) {
+    const auto chat = ChatTemplate::make(text, "<s>", "</s>");
+    if (!chat) return chat.error().text;
+    const auto rendered = chat->text({{"user", "a"}}, false);
+    return rendered ? *rendered : rendered.error().text;
+  };
+  const auto nested = testing::HasSubstr("a namespace cannot hold a namespace");
+  EXPECT_THAT(said("{% set n = namespace(a=1) %}{% set n.x = n %}{{ n }}"), nested);
+  EXPECT_THAT(said("{% set n = namespace(a=1) %}{% set n.x = [{'n': n}] %}{{ n | tojson }}"),
+              nested);
+  EXPECT_THAT(said("{% set n = namespace() %}{% set m = namespace(n=n) %}{{ m }}"), nested);
+  EXPECT_THAT(said("{% set n = namespace(x=1) %}{% for i in range(5000) %}{% set n.x = [n.x] %}"
+                   "{% endfor %}{{ n.x }}"),
+              testing::HasSubstr("its lists are nested more than 100 deep"));
+  EXPECT_THAT(said("{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(64) %}"
+                   "{% set n.x = [n.x, n.x] %}{% endfor %}{{ n.x }}"),
+              testing::HasSubstr("a value takes more than 64 MiB"));
+  EXPECT_THAT(said("{% set n = namespace(x='xxxxxxxxxx') %}{% for i in range(64) %}"
+                   "{% set n.x = n.x ~ n.x %}{% endfor %}{{ n.x }}"),
+              testing::HasSubstr("a value takes more than 64 MiB"));
+  EXPECT_THAT(said("{% set d = {'a': 1} %}{% set d.a = 2 %}"),
+              testing::HasSubstr("d is no namespace"));
+  EXPECT_EQ(said("{% set n = namespace(x=[]) %}{% for i in range(3) %}{% set n.x = n.x + [i] %}"
+                 "{% endfor %}{{ n.x }}"),
+            "[0, 1, 2]");
+}
+
 TEST_F(RobustnessTest, MutatedDataIsReadOrNamed) {
   std::string base =
       "{\"messages\": [{\"role\": \"user\", \"content\": \"hi \\u00e9\"}, "
