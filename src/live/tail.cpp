@@ -15,6 +15,7 @@
 #include "core/text.h"
 #include "discovery/file_kind.h"
 #include "sources/reader.h"
+#include "sources/record_sink.h"
 
 namespace aplomb::live {
 namespace {
@@ -24,6 +25,8 @@ constexpr std::size_t k_fingerprint = 64;
 constexpr std::size_t k_longest_line = 400;  // as of an Event
 /// Below so many bytes the choice of a reader is looked at again as the file grows.
 constexpr std::uint64_t k_sure_bytes = 16U << 10U;
+/// A file that is larger is not young: it costs too much to be read anew.
+constexpr std::uint64_t k_young_bytes = 1U << 20U;
 
 std::chrono::system_clock::time_point time_of(const timespec& stamp) {
   return std::chrono::system_clock::time_point(
@@ -68,6 +71,7 @@ class Tail::Stream final : public input::ByteStream {
         return part_;
       }
       tail_.flags_.caught_up = true;
+      tail_.before_ = {};
       if (tail_.flags_.changed) {
         lock_.unlock();
         tail_.wake_hub_();
@@ -139,13 +143,28 @@ bool Tail::choose(std::uint64_t size) {
   if (evidence && !packed && discovery::kind_of(sniff) == discovery::FileKind::evidence)
     reader = discovery::surest_reader(sniff);
   std::string slug = reader == nullptr ? "none" : reader->spec().slug;
-  const bool streams = reader != nullptr && grows(slug, head);
+  const bool grown = reader != nullptr && grows(slug, head);
+  young_ = grown && holds_back(slug, size);
+  const bool streams = grown && !young_;
   if (slug == slug_ && streams == streams_) return false;
   slug_ = std::move(slug);
   streams_ = streams;
   text_ = slug_ == "text-log";
   reader_ = reader;
   return true;
+}
+
+/// Whether its reader, begun on this file as it stands, would tell nothing of it yet.
+bool Tail::holds_back(const std::string& slug, std::uint64_t size) const {
+  static constexpr std::array<std::string_view, 3> k_slugs = {"csv-metrics", "json-metrics",
+                                                              "wandb"};
+  const bool of_records = std::find(k_slugs.begin(), k_slugs.end(), slug) != k_slugs.end();
+  if (streams_ || !of_records || size >= k_young_bytes) return false;
+  const std::lock_guard lock(mutex_);
+  const auto& all = fragment_.run.series;
+  return std::none_of(all.begin(), all.end(), [](const record::Series& each) {
+    return each.count >= sources::RecordSink::k_trial_records;
+  });
 }
 
 void Tail::begin() {
@@ -162,6 +181,7 @@ void Tail::begin() {
     lines_.clear();
     last_bytes_.clear();
     ++generation_;
+    if (before_.run.sources.empty()) before_ = fragment_;
     fragment_.run = {};
     fragment_.run.name = folder_;
     build_ = streams_ ? std::make_unique<record::RunBuilder>(fragment_.run) : nullptr;
@@ -182,6 +202,7 @@ void Tail::work() {
                     std::string("[live] a fault of the reader: ") + fault.what()});
   }
   flags_.caught_up = flags_.done = flags_.changed = true;
+  before_ = {};
   lock.unlock();
   wake_hub_();
 }
@@ -190,10 +211,16 @@ void Tail::work() {
 void Tail::read_whole() {
   const auto begin = Clock::now();
   discovery::Fragment read = discovery::read_artifact(artifact_, folder_);
-  next_read_ = Clock::now() + std::max<Clock::duration>(std::chrono::milliseconds(500),
-                                                        k_rest * (Clock::now() - begin));
+  next_read_ =
+      Clock::now() + std::max<Clock::duration>(std::chrono::milliseconds(young_ ? 50 : 500),
+                                               k_rest * (Clock::now() - begin));
   const std::lock_guard lock(mutex_);
   fragment_ = std::move(read);
+  if (young_) {
+    consumed_ = seen_.bytes;
+    const auto known = std::min<std::uint64_t>(consumed_, k_fingerprint);
+    last_bytes_ = read_at(file_, consumed_ - known, static_cast<std::size_t>(known));
+  }
   flags_.caught_up = true;
   flags_.changed = true;
 }
@@ -218,7 +245,8 @@ Tail::Look Tail::look(bool keep) {
     flags_.caught_up = true;
     return Look::same;
   }
-  return streams_ ? look_at_growing(there, keep) : look_at_whole(there, keep);
+  if (streams_) return look_at_growing(there, keep);
+  return young_ ? look_at_young(there, keep) : look_at_whole(there, keep);
 }
 
 Tail::Look Tail::end(Look why) {
@@ -241,6 +269,33 @@ bool Tail::moved(const struct stat& there) const {
          there.st_mtim.tv_sec != seen_.stamp.tv_sec || there.st_mtim.tv_nsec != seen_.stamp.tv_nsec;
 }
 
+/// It grows at its end as a streamed file does, and is read anew as it does.
+Tail::Look Tail::look_at_young(const struct stat& there, bool keep) {
+  if (!is_file(there.st_dev, there.st_ino)) {  // rotated: its last rows are read from the open file
+    streams_ = true;
+    young_ = false;
+    begin();
+    return look_at_growing(there, keep);
+  }
+  if (!moved(there)) return Look::same;
+  const auto size = static_cast<std::uint64_t>(there.st_size);
+  if (size < seen_.bytes || was_rewritten()) return end(Look::replaced);
+  if (Clock::now() < next_read_) {  // looked at again
+    const std::lock_guard lock(mutex_);
+    flags_.caught_up = false;
+    return Look::same;
+  }
+  choose(size);
+  if (streams_) {
+    begin();
+    return look_at_growing(there, keep);
+  }
+  if (!young_) return look_at_whole(there, keep);
+  note_look(there);
+  read_whole();
+  return Look::grown;
+}
+
 Tail::Look Tail::look_at_whole(const struct stat& there, bool keep) {
   const bool other = !is_file(there.st_dev, there.st_ino);  // renamed over it: the usual way
   // A ring that is written through a mapping changes without a new time of modification.
@@ -258,7 +313,7 @@ Tail::Look Tail::look_at_whole(const struct stat& there, bool keep) {
       }
     }
   }
-  if (file_ >= 0) ::close(std::exchange(file_, -1));
+  if (file_ >= 0 && !young_) ::close(std::exchange(file_, -1));
   if (Clock::now() < next_read_) return Look::same;  // looked at again
   seen_.device = there.st_dev;
   seen_.inode = there.st_ino;
@@ -308,8 +363,10 @@ bool Tail::take_changed() {
 
 void Tail::moved_to(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  for (record::Source& source : fragment_.run.sources)
-    source.path = path.empty() ? source.path + " (as it was before it was replaced)" : path;
+  for (discovery::Fragment* each : {&fragment_, &before_}) {
+    for (record::Source& source : each->run.sources)
+      source.path = path.empty() ? source.path + " (as it was before it was replaced)" : path;
+  }
 }
 
 void Tail::note_bytes(std::string_view bytes) {

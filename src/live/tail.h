@@ -4,7 +4,8 @@
 /// Files that only grow at their end (logs, lines of JSON, CSV, TensorBoard and W&B files) go
 /// through their reader once, in a thread that waits at the end for more: nothing is read twice.
 /// Files that are rewritten (trainer_state.json, a step record, JSON documents) are read anew when
-/// they have changed, at most so often that it takes one part in k_rest of the time.
+/// they have changed, at most so often that it takes one part in k_rest of the time. So are files of records
+/// that are young: their reader holds the first ones back until it knows how they are counted.
 ///
 /// What has been read stays when the file is renamed (rotated), cut or written over; `look()` says
 /// so, and whoever follows begins a further Tail for what stands there now. Nothing is written to
@@ -92,13 +93,13 @@ class Tail {
   template <class Use>
   void with_run(Use use) const {
     const std::lock_guard lock(mutex_);
-    use(static_cast<const record::Run&>(fragment_.run), generation_);
+    use(shown().run, generation_);
   }
   /// `generation` (if asked for) rises when the file is read anew from its beginning.
   discovery::Fragment copy(std::uint64_t* generation = nullptr) const {
     const std::lock_guard lock(mutex_);
     if (generation != nullptr) *generation = generation_;
-    return fragment_;
+    return shown();
   }
   /// Of text logs: the last lines, and those that came since `after`.
   bool is_text() const { return text_; }
@@ -127,8 +128,14 @@ class Tail {
     bool done = false;  ///< the reading thread has read to the end and is no more
     bool changed = false;
   };
+  /// Read anew from its beginning: what it was until that is done.
+  const discovery::Fragment& shown() const {
+    return before_.run.sources.empty() ? fragment_ : before_;
+  }
   bool open_file();
   bool choose(std::uint64_t size);
+  bool holds_back(const std::string& slug, std::uint64_t size) const;
+  Look look_at_young(const struct stat& there, bool keep);
   Look look_at_whole(const struct stat& there, bool keep);
   Look look_at_growing(const struct stat& there, bool keep);
   Look end(Look why);
@@ -149,6 +156,7 @@ class Tail {
   Seen seen_;
   bool ended_ = false;
   bool streams_ = false;
+  bool young_ = false;  ///< it grows, and its reader holds its records back
   bool text_ = false;
   std::string slug_;
   Clock::time_point next_read_{};
@@ -156,6 +164,7 @@ class Tail {
   mutable std::mutex mutex_;  ///< held by the reading thread except while it waits or reads bytes
   std::condition_variable more_;
   discovery::Fragment fragment_;
+  discovery::Fragment before_;  ///< as it was, while it is read anew
   std::unique_ptr<record::RunBuilder> build_;
   const sources::Reader* reader_ = nullptr;
   std::uint64_t size_ = 0;      ///< bytes that may be read

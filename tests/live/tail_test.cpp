@@ -72,6 +72,69 @@ TEST(Tail, ReadsWhatIsThereAndWhatComes) {
   EXPECT_EQ(tail.lines_after(298)[1].number, 300U);
 }
 
+TEST(Tail, ATableWhoseHeaderCameLongBeforeItsRowsIsReadAsTheyCome) {
+  const Folder folder;
+  const std::string path = folder.write("progress.csv", "step,loss,learning_rate\n");
+  Tail tail(artifact_of(path), folder / "", [] {});
+  settle(tail);
+  EXPECT_EQ(samples_of(tail), 0U);
+  for (int i = 0; i < 5; ++i) {
+    append(path, std::to_string(i) + ",2." + std::to_string(i) + ",0.001\n");
+    EXPECT_EQ(settle(tail), Tail::Look::grown);
+    EXPECT_EQ(samples_of(tail), static_cast<unsigned>(i) + 1U);
+  }
+}
+
+TEST(Tail, YoungRecordsAreReadAsTheyComeAndStayWhenTheFileIsRotatedOrCut) {
+  const auto records = [](int from, int to) {
+    std::string text;
+    for (int i = from; i < to; ++i)
+      text += "{\"step\": " + std::to_string(i) + ", \"loss\": " + std::to_string(3.0 - 0.01 * i) +
+              "}\n";
+    return text;
+  };
+  const Folder folder;
+  for (const bool rotated : {true, false}) {
+    const std::string path = folder.write("metrics.jsonl", records(0, 3));
+    Tail tail(artifact_of(path), folder / "", [] {});
+    settle(tail);
+    EXPECT_EQ(samples_of(tail), 3U);
+    append(path, records(3, 10));
+    EXPECT_EQ(settle(tail), Tail::Look::grown);
+    EXPECT_EQ(samples_of(tail), 10U);
+    if (rotated) {
+      append(path, records(10, 12));
+      std::filesystem::rename(path, path + ".1");
+    }
+    std::ofstream(path, std::ios::trunc) << records(0, 1);
+    Tail::Look look = tail.look(true);
+    EXPECT_EQ(look, Tail::Look::replaced);
+    for (int i = 0; i < 2000 && !tail.caught_up(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(samples_of(tail), rotated ? 12U : 10U);
+  }
+}
+
+TEST(Tail, WhatWasReadIsThereWhileTheFileIsReadAnew) {
+  const Folder folder;
+  const std::string path = folder.write("progress.csv", "step,loss\n");
+  Tail tail(artifact_of(path), folder / "", [] {});
+  settle(tail);
+  std::uint64_t before = 0;
+  for (int i = 0; i < 200; ++i) {
+    append(path, std::to_string(i) + ",2.5\n");
+    for (int j = 0; j < 500; ++j) {
+      tail.look(true);
+      const std::uint64_t now = samples_of(tail);
+      ASSERT_GE(now, before);
+      before = now;
+      if (now == static_cast<unsigned>(i) + 1U) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_EQ(before, static_cast<unsigned>(i) + 1U);
+  }
+}
+
 TEST(Tail, AHalfLineIsReadWhenItIsWhole) {
   const Folder folder;
   const std::string path = folder.write("train.log", lines(1, 500) + "{'loss': 1.");

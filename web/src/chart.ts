@@ -124,7 +124,10 @@ export class Chart {
             space: 34,
             ...(unit === "bytes" && !drawing.log ? { incrs: k_byte_increments } : {}),
             // uPlot's own ticks of a logarithmic axis never end where a range is wider than its sums are exact.
-            ...(drawing.log ? { splits: (_, __, from, to) => log_ticks(from, to) } : {}),
+            // Nor does it thin them: they are few already, and its count is of single decades.
+            ...(drawing.log
+              ? { splits: (_, __, from, to) => log_ticks(from, to), filter: (_, splits) => splits }
+              : {}),
             values: (_, splits) =>
               splits.map((value) => (value === null ? "" : show_tick(value, unit))),
           },
@@ -200,7 +203,7 @@ export class Chart {
       return this.drawing.log ? [1, 10] : [0, 1];
     if (this.drawing.log) {
       const pad = Math.max(1.05, (most / least) ** 0.06);
-      return [least / pad, most * pad];
+      return [Math.max(least / pad, Number.MIN_VALUE), Math.min(most * pad, Number.MAX_VALUE)];
     }
     const room = (most - least) * 0.06 || Math.abs(most) * 0.05 || 1;
     return [least - room, most + room];
