@@ -62,12 +62,19 @@ export interface ChartEvents {
 
 const k_axis_width = 58;
 const k_axis_height = 26;
+/** uPlot has no ticks for larger numbers: an axis of them is drawn in powers of ten of theirs. */
+const k_most_of_axis = 1e15;
+
+/** What stands at a place of a logarithmic axis, which is drawn as a plain one of logarithms: uPlot's own ends at 1e17. */
+const value_at = (place: number): number =>
+  Math.min(Math.max(10 ** place, Number.MIN_VALUE), Number.MAX_VALUE);
 
 export class Chart {
   private readonly plot: uPlot;
   private drawing: Drawing;
   private colours: Colours;
   private by_hand = false;
+  private scale = 1;
 
   constructor(
     private readonly host: HTMLElement,
@@ -97,7 +104,7 @@ export class Chart {
         },
         scales: {
           x: { time: false, range: () => [this.drawing.from, this.drawing.to] },
-          y: { distr: drawing.log ? 3 : 1, range: () => this.y_range() },
+          y: { range: () => this.y_range() },
         },
         axes: [
           {
@@ -123,13 +130,16 @@ export class Chart {
             gap: 8,
             space: 34,
             ...(unit === "bytes" && !drawing.log ? { incrs: k_byte_increments } : {}),
-            // uPlot's own ticks of a logarithmic axis never end where a range is wider than its sums are exact.
-            // Nor does it thin them: they are few already, and its count is of single decades.
             ...(drawing.log
-              ? { splits: (_, __, from, to) => log_ticks(from, to), filter: (_, splits) => splits }
+              ? {
+                  splits: (_, __, from, to) =>
+                    log_ticks(value_at(from), value_at(to)).map(Math.log10),
+                }
               : {}),
             values: (_, splits) =>
-              splits.map((value) => (value === null ? "" : show_tick(value, unit))),
+              splits.map((at) =>
+                at === null ? "" : show_tick(drawing.log ? value_at(at) : at * this.scale, unit),
+              ),
           },
         ],
         series: [{}, { paths: () => null, points: { show: false } }],
@@ -199,12 +209,15 @@ export class Chart {
       least = Math.min(least, this.drawing.log ? extent.least_positive : extent.least);
       most = Math.max(most, extent.most);
     }
-    if (!Number.isFinite(least) || !Number.isFinite(most))
-      return this.drawing.log ? [1, 10] : [0, 1];
+    if (!Number.isFinite(least) || !Number.isFinite(most)) return [0, 1];
     if (this.drawing.log) {
-      const pad = Math.max(1.05, (most / least) ** 0.06);
-      return [Math.max(least / pad, Number.MIN_VALUE), Math.min(most * pad, Number.MAX_VALUE)];
+      const [low, high] = [Math.log10(least), Math.log10(most)];
+      const pad = Math.max(Math.log10(1.05), (high - low) * 0.06);
+      return [low - pad, high + pad];
     }
+    const size = Math.max(Math.abs(least), Math.abs(most));
+    this.scale = size >= k_most_of_axis ? 10 ** Math.floor(Math.log10(size)) : 1;
+    [least, most] = [least / this.scale, most / this.scale];
     const room = (most - least) * 0.06 || Math.abs(most) * 0.05 || 1;
     return [least - room, most + room];
   }
@@ -251,7 +264,8 @@ export class Chart {
     const { curve } = line;
     const { from, to, log } = this.drawing;
     const x_of = (step: number) => u.valToPos(step, "x", true);
-    const y_of = (value: number) => u.valToPos(value, "y", true);
+    const y_of = (value: number) =>
+      u.valToPos(log ? Math.log10(value) : value / this.scale, "y", true);
     const ratio = devicePixelRatio;
     const begin = Math.max(0, curve.at_or_before(from));
     ctx.beginPath();

@@ -428,6 +428,49 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
     );
   });
 
+  test("a loss that climbs over three hundred decades: its line rises, and its axis has numbers", async () => {
+    const run = new MadeRun("blown-up");
+    for (let step = 1; step <= 100; ++step) {
+      const value = step < 50 ? 0.2 : Math.min(10 ** ((step - 50) * 6.2), 1.22e306);
+      run.put("loss", "loss", step, value);
+    }
+    Object.assign(run.summary, {
+      standing: "failed",
+      headline: "loss jumps 0.2 -> 1e9 at step 51",
+    });
+    await watched(
+      async ({ page }) => {
+        await page.locator('[data-chart="loss"] canvas').waitFor();
+        await page.getByText("loss jumps 0.2 → 1e9").first().waitFor();
+        // How much is drawn where the axis has its numbers, and where the line is at its last steps.
+        const drawn = () =>
+          page
+            .locator('[data-chart="loss"] canvas')
+            .evaluate((/** @type {HTMLCanvasElement} */ canvas) => {
+              const pixels = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+              const inked = (/** @type {number[]} */ [x = 0, y = 0, width = 0, height = 0]) => {
+                const { data } = pixels.getImageData(x, y, Math.ceil(width), Math.ceil(height));
+                let count = 0;
+                for (let i = 3; i < data.length; i += 4) if ((data[i] ?? 0) > 128) ++count;
+                return count;
+              };
+              const { width, height } = canvas;
+              return [
+                inked([0, 0, 50, height * 0.45]),
+                inked([width * 0.85, 0, width * 0.1, height * 0.5]),
+              ];
+            });
+        await until(async () => (await drawn()).every((each) => each > 30), "numbers and a line");
+        await picture(page, "decades");
+        // And plainly: numbers that are too large for the ticks of uPlot.
+        await page.locator('[data-chart="loss"]').getByRole("button", { name: "log" }).click();
+        await until(async () => (await drawn()).every((each) => each > 30), "plain, too");
+        await picture(page, "decades-plain");
+      },
+      { runs: [run] },
+    );
+  });
+
   test("a run of 300 series draws them as they are asked for", async () => {
     const run = sound_run("many", 20);
     for (let name = 0; name < 300; ++name)

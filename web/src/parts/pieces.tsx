@@ -31,12 +31,15 @@ export class Part extends Component<
   }
 }
 
+/** In words an arrow is one character: no line ends between its two halves. */
+const arrows = (text: string): string => text.replaceAll(" -> ", " → ");
+
 /** A text of the program in which `...` marks code. */
 export const Prose = ({ text }: { text: string }) => {
   const parts = visible(text).split("`");
   // A mark without its fellow opens nothing.
-  if (parts.length % 2 === 0) return <>{visible(text)}</>;
-  return <>{parts.map((part, at) => (at % 2 ? <code key={at}>{part}</code> : part))}</>;
+  if (parts.length % 2 === 0) return <>{arrows(visible(text))}</>;
+  return <>{parts.map((part, at) => (at % 2 ? <code key={at}>{part}</code> : arrows(part)))}</>;
 };
 
 const copy_text = async (text: string): Promise<boolean> => {
