@@ -43,7 +43,7 @@ export const show_tick = (value: number, unit: string): string => {
   if (unit === "bytes") return show_bytes(value);
   const size = Math.abs(value);
   if (size >= 1e4 && size < 1e6) return `${Number((value / 1e3).toPrecision(6))}k`;
-  return show_number(Number(value.toPrecision(6)));
+  return show_number(Number(value.toPrecision(6))).replace(/\.?0+e/, "e");
 };
 
 export const show_bytes = (bytes: number): string => {
