@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "scan/kernels.h"
+#include "scan/simd_targets.h"
 
-#define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scan/difference_kernels.cpp"
 #include <hwy/foreach_target.h>

@@ -13,10 +13,10 @@
 // lane: 9e-13 relative if all fell the same way, 1e-14 in practice.
 
 #include "scan/kernels.h"
+#include "scan/simd_targets.h"
 
 #include <algorithm>
 
-#define HWY_WANT_AVX3_DL
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "scan/kernels.cpp"
 #include <hwy/foreach_target.h>
