@@ -12,6 +12,7 @@ import ast
 import math
 import operator
 import os
+import string
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Optional
@@ -66,6 +67,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "numpy.sqrt": math.sqrt,
     "numpy.log": math.log,
     "numpy.exp": math.exp,
+}
+#: Of Python's `string`: what vocabularies of characters are made of.
+ALPHABETS = {
+    f"string.{name}": getattr(string, name)
+    for name in ("ascii_lowercase", "ascii_uppercase", "ascii_letters", "digits", "punctuation", "printable", "whitespace")
 }
 NAMESPACES = ("Namespace", "SimpleNamespace", "dict", "EasyDict", "edict", "AttrDict", "Munch", "Bunch", "ConfigDict")
 
@@ -254,6 +260,8 @@ class Values:
         full = self.source.name_of(node)
         if full.startswith("torch.") or full in ("math.pi", "numpy.pi"):
             return math.pi if full.endswith(".pi") else Symbol(full)
+        if full in ALPHABETS:
+            return ALPHABETS[full]
         binding = self.names.given(node)
         if binding is not None:
             return self._given(binding, node, bound, depth)

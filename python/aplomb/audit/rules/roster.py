@@ -23,7 +23,7 @@ from .losses import (
 )
 from .models import axis, beginning, depth, detection, inplace, layout, mask, module
 from .optimization import average, mismatch, optimizer, schedule, state
-from .policies import control, gradient, policy, preference, ranking, reward, sampling
+from .policies import control, estimate, gradient, policy, preference, ranking, reward, sampling
 from .runs import alias, metric, rank, repeatable, restore, resume, scores, selection
 from .training_loop import (
     functional,

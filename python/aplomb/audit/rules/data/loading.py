@@ -263,6 +263,27 @@ def sorted_not_shuffled(program: Program) -> Iterator[Finding]:
             yield Finding(call.lineno, source_of(call)[:-1] + ", shuffle=True)", also=[line])
 
 
+@rule("code.held-out-of-one-class")
+def held_out_of_one_class(program: Program) -> Iterator[Finding]:
+    """Keras takes the last rows for `validation_split`, before it shuffles: of rows that stand class by class, one class."""
+    if any(each in MIXING for each in program.names_called):
+        return
+    for call in program.calls_to("fit"):
+        share = keyword_of(call, "validation_split")
+        labels = keyword_of(call, "y") or (call.args[1] if len(call.args) > 1 else None)
+        if share is None or labels is None or not program.values.number(share):
+            continue
+        line = class_by_class(program, labels, 0)
+        if line:
+            corrected = "order = np.random.permutation(len(y)); x, y = x[order], y[order]  # before fit()"
+            yield Finding(call.lineno, corrected, {"labels": source_of(labels)}, also=[line])
+            return
+
+
+#: What mixes rows, or parts them by itself.
+MIXING = ("shuffle", "permutation", "randperm", "train_test_split", "permuted", "sample", "StratifiedShuffleSplit", "choice")
+
+
 def draws_samples(program: Program, data: ast.AST) -> bool:
     """A data set of this file whose __getitem__(i) never asks for i: it draws, and the order of the loader says nothing."""
     owner = data_class(program, data)
@@ -385,7 +406,7 @@ def workers_repeat_data(program: Program) -> Iterator[Finding]:
         if "IterableDataset" not in bases or "worker" in source_of(owner).lower():
             continue
         iterate = program.makers.method(owner, "__iter__")
-        if iterate is not None and not draws_at_random(program, iterate):
+        if iterate is not None and not draws_at_random(program, owner, iterate):
             yield Finding(
                 iterate.lineno,
                 "info = torch.utils.data.get_worker_info()  # in __iter__",
@@ -394,15 +415,17 @@ def workers_repeat_data(program: Program) -> Iterator[Finding]:
             )
 
 
-def draws_at_random(program: Program, function: ast.AST) -> bool:
+def draws_at_random(program: Program, owner: ast.ClassDef, function: ast.AST) -> bool:
     """Samples that are made up: each worker draws its own. What is read is read by every worker, in whatever order."""
-    nodes = program.nodes.below(function)
+    methods = methods_reached(program, owner, function)
+    nodes = [each for method in methods for each in program.nodes.below(method)]
     reads = any(
         isinstance(each, ast.For) and isinstance(program.names.origin(each.iter).node, ast.Attribute) for each in nodes
     ) or any(isinstance(each, ast.Attribute) and re.search(r"files|shards|paths|urls|lines", each.attr) for each in nodes)
     return not reads and any(
         program.name_of(call.func).startswith(("random.", "torch.rand", "numpy.random"))
-        for call in program.calls_in(function)
+        for method in methods
+        for call in program.calls_in(method)
     )
 
 

@@ -544,6 +544,19 @@ def pads_right(program: Program) -> int | None:
             text = source_of(node.right).lower()
             if "len(" in text and isinstance(node.right.left, ast.List) and "pad" in text:
                 return node.lineno
+    return pads_right_by_tokenizer(program)
+
+
+def pads_right_by_tokenizer(program: Program) -> int | None:
+    """`tokenizer(texts, padding=True)` where the program says the right side, or nothing (what most tokenizers then do)."""
+    said = any("padding_side" in line for line in program.lines)
+    right = any("padding_side" in line and "right" in line for line in program.lines)
+    for call in program.calls:
+        padding = keyword_of(call, "padding")
+        if padding is None or "tok" not in source_of(call.func).lower():
+            continue
+        if program.values.of(padding) in (True, "longest", "max_length") and (right or not said):
+            return call.lineno
     return None
 
 
@@ -551,6 +564,9 @@ def is_hidden(program: Program, node: ast.AST) -> bool:
     """States or scores of a model for each token: `last_hidden_state`, the output of a recurrent layer."""
     origin = program.names.origins(node)[0]
     value = origin.node
+    inner = behind_head(program, value)
+    if inner is not None:
+        return is_hidden(program, inner)
     if isinstance(value, ast.Attribute) and value.attr in ("last_hidden_state", "hidden_states"):
         return True
     if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute) and value.value.attr == "hidden_states":
@@ -563,6 +579,17 @@ def is_hidden(program: Program, node: ast.AST) -> bool:
         return made is not None
     made = layer_made(program, call.func) if isinstance(call.func, (ast.Name, ast.Attribute)) else None
     return made is not None or name_called(call) == "pad_packed_sequence"
+
+
+def behind_head(program: Program, value: ast.AST) -> ast.AST | None:
+    """`hidden` of `self.score(hidden).squeeze(-1)`: a linear layer and a change of form leave each token its place."""
+    if not isinstance(value, ast.Call):
+        return None
+    if name_called(value) in ("squeeze", "float", "to", "contiguous") and isinstance(value.func, ast.Attribute):
+        return value.func.value
+    if program.makers.made_by(value.func) == "Linear" and len(value.args) == 1:
+        return value.args[0]
+    return None
 
 
 # --- CTC

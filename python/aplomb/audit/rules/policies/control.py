@@ -52,13 +52,26 @@ def advantage_through_end(program: Program) -> Iterator[Finding]:
             carried = next((each for each in factors if is_carried_on(target, each)), None)
             if carried is None or len(factors) < 3 or not any(SHARE.search(source_of(each).lower()) for each in factors):
                 continue
-            names = {name for each in factors for name in names_of(each)}
+            names = {name for each in factors for name in (names_of(each) | names_stored(program, each))}
             if any(ENDS.search(name) or GOES_ON.search(name) for name in names) or is_stopped(program, node, loops[0]):
                 continue
             if knows_of_ends(program, program.function_of(node)) or cuts_values(program, node):
                 corrected = source_of(node).replace(source_of(side), f"{source_of(side)} * (1 - done)", 1)
                 yield Finding(node.lineno, corrected, {"sum": source_of(carried)})
                 return
+
+
+def names_stored(program: Program, factor: ast.expr) -> set[str]:
+    """`done` of `(1 - D[t])`, where `D[t] = torch.as_tensor(done)` fills the array."""
+    arrays = {source_of(each.value) for each in ast.walk(factor) if isinstance(each, ast.Subscript)}
+    return {
+        name
+        for node in program.nodes.of_kind(ast.Assign)
+        for target in node.targets
+        for each in (target.elts if isinstance(target, ast.Tuple) else [target])
+        if isinstance(each, ast.Subscript) and source_of(each.value) in arrays
+        for name in names_of(node.value)
+    }
 
 
 def is_carried_on(target: ast.expr, factor: ast.expr) -> bool:

@@ -113,6 +113,62 @@ def reward_shared_by_batch(program: Program) -> Iterator[Finding]:
             yield Finding(shared[-1].lineno, "", {"name": function.name, "value": source_of(one)[:60]})
 
 
+@rule("code.reward-holds-first-answer")
+def reward_holds_first_answer(program: Program) -> Iterator[Finding]:
+    """`target = answer[0]` of a column, and every completion of the batch is held against it."""
+    for function in reward_functions(program):
+        texts = {"completions", "completion", "responses", "prompts", "self", "kwargs"}
+        columns = [each.arg for each in (*function.args.args, *function.args.kwonlyargs) if each.arg not in texts]
+        for name in columns:
+            read = [
+                each
+                for each in program.nodes.below(function)
+                if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+            ]
+            first = [each for each in (first_item(program, one) for one in read) if each is not None]
+            kept = [each for each in first if not is_shown(program, each)]
+            if kept and len(first) == len(read) and goes_over_several(program, function):
+                yield Finding(
+                    kept[0].lineno,
+                    f"for completion, one in zip(completions, {name}):",
+                    {"name": function.name, "column": name},
+                )
+
+
+def first_item(program: Program, name: ast.AST) -> ast.Subscript | None:
+    above = program.nodes.parents.get(name)
+    if not isinstance(above, ast.Subscript) or above.value is not name:
+        return None
+    return above if program.values.of(above.slice) == 0 else None
+
+
+def is_shown(program: Program, node: ast.AST) -> bool:
+    """Printed or logged, and nothing else."""
+    return any(
+        isinstance(each, ast.Call) and name_called(each) in ("print", "info", "debug", "warning", "log", "write")
+        for each in program.enclosing(node)
+    )
+
+
+def goes_over_several(program: Program, function: ast.AST) -> bool:
+    """A loop over the completions, or over what is made of them, gives the rewards."""
+    for each in program.nodes.below(function):
+        over = each.iter if isinstance(each, (ast.For, ast.comprehension)) else None
+        if over is not None and any("completion" in one or "response" in one for one in names_reached(program, over)):
+            return True
+    return False
+
+
+def names_reached(program: Program, node: ast.AST) -> set[str]:
+    """The names in an expression, and in what they were given."""
+    found = names_in(node)
+    for each in ast.walk(node):
+        binding = program.names.given(each) if isinstance(each, ast.Name) else None
+        if binding is not None and binding.value is not None:
+            found |= names_in(binding.value)
+    return found
+
+
 def repeated_value(program: Program, node: ast.expr) -> ast.expr | None:
     """The one value of `[x] * n`, `[x for _ in completions]`, `torch.full((n,), x)`, `np.repeat(x, n)`, names followed."""
     value = program.names.origin(node, through_calls=False).node

@@ -101,9 +101,19 @@ def is_put_back(program: Program, node: ast.Assign, name: str) -> bool:
         )
         if not kept and not any(source_of(each) == name or source_of(each).startswith(name + "[") for each in given):
             continue
+        if is_another_before(program, node, call):
+            continue
         if name_called(call) == "load_state_dict" or loop is None or not program.nodes.encloses(loop, call):
             return True
     return False
+
+
+def is_another_before(program: Program, node: ast.Assign, call: ast.Call) -> bool:
+    """The call stands before in the same function, in no loop of it: what it takes under the name is something else."""
+    around = program.loops_of(node)
+    if program.function_of(call) is not program.function_of(node) or not around:
+        return False
+    return program.nodes.place(call) < program.nodes.place(around[-1])
 
 
 # --- a target that is the network itself

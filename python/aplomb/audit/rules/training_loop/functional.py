@@ -1,4 +1,5 @@
-"""Rules about programs in JAX: keys that are used again, and what a function returns beside its output."""
+"""Rules about programs in JAX: keys that are used again, what a function returns beside its output, and the order in
+which gradients are transformed."""
 
 from __future__ import annotations
 
@@ -162,3 +163,37 @@ def is_differentiated(program: Program, function: ast.FunctionDef | ast.AsyncFun
 
 def is_from_init(program: Program, node: ast.AST) -> bool:
     return name_called(program.names.origin(node).node) in ("init", "init_with_output", "lazy_init")
+
+
+# --- the order of transformations
+
+CLIPS = ("clip_by_global_norm", "clip", "adaptive_grad_clip", "clip_by_block_rms", "zero_nans")
+#: optax's optimizers: each ends with the learning rate, so that what stands behind takes steps and not gradients.
+OPTIMIZERS = (
+    "adam", "adamw", "sgd", "lion", "lamb", "lars", "adafactor", "adagrad", "adabelief", "nadam", "nadamw", "radam",
+    "amsgrad", "rmsprop", "novograd", "yogi", "fromage", "noisy_sgd", "sm3", "adamax", "adamaxw", "adadelta",
+)  # fmt: skip
+
+
+@rule("code.clip-behind-optimizer")
+def clip_behind_optimizer(program: Program) -> Iterator[Finding]:
+    """`optax.chain(adamw(lr), clip_by_global_norm(1.0))`: what is clipped are the steps, not the gradients."""
+    for call in program.calls_to("chain"):
+        if not program.name_of(call.func).startswith("optax."):
+            continue
+        parts = [program.names.origin(each, through_calls=False).node for each in call.args]
+        names = [program.name_of(each.func) if isinstance(each, ast.Call) else "" for each in parts]
+        kinds = [each.rsplit(".", 1)[-1] if each.startswith("optax.") else "" for each in names]
+        first = next((at for at, each in enumerate(kinds) if each in OPTIMIZERS), None)
+        if first is None or any(each in CLIPS for each in kinds[:first]):
+            continue
+        clip = next((at for at, each in enumerate(kinds) if at > first and each == "clip_by_global_norm"), None)
+        if clip is None:
+            continue
+        order = [source_of(call.args[clip]), *(source_of(each) for at, each in enumerate(call.args) if at != clip)]
+        yield Finding(
+            call.args[clip].lineno,
+            f"optax.chain({', '.join(order)})"[:300],
+            {"clip": source_of(call.args[clip])[:60], "optimizer": kinds[first]},
+            also=sorted({call.args[first].lineno} - {call.args[clip].lineno}),
+        )
