@@ -1,5 +1,6 @@
 #include "alarm/alarms.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
@@ -12,11 +13,20 @@
 #include "core/text.h"
 
 namespace aplomb::alarm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::string_view k_last = " (Further alarms are left out.)";
+
+}  // namespace
 
 struct Alarms::Work {
   std::vector<std::unique_ptr<Sink>> sinks;
   std::function<std::string(std::string_view)> redact;
   std::function<void(std::string_view)> say;
+  Explain explain;
+  Clock::time_point next_explained{};  // of the thread alone
+  std::set<std::string> sent;          // of the thread alone
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<Notice> waiting;
@@ -33,17 +43,49 @@ struct Alarms::Work {
       if (waiting.empty()) break;
       Notice notice = std::move(waiting.front());
       waiting.pop_front();
-      lock.unlock();
-      send(std::move(notice));
+      if (explain && notice.what != Notice::What::end) {
+        if (notice.what == Notice::What::verdict) gather(notice, lock);
+        lock.unlock();
+        explain_and_send(std::move(notice));
+      } else {
+        lock.unlock();
+        send(std::move(notice));
+      }
       lock.lock();
     }
     over = true;
     wake.notify_all();
   }
 
+  /// The worst of what is seen within a while, and until it may be explained.
+  void gather(Notice& notice, std::unique_lock<std::mutex>& lock) {
+    const auto joins = [&](const Notice& each) {
+      return each.what == notice.what && each.run == notice.run;
+    };
+    wake.wait_until(lock, std::max(Clock::now() + k_gather, next_explained),
+                    [&] { return closed || !std::all_of(waiting.begin(), waiting.end(), joins); });
+    const std::size_t before = waiting.size();
+    for (const Notice& each : waiting) {
+      if (joins(each) && each.standing == "failed" && notice.standing != "failed") notice = each;
+    }
+    std::erase_if(waiting, joins);
+    if (told.size() == k_most && waiting.size() < before && !notice.text.ends_with(k_last))
+      notice.text += k_last;
+  }
+
+  void explain_and_send(Notice notice) {
+    const auto begin = Clock::now();
+    try {
+      explain(notice);
+    } catch (const std::exception&) {  // told as it was seen
+    }
+    next_explained = Clock::now() + k_rest * (Clock::now() - begin);
+    if (sent.insert(notice.key()).second) send(std::move(notice));
+  }
+
   void send(Notice notice) {
     // A line of a log may hold anything: what goes out shows every character, and no names or keys.
-    for (std::string* text : {&notice.run, &notice.text})
+    for (std::string* text : {&notice.run, &notice.text, &notice.fix, &notice.place})
       *text = core::shorten(core::sanitize(redact(*text)), 1000);
     for (const auto& sink : sinks) {
       core::Result<void> done;
@@ -80,12 +122,17 @@ Alarms::Alarms(std::vector<std::unique_ptr<Sink>> sinks,
 
 Alarms::~Alarms() { finish(std::chrono::milliseconds(0)); }
 
+void Alarms::explain_with(Explain explain) {
+  const std::lock_guard lock(work_->mutex);
+  work_->explain = std::move(explain);
+}
+
 void Alarms::tell(const Notice& notice) {
   const std::lock_guard lock(work_->mutex);
   if (work_->closed || work_->told.size() >= k_most || !work_->told.insert(notice.key()).second)
     return;
   work_->waiting.push_back(notice);
-  if (work_->told.size() == k_most) work_->waiting.back().text += " (Further alarms are left out.)";
+  if (work_->told.size() == k_most) work_->waiting.back().text += k_last;
   work_->wake.notify_all();
 }
 

@@ -3,6 +3,7 @@
 /// be held by a slow or broken sink.
 ///
 ///     Alarms alarms(std::move(sinks), redact, say);
+///     alarms.explain_with(explain);   // of what was only seen: its cause, from the sending thread
 ///     alarms.tell(notice);
 ///     alarms.finish(10s);        // what waits is sent, for so long at most
 
@@ -21,6 +22,8 @@ class Alarms {
  public:
   /// Of a run that goes up and down: further notices are left out, and the last one says so.
   static constexpr std::size_t k_most = 50;
+  static constexpr std::chrono::seconds k_gather{3};  // judgement: one mishap shows in several ways
+  static constexpr int k_rest = 20;
 
   /// `redact`: what of a notice goes out (called from the sending thread); `say`: told once of each
   /// sink that fails, from the sending thread.
@@ -31,7 +34,12 @@ class Alarms {
   Alarms(const Alarms&) = delete;
   Alarms& operator=(const Alarms&) = delete;
 
-  /// Once a key (Notice::key()).
+  /// How what is seen comes to have a cause and a first fix: called with the worst of what was seen within
+  /// k_gather, and at most so often that it takes one part in k_rest of the time.
+  using Explain = std::function<void(Notice&)>;
+  void explain_with(Explain explain);
+
+  /// Once a key (Notice::key()); of those that are explained once more by the key that they have then.
   void tell(const Notice& notice);
   /// Sends what waits and ends. What has not been sent by then is given up.
   void finish(std::chrono::milliseconds patience);

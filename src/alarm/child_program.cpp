@@ -18,7 +18,6 @@ namespace aplomb::alarm {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t k_most_output = std::size_t{64} << 10U;
 constexpr int k_no_program = 127;
 
 /// Both ends of a pipe, closed with the object.
@@ -66,16 +65,17 @@ void give(Pipe& in, std::string_view& input) {
   if (size < 0 && errno != EAGAIN && errno != EINTR) input = {};
 }
 
-void take(Pipe& out, Ran& ran) {
+void take(Pipe& out, std::size_t most, Ran& ran) {
   std::array<char, 4096> part{};
   const ssize_t size = ::read(out.ends[0], part.data(), part.size());
   if (size == 0 || (size < 0 && errno != EINTR)) out.close(0);
-  if (size > 0 && ran.output.size() < k_most_output)
+  if (size > 0 && ran.output.size() < most)
     ran.output.append(part.data(), static_cast<std::size_t>(size));
 }
 
 /// Gives the input and takes the output until both are closed or the time is over.
-void exchange(Pipe& in, Pipe& out, std::string_view input, Clock::time_point until, Ran& ran) {
+void exchange(Pipe& in, Pipe& out, std::string_view input, Clock::time_point until,
+              std::size_t most, Ran& ran) {
   ::fcntl(in.ends[1], F_SETFL, O_NONBLOCK);
   while (out.ends[0] >= 0) {
     if (input.empty()) in.close(1);
@@ -86,7 +86,7 @@ void exchange(Pipe& in, Pipe& out, std::string_view input, Clock::time_point unt
     if (ready < 0 && errno != EINTR) return;
     if (ready <= 0) continue;
     if (look[1].revents != 0) give(in, input);
-    if (look[0].revents != 0) take(out, ran);
+    if (look[0].revents != 0) take(out, most, ran);
   }
 }
 
@@ -94,7 +94,8 @@ void exchange(Pipe& in, Pipe& out, std::string_view input, Clock::time_point unt
 
 core::Result<Ran> run_program(const std::vector<std::string>& words, const std::string& input,
                               std::chrono::milliseconds limit,
-                              const std::vector<std::pair<std::string, std::string>>& extra) {
+                              const std::vector<std::pair<std::string, std::string>>& extra,
+                              std::size_t most_output) {
   const auto until = Clock::now() + limit;
   Pipe in;
   Pipe out;
@@ -116,7 +117,7 @@ core::Result<Ran> run_program(const std::vector<std::string>& words, const std::
   in.close(0);
   out.close(1);
   Ran ran;
-  exchange(in, out, input, until, ran);
+  exchange(in, out, input, until, most_output, ran);
   pid_t ended = 0;
   while ((ended = ::waitpid(pid, &ran.status, WNOHANG)) == 0 && Clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

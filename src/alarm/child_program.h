@@ -11,8 +11,9 @@
 namespace aplomb::alarm {
 
 struct Ran {
-  int status = 0;      ///< as of waitpid
-  std::string output;  ///< what it wrote to standard output and error, the first 64 KiB
+  int status = 0;  ///< as of waitpid
+  std::string
+      output;  ///< what it wrote to standard output and error, the first `most_output` bytes
 };
 
 /// `words`: the program (searched in PATH) and its arguments; `extra`: variables of its environment.
@@ -20,6 +21,7 @@ struct Ran {
 /// not_readable (it did not end in time).
 core::Result<Ran> run_program(const std::vector<std::string>& words, const std::string& input,
                               std::chrono::milliseconds limit,
-                              const std::vector<std::pair<std::string, std::string>>& extra = {});
+                              const std::vector<std::pair<std::string, std::string>>& extra = {},
+                              std::size_t most_output = std::size_t{64} << 10U);
 
 }  // namespace aplomb::alarm

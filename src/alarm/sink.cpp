@@ -46,7 +46,9 @@ class Command final : public Sink {
                {{"APLOMB_ALERT_WHAT", std::string(alarm::name(notice.what))},
                 {"APLOMB_ALERT_RUN", notice.run},
                 {"APLOMB_ALERT_TITLE", notice.title()},
-                {"APLOMB_ALERT_TEXT", notice.text}});
+                {"APLOMB_ALERT_TEXT", notice.text},
+                {"APLOMB_ALERT_FIX", notice.fix},
+                {"APLOMB_ALERT_PLACE", notice.place}});
   }
 
  private:
@@ -58,7 +60,7 @@ class Desktop final : public Sink {
   std::string name() const override { return "desktop"; }
   core::Result<void> send(const Notice& notice) const override {
     return run("notify-send",
-               {"notify-send", "--app-name=aplomb", "--", notice.title(), notice.text}, {});
+               {"notify-send", "--app-name=aplomb", "--", notice.title(), notice.words()}, {});
   }
 };
 
@@ -100,8 +102,8 @@ class Ntfy final : public Web {
   core::Result<void> send(const Notice& notice) const override {
     const char* priority =
         notice.what == Notice::What::end && notice.standing == "healthy" ? "default" : "high";
-    return post(notice.text, {"Title: " + notice.title(), std::string("Priority: ") + priority,
-                              "Content-Type: text/plain; charset=utf-8", "User-Agent: aplomb"});
+    return post(notice.words(), {"Title: " + notice.title(), std::string("Priority: ") + priority,
+                                 "Content-Type: text/plain; charset=utf-8", "User-Agent: aplomb"});
   }
 };
 
@@ -126,18 +128,28 @@ std::string Notice::title() const {
   return run + " is " + standing;
 }
 
+std::string Notice::words() const {
+  std::string all = text;
+  if (!fix.empty()) all += "\nDo first: " + fix;
+  if (!place.empty()) all += "\n" + place;
+  return all;
+}
+
 std::string json_of(const Notice& notice) {
-  nlohmann::ordered_json value = {
-      {"schema", "aplomb.alert/1"},
-      {"what", name(notice.what)},
-      {"run", notice.run},
-      {"standing", notice.standing},
-      {"cause", notice.cause.empty() ? nlohmann::ordered_json(nullptr)
-                                     : nlohmann::ordered_json(notice.cause)},
-      {"step",
-       notice.step ? nlohmann::ordered_json(*notice.step) : nlohmann::ordered_json(nullptr)},
-      {"title", notice.title()},
-      {"text", notice.title() + ". " + notice.text}};
+  const auto or_null = [](const std::string& word) {
+    return word.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(word);
+  };
+  nlohmann::ordered_json value = {{"schema", "aplomb.alert/1"},
+                                  {"what", name(notice.what)},
+                                  {"run", notice.run},
+                                  {"standing", notice.standing},
+                                  {"cause", or_null(notice.cause)},
+                                  {"step", notice.step ? nlohmann::ordered_json(*notice.step)
+                                                       : nlohmann::ordered_json(nullptr)},
+                                  {"title", notice.title()},
+                                  {"text", notice.title() + ". " + notice.text},
+                                  {"fix", or_null(notice.fix)},
+                                  {"place", or_null(notice.place)}};
   return core::ascii_json_text(value);
 }
 

@@ -124,6 +124,9 @@ class LiveCommand : public Command {
       notice.cause = each.cause;
       notice.step = each.step;
       notice.text = each.headline;
+      notice.fix = each.fix;
+      std::error_code no_throw;
+      notice.place = std::filesystem::absolute(each.path, no_throw).lexically_normal().string();
       const bool is_bad = each.standing == "unstable" || each.standing == "failed";
       if (trains && is_bad) alarms_->tell(notice);
       if (each.state == "silent") {

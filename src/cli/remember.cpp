@@ -204,7 +204,7 @@ bool take_in(UnderWay lost) {
 std::string note_under_way(const WrappedRun& run, const watch::RunNote& note) {
   const fs::path folder = folder_of_notes(run.store);
   if (folder.empty()) return {};
-  if (!core::make_folder(folder.string())) return {};
+  if (!store::make_private_folder(folder.string())) return {};
   const std::string path =
       (folder / fmt::format("{}-{:.0f}.json", note.pid, note.started * 1000)).string();
   const json all = {{"folder", absolute(run.folder)},

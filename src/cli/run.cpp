@@ -11,7 +11,9 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "alarm/child_program.h"
 #include "cli/alert_option.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -32,6 +34,37 @@ constexpr int k_exit_no_program = 127;
 constexpr int k_exit_not_executable = 126;
 /// How long the end of the run waits for its last alarm to be sent.
 constexpr std::chrono::seconds k_alarm_patience{10};
+/// How long the log so far may be diagnosed for an alarm, and the most that the report may be.
+constexpr std::chrono::seconds k_explain_patience{60};
+constexpr std::size_t k_most_report = std::size_t{16} << 20U;
+
+/// Cause, headline and first fix of what was written so far, told by another process: the training's log is read
+/// once more, and no fault of a reader reaches the training.
+void explain(const std::string& folder, alarm::Notice& notice) {
+  std::vector<std::string> words = {"/proc/self/exe", "diagnose", "--json",
+                                    "--most",         "1",        folder + "/output.log"};
+  const bool hangs = notice.what == alarm::Notice::What::hang;
+  // What its threads wait for was written just now.
+  if (hangs && notice.step) words.push_back(fmt::format("{}/hang-{}.txt", folder, *notice.step));
+  const auto ran =
+      alarm::run_program(words, {}, k_explain_patience, {{"APLOMB_STORE", "off"}}, k_most_report);
+  if (!ran) return;
+  // Its warnings stand on standard error, which comes with it.
+  const std::size_t begin = std::min(ran->output.find('{'), ran->output.size());
+  const std::size_t end = ran->output.rfind('}');
+  if (end == std::string::npos || end < begin) return;
+  const auto report =
+      nlohmann::json::parse(ran->output.substr(begin, end + 1 - begin), nullptr, false);
+  if (!report.is_object() || !report.contains("summary") || !report.contains("causes")) return;
+  const nlohmann::json& causes = report["causes"];
+  if (!causes.is_array() || causes.empty()) return;
+  // Of a run that stands still its losses say little: only what is likely is told as the cause.
+  if (hangs && causes.front().value("probability", 0.0) < 0.5) return;
+  const std::string headline = report["summary"].value("headline", std::string());
+  notice.cause = causes.front().value("id", notice.cause);
+  notice.text = hangs ? notice.text + ". " + headline : headline;
+  notice.fix = report["summary"].value("first_action", std::string());
+}
 
 /// `aplomb-run/2026-03-01-142501`, with a number behind it where that is taken.
 core::Result<std::string> make_folder(const std::string& wanted) {
@@ -185,6 +218,8 @@ class RunCommand : public Command {
     options_.tell = [this](std::string_view line) { tell(line); };
     if (!folder) tell(folder.error().text + ": neither log nor report is kept");
     if (alarms_) watch_for_alarms(folder ? *folder : options_.command.front());
+    if (alarms_ && folder)
+      alarms_->explain_with([path = *folder](alarm::Notice& notice) { explain(path, notice); });
     set_limits();
     ::setenv("PYTHONUNBUFFERED", "1", 0);
     if (folder) attach(*folder);
@@ -248,13 +283,23 @@ class RunCommand : public Command {
     if (!quiet_) complain(core::sanitize(line));
   }
 
+  /// Where log and report are, as somebody elsewhere can use it.
+  std::string place() const {
+    std::error_code no_throw;
+    const auto whole = std::filesystem::absolute(options_.folder, no_throw);
+    return no_throw || options_.folder.empty() ? options_.folder : whole.string();
+  }
+
   void watch_for_alarms(const std::string& run) {
     run_name_ = run;
+    at_end_.standing = "insufficient-evidence";
     options_.seen = [this](const detectors::Symptom& each) {
+      if (each.severity < core::Severity::unstable) return;
       alarm::Notice notice;
+      notice.place = place();
       notice.run = run_name_;
       notice.standing = core::name(each.severity);
-      notice.cause = each.id;  // no cause is known yet: what is seen, once
+      notice.cause = each.id;  // what is seen: its cause is asked for when it is told
       notice.step = each.first_step;
       notice.text = each.summary;
       alarms_->tell(notice);
@@ -263,6 +308,7 @@ class RunCommand : public Command {
       alarm::Notice notice;
       notice.what = alarm::Notice::What::hang;
       notice.run = run_name_;
+      notice.place = place();
       notice.standing = "silent";
       notice.step = ++hangs_;
       notice.text = what;
@@ -271,16 +317,15 @@ class RunCommand : public Command {
   }
 
   void tell_end(const watch::Ended& ended) const {
-    alarm::Notice notice;
+    alarm::Notice notice = at_end_;
     notice.what = alarm::Notice::What::end;
     notice.run = run_name_;
-    notice.standing = standing_;
-    notice.cause = cause_;
+    notice.place = place();
     const std::string how = WIFSIGNALED(ended.status)
                                 ? fmt::format("by signal {}", WTERMSIG(ended.status))
                                 : fmt::format("with status {}", WEXITSTATUS(ended.status));
-    notice.text =
-        fmt::format("The program ended {}{}. {}", how, ended.stopped ? ", stopped" : "", headline_);
+    notice.text = fmt::format("The program ended {}{}. {}", how, ended.stopped ? ", stopped" : "",
+                              at_end_.text);
     alarms_->tell(notice);
   }
 
@@ -325,12 +370,10 @@ class RunCommand : public Command {
         left.insert(left.begin(), script);
       Report report = diagnose(left, {});
       if (!store_.forgets) remember(report, folder, note);
-      standing_ = name(report.verdict);
-      cause_ = report.causes.empty() ? std::string() : report.causes.front().id;
-      const auto headline = report.summary.find("headline");
-      if (headline != report.summary.end()) {
-        if (const auto* text = std::get_if<std::string>(&headline->second)) headline_ = *text;
-      }
+      at_end_.standing = name(report.verdict);
+      at_end_.cause = report.causes.empty() ? std::string() : report.causes.front().id;
+      at_end_.text = text_of(report, "headline");
+      at_end_.fix = text_of(report, "first_action");
       report::RenderOptions how;
       int reports = 0;
       for (const char* view : {"json", "html"}) {
@@ -356,6 +399,13 @@ class RunCommand : public Command {
     } catch (const std::exception& fault) {
       tell(std::string("no report could be made: ") + fault.what());
     }
+  }
+
+  static std::string text_of(const Report& report, const char* key) {
+    const auto found = report.summary.find(key);
+    const auto* text =
+        found == report.summary.end() ? nullptr : std::get_if<std::string>(&found->second);
+    return text == nullptr ? std::string() : *text;
   }
 
   WrappedRun wrapped_run(const std::string& folder, const watch::RunNote& note) const {
@@ -400,9 +450,7 @@ class RunCommand : public Command {
   std::unique_ptr<alarm::Alarms> alarms_;
   std::string run_name_;
   int hangs_ = 0;
-  std::string standing_ = "insufficient-evidence";  ///< of the report
-  std::string cause_;
-  std::string headline_;
+  alarm::Notice at_end_;  ///< what the report says
   bool live_ = false;
   bool allow_stop_ = false;
   int port_ = 0;

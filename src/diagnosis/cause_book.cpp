@@ -125,8 +125,8 @@ class BookReader {
     }
     for (const Node& item : knowledge::list_of(entry, "remedies")) {
       const std::string when = knowledge::text_of(item, "when");
-      cause.remedies.push_back(
-          {when.empty() ? std::vector<Condition>() : condition(when), remedy(item)});
+      cause.remedies.push_back({when.empty() ? std::vector<Condition>() : condition(when),
+                                remedy(item), knowledge::truth_of(item, "stands")});
     }
     for (const Node& item : knowledge::list_of(entry, "experiments")) {
       PricedExperiment priced{experiment(item), knowledge::number_of(item, "cost", 5)};

@@ -106,7 +106,7 @@ std::vector<Remedy> applying(const std::vector<RemedyRule>& rules, const FactTab
         remedy.set.emplace_back(name, *value);
       }
     }
-    if (in_force && remedy.set.empty()) continue;
+    if (in_force && remedy.set.empty() && !rule.stands) continue;
     if (!remedy.text.empty() || !remedy.set.empty()) remedies.push_back(std::move(remedy));
   }
   return remedies;

@@ -25,6 +25,7 @@ namespace aplomb::diagnosis {
 struct RemedyRule {
   std::vector<Condition> when;  ///< at most one; without it the rule always applies
   Remedy remedy;                ///< `set` as written
+  bool stands = false;  ///< said also where its settings are in force: the run did not keep to them
 };
 
 /// The remedies that apply, in the book's order, with this run's values.

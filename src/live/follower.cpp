@@ -21,6 +21,7 @@
 #include "core/text.h"
 #include "live/page_json.h"
 #include "live/tail.h"
+#include "report/view.h"
 #include "watch/run_note.h"
 
 namespace aplomb::live {
@@ -118,7 +119,7 @@ struct Judged {
   std::vector<std::string> names;  ///< page_names()
   std::shared_ptr<const Json> report;
   Json marks;
-  std::string standing, cause, headline, fix;
+  std::string standing, cause, claim, headline, fix;
   std::set<std::pair<std::string, std::uint64_t>> evidence;  ///< path and line
   std::uint64_t print = 0;
   bool so_far = true;
@@ -156,6 +157,7 @@ std::shared_ptr<const Judged> judge(record::Run run, std::string id, std::uint64
   judged->standing = name(report.verdict);
   judged->headline = text_of(report, "headline");
   judged->fix = text_of(report, "first_action");
+  judged->claim = report::claim(report);
   judged->cause = report.causes.empty() ? std::string() : report.causes.front().id;
   for (const ReportSymptom& each : report.symptoms) note_evidence(*judged, each.evidence);
   for (const ReportCause& each : report.causes) note_evidence(*judged, each.evidence);
@@ -336,6 +338,7 @@ class Follower::Work {
     const Known& known = found->second;
     Json detail = summary(known);
     detail["revision"] = known.revision;
+    detail["claim"] = known.judged->claim;
     detail["report"] = *known.judged->report;
     detail["series"] = series_json(known);
     detail["marks"] = known.judged->marks;
@@ -387,8 +390,9 @@ class Follower::Work {
     const std::lock_guard lock(mutex_);
     std::vector<Glance> out;
     for (const auto& [id, each] : known_) {
-      out.push_back({id, short_name(each.judged->run->name), each.state, each.judged->standing,
-                     each.judged->cause, each.judged->headline, each.judged->fix, each.step});
+      out.push_back({id, short_name(each.judged->run->name), each.judged->run->name, each.state,
+                     each.judged->standing, each.judged->cause, each.judged->headline,
+                     each.judged->fix, each.step});
     }
     return out;
   }
@@ -858,11 +862,11 @@ class Follower::Work {
       const std::lock_guard lock(mutex_);
       for (auto& [id, known] : known_) {
         if (now < known.next_summary && !fresh_.contains(id)) continue;
+        known.next_summary = now + k_between_summaries;
         Json value = summary(known);
         std::string text = line_of(value);
         if (text == known.told) continue;
         known.told = std::move(text);
-        known.next_summary = now + k_between_summaries;
         changed.push_back(std::move(value));
       }
     }

@@ -40,6 +40,7 @@ struct FollowOptions {
 struct Glance {
   std::string id;
   std::string name;
+  std::string path;
   std::string state;     ///< running, silent, ended, failed, stopped, unknown
   std::string standing;  ///< as in aplomb.report/1
   std::string cause;     ///< id of the first cause; empty where none is told

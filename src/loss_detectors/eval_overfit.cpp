@@ -260,7 +260,9 @@ class EvalOverfitDetector final : public detectors::Detector {
     if (train_.count() < 3) return;
     const double start = std::max(first_train_.value, recent_.most());
     const double now = std::min(last_train_.value, recent_.median());
-    const bool gone = now > 0 && start > 0.5 && (now < k_perfect * start || now < k_perfect);
+    // What came down from a blow-up and not below its start has learnt nothing.
+    const bool far_down = now < k_perfect * start && now < first_train_.value;
+    const bool gone = now > 0 && start > 0.5 && (far_down || now < k_perfect);
     if (!gone) return;
     const bool many = epoch_ > k_many_epochs ||
                       ((context.step_kind == record::StepKind::epoch) && last_train_.step > 10);

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "store/likeness.h"
 
@@ -58,6 +60,19 @@ std::string shown_place(const std::string& place) {
   const std::size_t host = at == std::string::npos ? place.find("://") + 3 : at + 1;
   // Behind the question mark may stand a password, too.
   return "postgresql://" + place.substr(host, end - host);
+}
+
+core::Result<void> make_private_folder(const std::string& path) {
+  struct stat about{};
+  if (path.empty() || ::stat(path.c_str(), &about) == 0) return {};
+  const std::size_t slash = path.find_last_not_of('/') == std::string::npos
+                                ? std::string::npos
+                                : path.rfind('/', path.find_last_not_of('/'));
+  if (slash != std::string::npos) {
+    if (auto done = make_private_folder(path.substr(0, slash)); !done) return done;
+  }
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return core::fail(core::ErrorCode::not_writable, "[store] " + path + ": " + std::strerror(errno));
 }
 
 std::string waiting_folder(const std::string& place) {

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "core/result.h"
+
 namespace aplomb::store {
 
 /// `APLOMB_STORE` where it is set (a path or postgresql://...; `off`: nowhere, an empty answer), else `aplomb/runs.db` in the user's
@@ -17,6 +19,10 @@ bool is_there(const std::string& place);
 
 /// The place without user and password, for messages.
 std::string shown_place(const std::string& place);
+
+/// Makes it and what it lies in, each that is missing for this user alone (as the base directory specification has it).
+/// Errors: not_writable.
+core::Result<void> make_private_folder(const std::string& path);
 
 /// Where runs wait for a database that is away: a folder of its own for each, in the user's data folder. Empty where no
 /// home is known.

@@ -13,6 +13,7 @@
 
 #include "core/json_text.h"
 #include "store/likeness.h"
+#include "store/place.h"
 
 namespace aplomb::store {
 namespace {
@@ -53,9 +54,7 @@ core::Result<std::string> lay_down(const PastRun& run, const std::string& folder
     return core::fail(core::ErrorCode::not_writable,
                       "[store] " + folder + ": " + std::strerror(errno));
   };
-  std::error_code why;
-  fs::create_directories(fs::path(folder).parent_path(), why);
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return failed();
+  if (const auto made = make_private_folder(folder); !made) return tl::unexpected(made.error());
   const std::string path = folder + "/" + new_id();
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return failed();

@@ -17,6 +17,7 @@
 
 #include "core/text.h"
 #include "store/likeness.h"
+#include "store/place.h"
 #include "store/schema.h"
 
 namespace aplomb::store {
@@ -65,17 +66,8 @@ const char* what_to_do(int code) {
 
 /// The file for SQLite to open, with its folder, for this user alone.
 core::Result<void> make_file(const std::string& path) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(path).parent_path();
-  std::error_code why;
-  if (!folder.empty() && !fs::exists(folder, why)) {
-    fs::create_directories(folder.parent_path().empty() ? fs::path(".") : folder.parent_path(),
-                           why);
-    if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return core::fail(ErrorCode::not_writable,
-                        "[store] " + folder.string() + ": " + std::strerror(errno));
-    }
-  }
+  const auto folder = make_private_folder(std::filesystem::path(path).parent_path().string());
+  if (!folder) return folder;
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0)
     return core::fail(ErrorCode::not_writable, "[store] " + path + ": " + std::strerror(errno));

@@ -83,18 +83,10 @@ std::string cost_of(const Json& run) {
   return fmt::format("{:.2f}{}{} so far", *so_far, currency.empty() ? "" : " ", currency);
 }
 
-/// The first cause, as sure as it is; the headline where none is put forward.
+/// What the report claims, no stronger than it is; the headline where no report is there yet.
 std::string claim_of(const Json& detail) {
-  const auto report = detail.find("report");
-  const std::string standing = text_in(detail, "standing");
-  if (report != detail.end() && standing != "healthy" && standing != "insufficient-evidence") {
-    const Json& causes = list_in(*report, "causes");
-    if (!causes.empty() && causes[0].is_object()) {
-      const double probability = number_in(causes[0], "probability").value_or(0);
-      return fmt::format("{} ({:.0f} %)", text_in(causes[0], "title"), 100 * probability);
-    }
-  }
-  return text_in(detail, "headline");
+  std::string claim = text_in(detail, "claim");
+  return claim.empty() ? text_in(detail, "headline") : claim;
 }
 
 /// What is said of a run, held against what it does now: the numbers of one that stands still or ended with an error
@@ -295,8 +287,9 @@ class Page {
     for (const Json& each : ranks) {
       const double behind = number_in(each, "behind").value_or(0);
       if (behind <= 0) continue;
-      text += fmt::format("{}rank {} is {} steps behind", text.empty() ? "" : ", ",
-                          count(number_in(each, "rank").value_or(0)), count(behind));
+      text += fmt::format("{}rank {} is {} {} behind", text.empty() ? "" : ", ",
+                          count(number_in(each, "rank").value_or(0)), count(behind),
+                          behind == 1 ? "step" : "steps");
     }
     Line line;
     if (!ranks.empty()) {

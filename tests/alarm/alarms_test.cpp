@@ -215,6 +215,40 @@ TEST(Alarms, TellEachCauseOnceAndRedacted) {
   EXPECT_EQ(out->notices[0].text.find('\x1b'), std::string::npos);
 }
 
+TEST(Alarms, WhatOneMishapShowsIsToldOnceWithItsCause) {
+  const auto out = std::make_shared<Recorded>();
+  const auto alarms = alarms_of(out);
+  alarms->explain_with([](Notice& notice) {
+    notice.cause = "diverge.lr-too-high";
+    notice.fix = "Lower the learning rate of hunter2";
+  });
+  for (const char* seen : {"loss.spike", "loss.nonfinite", "grad_norm.nonfinite"}) {
+    Notice notice = notice_of("something was seen");
+    notice.standing = seen == std::string_view("loss.spike") ? "unstable" : "failed";
+    notice.cause = seen;
+    alarms->tell(notice);
+  }
+  Notice end = notice_of("the program ended");
+  end.what = Notice::What::end;
+  alarms->tell(end);
+  alarms->finish(seconds(10));
+  ASSERT_EQ(out->notices.size(), 2U);
+  EXPECT_EQ(out->notices[0].standing, "failed");
+  EXPECT_EQ(out->notices[0].cause, "diverge.lr-too-high");
+  EXPECT_EQ(out->notices[0].fix.find("Lower the learning rate"), 0U);
+  EXPECT_EQ(out->notices[0].fix.find("hunter2"), std::string::npos);
+}
+
+TEST(Alarms, WhatCannotBeExplainedIsToldAsItWasSeen) {
+  const auto out = std::make_shared<Recorded>();
+  const auto alarms = alarms_of(out);
+  alarms->explain_with([](Notice&) { throw std::runtime_error("no report"); });
+  alarms->tell(notice_of("seen"));
+  alarms->finish(seconds(10));
+  ASSERT_EQ(out->notices.size(), 1U);
+  EXPECT_EQ(out->notices[0].text, "seen");
+}
+
 TEST(Alarms, AFailingSinkIsToldOnceAndTriedAgain) {
   const auto out = std::make_shared<Recorded>();
   const auto alarms = alarms_of(out, true);

@@ -69,6 +69,17 @@ TEST(Remedy, WhatIsInForceAlreadyIsNotTold) {
   EXPECT_EQ(told({{"optim.grad_clip", 50.0, "", {}}}), all) << "a clip at 50 lets all through";
 }
 
+TEST(Remedy, WhatTheRunDidNotKeepToIsToldThoughItWasAskedFor) {
+  RemedyRule rule{{}, {"keep to {lr.jump.before}", {{"optim.lr", "= lr.jump.before"}}}, true};
+  const FactTable facts = facts_of({{"lr.jump.before", 0.05, "", {}}, {"optim.lr", 0.05, "", {}}});
+  const auto told = applying({rule}, facts);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].text, "keep to 0.05");
+  EXPECT_TRUE(told[0].set.empty());
+  rule.stands = false;
+  EXPECT_TRUE(applying({rule}, facts).empty());
+}
+
 TEST(Remedy, NoCardIsToldToComputeInAFormatThatItLacks) {
   const FactTable without = facts_of({{"hardware.bf16", false, "", {}}});
   const FactTable with = facts_of({{"hardware.bf16", true, "", {}}});

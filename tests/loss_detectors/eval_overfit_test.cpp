@@ -105,6 +105,15 @@ TEST(Overfit, TrainingLossThatGoesToNothingInManyEpochsIsSaid) {
   EXPECT_NEAR(number(found, "epoch"), 16.7, 0.1);
 }
 
+TEST(Overfit, WhatComesDownFromABlowUpIsNotKnownByHeart) {
+  RunOf run;
+  const std::vector<double> loss{2.3, 0.4, 0.2, 5e8, 4e30, 6e60, 3e40, 2e40, 1e40};
+  for (std::size_t i = 0; i < loss.size(); ++i)
+    run.at("loss", record::Role::loss, static_cast<std::int64_t>(i), loss[i]);
+  const auto symptoms = run.detect();
+  EXPECT_EQ(find(symptoms, "train.too_perfect"), nullptr) << told(symptoms);
+}
+
 TEST(Overfit, IsSilentWhereBothFallAndWhereEvaluationsAreNaN) {
   const auto healthy = run_of(1.0, {2.4, 2.25, 2.1, 1.95, 1.85, 1.75}).detect();
   const auto holes = run_of(1.0, {k_nan, 2.25, k_nan, 1.95, k_inf, 1.75}).detect();

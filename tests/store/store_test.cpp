@@ -1,4 +1,5 @@
 #include "store/store.h"
+#include "store/place.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,6 +92,12 @@ TEST(Store, IsForItsUserAlone) {
     return about.st_mode & 0777U;
   };
   EXPECT_EQ(rights(folder / "made"), 0700U);
+  ASSERT_TRUE(make_private_folder(folder / "data/aplomb/under-way"));
+  ASSERT_TRUE(make_private_folder(folder / "data/aplomb/under-way/"));
+  for (const char* each : {"data", "data/aplomb", "data/aplomb/under-way"})
+    EXPECT_EQ(rights(folder / each), 0700U) << each;
+  folder.write("file", "x");
+  EXPECT_FALSE(make_private_folder(folder / "file/below"));
   for (const char* each : {"made/runs.db", "made/runs.db-wal", "made/runs.db-shm"})
     EXPECT_EQ(rights(folder / each), 0600U) << each;
 }

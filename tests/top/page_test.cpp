@@ -11,28 +11,26 @@ using ::testing::Not;
 
 View view_of(const Json& changes) {
   View view;
-  view.detail = {
-      {"id", "r1"},
-      {"name", "out/exp-1"},
-      {"state", "running"},
-      {"standing", "unstable"},
-      {"headline", "loss jumps at step 180"},
-      {"fix", "Lower the peak learning rate to 0.0001"},
-      {"step", 240},
-      {"total_steps", 1000},
-      {"last_step_at", 1000.0},
-      {"rate", 2.5},
-      {"eta_s", 304.0},
-      {"can_stop", true},
-      {"report",
-       {{"causes", {{{"title", "The learning rate is too high"}, {"probability", 0.87}}}}}},
-      {"series",
-       {{{"name", "loss"}, {"role", "loss"}, {"last", 3.5}},
-        {{"name", "grad_norm"}, {"role", "grad_norm"}, {"last", "NaN"}},
-        {{"name", "lr"}, {"role", "lr"}, {"last", 0.001}}}},
-      {"ranks", Json::array()},
-      {"memory", nullptr},
-      {"log", Json::array()}};
+  view.detail = {{"id", "r1"},
+                 {"name", "out/exp-1"},
+                 {"state", "running"},
+                 {"standing", "unstable"},
+                 {"headline", "loss jumps at step 180"},
+                 {"fix", "Lower the peak learning rate to 0.0001"},
+                 {"step", 240},
+                 {"total_steps", 1000},
+                 {"last_step_at", 1000.0},
+                 {"rate", 2.5},
+                 {"eta_s", 304.0},
+                 {"can_stop", true},
+                 {"claim", "The learning rate is too high (87 %)"},
+                 {"series",
+                  {{{"name", "loss"}, {"role", "loss"}, {"last", 3.5}},
+                   {{"name", "grad_norm"}, {"role", "grad_norm"}, {"last", "NaN"}},
+                   {{"name", "lr"}, {"role", "lr"}, {"last", 0.001}}}},
+                 {"ranks", Json::array()},
+                 {"memory", nullptr},
+                 {"log", Json::array()}};
   for (int i = 0; i < 30; ++i) {
     view.detail["log"].push_back(
         {{"n", i}, {"text", "line " + std::to_string(i)}, {"evidence", i == 28}});
@@ -152,6 +150,8 @@ TEST(TopPage, NamesTheRanksThatLag) {
   const Json ranks = {{{"rank", 0}, {"step", 240}, {"behind", 0}},
                       {{"rank", 3}, {"step", 180}, {"behind", 60}}};
   EXPECT_THAT(drawn(view_of({{"ranks", ranks}}), {}), HasSubstr("rank 3 is 60 steps behind"));
+  const Json one = {{{"rank", 1}, {"step", 239}, {"behind", 1}}};
+  EXPECT_THAT(drawn(view_of({{"ranks", one}}), {}), HasSubstr("rank 1 is 1 step behind"));
 }
 
 TEST(TopPage, StandsWhateverItIsTold) {

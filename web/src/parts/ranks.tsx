@@ -54,7 +54,7 @@ export const Ranks = ({ ranks }: { ranks: Rank[] }) => {
                       min={0}
                       max={Math.max(1, furthest)}
                       value={each.behind}
-                      aria-label={`rank ${each.rank} is ${each.behind} steps behind`}
+                      aria-label={`rank ${each.rank} is ${each.behind} ${each.behind === 1 ? "step" : "steps"} behind`}
                     />
                   </td>
                   <td class="number">
