@@ -2,13 +2,14 @@
 """How long it takes from a step that is written until a viewer's page can have it, beside other trackers; and what viewers
 cost the training.
 
-usage: python3 bench/live_peers.py APLOMB [--steps 200] [--per-second 10] [--rounds 3] [--peers DIR]
+usage: python3 bench/live_peers.py APLOMB [--steps 200] [--per-second 10] [--rounds 3] [--before 1000 100000] [--peers DIR]
 
 The same steps are written by the same process, one after another, to a log in which `aplomb live` looks, to TensorBoard's
 event files (flushed at each step, which is kind to it) and to Trackio, where the Python in DIR/bin has tensorboard,
 tensorboardX and trackio. A client without a browser asks each server in the way its page does: aplomb's events,
 TensorBoard's scalars every 20 ms (its page asks every 30 s, and only where reloading is switched on), Trackio's values of
-a metric every 20 ms (its page asks every second).
+a metric every 20 ms (its page asks every second). `--before`: so many lines stand in aplomb's log when it is started, one
+measurement for each.
 
 Then a program that prints as fast as it is read, under `aplomb run --live`, with no viewer and with 100 of them, in turn.
 """
@@ -31,7 +32,7 @@ import urllib.request
 
 WRITER = """
 import json, sys, time
-kind, where, steps, pause = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+kind, where, steps, pause, before = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
 if kind == "log":
     out = open(where + "/train.log", "a", buffering=1)
     rest = "'grad_norm': 1.0, 'learning_rate': 2e-05"
@@ -47,8 +48,8 @@ else:
     trackio.init(project="bench", name="run")
     def put(step): trackio.log({"loss": 2 / step ** 0.1}, step=step)
 begin = time.monotonic()
-for step in range(1, steps + 1):
-    time.sleep(max(0, begin + step * pause - time.monotonic()))
+for step in range(before + 1, before + steps + 1):
+    time.sleep(max(0, begin + (step - before) * pause - time.monotonic()))
     print(step, time.time(), flush=True)
     put(step)
 time.sleep(12)
@@ -61,10 +62,10 @@ def free_port():
         return one.getsockname()[1]
 
 
-def written(python, kind, where, steps, pause):
+def written(python, kind, where, steps, pause, before):
     """Starts the writer; the times at which each step was written come in the dictionary that is returned with it."""
     child = subprocess.Popen(
-        [python, "-c", WRITER, kind, str(where), str(steps), str(pause)],
+        [python, "-c", WRITER, kind, str(where), str(steps), str(pause), str(before)],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -145,31 +146,42 @@ def address_of(child, patience=60):
     return found[0]
 
 
-def of_aplomb(program, steps, pause, folder):
-    (folder / "train.log").touch()
+def peak_mib(process):
+    """The most memory that it held so far."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
+
+
+def of_aplomb(program, steps, pause, folder, before=0):
+    with open(folder / "train.log", "w") as log:
+        for step in range(1, before + 1):
+            log.write(f"{{'loss': {2 / step**0.1:.4f}, 'grad_norm': 1.0, 'learning_rate': 2e-05, 'step': {step}}}\n")
     live = subprocess.Popen([program, "live", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     seen = {}
     viewer = Viewer(address_of(live), lambda step: seen.setdefault(int(step), time.time()))
-    return watched(live, sys.executable, "log", folder, steps, pause, seen, lambda: viewer)
+    time.sleep(5 if before else 0)  # what is there is read, and judged
+    seen.clear()
+    return watched(live, sys.executable, "log", folder, steps, pause, seen, lambda: viewer, before)
 
 
-def watched(server, python, kind, folder, steps, pause, seen, ask):
-    """Late by how much each step was seen, and the share of a core that the server took meanwhile."""
+def watched(server, python, kind, folder, steps, pause, seen, ask, first=0):
+    """Late by how much each step was seen, the share of a core that the server took meanwhile, and its memory."""
     before, begin = processor_seconds(server), time.monotonic()
-    writer, times = written(python, kind, folder, steps, pause)
+    writer, times = written(python, kind, folder, steps, pause, first)
     end = time.monotonic() + steps * pause + 60
     while len(seen) < steps and time.monotonic() < end and (writer.poll() is None or len(seen) < len(times)):
         ask()
         time.sleep(0.02)
     share = (processor_seconds(server) - before) / (time.monotonic() - begin)
+    peak = peak_mib(server)
     writer.terminate()
     server.terminate()
     server.wait()
     # The first three seconds are left out: every one of them looks for new files every second or two.
-    late = [seen[step] - times[step] for step in seen if step in times and step * pause > 3]
+    late = [seen[step] - times[step] for step in seen if step in times and (step - first) * pause > 3]
     if len(late) < (steps - 3 / pause) / 2:
         sys.exit(f"{kind}: {len(late)} of {steps} steps were seen")
-    return late, share
+    return late, share, peak
 
 
 def of_tensorboard(python, steps, pause, folder, reload):
@@ -249,11 +261,12 @@ def output_seconds(program, viewers, folder):
     return time.perf_counter() - begin
 
 
-def told(name, late, share):
+def told(name, late, share, peak):
     ordered = sorted(each * 1000 for each in late)
     middle, high = statistics.median(ordered), ordered[len(ordered) * 9 // 10]
     print(
-        f"{name:34} median {middle:7.0f} ms, 90th percentile {high:7.0f} ms of {len(ordered)} steps; {share:.1%} of a core",
+        f"{name:34} median {middle:7.0f} ms, 90th percentile {high:7.0f} ms of {len(ordered)} steps; {share:.2%} of a core, "
+        f"{peak:.0f} MiB at most",
         flush=True,
     )
 
@@ -264,6 +277,7 @@ def main():
     about.add_argument("--steps", type=int, default=200)
     about.add_argument("--per-second", type=float, default=10)
     about.add_argument("--rounds", type=int, default=3)
+    about.add_argument("--before", type=int, nargs="*", default=[], help="lines that stand in aplomb's log at its start")
     about.add_argument("--peers", help="a virtual environment with tensorboard, tensorboardX and trackio")
     given = about.parse_args()
     os.environ["APLOMB_STORE"] = "off"
@@ -271,6 +285,9 @@ def main():
     for _ in range(given.rounds):
         folder = pathlib.Path(tempfile.mkdtemp())
         told("aplomb live", *of_aplomb(program, given.steps, pause, folder))
+        for lines in given.before:
+            (long := folder / f"before-{lines}").mkdir()
+            told(f"aplomb live, {lines} lines before", *of_aplomb(program, given.steps, pause, long, lines))
         if given.peers:
             python = f"{given.peers}/bin/python"
             for reload in (5, 1):

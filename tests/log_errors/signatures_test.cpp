@@ -141,6 +141,18 @@ TEST(Signatures, KeepTheWatchdogLinesOfEachRankApartAndCountRepetitions) {
   EXPECT_EQ(core::show(events[2].caught.at("op_text")), "ALLREDUCE");
 }
 
+TEST(Signatures, ANameThatBeginsWithFrozenIsNoRunThatHangs) {
+  const auto hangs = [](std::string_view text) {
+    const auto events = all_events_of(text);
+    return std::any_of(events.begin(), events.end(),
+                       [](const record::Event& each) { return each.kind == "hang"; });
+  };
+  EXPECT_FALSE(hangs("frozenlist==1.8.0\n"));
+  EXPECT_FALSE(hangs("Requirement already satisfied: frozenlist>=1.1.1 in /usr/lib\n"));
+  EXPECT_FALSE(hangs("  (norm): FrozenBatchNorm2d(64)\nmodel.frozen_stages = 1\n"));
+  EXPECT_TRUE(hangs("after two epochs the process is frozen and nothing moves\n"));
+}
+
 TEST(Signatures, AMillionEqualWarningsStayTwoEvents) {
   aplomb::record::Run run;
   record::RunBuilder build(run);
