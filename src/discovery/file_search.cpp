@@ -131,6 +131,9 @@ FileUse use_of(const std::string& path) {
   if (among(ending, k_weights) || name == "optimizer.state") return FileUse::checkpoint;
   // A tokenizer's words are no settings, whatever their names.
   if (name == "tokenizer.json" || name == "vocab.json") return FileUse::leave;
+  // What W&B writes down of itself is not said by the run: its own errors would be the run's.
+  if (name.starts_with("debug") && ending == ".log" && path.find("wandb/") != std::string::npos)
+    return FileUse::leave;
   if (among(ending, k_no_evidence) || name.ends_with(".tar.gz")) return FileUse::leave;
   return FileUse::read;
 }

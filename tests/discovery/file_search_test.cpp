@@ -34,6 +34,14 @@ TEST(FileSearch, ATokenizersWordsAreNoSettings) {
   EXPECT_EQ(use_of("model/tokenizer_config.json"), FileUse::read);
 }
 
+TEST(FileSearch, WhatATrackerSaysOfItselfIsNotSaidByTheRun) {
+  for (const char* each :
+       {"debug.log", "debug-internal.log", "run-20240621_122906-qn/logs/debug.log"})
+    EXPECT_EQ(use_of(std::string("out/wandb/") + each), FileUse::leave) << each;
+  EXPECT_EQ(use_of("out/wandb/run-20240621_122906-qn/files/output.log"), FileUse::read);
+  EXPECT_EQ(use_of("out/debug.log"), FileUse::read);
+}
+
 TEST(FileSearch, WhatHoldsTensorsIsLeftToTheReaderOfCheckpoints) {
   EXPECT_EQ(use_of("out/checkpoint-5/optimizer.state"), FileUse::checkpoint);
   EXPECT_EQ(use_of("out/checkpoint-5/adapter_model.safetensors"), FileUse::checkpoint);
