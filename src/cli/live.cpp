@@ -13,7 +13,9 @@
 #include "cli/output.h"
 #include "cli/price_option.h"
 #include "core/text.h"
+#include "live/event_log.h"
 #include "serve/live_server.h"
+#include "serve/still_page.h"
 #include "watch/run_note.h"
 
 namespace aplomb::cli {
@@ -52,11 +54,16 @@ class LiveCommand : public Command {
         "--in-frame", options_.in_frame,
         "pages of this machine (a notebook) may show the page in a frame; not with --allow-stop");
     alert_.declare(verb_);
+    verb_
+        .option("--save", save_,
+                "write the page of the run as it stands, to be opened from a file, and end")
+        .value_name("FILE");
     verb_.flag("--of-run", of_run_, "end when the runs have ended and nobody looks").group("");
     verb_.footer(
         "Examples:\n"
         "  aplomb live out/\n"
         "  aplomb live --port 8080 runs/ slurm-4711.out\n"
+        "  aplomb live --save run-7.html out/run-7\n"
         "\n"
         "The page is for this machine alone: open the address that is printed. From another one:\n"
         "ssh -L 8080:localhost:8080 HOST, and the same address there. It ends with Ctrl-C.");
@@ -81,6 +88,7 @@ class LiveCommand : public Command {
     }
     options_.follow.price = *std::move(price);
     options_.follow.silent_after = std::chrono::seconds(silent_after_);
+    if (!save_.empty()) return save();
     auto alarms = alert_.make();
     if (!alarms) {
       complain(core::sanitize(alarms.error().text));
@@ -112,6 +120,25 @@ class LiveCommand : public Command {
   }
 
  private:
+  int save() const {
+    live::EventLog nobody;
+    live::Follower follower(options_.follow, nobody);
+    follower.settle();
+    const auto runs = follower.glances();
+    if (runs.size() != 1) {
+      complain(runs.empty() ? "[live] no run was found"
+                            : fmt::format("[live] there are {} runs: name one, such as {}",
+                                          runs.size(), core::sanitize(runs.front().path)));
+      return k_exit_usage;
+    }
+    const auto page = serve::still_page(follower, runs.front().id);
+    const auto done =
+        page ? write_file(save_, *page) : core::Result<void>(tl::unexpected(page.error()));
+    if (done) return k_exit_healthy;
+    complain(core::sanitize(done.error().text));
+    return k_exit_usage;
+  }
+
   /// Of runs that were seen to train: what ended before is no news.
   void look_for_alarms(const live::Follower& follower) {
     for (const live::Glance& each : follower.glances()) {
@@ -183,6 +210,7 @@ class LiveCommand : public Command {
 
   serve::LiveOptions options_;
   bool of_run_ = false;
+  std::string save_;
   AlertOption alert_;
   PriceOption price_;
   int silent_after_ = 300;

@@ -7,7 +7,7 @@
 namespace aplomb::serve {
 
 struct WebAsset {
-  std::string_view name;  ///< `index.html`, `app.js`, `app.css`
+  std::string_view name;  ///< `index.html`, `app.js`, `app.css`, `report.html`
   std::string_view bytes;
   std::string_view sha256;
 };

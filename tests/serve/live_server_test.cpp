@@ -11,6 +11,7 @@
 
 #include "core/folder.h"
 #include "serve/client.h"
+#include "serve/still_page.h"
 
 namespace aplomb::serve {
 namespace {
@@ -192,6 +193,30 @@ TEST_F(LiveServerTest, NoPageShowsItInAFrameUnlessItWasStartedSo) {
   EXPECT_NE(status(ask("GET / HTTP/1.1", framed)), 403);
   EXPECT_EQ(status(ask("GET /api/runs HTTP/1.1", framed)), 403) << "the page and nothing else";
   EXPECT_EQ(status(ask("GET / HTTP/1.1", {"Sec-Fetch-Site: cross-site", framed[1]})), 403);
+}
+
+TEST_F(LiveServerTest, AStoppedPageHoldsItsRunAndNothingThatCouldEndItsScript) {
+  folder_.write("run.log", "{'loss': 1.0, 'step': 1} </script><script>alert(1)</script> & more\n");
+  ASSERT_NO_FATAL_FAILURE(begin());
+  EXPECT_FALSE(still_page(server_->follower(), "none"));
+  const auto page = still_page(server_->follower(), run_);
+  if (!LiveServer::has_page()) {
+    ASSERT_FALSE(page);
+    EXPECT_NE(page.error().text.find("web/check.sh"), std::string::npos);
+    return;
+  }
+  ASSERT_TRUE(page) << page.error().text;
+  const std::string begins = "id=\"aplomb-data\">";
+  const std::size_t at = page->find(begins);
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t from = at + begins.size();
+  const std::string held = page->substr(from, page->find("</script>", from) - from);
+  EXPECT_EQ(held.find_first_of("<>&"), std::string::npos);
+  const json run = json::parse(held);
+  EXPECT_EQ(run["id"], run_);
+  EXPECT_EQ(run["can_stop"], false);
+  EXPECT_EQ(run["series"][0]["steps"].size(), run["series"][0]["min"].size());
+  EXPECT_NE(page->find("default-src 'none'"), std::string::npos);
 }
 
 TEST_F(LiveServerTest, ServesNothingFromDiskByName) {

@@ -1,7 +1,7 @@
 // The program itself and this page, over real logs that grow: web/check.sh program. APLOMB names the program; without it
 // build/dev/aplomb is taken, and without that these are skipped.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   existsSync,
@@ -16,6 +16,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { has_browser, open_browser, open_page, picture, until } from "./browser.mjs";
 
 const program = process.env.APLOMB ?? new URL("../../build/dev/aplomb", import.meta.url).pathname;
@@ -130,6 +131,32 @@ describe("the program and its page", { skip: why_not }, () => {
       await context.close();
       live.child.kill("SIGTERM");
       await live.ended;
+    }
+  });
+
+  test("a run's page is saved as it stands, and opens from a file without asking anybody", async () => {
+    const log = join(folder, "saved.log");
+    for (let step = 1; step <= 60; ++step) appendFileSync(log, sound(step));
+    for (let step = 61; step <= 75; ++step) appendFileSync(log, line(step, "nan", "nan"));
+    const file = join(folder, "saved.html");
+    const done = spawnSync(program, ["live", "--save", file, log], { encoding: "utf8" });
+    assert.equal(done.status, 0, done.stderr);
+    const { page, context, faults } = await open_page(browser);
+    try {
+      /** @type {string[]} */
+      const asked = [];
+      page.on("request", (request) => {
+        if (!/^(file|data|blob):/.test(request.url())) asked.push(request.url());
+      });
+      await page.goto(pathToFileURL(file).href);
+      await shows(page, /nan at step 61/);
+      await page.getByRole("slider", { name: /^Loss over steps/ }).waitFor();
+      assert.equal(await page.getByRole("button", { name: "Stop", exact: true }).count(), 0);
+      await picture(page, "program-saved");
+      assert.deepEqual(asked, []);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
     }
   });
 
