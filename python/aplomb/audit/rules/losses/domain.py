@@ -14,7 +14,7 @@ from ...findings import Finding
 from ...program.algebra import Form, product
 from ...program.gradients import name_of_call
 from ...program.program import Program
-from ...program.syntax import Function, keyword_of, name_called, receiver_of, source_of
+from ...program.syntax import Function, keyword_of, last_name, name_called, receiver_of, source_of
 
 STEPS = ("compute_loss", "training_step", "shared_step", "_step", "step_loss")
 
@@ -22,12 +22,14 @@ STEPS = ("compute_loss", "training_step", "shared_step", "_step", "step_loss")
 def training_functions(program: Program) -> set[ast.AST]:
     """Functions whose arithmetic a loss is made of."""
     trained = program.trains or any(name.endswith("Trainer") or name == "fit" for name in program.names_called)
-    if not trained:
+    differentiated = functions_differentiated(program)
+    if not trained and not differentiated:
         return set()
-    found = functions_of_training(program)
+    found = functions_of_training(program) | differentiated
+    forwards = ("forward", "__call__") if differentiated else ("forward",)
     for function in program.functions:
         owner = program.names.class_of(function)
-        is_forward = owner is not None and function.name == "forward" and program.makers.is_module_class(owner)
+        is_forward = owner is not None and function.name in forwards and program.makers.is_module_class(owner)
         if is_forward or (owner is not None and function.name in STEPS):
             found.add(function)
     waiting = [call for function in found if isinstance(function, Function) for call in program.calls_in(function)]
@@ -41,6 +43,24 @@ def training_functions(program: Program) -> set[ast.AST]:
     return {each for each in found if not (isinstance(each, Function) and is_without_gradient(each))}
 
 
+def functions_differentiated(program: Program) -> set[ast.AST]:
+    """What is handed to jax.grad(), jax.value_and_grad() and what Flax has of them, or stands below them as a decorator."""
+    found: set[ast.AST] = set()
+    for call in program.calls_to("grad", "value_and_grad"):
+        binding = program.names.given(call.args[0]) if call.args and is_of_jax(program, call.func) else None
+        if binding is not None and isinstance(binding.node, Function):
+            found.add(binding.node)
+    for function in program.functions:
+        wraps = [each.func if isinstance(each, ast.Call) else each for each in function.decorator_list]
+        if any(last_name(each) in ("grad", "value_and_grad") and is_of_jax(program, each) for each in wraps):
+            found.add(function)
+    return found
+
+
+def is_of_jax(program: Program, node: ast.AST) -> bool:
+    return program.name_of(node).startswith(("jax.", "flax.", "nnx."))
+
+
 def functions_of_training(program: Program) -> set[ast.AST]:
     """The functions that hold a backward pass, and those of this file that their training loops call, gradients on."""
     found: set[ast.AST] = set()
@@ -48,7 +68,7 @@ def functions_of_training(program: Program) -> set[ast.AST]:
     found |= {program.function_of(loop) for loop in program.training_loops}
     while waiting:
         function = program.objects.function_run(waiting.pop())
-        if function is None or function in found or any("no_grad" in source_of(each) for each in function.decorator_list):
+        if function is None or function in found or is_without_gradient(function):
             continue
         found.add(function)
         waiting += program.calls_in(function)
@@ -56,7 +76,20 @@ def functions_of_training(program: Program) -> set[ast.AST]:
 
 
 def is_without_gradient(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any("no_grad" in source_of(each) or "inference" in source_of(each) for each in function.decorator_list)
+    quiet = any("no_grad" in source_of(each) or "inference" in source_of(each) for each in function.decorator_list)
+    return quiet or gives_plain_numbers(function)
+
+
+def gives_plain_numbers(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """A measure: all that it returns is `x.item()` and the like, and no backward pass is taken in it."""
+    nodes = [each for each in ast.walk(function) if isinstance(each, (ast.Return, ast.Call))]
+    if any(isinstance(each, ast.Call) and name_called(each) in ("backward", "manual_backward", "grad") for each in nodes):
+        return False
+    given = [each.value for each in nodes if isinstance(each, ast.Return) and each.value is not None]
+    parts = [one for each in given for one in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return bool(parts) and all(
+        isinstance(each, ast.Call) and name_called(each) in ("item", "tolist", "numpy", "float", "round") for each in parts
+    )
 
 
 def in_training(program: Program, nodes: list[ast.AST]) -> Iterator[ast.AST]:
@@ -238,7 +271,9 @@ def roots_of_spreads(program: Program) -> Iterator[Finding]:
         what = vanishing(form.parts[0])
         if what:
             inner = source_of(form.parts[0].node)
-            yield Finding(node.lineno, f"({inner} + 1e-8).sqrt()", {"function": "sqrt"}, sure=what != "a loss")  # type: ignore[attr-defined]
+            of_jax = isinstance(node, ast.Call) and is_of_jax(program, node.func)
+            corrected = f"jnp.sqrt({inner} + 1e-8)" if of_jax else f"({inner} + 1e-8).sqrt()"
+            yield Finding(node.lineno, corrected, {"function": "sqrt"}, sure=what != "a loss")  # type: ignore[attr-defined]
 
 
 def is_tensor(program: Program, node: ast.AST) -> bool:

@@ -121,12 +121,35 @@ def written_in(program: Program, node: ast.AST | None) -> str:
     """`epochs` or `steps`, as the words of an expression say it; empty where they say neither."""
     if node is None:
         return ""
-    text = source_of(node).lower()
-    origin = program.names.origin(node).node
-    whole = text + " " + (source_of(origin).lower() if origin is not node else "")
+    factors = list(factors_of(program, node, 0))
+    whole = " ".join(source_of(each).lower() for each in (node, program.names.origin(node).node, *factors))
     if "len(" in whole or any(word in whole for word in ("step", "iter", "batches", "updates")):
         return "steps"
+    by_passes = [each for each in factors if "epoch" in source_of(each).lower()]
+    if by_passes and any(each not in by_passes and not is_share(program, each) for each in factors):
+        return "steps"  # passes times something: what else than the batches of one?
     return "epochs" if "epoch" in whole else ""
+
+
+def is_share(program: Program, factor: ast.AST) -> bool:
+    """`0.5`, `decay_share`: what a number of passes stays one under."""
+    number = program.values.number(factor)
+    return isinstance(factor, ast.Constant) or (number is not None and number <= 1)
+
+
+def factors_of(program: Program, node: ast.AST, depth: int) -> Iterator[ast.AST]:
+    """`epochs` and `len(x)` of `total`, which is `epochs * (len(x) // size)`: names of products and quotients followed."""
+    inner = program.names.origin(node).node if isinstance(node, ast.Name) else node
+    sides: list[ast.expr] = []
+    if isinstance(inner, ast.Call) and name_called(inner) in ("int", "round", "ceil", "floor", "float"):
+        sides = inner.args[:1]
+    elif isinstance(inner, ast.BinOp) and isinstance(inner.op, (ast.Mult, ast.Div, ast.FloorDiv)):
+        sides = [inner.left, inner.right] if isinstance(inner.op, ast.Mult) else [inner.left]
+    if not sides or depth > 5:
+        yield inner if isinstance(inner, ast.Call) else node
+        return
+    for each in sides:
+        yield from factors_of(program, each, depth + 1)
 
 
 @rule("code.schedule-runs-out")

@@ -41,6 +41,8 @@ def scores_of_one_rank(program: Program) -> Iterator[Finding]:
         return
     if any("torchmetrics" in line or "ignite" in line or "num_process" in line for line in program.lines):
         return
+    if any(program.values.is_true(keyword_of(call, "cpu")) for call in program.calls_to("Accelerator")):
+        return  # made for one process: a script of a single CPU
     for loop, over in loops_over_held_out(program):
         if not is_shared_out(program, over):
             continue
