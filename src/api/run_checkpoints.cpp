@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "api/checkpoint_evidence.h"
@@ -80,12 +81,36 @@ bool is_numbered(const Folder& folder) {
   return !name.empty() && name.back() >= '0' && name.back() <= '9';
 }
 
-/// The newest one or two of one parent folder; a folder without a number stands alone.
-std::vector<Folder> newest(const std::vector<Folder>& folders) {
+fs::path parent(const Folder& folder) { return fs::path(folder.path).parent_path(); }
+
+/// `before/` and `after/`, `init/` and `step-754/`: two checkpoints side by side, of which no more
+/// than one has a number.
+bool is_pair(const std::vector<Folder>& folders) {
+  return folders.size() == 2 && parent(folders[0]) == parent(folders[1]) &&
+         !(is_numbered(folders[0]) && is_numbered(folders[1]));
+}
+
+/// Whether the second of a pair may have come of the first by training: the same tensors, of which
+/// most moved, embeddings among them. An adapter that was merged into its base leaves those as they
+/// were, and the last checkpoint beside the result is the same twice.
+bool came_by_training(const checkpoint::CheckpointDiff& diff) {
+  const checkpoint::KindDiff* embeddings = diff.of(checkpoint::TensorKind::embedding);
+  return 2 * diff.frozen() < diff.trainable() && diff.only_before.empty() &&
+         diff.only_after.empty() &&
+         (embeddings == nullptr || embeddings->frozen < embeddings->tensors);
+}
+
+/// The newest one or two of one parent folder; a folder without a number stands alone, or beside one
+/// other.
+std::vector<Folder> newest(std::vector<Folder> folders) {
+  if (is_pair(folders)) {
+    std::stable_partition(folders.begin(), folders.end(),
+                          [](const Folder& each) { return !is_numbered(each); });
+    return folders;
+  }
   std::vector<Folder> numbered;
   std::copy_if(folders.begin(), folders.end(), std::back_inserter(numbered), is_numbered);
   if (numbered.empty()) return folders.size() == 1 ? folders : std::vector<Folder>{};
-  const auto parent = [](const Folder& folder) { return fs::path(folder.path).parent_path(); };
   std::vector<Folder> chosen;
   for (auto each = numbered.rbegin(); each != numbered.rend() && chosen.size() < 2; ++each) {
     if (chosen.empty() || parent(*each) == parent(chosen.front())) chosen.push_back(*each);
@@ -107,6 +132,7 @@ void skip(record::Run& run, const Folder& folder, std::uint64_t bytes) {
 void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& symptoms,
                              const std::vector<std::string>& named) {
   std::vector<Folder> chosen = newest(folders_of(run, named));
+  const bool pair = is_pair(chosen);
   while (!chosen.empty()) {
     std::uint64_t bytes = 0;
     for (const Folder& each : chosen) bytes += each.bytes;
@@ -119,17 +145,23 @@ void add_checkpoint_evidence(record::Run& run, std::vector<detectors::Symptom>& 
   for (const Folder& folder : chosen) {
     auto checkpoint = checkpoint::open_checkpoint(folder.path.empty() ? "." : folder.path);
     if (checkpoint) {
-      evidence.files(*checkpoint);
       open.push_back(std::move(*checkpoint));
     } else {
       run.defects.push_back(
           {folder.first, 0, "unreadable", core::Severity::warning, checkpoint.error().text});
     }
   }
+  std::optional<checkpoint::CheckpointDiff> moved;
+  if (open.size() == 2) moved = checkpoint::diff_checkpoints(open[0], open[1]);
+  if (pair && moved && !came_by_training(*moved)) {
+    moved.reset();  // two models that have nothing to do with each other
+    open.erase(open.begin());
+    if (!is_numbered(chosen.back())) open.clear();
+  }
   if (open.empty()) return;
+  for (const checkpoint::Checkpoint& each : open) evidence.files(each);
   evidence.survey(open.back(), survey(open.back()));
-  if (open.size() == 2)
-    evidence.diff(open[0], open[1], checkpoint::diff_checkpoints(open[0], open[1]));
+  if (moved) evidence.diff(open[0], open[1], *moved);
   evidence.precision(open.back(), checkpoint::predict_precision(open.back()));
   for (const checkpoint::Checkpoint& each : open) evidence.changes(each);
   std::stable_sort(symptoms.begin(), symptoms.end(),

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "checkpoint/tensor_shard.h"
 #include "core/text.h"
 
@@ -45,11 +48,36 @@ void Opening::add_weight(tensors::Tensor tensor, std::size_t file) {
   out.tensors.push_back(std::move(tensor));
 }
 
+/// `optimizer_1.bin` beside `optimizer.bin`: another optimizer of the same run (accelerate). Its
+/// parameters are counted behind those of the first.
+void Opening::append_optimizer(OptimizerState more) {
+  OptimizerState& all = *out.optimizer;
+  std::int64_t shift = 0;
+  for (const OptimizerGroup& group : all.groups)
+    for (const std::int64_t each : group.parameters) shift = std::max(shift, each + 1);
+  for (OptimizerGroup& group : more.groups) {
+    for (std::int64_t& each : group.parameters) each += shift;
+    all.groups.push_back(std::move(group));
+  }
+  for (ParameterState& each : more.states) {
+    each.id += shift;
+    for (auto& [name, at] : each.tensors) at += all.tensors.size();
+    all.states.push_back(std::move(each));
+  }
+  std::move(more.tensors.begin(), more.tensors.end(), std::back_inserter(all.tensors));
+  all.optimizers += more.optimizers;
+}
+
 void Opening::add_optimizer(OptimizerState state, bool of_rank) {
+  const std::size_t end = state.path.rfind('.');
+  const bool numbered = end != std::string::npos && end > 1 && state.path[end - 2] == '_' &&
+                        state.path[end - 1] >= '0' && state.path[end - 1] <= '9';
   if (of_rank) {
     rank_optimizers_.push_back(std::move(state));
   } else if (!out.optimizer) {
     out.optimizer = std::move(state);
+  } else if (numbered && !state.name_keyed) {
+    append_optimizer(std::move(state));
   }
 }
 

@@ -33,6 +33,7 @@ struct Opening {
 
  private:
   void join_weights(bool alone);
+  void append_optimizer(OptimizerState more);
   void join_optimizers();
 
   std::map<std::string, std::vector<tensors::Tensor>>

@@ -47,7 +47,8 @@ void compare_steps(const Checkpoint& checkpoint, ResumeAudit& audit) {
   // Accelerate steps the scheduler once for each process: a whole multiple is right.
   if (const auto last = value(checkpoint.scheduler, "last_epoch"); last) {
     const double times = *last / *global;
-    if (times < 1 || times != std::floor(times)) {
+    const bool of_updates = optimizer_step(checkpoint) == last && accumulates(*last, *global);
+    if ((times < 1 || times != std::floor(times)) && !of_updates) {
       audit.disagreements.push_back(
           fmt::format("the scheduler stands at {} and the trainer at step {}: the learning rate "
                       "will jump",

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "checkpoint/pages_ahead.h"
 #include "core/share_work.h"
 #include "core/text.h"
 #include "tensors/mapped_file.h"
+#include "tensors/pages_ahead.h"
 
 namespace aplomb::checkpoint {
 namespace {
@@ -127,7 +127,7 @@ class Comparison {
   /// One result a part, in the order of parts().
   std::vector<std::optional<PartDiff>> run() {
     std::vector<std::optional<PartDiff>> found(parts_.size());
-    PagesAhead ahead(own_bytes());
+    tensors::PagesAhead ahead(own_bytes());
     std::atomic<std::size_t> next = 0;
     const auto work = [&] {
       Buffers buffers;

@@ -235,8 +235,17 @@ bool holds_recordings(const FactTable& facts) {
                      [&](std::string_view name) { return is_yes(facts.find(name)); });
 }
 
+/// A line that a program printed is known by the message itself, not by how people write of it.
+bool is_bare_message(const FactTable& facts) {
+  if (!is_yes(facts.find(TextClassifier::k_message))) return false;
+  return std::any_of(facts.all().begin(), facts.all().end(), [](const record::Fact& fact) {
+    return fact.name.starts_with("error.") && !fact.name.ends_with("-said") && is_yes(&fact);
+  });
+}
+
 Artifacts artifacts_of(const FactTable& facts) {
   if (!is_told(facts)) return Artifacts::metrics;
+  if (is_bare_message(facts)) return Artifacts::few_words;
   const bool heard = facts.find("words." + std::string(TextClassifier::k_healthy)) != nullptr &&
                      is_yes(facts.find(TextClassifier::k_account));
   const bool measured = is_yes(facts.find("words.beside_metrics"));

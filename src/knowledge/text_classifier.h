@@ -37,6 +37,8 @@ class TextClassifier {
   static constexpr std::string_view k_fact = "text.words";
   /// Holds where an artifact is an account that somebody wrote, not only a log or a program.
   static constexpr std::string_view k_account = "text.account";
+  /// Holds beside it where the account is a few words in which nobody speaks or asks.
+  static constexpr std::string_view k_message = "text.message";
   static constexpr char k_between = '|';
   static constexpr std::size_t k_largest_text = 6000;  ///< bytes of one artifact
   static constexpr std::size_t k_fewest = 6;  ///< learnt words; fewer say where a text comes from

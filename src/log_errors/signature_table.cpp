@@ -41,6 +41,8 @@ std::unique_ptr<Signature> read_signature(const knowledge::Node& entry) {
   signature->role = role_named(knowledge::text_of(entry, "role"));
   signature->place = knowledge::text_of(entry, "place");
   signature->in_logs = knowledge::truth_of(entry, "in_logs");
+  signature->stack = knowledge::truth_of(entry, "stack");
+  signature->at_end = knowledge::truth_of(entry, "at_end");
   signature->literals = knowledge::texts_of(entry, "any");
   signature->require_text = knowledge::text_of(entry, "require");
   signature->unless_text = knowledge::text_of(entry, "unless");

@@ -12,6 +12,9 @@
 ///       per: [rank]                    # caught names that make two events different ones;
 ///                                      # without it one kind is one event
 ///       lines: 4                       # so many further lines belong to the message as well
+///       stack: true                    # a stack follows: its innermost frame outside of libraries
+///                                      # is the place of the event, and caught as `line_text`
+///       at_end: true                   # counts only where next to nothing stands behind it
 ///       severity: failed               # note | warning | unstable | failed
 ///       role: root                     # root (default) | cascade (follows from another failure)
 ///                                      # | symptom (what a user or a profile says) | frame (a
@@ -44,6 +47,8 @@ struct Signature {
   SignatureRole role = SignatureRole::root;
   std::string place;
   bool in_logs = false;
+  bool stack = false;
+  bool at_end = false;
   std::vector<std::string> literals;
   std::string require_text;
   std::string unless_text;

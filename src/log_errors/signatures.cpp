@@ -69,6 +69,23 @@ std::string event_key(const Signature& signature, const record::Event& event) {
   return key;
 }
 
+/// `File "/opt/lib/python3.11/site-packages/torch/nn/functional.py", line 2900, in layer_norm`
+bool is_of_library(std::string_view frame) {
+  return frame.find("site-packages/") != std::string_view::npos ||
+         frame.find("dist-packages/") != std::string_view::npos ||
+         frame.find("/torch/") != std::string_view::npos;
+}
+
+/// `File "/home/u/model.py", line 42, in forward` -> `model.py:42`
+std::string place_in_file(std::string_view frame) {
+  const std::string_view path = frame.substr(6, frame.find('"', 6) - 6);
+  const std::size_t number = frame.find(", line ");
+  std::string place = core::sanitize(path.substr(path.rfind('/') + 1));  // npos + 1 is 0
+  if (number == std::string_view::npos) return place;
+  const std::string_view digits = frame.substr(number + 7);
+  return place + ':' + core::sanitize(digits.substr(0, digits.find_first_not_of("0123456789")));
+}
+
 }  // namespace
 
 std::vector<std::string> places_of_frame(std::string_view frame) {
@@ -86,7 +103,7 @@ std::vector<std::string> places_of_frame(std::string_view frame) {
 void SignatureMatcher::line(std::string_view line, std::uint64_t number, std::uint64_t offset,
                             int rank, record::RunBuilder& build, record::SourceId source) {
   lines_ = std::max(lines_, number);
-  if (!open_.empty()) continue_open(line, rank);
+  if (!open_.empty()) continue_open(line, rank, number, offset);
   tables_.line(line);
   const SignatureTable& table = SignatureTable::instance();
   hits_.clear();
@@ -142,11 +159,13 @@ void SignatureMatcher::try_signature(const Signature& signature, std::string_vie
   }
 }
 
-void SignatureMatcher::continue_open(std::string_view line, int rank) {
+void SignatureMatcher::continue_open(std::string_view line, int rank, std::uint64_t number,
+                                     std::uint64_t offset) {
   const std::string_view text = line.substr(0, k_window);
   for (Open& open : open_) {
     if (!same_rank(open.event.rank, rank)) continue;
     --open.lines_left;
+    if (open.signature->stack) follow_stack(text, {open.event.origin.source, number, offset}, open);
     for (const auto& pattern : open.signature->compiled().patterns)
       catch_groups(*pattern, text, open.event.caught);
   }
@@ -155,6 +174,30 @@ void SignatureMatcher::continue_open(std::string_view line, int rank) {
     keep(*open_.front().signature, std::move(open_.front().event));
     open_.erase(open_.begin());
   }
+}
+
+void SignatureMatcher::follow_stack(std::string_view line, const record::Origin& at, Open& open) {
+  const std::string_view text = core::trim(line);
+  if (text.starts_with("File \"")) {
+    const bool own = !is_of_library(text);
+    open.takes_code = own || !open.has_own;
+    open.has_own = open.has_own || own;
+    open.frame = place_in_file(text);
+    return;
+  }
+  if (open.frame.empty() || text.find_first_not_of("^~ ") == std::string_view::npos) return;
+  if (!line.starts_with("    ") || text.starts_with('(')) {
+    open.lines_left = 0;
+    return;
+  }
+  if (!open.takes_code) return;
+  open.takes_code = false;
+  const std::string code = core::shorten(core::sanitize(text), k_most_text / 2);
+  const auto op = open.event.caught.find("op_text");
+  const std::string named = op == open.event.caught.end() ? std::string() : core::show(op->second);
+  open.event.caught["line_text"] = code;
+  open.event.origin = at;
+  open.event.text = fmt::format("{}{}{}: {}", named, named.empty() ? "" : " at ", open.frame, code);
 }
 
 void SignatureMatcher::note_frame(const Signature& signature, const record::Event& at) {
@@ -194,7 +237,7 @@ void SignatureMatcher::keep(const Signature& signature, record::Event event) {
   ++of_kind;
   by_key_.emplace(key, kept_.size());
   const bool said = signature.role == SignatureRole::symptom && !signature.in_logs;
-  kept_.push_back({std::move(event), {}, 1, said});
+  kept_.push_back({std::move(event), {}, 1, said, signature.at_end});
 }
 
 void SignatureMatcher::finish(record::RunBuilder& build, record::SourceId source) {
@@ -204,6 +247,8 @@ void SignatureMatcher::finish(record::RunBuilder& build, record::SourceId source
   std::vector<record::Event> events;
   for (Kept& kept : kept_) {
     if (kept.only_said && lines_ > k_account_lines) continue;
+    const std::uint64_t latest = kept.times > 1 ? kept.last.origin.line : kept.first.origin.line;
+    if (kept.at_end && (lines_ > latest + k_behind_the_end || build.last_step(source))) continue;
     const auto times = static_cast<double>(kept.times);
     if (kept.times > 1) {
       kept.first.caught["times"] = times;

@@ -41,6 +41,8 @@ class SignatureMatcher {
   /// What users say stands in short texts; in a long log the words of a `symptom` signature are the
   /// trainer's own. So often one is tried, then no more.
   static constexpr std::uint32_t k_most_tries = 1000;
+  /// So many lines may stand behind what counts at a log's end only: an interrupt and its trace.
+  static constexpr std::uint64_t k_behind_the_end = 3;
   /// Longer texts are logs, not what a person wrote: the words of people's symptoms do not count.
   static constexpr std::uint64_t k_account_lines = 500;
   static constexpr std::uint64_t k_frame_reach =
@@ -61,11 +63,15 @@ class SignatureMatcher {
     record::Event last;
     std::uint64_t times = 0;
     bool only_said = false;
+    bool at_end = false;
   };
   struct Open {  ///< an event whose message may go on
     const Signature* signature = nullptr;
     record::Event event;
     unsigned lines_left = 0;
+    std::string frame;        ///< of a stack: the place of the frame that was told last
+    bool takes_code = false;  ///< the next line is its code, and becomes the place of the event
+    bool has_own = false;     ///< one of the frames lay outside of libraries
   };
   struct Frame {
     std::string place;
@@ -73,7 +79,9 @@ class SignatureMatcher {
     int rank = -1;
   };
 
-  void continue_open(std::string_view line, int rank);
+  void continue_open(std::string_view line, int rank, std::uint64_t number, std::uint64_t offset);
+  /// A line of the stack behind a message.
+  static void follow_stack(std::string_view line, const record::Origin& at, Open& open);
   void try_signature(const Signature& signature, std::string_view window, record::Event event);
   void note_frame(const Signature& signature, const record::Event& at);
   void add_places(record::Event& event) const;

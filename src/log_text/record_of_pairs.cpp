@@ -1,5 +1,7 @@
 #include "log_text/record_of_pairs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -84,12 +86,46 @@ Place place_of_pairs(const std::vector<Pair>& pairs, const KeyTable& keys) {
   return place;
 }
 
+namespace {
+
+/// The number of the layer that the head of a line names, in front of its first key: `layer 3:`,
+/// `  blocks.3.attn.weight`; -1 where it names none.
+int layer_of_head(std::string_view head) {
+  constexpr std::array<std::string_view, 5> k_names = {"layers", "layer", "blocks", "block", "h"};
+  constexpr std::size_t k_longest_head = 80;
+  if (head.size() > k_longest_head || head.find_first_of("={}|") != std::string_view::npos)
+    return -1;
+  for (std::size_t at = 0; at < head.size();) {
+    const std::size_t end = std::min(head.find_first_of(" .:[]_/#", at), head.size());
+    const std::string word = core::lower(head.substr(at, end - at));
+    at = end + 1;
+    if (std::find(k_names.begin(), k_names.end(), word) == k_names.end()) continue;
+    const std::size_t digit = std::min(head.find_first_not_of(" .[_#", end), head.size());
+    const std::string_view digits = head.substr(
+        digit, std::min(head.find_first_not_of("0123456789", digit), head.size()) - digit);
+    const auto number = core::parse_number(digits);
+    if (number && *number < 10000) return static_cast<int>(*number);
+  }
+  return -1;
+}
+
+/// `layer 3: grad_norm 1e-4`, one line a layer below the head of their record: the norm of that layer
+/// and not of all weights, under the name that programs give it in one line.
+KeyId of_layer(std::string_view text, const Pair& pair, KeyTable& keys) {
+  if (pair.key == KeyTable::k_none || keys[pair.key].role != record::Role::grad_norm)
+    return pair.key;
+  const int layer = layer_of_head(text.substr(0, pair.key_begin));
+  return layer < 0 ? pair.key : keys.learn(fmt::format("grad_norm/layers.{}", layer), false);
+}
+
+}  // namespace
+
 void gather_record(std::string_view text, const std::vector<Pair>& pairs, KeyTable& keys,
                    Record& out) {
   out.clear();
   out.place = place_of_pairs(pairs, keys);
   for (const Pair& pair : pairs) {
-    KeyId key = pair.key;
+    KeyId key = of_layer(text, pair, keys);
     if (pair.meaning == Meaning::unknown)
       key = keys.learn(text.substr(pair.key_begin, pair.key_end - pair.key_begin), false);
     if (key == KeyTable::k_none || keys[key].meaning == Meaning::ignored) continue;

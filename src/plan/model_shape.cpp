@@ -8,6 +8,7 @@
 #include "core/pair_table.h"
 #include "core/text.h"
 #include "knowledge/document.h"
+#include "knowledge/named_model.h"
 #include "knowledge/setting.h"
 
 namespace aplomb::plan {
@@ -168,17 +169,9 @@ std::string ModelShape::matrix(const std::string& role) const {
 }
 
 bool take_named_model(Known& known) {
-  std::string name = core::lower(known.word("model.name"));
-  std::replace(name.begin(), name.end(), '_', '-');
-  std::string longest;
-  Node found;
-  for (const Node& entry : knowledge::list_of(knowledge::file("plan.yaml"), "models")) {
-    const std::string match = knowledge::text_of(entry, "match");
-    if (match.size() <= longest.size() || name.find(match) == std::string::npos) continue;
-    longest = match;
-    found = entry;
-  }
-  if (longest.empty()) return false;
+  const std::optional<Node> entry = knowledge::named_model(known.word("model.name"));
+  if (!entry) return false;
+  const Node& found = *entry;
   const auto put = [&](const char* setting, core::Value value) {
     if (!known.has(setting)) known.put(setting, std::move(value), "known model");
   };

@@ -11,6 +11,7 @@
 
 #include "core/text.h"
 #include "knowledge/framework.h"
+#include "knowledge/named_model.h"
 #include "preflight/config_facts.h"
 
 namespace aplomb::preflight {
@@ -140,11 +141,19 @@ void derive_evaluation(FactView& view) {
            {"batch.eval_micro", "batch.micro"});
 }
 
+/// As the settings say, else as the model of that name was published.
+std::optional<double> vocabulary_of(const FactView& view) {
+  if (const auto stated = view.positive("model.vocab_size")) return stated;
+  const auto named = knowledge::named_model(view.text("model.name"));
+  const double size = named ? knowledge::number_of(*named, "vocab") : 0;
+  return size > 0 ? std::optional<double>(size) : std::nullopt;
+}
+
 /// batch x length x vocabulary values, held in 4 bytes: the loss is taken in fp32
 /// (transformers/loss/loss_utils.py upcasts the logits).
 void derive_logits(FactView& view) {
   const auto micro = view.positive("batch.micro");
-  const auto vocabulary = view.positive("model.vocab_size");
+  const auto vocabulary = vocabulary_of(view);
   auto length = view.positive("data.max_length");
   if (const auto completion = view.positive("rl.max_completion_length"); completion)
     length = *completion + view.positive("rl.max_prompt_length").value_or(0);
@@ -155,7 +164,7 @@ void derive_logits(FactView& view) {
                                        core::show_number(*length, 9),
                                        core::show_number(*vocabulary, 9), core::show_bytes(bytes));
   const FactView::Names from = {"batch.micro", "data.max_length", "rl.max_completion_length",
-                                "model.vocab_size"};
+                                "model.vocab_size", "model.name"};
   view.set("config.logits_bytes", bytes, told, from);
   view.set("config.logits_told", told, told, from);
   if (const auto group = view.positive("rl.num_generations"); group && *group > 1) {
@@ -313,9 +322,9 @@ std::vector<facts::Deriver> size_facts() {
        .gives = {"config.eval_ratio"},
        .derive = derive_evaluation},
       {.name = "logits",
-       .reads = {"batch.micro", "model.vocab_size", "data.max_length", "rl.max_completion_length",
-                 "rl.max_prompt_length", "rl.num_generations", "memory.fused_loss",
-                 "hardware.memory_bytes"},
+       .reads = {"batch.micro", "model.vocab_size", "model.name", "data.max_length",
+                 "rl.max_completion_length", "rl.max_prompt_length", "rl.num_generations",
+                 "memory.fused_loss", "hardware.memory_bytes"},
        .gives = {"config.logits_bytes", "config.logits_told", "config.logits_share",
                  "config.group_logits_bytes", "config.group_logits_told"},
        .derive = derive_logits},

@@ -1,5 +1,7 @@
 #include "prose/text_features.h"
 
+#include <algorithm>
+#include <array>
 #include <unordered_set>
 
 #include "core/text.h"
@@ -28,7 +30,11 @@ bool is_setting(std::string_view line) {
     part = core::trim(part);
     return !part.empty() && part.find_first_of(" \t") == std::string_view::npos;
   };
-  return is_word(line.substr(0, at)) && is_word(line.substr(at + 1));
+  const std::string_view name = core::trim(line.substr(0, at));
+  // `BF16 supported: False`: a name of two words
+  const std::size_t blank = name.find(' ');
+  const bool is_pair = blank != std::string_view::npos && is_word(name.substr(blank + 1));
+  return (is_word(name) || is_pair) && is_word(line.substr(at + 1));
 }
 
 /// `Step 0: loss: nan, grad_norm: nan`: of the words every fourth at least has a number as its value.
@@ -92,6 +98,25 @@ namespace {
 
 constexpr std::uint64_t k_account_share = 3;  // of an account every third line is a sentence
 
+/// Judgement: a message of a program is a line of a dozen words; who reports tells more.
+constexpr std::size_t k_message_words = 12;
+
+/// Few words, and none of somebody who speaks of himself or asks.
+bool is_message(std::string_view text) {
+  constexpr std::array<std::string_view, 12> k_spoken = {
+      "i", "i'm", "i've", "my", "me", "we", "our", "why", "how", "what", "you", "anyone"};
+  if (text.find('?') != std::string_view::npos) return false;
+  std::size_t words = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" \t\n", at), text.size());
+    const std::string word = core::lower(text.substr(at, end - at));
+    if (std::find(k_spoken.begin(), k_spoken.end(), word) != k_spoken.end()) return false;
+    words += word.empty() ? 0 : 1;
+    at = end + 1;
+  }
+  return words > 0 && words < k_message_words;
+}
+
 }  // namespace
 
 void TextFeatures::finish(record::RunBuilder& build, record::SourceId source) {
@@ -100,9 +125,13 @@ void TextFeatures::finish(record::RunBuilder& build, record::SourceId source) {
   std::unordered_set<std::string> known;
   std::size_t begin = 0;
   if (lines_ > ClaimReader::k_account_lines) places_.clear();
-  if (!places_.empty() && written_ * k_account_share >= places_.size())
-    build.fact(
-        {std::string(TextClassifier::k_account), true, "somebody reports", {{source, 0, 0}}});
+  const auto holds = [&](std::string_view name, const char* because) {
+    build.fact({std::string(name), true, because, {{source, 0, 0}}});
+  };
+  if (!places_.empty() && written_ * k_account_share >= places_.size()) {
+    holds(TextClassifier::k_account, "somebody reports");
+    if (is_message(head_)) holds(TextClassifier::k_message, "a few words, in which nobody speaks");
+  }
   for (const Place& place : places_) {
     std::string fresh;
     const std::string_view line = std::string_view(head_).substr(begin, place.end - begin);

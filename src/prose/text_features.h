@@ -10,7 +10,8 @@
 ///
 /// Where a third of the lines read like prose the artifact is an account, and the fact
 /// `text.account` holds, with the artifact as its place: somebody reports. The words of logs and
-/// programs alone are not a report's.
+/// programs alone are not a report's. A few words in which nobody speaks or asks may be a line that
+/// a program printed: of them the fact `text.message` holds as well.
 ///
 /// As for claims, texts of at most k_account_lines lines count: the words of a longer one are the
 /// trainer's own. Keeps the head that is looked at, nothing after so many lines.

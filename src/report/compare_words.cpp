@@ -89,31 +89,44 @@ std::string cost_text(const Comparison& comparison) {
                      show_level(level, level.b), show_level(level, level.a));
 }
 
-/// What B wins where the outcomes are the same: `; B is 1.95 times as fast`; and a speed that is far less steady than A's. A tenth is
-/// the least that compiling is worth (10 to 20 %, the bf16 stability checklist).
-std::string pace_text(const Comparison& comparison) {
-  constexpr double k_faster = 1.1;
+bool is_pace(const compare::Level& level) {
+  return level.role == record::Role::step_time_s || level.role == record::Role::tokens_per_s ||
+         level.role == record::Role::samples_per_s;
+}
+
+/// Of times and rates the first that is far less steady in B than in A.
+const compare::Level* unsteady_level(const Comparison& comparison) {
   constexpr double k_unsteady = 0.2;  // judgement: between the quartiles, of the median
   constexpr double k_times = 3;       // judgement: of the scatter of A
+  const auto scatter = [](const compare::Level::Side& side) {
+    return side.median > 0 ? (side.high - side.low) / side.median : 0;
+  };
   for (const compare::Level& level : comparison.levels) {
+    if (is_pace(level) && scatter(level.b) > k_unsteady &&
+        scatter(level.b) > k_times * scatter(level.a))
+      return &level;
+  }
+  return nullptr;
+}
+
+/// What B wins where the outcomes are the same: `; B is 1.95 times as fast`; and a speed that is far
+/// less steady than A's. A tenth is the least that compiling is worth (10 to 20 %, the bf16
+/// stability checklist).
+std::string pace_text(const Comparison& comparison) {
+  constexpr double k_faster = 1.1;
+  const auto told = [](const compare::Level& level) {
+    return fmt::format("{} {} against {}", core::sanitize(level.name), show_level(level, level.b),
+                       show_level(level, level.a));
+  };
+  for (const compare::Level& level : comparison.levels) {
+    if (!is_pace(level)) continue;
     const bool time = level.role == record::Role::step_time_s;
-    const bool rate =
-        level.role == record::Role::tokens_per_s || level.role == record::Role::samples_per_s;
-    if (!time && !rate) continue;
-    const auto scatter = [](const compare::Level::Side& side) {
-      return side.median > 0 ? (side.high - side.low) / side.median : 0;
-    };
     const double faster = time ? 1 / level.ratio() : level.ratio();
     if (level.clear() && faster >= k_faster)
-      return fmt::format("; B is {} times as fast: {} {} against {}", core::show_number(faster, 3),
-                         core::sanitize(level.name), show_level(level, level.b),
-                         show_level(level, level.a));
-    if (scatter(level.b) > k_unsteady && scatter(level.b) > k_times * scatter(level.a))
-      return fmt::format("; the speed of B is not steady: {} {} against {}",
-                         core::sanitize(level.name), show_level(level, level.b),
-                         show_level(level, level.a));
+      return fmt::format("; B is {} times as fast: {}", core::show_number(faster, 3), told(level));
   }
-  return {};
+  const compare::Level* unsteady = unsteady_level(comparison);
+  return unsteady == nullptr ? std::string() : "; the speed of B is not steady: " + told(*unsteady);
 }
 
 /// The steps at which runs end in NaN, those of further runs too; empty unless A and B both do.
@@ -342,6 +355,10 @@ std::string same_advice(const Comparison& comparison) {
   const std::string signals = signals_beyond(comparison);
   if (!signals.empty())
     return fmt::format("before B replaces A look at what differs beside the outcome: {}", signals);
+  if (unsteady_level(comparison) != nullptr)
+    return "look at what slows B within the run: the wait for data, memory that fills up, lengths "
+           "that grow, a machine that others share; tokens per second should be about one number "
+           "from step to step";
   if (comparison.leading().ending.basis == Basis::seeds)
     return "nothing: B is what a further seed of A could be";
   if (comparison.leading().ending.basis == Basis::groups)

@@ -130,8 +130,9 @@ std::string hero(const Report& report) {
   if (report.summary.contains("findings")) {
     lead = summary_text(report, "told");
   } else if (is_answered(report)) {
-    title = is_either(report) ? "More than one cause fits; a test tells them apart"
-                              : cause_claim(report.causes.front());
+    title = needs_test(report)  ? "More than one cause fits; a test tells them apart"
+            : is_either(report) ? claim(report)
+                                : cause_claim(report.causes.front());
     lead = seen_text(report);
   } else if (report.verdict == Verdict::healthy) {
     title = "This run learns, and nothing speaks against it";
@@ -158,7 +159,7 @@ std::string action(const Report& report) {
                        healthy ? "What to do" : "What to do next", prose(first_action),
                        bring.empty() ? "" : "<p><b>Bring</b> " + prose(bring) + "</p>");
   }
-  if (is_either(report)) return either(report);
+  if (needs_test(report)) return either(report);
   const ReportCause& cause = report.causes.front();
   std::string out = "<section class=\"do\"><h2>What to change</h2>" +
                     remedies_html(cause.remedies, summary_text(report, "framework"));
@@ -247,7 +248,7 @@ std::string health(const Report& report) {
 
 std::string experiments(const Report& report) {
   if (report.experiments.empty() || report.verdict == Verdict::healthy) return {};
-  const ReportExperiment* told = is_either(report) ? telling_experiment(report) : nullptr;
+  const ReportExperiment* told = needs_test(report) ? telling_experiment(report) : nullptr;
   if (told != nullptr && report.experiments.size() == 1) return {};
   std::string out = "<section><h2>To be sure</h2><ol class=\"fixes\">";
   for (const ReportExperiment& each : report.experiments) {

@@ -88,7 +88,7 @@ std::string ask_for_more(const record::Run* run) {
 
 std::string first_action_of(const DiagnosedRun* lead, const Report& report) {
   if (report.verdict == Verdict::healthy) return "Go on: nothing needs to change.";
-  if (is_either(report)) {
+  if (needs_test(report)) {
     if (const ReportExperiment* test = telling_experiment(report)) return test->text;
   }
   const bool sure = report.verdict != Verdict::insufficient_evidence;

@@ -134,7 +134,7 @@ class Page {
       row(Style::good, "Do", Style::plain, summary_text(report_, "first_action"));
       return;
     }
-    if (is_either(report_)) {
+    if (needs_test(report_)) {
       either();
       return;
     }
@@ -341,7 +341,7 @@ class Page {
 
   void next() {
     if (report_.verdict == Verdict::healthy) return;
-    if (!is_either(report_) || options_.verbose) experiments();
+    if (!needs_test(report_) || options_.verbose) experiments();
     if (is_answered(report_) && !is_either(report_) && !report_.causes.front().verify.empty()) {
       row(Style::bold, "Verify", Style::plain, report_.causes.front().verify, 3);
     }

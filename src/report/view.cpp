@@ -10,6 +10,8 @@ namespace {
 // The words of the headline, src/diagnosis/standing.cpp
 constexpr double k_sure = 0.8;
 constexpr double k_likely = 0.5;
+/// Judgement: what is less than a quarter as likely as the first is listed, and not put beside it.
+constexpr double k_near = 0.25;
 
 }  // namespace
 
@@ -38,7 +40,19 @@ std::string seen_text(const Report& report) {
 
 bool is_either(const Report& report) {
   return is_answered(report) && report.causes.size() > 1 &&
-         report.causes.front().probability < k_likely;
+         report.causes[0].probability < k_likely &&
+         report.causes[1].probability >= k_near * report.causes[0].probability;
+}
+
+bool needs_test(const Report& report) {
+  if (!is_either(report)) return false;
+  const std::vector<ReportRemedy>& one = report.causes[0].remedies;
+  const std::vector<ReportRemedy>& other = report.causes[1].remedies;
+  if (one.empty() || other.empty() || one.front().set.empty()) return true;
+  const auto& keys = other.front().set;
+  return one.front().set.size() != keys.size() ||
+         !std::equal(one.front().set.begin(), one.front().set.end(), keys.begin(),
+                     [](const auto& a, const auto& b) { return a.first == b.first; });
 }
 
 std::string claim(const Report& report) {

@@ -18,9 +18,13 @@ std::string summary_text(const Report& report, const std::string& key);
 /// where there is neither.
 std::string seen_text(const Report& report);
 
-/// Whether two causes are put forward in place of one: the first is less likely than not, and a
-/// second is listed.
+/// Whether two causes are put forward in place of one: the first is less likely than not, and the
+/// second is not far behind it.
 bool is_either(const Report& report);
+
+/// Whether of two causes a test has to say which it is before anything is changed. Where both begin
+/// with a change of the same settings nothing hangs on it: the fixes of the first are told.
+bool needs_test(const Report& report);
 
 /// What the report claims first: the cause, or both of two (`One of: X (34 %), or Y (21 %)`), with
 /// how sure that is; the headline where no cause is put forward.

@@ -157,11 +157,27 @@ class GateFirstTenDetector final : public detectors::Detector {
     out.push_back(std::move(symptom));
   }
 
+  /// Nothing says that something else than text is trained.
+  static bool may_be_text(const detectors::RunContext& context) {
+    return context.task.kind == task::Kind::unknown || context.task.kind == task::Kind::causal_lm;
+  }
+
   /// ln of a vocabulary of 8,000 to 260,000 tokens is the loss of a guess among them.
   std::string unusual_start(const detectors::RunContext& context) const {
     constexpr double k_guess_low = 9, k_guess_high = 12.5;
+    // A third of what a trained language model starts at; judgement.
+    constexpr double k_low = 0.5;
     const double start = head_.empty() ? 0 : head_.median();
-    if (context.reinforcement || start < k_guess_low || start > k_guess_high) return {};
+    if (context.reinforcement || head_.empty()) return {};
+    if (start > 0 && start < k_low && may_be_text(context))
+      return fmt::format(
+          "; the loss starts at {}: if it is that of a language model in nats a token, one that "
+          "was "
+          "trained before starts between 1.5 and 3.0, so look which tokens count and whether it "
+          "has "
+          "seen these data",
+          core::show_number(start));
+    if (start < k_guess_low || start > k_guess_high) return {};
     return fmt::format(
         "; the loss starts at {}, as a language model that knows nothing: one that was trained "
         "before starts between 1.5 and 3.0",

@@ -1,4 +1,4 @@
-#include "checkpoint/pages_ahead.h"
+#include "tensors/pages_ahead.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "tensors/mapped_file.h"
 
-namespace aplomb::checkpoint {
+namespace aplomb::tensors {
 namespace {
 
 constexpr std::size_t k_part = 100'000;  // not a multiple of pages
@@ -69,4 +69,4 @@ TEST_F(Pages, AReaderMayLeap) {
 TEST_F(Pages, NothingToReadIsFine) { const PagesAhead ahead({}); }
 
 }  // namespace
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::tensors

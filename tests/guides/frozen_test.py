@@ -239,8 +239,11 @@ def test_weights_that_no_optimizer_holds(program, tmp_path, given):
     start = weights(3)
     held = start if given == "everything" else {name: value for name, value in start.items() if "attn." in name}
     if given == "an adapter":
-        held = {f"layers.{layer}.q_proj.lora_{part}.weight": torch.full((4, WIDTH) if part == "A" else (WIDTH, 4), 0.1)
-                for layer in range(3) for part in "AB"}
+        held = {
+            f"layers.{layer}.q_proj.lora_{part}.weight": torch.full((4, WIDTH) if part == "A" else (WIDTH, 4), 0.1)
+            for layer in range(3)
+            for part in "AB"
+        }
         start = start | held
     path = tmp_path / "latest.pt"
     torch.save({"model": start, "optimizer": adam_state(held, 40), "step": 40}, path)
@@ -263,3 +266,38 @@ def test_certainty_of_what_was_computed(program, tmp_path):
         first = json.loads(program("ckpt", arguments[0], "--json", *arguments[1:]).stdout)["causes"][0]
         assert first["id"] == "stall.bf16-update-underflow", first
         assert first["probability"] >= 0.85, first
+
+
+@pytest.mark.row("F1")
+@pytest.mark.parametrize("names", [("a", "b"), ("init", "step754"), ("base", "merged")])
+def test_two_checkpoints_side_by_side(program, tmp_path, names):
+    "diagnose of a folder with two checkpoints, numbered or not: what moved between them; a merged adapter is no training"
+    start = weights(4)
+    after = trained(start, 40, 3e-5, torch.bfloat16)
+    if names[1] == "merged":
+        after = {name: value if "proj" in name else start[name] for name, value in after.items()}
+    save(tmp_path / "both" / names[0], start, torch.bfloat16)
+    save(tmp_path / "both" / names[1], after, torch.bfloat16)
+    report = json.loads(program("diagnose", "--json", tmp_path / "both").stdout)
+    moved = [each["summary"] for each in report["symptoms"] if each["id"] == "tensor.frozen"]
+    assert (moved != []) == (names[1] != "merged"), report["symptoms"]
+    if moved:
+        assert "9 of 30 tensors did not move" in moved[0] and "all 9 norm weights" in moved[0], moved
+
+
+@pytest.mark.row("F4")
+@pytest.mark.parametrize("first, second", [("optimizer.bin", "optimizer_1.bin"), ("optimizer_0.pt", "optimizer_1.pt")])
+def test_optimizers_in_files_of_their_own(program, tmp_path, first, second):
+    "two optimizers in two files, as accelerate saves them: both are read, and 188 updates of 754 steps are accumulation"
+    start = weights(2)
+    folder = save(tmp_path / "checkpoint-754", start, torch.float32, 754)
+    state = adam_state(start, 188)
+    half = len(start) // 2
+    for name, numbers, rate in ((first, range(half), 1e-3), (second, range(half, len(start)), 3e-4)):
+        group = state["param_groups"][0] | {"lr": rate, "params": list(range(len(numbers)))}
+        held = {at: state["state"][number] for at, number in enumerate(numbers)}
+        torch.save({"state": held, "param_groups": [group]}, folder / name)
+    torch.save({"last_epoch": 188, "_last_lr": [1e-3]}, folder / "scheduler.bin")
+    torch.save({"last_epoch": 188, "_last_lr": [3e-4]}, folder / "scheduler_1.bin")
+    told = program("ckpt", "resume", folder).stdout
+    assert f"2 groups, state of {len(start)} parameters" in told and "disagree" not in told, told

@@ -185,6 +185,38 @@ bool tells(std::string_view text, std::string_view kind) {
                      [&](const record::Event& event) { return event.kind == kind; });
 }
 
+TEST(Signatures, AStackBehindAMessageGivesItsInnermostFrameOutsideOfLibraries) {
+  const std::string text =
+      "UserWarning: Error detected in DivBackward0. Traceback of forward call that caused the "
+      "error:\n"
+      "  File \"/u/fit.py\", line 88, in <module>\n"
+      "    loss = model(batch)\n"
+      "           ^^^^^^^^^^^^\n"
+      "  File \"/u/parts.py\", line 42, in forward\n"
+      "    w = w / w.norm()\n"
+      "  File \"/l/site-packages/torch/_tensor.py\", line 40, in wrapped\n"
+      "    return f(*args)\n"
+      " (Triggered internally at ../torch/csrc/anomaly.cpp:122.)\n"
+      "    unrelated\n";
+  const auto events = events_of(text);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].kind, "anomaly-forward");
+  EXPECT_EQ(events[0].text, "DivBackward0 at parts.py:42: w = w / w.norm()");
+  EXPECT_EQ(events[0].origin.line, 6U);
+}
+
+TEST(Signatures, WhatCountsAtTheEndDoesNotWhereTheLogGoesOn) {
+  const auto forms = [](std::string_view text) {
+    const auto events = all_events_of(text);
+    return std::any_of(events.begin(), events.end(),
+                       [](const record::Event& event) { return event.kind == "group-forming"; });
+  };
+  EXPECT_TRUE(forms("Loading\nInitializing process group (nccl)\n"));
+  EXPECT_TRUE(forms("Initializing process group (nccl)\n^C\nKeyboardInterrupt\n"));
+  EXPECT_FALSE(forms("Initializing process group (nccl)\na\nb\nc\nd\n"));
+  EXPECT_FALSE(forms("Initializing process group done in 2 s\n"));
+}
+
 TEST(Signatures, AStandstillAfterASaveIsAHangAndNoFrozenWeight) {
   constexpr std::string_view k_said =
       "The layers are saved; after saving there is no progress, the bar is not updated.\n";

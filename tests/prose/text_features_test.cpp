@@ -55,6 +55,30 @@ TEST(TextFeatures, TellAnAccountFromALogAndAProgram) {
                           "for x, y in loader:\n    loss = model(x, y)\n"));
 }
 
+TEST(TextFeatures, TellAMessageFromAReport) {
+  const auto is_message = [](std::string_view text) {
+    const aplomb::record::Run run = test::read_with("text-log", text, 1U << 20U, "file.txt");
+    return std::any_of(run.facts.begin(), run.facts.end(), [](const record::Fact& fact) {
+      return fact.name == TextClassifier::k_message;
+    });
+  };
+  EXPECT_TRUE(is_message("Content end boundary is before start boundary\n"));
+  EXPECT_FALSE(is_message("I get: boundary is before start boundary\n"));
+  EXPECT_FALSE(is_message("boundary is before start boundary, is that normal?\n"));
+  EXPECT_FALSE(
+      is_message("The end of the content is before its start in every second row of the data "
+                 "since the tokenizer was changed.\n"));
+}
+
+TEST(TextFeatures, AnEnvironmentIsNoAccount) {
+  const aplomb::record::Run run = test::read_with(
+      "text-log", "PyTorch: 2.3.0\nBF16 supported: False\nGPU: Tesla T4\nCUDA: 12.1\n", 1U << 20U,
+      "file.txt");
+  EXPECT_FALSE(std::any_of(run.facts.begin(), run.facts.end(), [](const record::Fact& fact) {
+    return fact.name == TextClassifier::k_account;
+  }));
+}
+
 TEST(TextFeatures, OfALongTextAreTheTrainersOwn) {
   std::string text;
   for (int i = 0; i < 600; ++i) text += "the loss is nan\n";

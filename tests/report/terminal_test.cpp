@@ -150,12 +150,35 @@ TEST(TerminalReport, PutsTheTestThatSeparatesBeforeTwoDoubtfulCauses) {
   Report report = test::made_report();
   report.causes[0].probability = 0.3;
   report.causes[1].probability = 0.2;
+  report.causes[1].remedies = {{"Replay the batch alone", {}, {}}};
   const std::string text = rendered(report);
   EXPECT_THAT(text, HasSubstr("Test it   Run 50 steps at a tenth of the learning rate\n"));
   EXPECT_THAT(text, HasSubstr("Fix 1st   Lower the peak learning rate\n"));
-  EXPECT_THAT(text, HasSubstr("Fix 2nd   Lower the peak learning rate\n"));
+  EXPECT_THAT(text, HasSubstr("Fix 2nd   Replay the batch alone\n"));
   EXPECT_LT(text.find("Test it"), text.find("Fix 1st"));
   EXPECT_EQ(text.find("Test it"), text.rfind("Test it"));
+}
+
+TEST(TerminalReport, NeedsNoTestWhereBothOfTwoCausesBeginWithTheSameChange) {
+  Report report = test::made_report();
+  report.causes[0].probability = 0.3;
+  report.causes[0].remedies = {{"Lower the micro-batch", {{"batch.micro", 1.0}}, {}},
+                               {"Recompute activations", {}, {}}};
+  report.causes[1].probability = 0.2;
+  report.causes[1].remedies = {{"Halve the micro-batch", {{"batch.micro", 2.0}}, {}}};
+  const std::string text = rendered(report);
+  EXPECT_THAT(text, HasSubstr("Fix       Lower the micro-batch\n"));
+  EXPECT_THAT(text, HasSubstr("  or      Recompute activations\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Fix 2nd")));
+  EXPECT_THAT(lines_of(text)[0], HasSubstr("One of: "));
+}
+
+TEST(TerminalReport, PutsNoSecondCauseBesideOneThatIsFarAhead) {
+  Report report = test::made_report();
+  report.causes[0].probability = 0.48;
+  report.causes[1].probability = 0.1;
+  EXPECT_EQ(lines_of(rendered(report))[0],
+            "FAILED    Perhaps: The learning rate is too high (48 %)");
 }
 
 TEST(TerminalReport, TellsALineOnceThatItQuotes) {

@@ -95,6 +95,16 @@ std::vector<std::string> with_empty_values(std::vector<std::string> words) {
   return all;
 }
 
+/// `--batch-size=10` alone: the largest pass, up to the default, that makes the batch up.
+void fit_pass(const std::vector<std::string>& words, LengthFlags& length) {
+  constexpr std::string_view k_pass = "--per-device-train-batch-size";
+  const bool asked = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+    return word.substr(0, word.find('=')) == k_pass;
+  });
+  std::int64_t& pass = length.per_device_train_batch_size;
+  while (!asked && pass > 1 && length.batch_size % pass != 0) --pass;
+}
+
 Parsed usage(std::string text) { return {true, k_status_usage, std::move(text)}; }
 
 /// Takes `--config FILE` out of the words and puts what it stands for before them. Fails on a key
@@ -207,8 +217,9 @@ Parsed parse_options(std::vector<std::string> words, TrainOptions& options) {
   for (std::string& word : words) word = with_first_name(with_dashes(word), declared);
   if (const auto done = put_file_first(words, program, declared); !done)
     return usage(done.error().text);
-  if (auto stop = program.parse(with_empty_values(std::move(words))))
+  if (auto stop = program.parse(with_empty_values(words)))
     return {true, stop->is_answer ? 0 : k_status_usage, std::move(stop->text)};
+  fit_pass(words, options.length);
   if (const auto fits = check_options(options); !fits) return usage(fits.error().text);
   return {};
 }

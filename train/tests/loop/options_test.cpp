@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <utility>
 
 #include "core/folder.h"
 
@@ -38,6 +41,18 @@ TEST(Options, TakeTheFlagsOfTheScriptsThatPeopleHave) {
   EXPECT_EQ(options.length.per_device_train_batch_size, 1);
   EXPECT_DOUBLE_EQ(options.peak_learning_rate(), 3e-6);
   EXPECT_THAT(options.adapter.target_modules, ::testing::ElementsAre("q_proj", "v_proj"));
+}
+
+TEST(Options, APassThatNobodyAskedForFitsTheBatch) {
+  for (const auto& [batch, pass] : {std::pair(10, 2), {8, 4}, {9, 3}, {7, 1}, {3, 3}}) {
+    TrainOptions options;
+    const Parsed parsed = parse({"--batch_size=" + std::to_string(batch)}, options);
+    ASSERT_FALSE(parsed.stop) << parsed.text;
+    EXPECT_EQ(std::min(options.length.per_device_train_batch_size, options.length.batch_size),
+              pass);
+  }
+  TrainOptions options;
+  EXPECT_TRUE(parse({"--batch_size=10", "--per_device_train_batch_size=4"}, options).stop);
 }
 
 TEST(Options, AFlagOverridesTheFileAndTheLastWordWins) {

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-namespace aplomb::checkpoint {
+namespace aplomb::tensors {
 
 class PagesAhead {
  public:
@@ -51,4 +51,4 @@ class PagesAhead {
   std::vector<std::jthread> threads_;  // last: joined before the rest goes
 };
 
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::tensors

@@ -1,11 +1,11 @@
-#include "checkpoint/pages_ahead.h"
+#include "tensors/pages_ahead.h"
 
 #include <algorithm>
 #include <exception>
 
 #include "tensors/mapped_file.h"
 
-namespace aplomb::checkpoint {
+namespace aplomb::tensors {
 
 PagesAhead::PagesAhead(std::vector<std::span<const std::byte>> parts) : parts_(std::move(parts)) {
   if (parts_.size() < 2) return;
@@ -48,4 +48,4 @@ void PagesAhead::work() {
   }
 }
 
-}  // namespace aplomb::checkpoint
+}  // namespace aplomb::tensors
