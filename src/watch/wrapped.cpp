@@ -125,7 +125,7 @@ class Wrapped {
       take_signals();
       if (kill_at_ && Clock::now() >= *kill_at_) end_tree(SIGKILL);
       if (ended_) continue;
-      judge();
+      if (!line_goes_on()) judge();
       look_for_hang();
     }
     live_.finish();
@@ -173,6 +173,7 @@ class Wrapped {
   void take(std::string_view bytes) {
     last_output_ = Clock::now();
     captured_ = false;
+    mid_line_ = bytes.back() != '\n' && bytes.back() != '\r';
     if (log_ && !write_all(log_.get(), bytes)) tell_log_fault();
     live_.feed(bytes);
   }
@@ -215,6 +216,13 @@ class Wrapped {
   }
 
   bool drained() const { return (!child_.out && !child_.error) || Clock::now() >= drain_until_; }
+
+  /// Where a line is written in parts (print() of an unbuffered Python) what we say waits for its end: on a terminal
+  /// it would stand in the middle of it.
+  bool line_goes_on() const {
+    constexpr std::chrono::milliseconds k_patience{200};  // a prompt or a progress bar has no end
+    return mid_line_ && Clock::now() - last_output_ < k_patience;
+  }
 
   void judge() {
     for (const detectors::Symptom& each : live_.fresh()) {
@@ -307,6 +315,7 @@ class Wrapped {
   Ended result_;
   bool ended_ = false;
   bool told_to_end_ = false;  ///< by SIGTERM: docker stop, timeout, a scheduler
+  bool mid_line_ = false;     ///< what came last was no end of a line
   bool captured_ = false;     ///< since the last output
   int captures_ = 0;
   std::future<std::string> capture_;

@@ -189,6 +189,21 @@ TEST(RunCommand, TheProgramOutlivesUsAndItsOutputIsKept) {
   EXPECT_THAT(test::content(folder / "run/output.log"), HasSubstr("line 30\n"));
 }
 
+/// print() of an unbuffered Python writes a line and its end apart.
+TEST(RunCommand, SaysNothingInTheMiddleOfALine) {
+  const Folder folder;
+  folder.write("steps.sh",
+               "for i in $(seq 1 30); do v=1.5; [ $i -gt 20 ] && v=nan\n"
+               "printf \"{'loss': $v, 'step': $i}\"; sleep 0.02; printf '\\n'; done\n");
+  const Said said =
+      run_program("% run --out " + (folder / "out") + " -- sh " + (folder / "steps.sh") + " 2>&1");
+  const std::size_t told = said.out.find("aplomb: failed");
+  ASSERT_NE(told, std::string::npos) << said.out;
+  for (std::size_t at = said.out.find("aplomb: "); at != std::string::npos;
+       at = said.out.find("aplomb: ", at + 1))
+    EXPECT_EQ(said.out[at - 1], '\n') << said.out;
+}
+
 TEST(RunCommand, SaysNothingOfAHealthyRun) {
   const Wrapped run(
       "",
