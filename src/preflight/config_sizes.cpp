@@ -141,9 +141,11 @@ void derive_evaluation(FactView& view) {
            {"batch.eval_micro", "batch.micro"});
 }
 
-/// As the settings say, else as the model of that name was published.
+/// As the settings say; of a policy, whose micro-batch may be whole groups, else as the model of that
+/// name was published.
 std::optional<double> vocabulary_of(const FactView& view) {
-  if (const auto stated = view.positive("model.vocab_size")) return stated;
+  const auto stated = view.positive("model.vocab_size");
+  if (stated || !view.positive("rl.num_generations")) return stated;
   const auto named = knowledge::named_model(view.text("model.name"));
   const double size = named ? knowledge::number_of(*named, "vocab") : 0;
   return size > 0 ? std::optional<double>(size) : std::nullopt;
