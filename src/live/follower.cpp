@@ -78,13 +78,21 @@ std::string key_of(const std::string& path, const record::Series& series) {
          std::to_string(series.rank);
 }
 
+/// How much of a run is judged.
+enum class Stage : std::uint8_t {
+  being_read,  ///< what was there at the start has not been read to its end
+  so_far,      ///< it goes on
+  whole,
+};
+
 /// What changed would change the verdict, too.
-std::uint64_t fingerprint(const record::Run& run, bool so_far) {
-  std::uint64_t print = hash_of(so_far ? "so far" : "whole");
+std::uint64_t fingerprint(const record::Run& run, Stage stage) {
+  std::uint64_t print = hash_of("run");
   const auto add = [&](std::uint64_t number) {
     print = (print ^ number) * 0x100000001b3U;
     print ^= print >> 29U;
   };
+  add(static_cast<std::uint64_t>(stage));
   for (const record::Source& each : run.sources) {
     print = hash_of(each.path, print);
     add(each.kind == "step-record" || each.kind == "python-config" ? each.bytes : 0);
@@ -140,21 +148,27 @@ void note_evidence(Judged& judged, const std::vector<Evidence>& evidence) {
 }
 
 std::shared_ptr<const Judged> judge(record::Run run, std::string id, std::uint64_t print,
-                                    bool so_far, const FollowOptions& options,
+                                    Stage stage, const FollowOptions& options,
                                     api::AuditMemory& audits) {
   auto judged = std::make_shared<Judged>();
   judged->id = std::move(id);
   judged->print = print;
-  judged->so_far = so_far;
+  judged->so_far = stage != Stage::whole;
   DiagnoseOptions how;
   how.python = options.python;
   std::vector<record::Run> one;
   one.push_back(std::move(run));
   std::vector<report::DiagnosedRun> diagnosed =
       api::judge_runs(std::move(one), options.paths, how,
-                      {.so_far = so_far, .opens_checkpoints = false, .audits = &audits});
-  const Report report = api::report_of(diagnosed, how);
+                      {.so_far = judged->so_far, .opens_checkpoints = false, .audits = &audits});
+  Report report = api::report_of(diagnosed, how);
   judged->standing = name(report.verdict);
+  // Of a long log that little is said yet is not for want of it.
+  if (stage == Stage::being_read && judged->standing == "insufficient-evidence") {
+    report.summary = {
+        {"headline", "Its files are being read: there is more of them than was judged"}};
+    report.experiments.clear();
+  }
   judged->headline = text_of(report, "headline");
   judged->fix = text_of(report, "first_action");
   judged->claim = report::claim(report);
@@ -572,12 +586,16 @@ class Follower::Work {
   };
 
   bool is_time_to_judge() const {
-    if (!dirty_ || judging_.valid() || Clock::now() < next_judging_) return false;
+    if (!dirty_ || judging_.valid()) return false;
+    // What a verdict over the first part of a long log said is not kept longer than that.
+    if (reading_ && judged_once_ && all_caught_up()) return true;
+    if (Clock::now() < next_judging_) return false;
     return judged_once_ || all_caught_up() || Clock::now() >= began_ + k_first_patience;
   }
 
   void begin_judging() {
     dirty_ = false;
+    reading_ = reading_ && !all_caught_up();
     const auto begin = spent();
     std::vector<discovery::Fragment> fragments;
     std::map<std::string, Wall::time_point> modified;
@@ -590,15 +608,16 @@ class Follower::Work {
       fragments.push_back(std::move(fragment));
     }
     const auto copying = spent() - begin;
-    judging_ = std::async(std::launch::async, [this, copying, modified = std::move(modified),
-                                               fragments = std::move(fragments)]() mutable {
-      return judge_all(std::move(fragments), modified, copying);
-    });
+    judging_ = std::async(std::launch::async,
+                          [this, copying, reading = reading_, modified = std::move(modified),
+                           fragments = std::move(fragments)]() mutable {
+                            return judge_all(std::move(fragments), modified, copying, reading);
+                          });
   }
 
   Outcome judge_all(std::vector<discovery::Fragment> fragments,
                     const std::map<std::string, Wall::time_point>& modified,
-                    Clock::duration copying) {
+                    Clock::duration copying, bool reading) {
     const auto begin = spent();
     Outcome outcome;
     std::map<std::string, std::shared_ptr<const Judged>> now;
@@ -612,12 +631,13 @@ class Follower::Work {
         if (at != modified.end()) newest = std::max(newest, at->second);
       }
       const bool so_far = goes_on(noted, newest);
-      const std::uint64_t print = fingerprint(run, so_far);
+      const Stage stage = reading ? Stage::being_read : so_far ? Stage::so_far : Stage::whole;
+      const std::uint64_t print = fingerprint(run, stage);
       const auto before = judged_.find(id);
       if (before != judged_.end() && before->second->print == print) {
         now[id] = before->second;
       } else {
-        now[id] = judge(std::move(run), id, print, so_far, options_, audits_);
+        now[id] = judge(std::move(run), id, print, stage, options_, audits_);
       }
       outcome.runs.push_back(now[id]);
       outcome.notes.push_back(std::move(noted));
@@ -939,6 +959,7 @@ class Follower::Work {
   Clock::time_point next_states_{};
   bool dirty_ = false;
   bool judged_once_ = false;
+  bool reading_ = true;  ///< what was there at the start has not been read to its end
   std::map<std::string, std::uint64_t> told_revision_;
   std::set<std::string> fresh_;  ///< runs whose new verdict is being told
   std::future<Outcome> judging_;
