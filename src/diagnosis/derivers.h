@@ -25,6 +25,11 @@ std::vector<facts::Deriver> trend_facts();
 /// stages.
 std::vector<facts::Deriver> stage_facts();
 
+/// Where the run ends against what the program prints of a solution without training:
+///   baseline.only      the held-out metric ends within 2 % of it
+///   baseline.missed    the same measure ends a tenth and more on its wrong side
+std::vector<facts::Deriver> baseline_facts();
+
 /// The arithmetic of an out-of-memory message:
 ///   oom.request_share      requested / total
 ///   oom.fragmentation      (reserved - allocated) / total: memory that PyTorch holds and cannot

@@ -174,9 +174,25 @@ bool trains_behind(const FactView& view, const record::Origin& place) {
   });
 }
 
+/// Whether training stands before that place: a loop of one's own says not that it has ended.
+bool trains_before(const FactView& view, const record::Origin& place) {
+  const auto& all = view.all_series();
+  return std::any_of(all.begin(), all.end(), [&](const record::Series& series) {
+    return series.role == record::Role::loss && series.source == place.source && !series.empty() &&
+           series.offset.front() < place.offset;
+  });
+}
+
 /// A head that is drawn anew when the trained model is loaded: it was not saved with the rest.
 void derive_redrawn(FactView& view) {
   const auto missing = view.events("head-missing");
+  for (const record::Event* each : missing) {
+    if (!trains_before(view, each->origin) || trains_behind(view, each->origin)) continue;
+    view.set_at("load.head_redrawn", true,
+                "the head of the task is drawn anew when the trained model is loaded",
+                {each->origin});
+    return;
+  }
   for (const record::Event* ended : view.events("training-ended")) {
     for (const record::Event* each : missing) {
       if (each->origin.source != ended->origin.source) continue;

@@ -216,6 +216,19 @@ class LrShapeDetector final : public detectors::Detector {
     return compared >= 2 && equal == compared && moved > 0;
   }
 
+  /// The rate was there at two places before the resume, with others between: a schedule that restarts.
+  bool comes_back_by_itself(const detectors::Sample& behind) const {
+    std::size_t stays = 0;
+    bool there = false;
+    for (const detectors::Sample& sample : rates_.samples()) {
+      if (sample.step >= behind.step) break;
+      const bool equal = std::fabs(sample.value - behind.value) <= k_same * behind.value;
+      stays += equal && !there ? 1 : 0;
+      there = equal;
+    }
+    return stays >= 2;
+  }
+
   /// Behind a resume that the log tells: rates that are those of the run's beginning, step for step.
   void report_again(const detectors::RunContext& context,
                     std::vector<detectors::Symptom>& out) const {
@@ -224,6 +237,7 @@ class LrShapeDetector final : public detectors::Detector {
     // with the first record behind it.
     const std::int64_t aligned = after_.front().step - earlier_.front().step;
     if (!equals_the_beginning(*resumed_from_) && !equals_the_beginning(aligned)) return;
+    if (comes_back_by_itself(after_.front())) return;
     detectors::Symptom symptom;
     symptom.id = "resume.lr_again";
     symptom.severity = core::Severity::warning;

@@ -79,6 +79,14 @@ bool ends_in_one_mark(std::string_view text) {
                      [&](std::string_view word) { return word == words.back(); });
 }
 
+bool is_quote(char c) { return c == '\'' || c == '"'; }
+
+std::string_view without_quotes(std::string_view text) {
+  text = core::trim(text);
+  while (!text.empty() && is_quote(text.back())) text.remove_suffix(1);
+  return text;
+}
+
 std::optional<double> number_before(std::string_view text, std::size_t end) {
   while (end > 0 && text[end - 1] == ' ') --end;
   std::size_t at = end;
@@ -151,7 +159,8 @@ void SampleLines::line(std::string_view text, std::uint64_t number, std::uint64_
   note_new_tokens(text);
   note_answer(text);
   note_list(text);
-  if (ends_in_a_loop(text)) {
+  const bool quoted = !core::trim(text).empty() && is_quote(core::trim(text).front());
+  if (ends_in_a_loop(text) || (quoted && ends_in_one_mark(without_quotes(text)))) {
     ++loops_;
     last_loop_ = {number, offset, std::string(core::trim(text).substr(0, 160))};
   }

@@ -241,6 +241,12 @@ bool PairFinder::counts_samples(const Pair& pair, const Phrase& phrase) const {
   return is_train_word(name.view()) || is_eval_word(name.view());
 }
 
+Unit PairFinder::unit_behind(const Pair& pair) const {
+  const std::string_view tail = core::trim(line_.substr(pair.end, 12));
+  const std::string_view word = tail.substr(0, tail.find_first_of(" ,;|)]}'\"("));
+  return unit_of(word.empty() || word[0] != '%' ? word : word.substr(0, 1)).value_or(Unit{});
+}
+
 void PairFinder::put(Pair pair, const Phrase& found) {
   if (counts_samples(pair, found)) return;
   Phrase phrase = found;
@@ -250,12 +256,13 @@ void PairFinder::put(Pair pair, const Phrase& found) {
   pair.key_begin = phrase.begin;
   pair.key_end = phrase.end;
   pair.meaning = phrase.id == KeyTable::k_none ? Meaning::unknown : keys_[phrase.id].meaning;
+  const Unit unit = unit_behind(pair);
+  if (pair.meaning == Meaning::step && !pair.integer && unit.dimension == Dimension::time_s) {
+    pair.key = seconds_;  // `step 1708.8 ms`: how long it took
+    pair.meaning = Meaning::metric;
+    phrase.id = seconds_;
+  }
   if (pair.meaning == Meaning::metric) {
-    Unit unit;
-    const std::string_view tail = core::trim(line_.substr(pair.end, 12));
-    const std::string_view word = tail.substr(0, tail.find_first_of(" ,;|)]}'\"("));
-    if (const auto known = unit_of(word.empty() || word[0] != '%' ? word : word.substr(0, 1)))
-      unit = *known;
     pair.factor = factor_for(keys_[phrase.id], unit);
     const record::Role role = keys_[phrase.id].role;
     if (pair.total > 0 && (role == record::Role::accuracy || role == record::Role::eval_accuracy)) {

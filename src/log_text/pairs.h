@@ -89,6 +89,7 @@ class PairFinder {
   bool is_size(std::size_t last) const;
   bool comes_again_held_out(const Phrase& phrase) const;
   bool counts_samples(const Pair& pair, const Phrase& phrase) const;
+  Unit unit_behind(const Pair& pair) const;
   void put(Pair pair, const Phrase& found);
 
   KeyTable& keys_;

@@ -3,6 +3,8 @@
 /// settings and what somebody claims of the run, in those that hold no metrics.
 
 #include "log_errors/signatures.h"
+#include "log_samples/baseline_lines.h"
+#include "log_samples/checkpoint_lines.h"
 #include "log_samples/sample_lines.h"
 #include "log_samples/token_labels.h"
 #include "log_text/length_counts.h"
@@ -28,6 +30,8 @@ class WordLines {
     split_scores_.line(line.text, line.number, line.offset);
     lengths_.line(line.text, line.number, line.offset);
     token_labels_.line(line.text, line.number, line.offset);
+    baselines_.line(line.text, line.number, line.offset);
+    checkpoints_.line(line.text, line.number, line.offset);
   }
   /// A line whose shape is not that of metrics seen before: what people write of a run often holds
   /// numbers too.
@@ -57,6 +61,8 @@ class WordLines {
     split_scores_.finish(build_, source_);
     lengths_.finish(build_, source_);
     token_labels_.finish(build_, source_);
+    baselines_.finish(build_, source_);
+    checkpoints_.finish(build_, source_);
   }
 
  private:
@@ -71,6 +77,8 @@ class WordLines {
   SplitScores split_scores_;
   LengthCounts lengths_;
   log_samples::TokenLabels token_labels_;
+  log_samples::BaselineLines baselines_;
+  log_samples::CheckpointLines checkpoints_;
 };
 
 }  // namespace aplomb::log_text

@@ -16,23 +16,40 @@ constexpr double k_unmoved = 0.05;        // of the first value
 constexpr double k_unmoved_error = 0.12;  // an error that falls by less
 constexpr double k_good = 0.85;           // of 1: what is nearly all right need not move
 
-constexpr std::array<ScoreName, 47> k_names = {
-    {{"exact match", true},  {"exact_match", true},   {"exact", true},
-     {"em", true},           {"accuracy", true},      {"acc", true},
-     {"f1", true},           {"macro f1", true},      {"bleu", true},
-     {"chrf", true},         {"rouge", true},         {"rouge-l", true},
-     {"rougel", true},       {"win rate", true},      {"win_rate", true},
-     {"success rate", true}, {"success", true},       {"solved", true},
-     {"pass@1", true},       {"pass rate", true},     {"mean score", true},
-     {"avg score", true},    {"judge score", true},   {"judge", true},
-     {"score", true},        {"recall", true},        {"precision", true},
-     {"auc", true},          {"auroc", true},         {"iou", true},
-     {"miou", true},         {"correct", true},       {"right", true},
-     {"recall@1", true},     {"r@1", true},           {"mrr", true},
-     {"wer", false},         {"cer", false},          {"fid", false},
-     {"mmd", false},         {"swd", false},          {"ppl", false},
-     {"perplexity", false},  {"error rate", false},   {"mae", false},
-     {"rmse", false},        {"edit distance", false}}};
+/// A name that ends in @ has a number behind it: `recall@10`, `hr@k`.
+constexpr std::array<ScoreName, 66> k_names = {{{"exact match", true}, {"exact_match", true},
+                                                {"exact", true},       {"em", true},
+                                                {"accuracy", true},    {"acc", true},
+                                                {"f1", true},          {"macro f1", true},
+                                                {"bleu", true},        {"chrf", true},
+                                                {"rouge", true},       {"rouge-l", true},
+                                                {"rougel", true},      {"win rate", true},
+                                                {"win_rate", true},    {"success rate", true},
+                                                {"success", true},     {"solved", true},
+                                                {"pass@", true},       {"pass rate", true},
+                                                {"mean score", true},  {"avg score", true},
+                                                {"judge score", true}, {"judge", true},
+                                                {"score", true},       {"recall", true},
+                                                {"precision", true},   {"auc", true},
+                                                {"auroc", true},       {"iou", true},
+                                                {"miou", true},        {"correct", true},
+                                                {"right", true},       {"recall@", true},
+                                                {"precision@", true},  {"r@", true},
+                                                {"mrr", true},         {"mrr@", true},
+                                                {"hr@", true},         {"hit@", true},
+                                                {"hits@", true},       {"hit rate", true},
+                                                {"hit_rate", true},    {"ndcg", true},
+                                                {"ndcg@", true},       {"map@", true},
+                                                {"acc@", true},        {"psnr", true},
+                                                {"ssim", true},        {"mcc", true},
+                                                {"dsc", true},         {"inception score", true},
+                                                {"wer", false},        {"cer", false},
+                                                {"fid", false},        {"kid", false},
+                                                {"mmd", false},        {"swd", false},
+                                                {"lpips", false},      {"frechet", false},
+                                                {"ppl", false},        {"perplexity", false},
+                                                {"error rate", false}, {"mae", false},
+                                                {"rmse", false},       {"edit distance", false}}};
 
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '@';
@@ -43,7 +60,13 @@ std::size_t find_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
     const bool begins = at == 0 || !is_name_char(text[at - 1]);
-    const std::size_t end = at + word.size();
+    std::size_t end = at + word.size();
+    if (word.back() == '@') {
+      const std::size_t number = end;
+      while (end < text.size() && ((text[end] >= '0' && text[end] <= '9') || text[end] == 'k'))
+        ++end;
+      if (end == number) continue;
+    }
     if (begins && (end >= text.size() || !is_name_char(text[end]))) return at;
   }
   return std::string_view::npos;

@@ -168,6 +168,17 @@ class RatesSeen {
       if (std::fabs(seen_[i] - lr) <= k_digits * lr) return i;
     return 0;
   }
+  /// Whether the rate was there at two places with others between: a schedule that restarts by itself.
+  bool comes_back(double lr) const {
+    std::size_t stays = 0;
+    bool there = false;
+    for (const double each : seen_) {
+      const bool equal = std::fabs(each - lr) <= k_digits * lr;
+      stays += equal && !there ? 1 : 0;
+      there = equal;
+    }
+    return stays >= 2;
+  }
 
  private:
   static constexpr std::size_t k_most = 16384;
@@ -428,6 +439,7 @@ class RunRestartDetector final : public detectors::Detector {
     if (!(compare_now || watched) || previous.value <= 0 || sample.value <= 0) return;
     if (again > 0) {
       lr_.stop();
+      if (rates_.comes_back(sample.value)) return;
       const bool redone = rates_.size() >= again + static_cast<std::size_t>(k_redone);
       if (redone && repeated_ <= 0) report_again(again, previous, sample, context, out);
       return;

@@ -11,13 +11,18 @@
 namespace aplomb::run_detectors {
 namespace {
 
-constexpr std::size_t k_least_steps = 20;
+constexpr std::size_t k_least_steps = 12;
 /// Of the fast quarter of the steps: a checkpoint or an evaluation within a step costs that as well, compiling a
 /// training step takes seconds.
 constexpr double k_many_times = 20;
 constexpr std::size_t k_least_slow = 5;  // a warm-up compiles once for each phase
 constexpr double k_share = 0.5;          // of all the time: judgement
 constexpr double k_rarer = 2;            // x: checkpoints and evaluations come as often later on
+/// Where most steps bring a new shape the fast ones are few; no work beside the steps takes a second and more at most of
+/// them, and a fiftieth of it at the others.
+constexpr std::size_t k_least_fast = 3;
+constexpr double k_far_apart = 50;
+constexpr double k_compiling = 1.0;  // seconds
 
 const detectors::DetectorSpec& time_compiles_spec() {
   static const detectors::DetectorSpec spec{
@@ -50,7 +55,10 @@ class TimeCompilesDetector final : public detectors::Detector {
     std::vector<double> sorted;
     for (const detectors::Sample& each : times_.samples()) sorted.push_back(each.value);
     std::sort(sorted.begin(), sorted.end());
-    const double fast = sorted[sorted.size() / 4];
+    const double few = sorted[k_least_fast - 1];
+    const double middle = sorted[sorted.size() / 2];
+    const bool mostly = middle >= k_compiling && middle >= k_far_apart * few;
+    const double fast = mostly ? few : sorted[sorted.size() / 4];
     Slow slow;
     double all = 0;
     for (std::size_t i = 0; i < times_.size(); ++i) {
@@ -58,7 +66,8 @@ class TimeCompilesDetector final : public detectors::Detector {
       if (times_[i].value >= k_many_times * fast) slow.add(times_[i], 2 * i < times_.size());
     }
     const bool rarer = static_cast<double>(slow.early) >= k_rarer * static_cast<double>(slow.late);
-    if (slow.count() < k_least_slow || slow.seconds < k_share * all || !rarer) return;
+    if (slow.count() < k_least_slow || slow.seconds < k_share * all) return;
+    if (!rarer && !mostly) return;
     out.push_back(symptom(slow, fast, slow.seconds / all));
   }
 
@@ -91,7 +100,7 @@ class TimeCompilesDetector final : public detectors::Detector {
     symptom.measures["ratio"] = mean / fast;
     symptom.measures["share"] = share;
     symptom.summary = fmt::format(
-        "{} of {} steps take about {} s, the others {} s: {} of the time; they become rarer",
+        "{} of {} steps take about {} s, the others {} s: {} of the time",
         slow.count(), times_.size(), core::show_number(mean, 2), core::show_number(fast, 2),
         detectors::percent(share));
     add_evidence(symptom, slow.first.origin);

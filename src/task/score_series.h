@@ -7,7 +7,8 @@
 
 namespace aplomb::task {
 
-/// Adds an event `score-none`, `score-worse` or `score-unmoved` for such series; series with a role of training
+/// Adds an event `score-none`, `score-worse`, `score-unmoved` or `score-stuck` (held-out answers hardly get better while
+/// the training loss falls to half) for such series; series with a role of training
 /// have detectors of their own. Call it when the roles are settled.
 void note_scores(record::Run& run);
 

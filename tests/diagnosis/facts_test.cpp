@@ -270,6 +270,34 @@ TEST_F(FactsOfARun, AHeadThatIsDrawnAgainBehindTheTrainingWasNotSaved) {
   EXPECT_EQ(text(facts(), "load.head_redrawn"), "true");
 }
 
+TEST_F(FactsOfARun, ALoopOfOnesOwnNeedNotSayThatItHasEnded) {
+  event("head-missing", {}, 10);
+  series("loss", record::Role::loss, std::vector<double>(20, 0.5));
+  EXPECT_EQ(facts().find("load.head_redrawn"), nullptr) << "before the training";
+  event("head-missing", {}, 9000);
+  EXPECT_EQ(text(facts(), "load.head_redrawn"), "true");
+}
+
+TEST_F(FactsOfARun, ABaselineThatIsReachedAndNoMoreIsTold) {
+  event("baseline-printed", {{"name_text", std::string("mse")}, {"value", 0.074}}, 10);
+  series("eval_loss", record::Role::eval_loss, {0.122, 0.08, 0.0745, 0.0741, 0.074, 0.0741});
+  EXPECT_EQ(text(facts(), "baseline.only"), "true");
+  EXPECT_EQ(facts().find("baseline.missed"), nullptr);
+}
+
+TEST_F(FactsOfARun, ABaselineThatIsBeatenSaysNothing) {
+  event("baseline-printed", {{"name_text", std::string("mse")}, {"value", 0.074}}, 10);
+  series("eval_loss", record::Role::eval_loss, {0.122, 0.08, 0.05, 0.03, 0.02, 0.02});
+  EXPECT_EQ(facts().find("baseline.only"), nullptr);
+  EXPECT_EQ(facts().find("baseline.missed"), nullptr);
+}
+
+TEST_F(FactsOfARun, ABaselineOfTheSameMeasureThatIsMissedIsTold) {
+  event("baseline-printed", {{"name_text", std::string("ep_return")}, {"value", 100.4}}, 10);
+  series("ep_return", record::Role::reward, {-49, -48, -47, -45, -43, -42});
+  EXPECT_EQ(text(facts(), "baseline.missed"), "true");
+}
+
 TEST_F(FactsOfARun, AHeadOfTheNextSeedIsDrawnAsEveryHeadIs) {
   event("head-missing", {}, 10);
   event("training-ended", {}, 50);

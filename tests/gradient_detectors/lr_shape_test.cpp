@@ -88,6 +88,24 @@ TEST(LrShape, ASchedulerThatBeginsAnewBehindAResume) {
   EXPECT_EQ(again([](double t) { return 6e-3 * (1 - t / 400); }, symptoms), nullptr);
 }
 
+TEST(LrShape, AResumeAtARestartOfTheScheduleHasLostNothing) {
+  RunOf run;
+  for (int step = 10; step <= 600; step += 10) {
+    run.at("loss", record::Role::loss, step, 3 - 0.001 * step);
+    if (step == 310) {
+      record::Event event;
+      event.kind = "resuming";
+      event.origin = {0, 305, 305 * 80};
+      run.run().events.push_back(event);
+    }
+    const double phase = std::fmod(static_cast<double>(step), 150) / 150;
+    run.at("lr", record::Role::lr, step, 1e-3 * (1 + std::cos(std::numbers::pi * phase)));
+  }
+  const auto symptoms = run.detect();
+  EXPECT_FALSE(has(symptoms, "resume.lr_again")) << told(symptoms);
+  EXPECT_FALSE(has(symptoms, "resume.step_back")) << told(symptoms);
+}
+
 TEST(LrShape, WarmRestartsAreCounted) {
   const auto symptoms = rates(60, [](double t) {
                           const double phase = std::fmod(t, 150) / 150;

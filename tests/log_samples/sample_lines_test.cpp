@@ -30,6 +30,13 @@ TEST(SampleLines, AnswersThatGoRoundAndNeverEnd) {
             (Kinds{"samples-never-end", "samples-loop"}));
 }
 
+TEST(SampleLines, QuotedAnswersThatGoOnWithStopsUpToTheLimit) {
+  EXPECT_EQ(kinds({"> when do you open ?", "  ' from nine to six . . . . . . . . . . .'",
+                   "> how can i pay", "  ' by card or cash . . . . . . . . . . . . .'",
+                   "mean generated tokens: 40.0"}),
+            Kinds{"samples-never-end"});
+}
+
 TEST(SampleLines, LengthsThatAreAllOneTellTheLimit) {
   EXPECT_EQ(kinds({"generated lengths: [60, 60, 60, 60, 60, 60]"}), Kinds{"samples-never-end"});
   EXPECT_EQ(kinds({"generated lengths: [60, 12, 60, 31, 60, 60]"}), Kinds{});

@@ -282,6 +282,13 @@ void note_made_runs(Trace& trace) {
   numbered.event("training-ended", {});
   numbered.event("head-missing", {});
   trace.note(numbered.run());
+  for (const char* name : {"mse", "auc"}) {  // a baseline that is reached, and one that is missed
+    MadeRun compared;
+    compared.event("baseline-printed", {{"name_text", std::string(name)}, {"value", 0.9}});
+    compared.series("eval_loss", record::Role::eval_loss, {2, 1, 0.9, 0.9, 0.9});
+    compared.series("val_auc", record::Role::other, {0.5, 0.5, 0.5, 0.5, 0.5});
+    trace.note(compared.run());
+  }
   MadeRun overfitted;  // one batch, once a pass: three losses at steps 0 to 200
   overfitted.series("loss", record::Role::loss, {2, 2, 2});
   overfitted.setting("train.epochs", 201.0);

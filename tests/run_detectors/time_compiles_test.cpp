@@ -37,6 +37,14 @@ TEST(TimeCompiles, CheckpointsAtRegularDistancesAreNone) {
   EXPECT_FALSE(compiles(times));
 }
 
+TEST(TimeCompiles, NewShapesAtMostStepsAreCompiledAnew) {
+  std::vector<double> times(18, k_compiling);
+  for (const std::size_t at : {10U, 14U, 15U, 17U}) times[at] = k_compiled;
+  EXPECT_TRUE(compiles(times));
+  for (double& each : times) each = each == k_compiled ? 0.4 : each;
+  EXPECT_FALSE(compiles(times)) << "batches of other sizes";
+}
+
 TEST(TimeCompiles, AFewSlowFirstStepsAreAWarmUp) {
   std::vector<double> times(120, 0.2);
   times[0] = 40;

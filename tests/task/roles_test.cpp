@@ -52,6 +52,23 @@ TEST(Roles, ABareTrainIsTheWholeLoss) {
   EXPECT_EQ(run.primary(Role::eval_loss)->raw_name, "val bce");
 }
 
+TEST(Roles, BareSharesBesideALossAreAccuracies) {
+  Made made;
+  record::Run& run = made.with("loss", Role::loss, {1.79, 1.77, 1.76})
+                         .with("train", Role::other, {0.22, 0.23, 0.22})
+                         .with("val", Role::eval_loss, {0.16, 0.16, 0.15})
+                         .settled();
+  EXPECT_EQ(run.primary(Role::eval_loss), nullptr);
+  EXPECT_EQ(run.primary(Role::eval_accuracy)->raw_name, "val");
+  EXPECT_EQ(run.primary(Role::accuracy)->raw_name, "train");
+  Made other;
+  record::Run& losses = other.with("loss", Role::loss, {0.79, 0.5, 0.4})
+                            .with("train", Role::other, {0.8, 0.51, 0.41})
+                            .with("val", Role::eval_loss, {0.8, 0.6, 0.5})
+                            .settled();
+  EXPECT_NE(losses.primary(Role::eval_loss), nullptr) << "the same number twice is the loss";
+}
+
 TEST(Roles, WhereALossIsKnownNothingTakesItsPlace) {
   Made made;
   record::Run& run =
