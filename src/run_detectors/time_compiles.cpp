@@ -99,10 +99,9 @@ class TimeCompilesDetector final : public detectors::Detector {
     symptom.measures["count"] = static_cast<double>(slow.count());
     symptom.measures["ratio"] = mean / fast;
     symptom.measures["share"] = share;
-    symptom.summary = fmt::format(
-        "{} of {} steps take about {} s, the others {} s: {} of the time",
-        slow.count(), times_.size(), core::show_number(mean, 2), core::show_number(fast, 2),
-        detectors::percent(share));
+    symptom.summary = fmt::format("{} of {} steps take about {} s, the others {} s: {} of the time",
+                                  slow.count(), times_.size(), core::show_number(mean, 2),
+                                  core::show_number(fast, 2), detectors::percent(share));
     add_evidence(symptom, slow.first.origin);
     add_evidence(symptom, slow.last.origin);
     return symptom;
