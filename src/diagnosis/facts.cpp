@@ -9,6 +9,7 @@
 #include "diagnosis/derivers.h"
 #include "diagnosis/diagnosis.h"
 #include "facts/listener.h"
+#include "knowledge/written_key.h"
 
 namespace aplomb::diagnosis {
 namespace {
@@ -23,10 +24,8 @@ constexpr std::uint64_t k_enough_samples = 5;
 
 void add_settings(const record::Run& run, FactTable& facts) {
   for (auto setting = run.settings.rbegin(); setting != run.settings.rend(); ++setting) {
-    facts.set({setting->name,
-               setting->value,
-               setting->raw_key + " = " + core::show(setting->value),
-               {setting->origin}});
+    facts.set(
+        {setting->name, setting->value, knowledge::show_as_written(*setting), {setting->origin}});
   }
 }
 

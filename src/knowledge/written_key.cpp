@@ -156,6 +156,20 @@ bool exists_in(const SettingKey& key, const Versions& versions) {
                      [&](const auto& since) { return versions.contains(since.first); });
 }
 
+std::string show_as_written(const record::Setting& setting) {
+  core::Value value = setting.value;
+  const Framework* framework = find_framework(setting.framework);
+  if (framework != nullptr && std::holds_alternative<bool>(value)) {
+    for (const SettingKey& key : framework->settings) {
+      if (key.setting != setting.name || !setting.raw_key.ends_with(key.key)) continue;
+      const auto written = written_value_for(key, value);
+      if (written && std::holds_alternative<bool>(*written)) value = *written;
+      break;
+    }
+  }
+  return setting.raw_key + " = " + core::show(value);
+}
+
 std::optional<core::Value> written_value_for(const SettingKey& key, const core::Value& value) {
   for (const auto& [spelled, canonical] : key.values) {
     if (canonical == value) return unquoted_value(spelled);

@@ -12,6 +12,7 @@
 
 #include "core/value.h"
 #include "knowledge/framework.h"
+#include "record/run.h"
 
 namespace aplomb::knowledge {
 
@@ -31,6 +32,10 @@ using OwnKeys = std::map<std::string, OwnKey, std::less<>>;  ///< by canonical n
 
 /// Whether `key` exists in these versions; of an unknown version: whether it always existed.
 bool exists_in(const SettingKey& key, const Versions& versions);
+
+/// `disable_cudnn_sdpa = false`: the key as it was written, with the value that it has there. Switches
+/// may say the opposite of what the setting is called.
+std::string show_as_written(const record::Setting& setting);
 
 /// One key with its value as the framework spells it, not yet in the quotes of a syntax.
 struct WrittenKey {

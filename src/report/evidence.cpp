@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/text.h"
+#include "knowledge/written_key.h"
 
 namespace aplomb::report {
 namespace {
@@ -102,7 +103,7 @@ Evidence EvidenceFinder::evidence_of(const record::Origin& origin) const {
     said =
         sample->series->name + " = " + core::show_number(sample->series->value[sample->index], 6);
   } else if (const record::Setting* setting = setting_at(origin)) {
-    said = setting->raw_key + " = " + core::show(setting->value);
+    said = knowledge::show_as_written(*setting);
   }
   if (line_at_ && origin.line != 0) {
     evidence.text = tidy_line(line_at_(source, origin), k_most_columns);

@@ -95,7 +95,7 @@ class Listing {
     places(each);
     const std::size_t most = options_.verbose ? 99 : 5;
     if (!each.because.empty()) row(Style::bold, "Why", Style::plain, each.because, most);
-    for (std::size_t i = 0; i < each.remedies.size() && (i < 2 || options_.verbose); ++i) {
+    for (std::size_t i = 0; i < each.remedies.size() && (i < 3 || options_.verbose); ++i) {
       row(Style::good, i == 0 ? "Fix" : "", Style::plain, each.remedies[i].text, 4);
       if (i == 0) settings_of(each.remedies[i]);
     }

@@ -109,6 +109,26 @@ def test_a_speed_that_sinks_is_not_nothing(program, write):
     assert "what slows B" not in told, told
 
 
+@pytest.mark.row("C1", "G1")
+@pytest.mark.parametrize("kind", ["bfloat16", "float32"])
+def test_the_whole_baseline_of_a_start(program, write, kind):
+    "fused attention and compilation at once: eager, cuDNN off, compilation off on the screen; fp32 weights behind"
+    lines = [
+        "Loading base model meta-llama/Llama-3.1-8B",
+        "attn_implementation: sdpa",
+        "disable_cudnn_sdpa: False",
+        "enable_torch_compile: True",
+        f"Model loaded successfully. dtype: torch.{kind}",
+        "bf16: True",
+        "Adding dedicated PAD token <|pad|>",
+    ]
+    path = write({"start.log": lines}) / "start.log"
+    told = " ".join(program("check", path, status=1).stdout.split())
+    assert told.index("Eager attention first") < told.index("cuDNN's kernel off") < told.index("torch.compile last"), told
+    told = " ".join(program("check", "-v", path, status=1).stdout.split())
+    assert ("dtype: torch.float32" in told) == (kind == "bfloat16"), told
+
+
 # --- 001
 
 
@@ -322,3 +342,12 @@ def test_what_to_do_about_a_speed_that_sinks(diagnose):
     answer = diagnose({"log.jsonl": rows})
     assert answer.verdict == "warning" and "throughput.drop" in answer.symptoms, answer
     assert "profile" in answer.report["summary"]["first_action"], answer.report["summary"]
+
+
+@pytest.mark.row("C4", "G1")
+@pytest.mark.parametrize("off", ["False", "True"])
+def test_a_switch_that_says_the_opposite(program, write, off):
+    "a switch named after what it turns off is shown with the value that it has in the log"
+    lines = ["attn_implementation: sdpa", f"disable_cudnn_sdpa: {off}", "Step 0: loss: nan, grad_norm: nan"]
+    told = program("diagnose", "-v", write({"train.log": lines}), status=1).stdout
+    assert f"disable_cudnn_sdpa = {'true' if off == 'False' else 'false'}" not in told, told

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "knowledge/named_model.h"
 #include "knowledge/setting.h"
+#include "knowledge/written_key.h"
 
 namespace aplomb::knowledge {
 namespace {
@@ -168,6 +170,31 @@ TEST(RenderSettings, WritesASwitchOfPyTorchAsItsCall) {
   const std::vector<SettingValue> kernel = {{"attn.cudnn_sdpa", core::Value(false)}};
   EXPECT_EQ(render_settings("hf-trainer", kernel), "torch.backends.cuda.enable_cudnn_sdp(False)");
   EXPECT_EQ(render_settings("hf-trainer", kernel, "flags"), "");
+}
+
+TEST(ShowAsWritten, ASwitchNamedAfterWhatItTurnsOffKeepsItsValue) {
+  record::Setting setting;
+  setting.name = "attn.cudnn_sdpa";
+  setting.value = true;
+  setting.raw_key = "disable_cudnn_sdpa";
+  setting.framework = "finetune-flags";
+  EXPECT_EQ(show_as_written(setting), "disable_cudnn_sdpa = false");
+  setting.framework = "";
+  EXPECT_EQ(show_as_written(setting), "disable_cudnn_sdpa = true");
+  setting = {"optim.lr", core::Value(2e-5), "lr", "finetune-flags", {}};
+  EXPECT_EQ(show_as_written(setting), "lr = 2e-05");
+}
+
+TEST(NamedModel, TheLongestMatchWins) {
+  const auto vocabulary = [](std::string_view name) {
+    const auto found = named_model(name);
+    return found ? number_of(*found, "vocab") : 0;
+  };
+  EXPECT_EQ(vocabulary("Qwen/Qwen2.5-7B-Instruct"), 152064);
+  EXPECT_EQ(vocabulary("mistralai/Mistral-7B-v0.1"), 32000);
+  EXPECT_EQ(vocabulary("mistralai/Mistral-7B-v0.3"), 32768);
+  EXPECT_EQ(vocabulary("Qwen2.5_7B"), 152064);
+  EXPECT_EQ(vocabulary("my-own"), 0);
 }
 
 TEST(SaySettings, SpeaksInTheUsersKeysElseInWords) {

@@ -7,6 +7,7 @@ import { show_percent, text_of } from "./text";
  */
 const k_sure = 0.8;
 const k_likely = 0.5;
+const k_near = 0.25;
 
 export type Tone = "bad" | "warn" | "good" | "calm";
 
@@ -118,7 +119,8 @@ const said_of = (run: RunSummary, report: Report | null): Verdict => {
     return { ...plain, title: text_of(report.summary.headline) || plain.title, seen };
   }
   const [first, second] = report.causes as [Cause, Cause | undefined];
-  const either = second !== undefined && first.probability < k_likely;
+  const either =
+    second !== undefined && first.probability < k_likely && second.probability >= k_near * first.probability;
   if (either) {
     const two = first.probability + second.probability >= k_likely;
     return {
