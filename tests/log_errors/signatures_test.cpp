@@ -292,5 +292,18 @@ TEST(Signatures, AHeadThatTheFileDoesNotHoldIsDrawnAtRandom) {
   EXPECT_FALSE(tells("bert.encoder.layer.3.output.dense.weight   | MISSING    | "));
 }
 
+TEST(Signatures, AStageIsANumberOrAHeadingOfItsOwn) {
+  const auto begins = [](std::string_view line) {
+    const auto events = all_events_of(line);
+    return std::any_of(events.begin(), events.end(),
+                       [](const record::Event& each) { return each.kind == "stage-begins"; });
+  };
+  EXPECT_TRUE(begins("--- stage: sequences of length 3"));
+  EXPECT_TRUE(begins("=== Phase: long clips ==="));
+  EXPECT_TRUE(begins("Stage 2: all layers"));
+  EXPECT_FALSE(begins("stage: train"));
+  EXPECT_FALSE(begins("the stage: a model"));
+}
+
 }  // namespace
 }  // namespace aplomb::log_errors
