@@ -67,11 +67,22 @@ const heaviest_reason = (cause: Cause): string => {
 };
 
 /**
- * The verdict, held against what the run does now: one that stands still or ended with an error is never called healthy
- * in the first line, whatever its last numbers were.
+ * The verdict, held against what the run does now: one that stands still, ended with an error or is no longer written is
+ * never called healthy in the first line, whatever its last numbers were.
  */
 export const verdict_of = (run: RunSummary, report: Report | null): Verdict => {
   const verdict = said_of(run, report);
+  if (verdict.tone === "good" && run.state === "unknown") {
+    return {
+      ...verdict,
+      word: "At rest",
+      tone: "warn",
+      title: "Nobody writes it any more, and no end was noted",
+      sure: "",
+      seen: `Before that: ${verdict.title}`,
+      fix: null,
+    };
+  }
   if (verdict.tone === "bad" || (run.state !== "silent" && run.state !== "failed")) return verdict;
   const stands = run.state === "silent";
   const named = verdict.answered && verdict.tone !== "good";
@@ -95,6 +106,7 @@ export const standing_of = (run: RunSummary): [string, Tone] => {
   const [word, tone] = word_of(run.standing);
   if (tone !== "bad" && run.state === "silent") return ["No steps", "bad"];
   if (tone !== "bad" && run.state === "failed") return ["Failed", "bad"];
+  if (tone === "good" && run.state === "unknown") return ["At rest", "warn"];
   return [word, tone];
 };
 

@@ -252,6 +252,21 @@ describe("the live page", { skip: has_browser ? false : "no chromium" }, () => {
     );
   });
 
+  test("files that were old when they were found: neither healthy nor going on", async () => {
+    const run = sound_run();
+    Object.assign(run.summary, { state: "unknown", last_step_at: Date.now() / 1000 - 9 * 86400 });
+    await watched(
+      async ({ page }) => {
+        await page
+          .getByRole("heading", { level: 1, name: /Nobody writes it any more, and no end/ })
+          .waitFor();
+        await page.getByText("At rest", { exact: true }).first().waitFor();
+        assert.equal(await page.getByText("Go on: nothing needs to change").count(), 0);
+      },
+      { runs: [run] },
+    );
+  });
+
   test("steps that are done again after a restart stay in order, and the restart is marked", async () => {
     const run = sound_run("llama-1b", 150);
     await watched(
