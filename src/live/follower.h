@@ -51,7 +51,8 @@ struct Glance {
 
 class Follower {
  public:
-  static constexpr int k_rest = 100;
+  /// Judging takes one part of the time in so many at most: with all else a hundredth of a core.
+  static constexpr int k_rest = 150;
   static constexpr double k_silent_factor = 20;
 
   Follower(FollowOptions options, EventLog& events);
