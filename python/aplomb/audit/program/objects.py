@@ -143,7 +143,7 @@ class Objects:
     def trained(self) -> frozenset[str]:
         """The models that some optimizer of this program holds."""
         if self._trained is None:
-            held = [self.held(call) for call, _ in self.optimizers_made()]
+            held = [self.held(call) for call in self.source.calls if self.makers.class_name(call) in OPTIMIZERS]
             self._trained = frozenset().union(*held) if held else frozenset()
         return self._trained
 

@@ -22,7 +22,7 @@ from .constants import UNKNOWN, Symbol, is_number, known
 from .launches import Given, arguments_given
 from .names import Binding, Names
 from .source import Source
-from .syntax import Function, argument_given, name_called
+from .syntax import Function, argument_given, name_called, parameters_of
 
 DEEP = 24
 MOST_RETURNS = 6  # of a function that is worked out
@@ -242,6 +242,8 @@ class Values:
 
     def _of_parameter(self, binding: Binding, depth: int) -> Any:
         """What all calls of this file agree on; `Net(**cfg["model"])` gives what the dictionary holds."""
+        if isinstance(binding.scope, Function) and binding.scope.args.kwarg is binding.node:
+            return self._of_the_rest(binding, binding.scope, depth)
         found = [self.of(each, None, depth) for each in self.names.values_of_parameter(binding)]
         for call in self.names.calls_of_parameter(binding):
             for spread in [each.value for each in call.keywords if each.arg is None]:
@@ -251,6 +253,24 @@ class Values:
                 if binding.name in held:
                     found.append(held[binding.name])
         return self._agreed(found)
+
+    def _of_the_rest(
+        self, binding: Binding, function: ast.FunctionDef | ast.AsyncFunctionDef, depth: int
+    ) -> Any:
+        """`**cfg`: the keywords that all calls of this file give alike and no other parameter takes."""
+        taken = {each.arg for each, _ in parameters_of(function)}
+        found: list[dict[str, Any]] = []
+        for call in self.names.calls_of_parameter(binding):
+            given = self._keywords(call, {}, depth)
+            for spread in [each.value for each in call.keywords if each.arg is None]:
+                held = self.of(spread, None, depth)
+                if not isinstance(held, dict):
+                    return UNKNOWN
+                given = {**held, **given}
+            found.append(given)
+        common = [name for name in (found[0] if found else {}) if name not in taken]
+        agreed = {name: self._agreed([each.get(name, UNKNOWN) for each in found]) for name in common}
+        return agreed if found else UNKNOWN
 
     @staticmethod
     def _agreed(found: list[Any]) -> Any:

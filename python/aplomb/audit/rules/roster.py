@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..findings import RULES
-from .data import edges, image, intake, loading, sample, sampler, split, stream, token
+from .data import edges, encoding, image, intake, loading, sample, sampler, split, stream, token
 from .fine_tuning import adapter, generation, trainer, tuning, vocabulary
 from .losses import (
     contrast,
@@ -21,11 +21,12 @@ from .losses import (
     target,
     weighing,
 )
-from .models import axis, beginning, depth, detection, inplace, layout, mask, module
+from .models import axis, beginning, depth, detection, inplace, layout, mask, message, module
 from .optimization import average, mismatch, optimizer, schedule, state
-from .policies import control, estimate, gradient, policy, preference, ranking, reward, sampling
+from .policies import action, control, estimate, gradient, policy, preference, ranking, reward, sampling
 from .runs import alias, metric, rank, repeatable, restore, resume, scores, selection
 from .training_loop import (
+    compiled,
     functional,
     guarding,
     loop,

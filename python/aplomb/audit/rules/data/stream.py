@@ -153,6 +153,77 @@ def draws_and_moves(program: Program, function: ast.AST) -> bool:
     return drawn and moved
 
 
+#: What stands at places of an image and has to move with it.
+PLACED = re.compile(r"mask|(^|_)seg(s|mentation)?($|_)|box|keypoint|(^|_)(kps|kpts)($|_)|landmark|heatmap|polygon")
+#: Changes of form, after which a mask stands where it stood.
+STAYING = re.compile(r"^(from_numpy|(as_)?tensor|float|long|unsqueeze|squeeze|array|asarray|astype|to|Tensor|LongTensor|"
+                     r"FloatTensor|copy|clone|contiguous|ascontiguousarray|len|bool|sum|any|max|stack|permute|"
+                     r"BoundingBoxes|Mask|int|print|type|view|reshape|ones|zeros|full|append|Image)$")  # fmt: skip
+TURNING = re.compile(r"flip|rot90|rotate|\[::-1\]|::-1|fliplr|flipud")
+
+
+@rule("code.mask-left-behind")
+def mask_left_behind(program: Program) -> Iterator[Finding]:
+    """The image is flipped or turned at random, and its mask (boxes, keypoints) is given as it was."""
+    for function in program.functions:
+        images, masks = given_together(program, function)
+        if not images or not masks or any(may_move(program, each, masks) for each in program.calls_in(function)):
+            continue
+        moved = next((each for each in program.nodes.below(function) if moves_alone(program, each, images, masks)), None)
+        if moved is not None:
+            mask = sorted(masks)[0]
+            line = getattr(moved, "lineno", function.lineno)
+            corrected = f"{sorted(images)[0]}, {mask} = both({sorted(images)[0]}, {mask})  # one draw for the two"
+            yield Finding(line, corrected, {"mask": mask}, also=[function.lineno])
+
+
+def given_together(program: Program, function: ast.AST) -> tuple[set[str], set[str]]:
+    """The names of images and of what is placed on them that a function returns as one sample."""
+    images: set[str] = set()
+    masks: set[str] = set()
+    for value in program.returns_of(function):
+        parts = value.elts if isinstance(value, ast.Tuple) else value.values if isinstance(value, ast.Dict) else []
+        for part in parts if len(parts) > 1 else []:
+            names = {each.id for each in ast.walk(part) if isinstance(each, ast.Name)} - {"self", "torch", "np", "F", "TF"}
+            origin = program.names.origin(part, through_calls=False).node
+            keys = origin.keys if isinstance(origin, ast.Dict) else []
+            held = [source_of(each).strip("'\"") for each in keys if each is not None]
+            placed = {each for each in names if PLACED.search(each.lower())}
+            if placed or any(PLACED.search(each) for each in held):
+                masks |= placed or names
+            else:
+                images |= names
+    return images - masks, masks
+
+
+def mentions(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(node))
+
+
+def may_move(program: Program, call: ast.Call, masks: set[str]) -> bool:
+    """The mask goes through something that may turn it, as far as can be seen."""
+    given = [*call.args, *(each.value for each in call.keywords)]
+    if isinstance(call.func, ast.Attribute) and mentions(call.func.value, masks):
+        given.append(call.func.value)
+    if not any(mentions(each, masks) for each in given) or STAYING.search(name_called(call)):
+        return False
+    made = program.names.origin(call.func).node if isinstance(call.func, (ast.Name, ast.Attribute)) else None
+    return not (isinstance(made, ast.Call) and made is not call and not moves_at_random(program, call))
+
+
+def moves_alone(program: Program, node: ast.AST, images: set[str], masks: set[str]) -> bool:
+    """`img = self.transform(img)` of random moves; `if random.random() < 0.5: img = img.flip(-1)`."""
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and dotted(node.func):
+        return mentions(node.args[0], images) and moves_at_random(program, node)
+    if not isinstance(node, ast.If) or mentions(node, masks):
+        return False
+    drawn = any(program.name_of(each.func).startswith(DRAWING) for each in ast.walk(node.test) if isinstance(each, ast.Call))
+    return drawn and any(
+        isinstance(each, ast.Assign) and mentions(each.targets[0], images) and TURNING.search(source_of(each.value))
+        for each in node.body
+    )
+
+
 @rule("code.pairs-listed-apart")
 def pairs_listed_apart(program: Program) -> Iterator[Finding]:
     """Two listings of files are paired by their place, and neither is sorted: listings have no order."""

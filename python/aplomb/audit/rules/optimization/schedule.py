@@ -166,6 +166,38 @@ def schedule_runs_out(program: Program) -> Iterator[Finding]:
             yield Finding(schedule.call.lineno, corrected, {"schedule": schedule.name}, also=[schedule.step.line])
     yield from lightning_by_step(program)
     yield from stepped_by_micro_batch(program)
+    yield from counted_by_optax(program)
+
+
+#: Schedules of optax and where each says how long it goes on. All of them count updates.
+OF_OPTAX = {
+    "warmup_cosine_decay_schedule": ("decay_steps", 3),
+    "cosine_decay_schedule": ("decay_steps", 1),
+    "linear_schedule": ("transition_steps", 2),
+    "polynomial_schedule": ("transition_steps", 3),
+}
+
+
+def counted_by_optax(program: Program) -> Iterator[Finding]:
+    """`optax.cosine_decay_schedule(lr, epochs)` in a program that updates with each batch of a pass."""
+    loop = next((each for each in program.nodes.of_kind(ast.For) if "epoch" in source_of(each.iter) and updates(each)), None)
+    for call in program.calls_to(*OF_OPTAX) if loop is not None else []:
+        length = option(call, *OF_OPTAX[name_called(call)])
+        if program.name_of(call.func).startswith("optax.") and written_in(program, length) == "epochs":
+            corrected = f"{source_of(length)} * steps_per_epoch" if length is not None else ""
+            also = sorted({loop.lineno if loop is not None else 0} - {call.lineno, 0})
+            yield Finding(call.lineno, corrected, {"schedule": name_called(call)}, also=also)
+
+
+def updates(loop: ast.For) -> bool:
+    """A loop inside of it calls what steps."""
+    return any(
+        isinstance(call, ast.Call) and any(word in name_called(call) for word in ("step", "update", "apply_gradients"))
+        for inner in ast.walk(loop)
+        if isinstance(inner, (ast.For, ast.While)) and inner is not loop
+        for call in ast.walk(inner)
+        if "eval" not in name_called(call) and "valid" not in name_called(call)
+    )
 
 
 def is_one_pass(program: Program, schedule: Schedule) -> bool:

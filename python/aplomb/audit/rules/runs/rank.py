@@ -253,13 +253,26 @@ def wrapper_bypassed(program: Program) -> Iterator[Finding]:
         if wrapper == inner or is_called_or_given(program, wrapper):
             continue
         for event in trained_passes(program):
-            called = source_of(event.node.func) if isinstance(event.node, ast.Call) else ""
+            called = spelled(program, event.node.func) if isinstance(event.node, ast.Call) else ""
             if called in (inner, f"{wrapper}.module"):
                 values = {"wrapper": wrapper, "model": called}
                 corrected = program.line_text(event.line).replace(f"{called}(", f"{wrapper}(", 1)
                 yield Finding(event.line, corrected, values, also=[call.lineno])
                 break
     yield from reached_through(program)
+
+
+def spelled(program: Program, func: ast.expr) -> str:
+    """`ddp.module.loss` of `net.loss`, where `net = ddp.module`."""
+    root = func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    binding = program.names.given(root) if isinstance(root, ast.Name) else None
+    made = binding.value if binding is not None and binding.how == "assigned" else None
+    text = source_of(func)
+    if isinstance(made, ast.Attribute) and made.attr == "module":
+        return source_of(made) + text[len(source_of(root)) :]
+    return text
 
 
 def reached_through(program: Program) -> Iterator[Finding]:
@@ -275,7 +288,7 @@ def reached_through(program: Program) -> Iterator[Finding]:
         for each in [node for value in given for node in ast.walk(value)]:
             if not isinstance(each, ast.Call) or not isinstance(each.func, ast.Attribute):
                 continue
-            name = next((one for one in wrapped if source_of(each.func).startswith(f"{one}.module.")), None)
+            name = next((one for one in wrapped if spelled(program, each.func).startswith(f"{one}.module.")), None)
             if name is not None:
                 corrected = f"{name}(...)  # with what {source_of(each.func)}() does in the model's forward()"
                 values = {"wrapper": name, "model": source_of(each.func)}

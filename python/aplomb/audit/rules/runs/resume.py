@@ -92,7 +92,26 @@ def pattern_listed(program: Program, node: ast.AST) -> str | None:
         return None
     texts = [each.value for each in ast.walk(origin) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     named = [text for text in texts if any(word in text.lower() for word in CHECKPOINT_WORDS)]
-    return named[-1] if named else None
+    return named[-1] if named else pattern_written(program, listing[0])
+
+
+def pattern_written(program: Program, listing: ast.Call) -> str | None:
+    """`step_*` of `os.path.join(folder, f"step_{step}")`, where the very folder is listed."""
+    folder = source_of(listing.args[0]) if listing.args and name_called(listing) in ("listdir", "scandir") else ""
+    for text in program.nodes.of_kind(ast.JoinedStr) if folder else []:
+        calls = [each for each in program.enclosing(text) if isinstance(each, ast.Call)]
+        if not calls or folder not in {source_of(each) for each in calls[0].args} and not inside(text, folder):
+            continue
+        parts = [str(each.value) if isinstance(each, ast.Constant) else "*" for each in text.values]
+        pattern = "".join(parts).rsplit("/", 1)[-1]
+        if pattern.count("*") == 1 and any(word in pattern.lower() for word in CHECKPOINT_WORDS):
+            return pattern
+    return None
+
+
+def inside(text: ast.JoinedStr, folder: str) -> bool:
+    """`f"{folder}/step_{step}"`."""
+    return any(isinstance(each, ast.FormattedValue) and source_of(each.value) == folder for each in text.values[:1])
 
 
 def is_padded(program: Program, pattern: str) -> bool:

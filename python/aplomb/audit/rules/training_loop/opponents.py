@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from ...findings import Finding, rule
 from ...program.algebra import Form
 from ...program.gradients import is_forward, is_quiet, reaching
+from ...program.objects import OPTIMIZERS
 from ...program.program import Program
-from ...program.syntax import is_constant, keyword_of, source_of
+from ...program.syntax import is_constant, keyword_of, last_name, receiver_of, source_of
 from ...program.timeline import Cycle, Event
 from .step import clears_model, identity_of, is_same, models_held
 
@@ -95,3 +96,66 @@ def left_until(program: Program, cycle: Cycle, backward: Event, made: Form) -> E
         if each in waiting:
             return each
     return None
+
+
+# --- whose weights
+
+
+@rule("code.optimizer-of-other-model")
+def optimizer_of_other_model(program: Program) -> Iterator[Finding]:
+    """Two optimizers are given the weights of one model, and another model that runs in the loop is in none."""
+    made = [each for each in program.objects.optimizers_made() if program.objects.held(each[0])]
+    if "add_param_group" in program.names_called or len(made) < 2:
+        return
+    forgotten = untrained(program)
+    for at, (call, target) in enumerate(made):
+        twins = [
+            each
+            for each in made[at + 1 :]
+            if program.objects.held(each[0]) == program.objects.held(call) and source_of(each[1]) != source_of(target)
+        ]
+        if not twins or not forgotten or program.is_conditional(twins[0][0], program.function_of(twins[0][0])):
+            continue
+        model = min(forgotten, key=lambda each: each.lineno)
+        pair = ((call, target), twins[0])
+        wrong, holder = max(pair, key=lambda each: (alike(last_name(each[1]), last_name(model)), each[0].lineno))
+        held = source_of(program.objects.parameters_in(wrong)[0])
+        corrected = source_of(program.statement_of(wrong)).replace(f"{held}.", f"{source_of(model)}.")
+        values = {"optimizer": source_of(holder), "held": held, "model": source_of(model)}
+        also = sorted({pair[0][0].lineno, pair[1][0].lineno, model.lineno} - {wrong.lineno})
+        yield Finding(wrong.lineno, corrected, values, also=also)
+        return
+
+
+def untrained(program: Program) -> list[ast.expr]:
+    """Models made here that run beside a backward pass and that no optimizer holds; what is frozen or copied left out."""
+    trained = program.objects.trained()
+    trained |= frozenset().union(*(program.objects.held(call) for call in program.calls if is_optimizer(program, call)))
+    frozen: frozenset[str] = frozenset()
+    for call in program.calls_to("requires_grad_", "load_state_dict", "deepcopy", "freeze"):
+        held = call.args[0] if call.args and "state_dict" not in source_of(call.func) else receiver_of(call)
+        frozen |= program.objects.identity(held) | program.objects.identity(receiver_of(call))
+    found = []
+    for cycle in program.cycles:
+        for event in cycle.of("forward") if cycle.of("backward") else []:
+            ran = event.node
+            if not isinstance(ran, ast.Call) or event.subjects & (trained | frozen) or event.at.callers:
+                continue
+            parts = program.makers.parts_of(ran.func) or []
+            if any(program.makers.is_layer(each) for each in parts) and not any("grad" in one for one in event.at.contexts):
+                found.append(ran.func)
+    return found
+
+
+def is_optimizer(program: Program, call: ast.Call) -> bool:
+    return program.makers.class_name(call) in OPTIMIZERS
+
+
+def alike(one: str, other: str) -> int:
+    """How many letters two names begin or end with in common: `optimizerG` and `netG`, `gen_opt` and `gen`."""
+
+    def begun(first: str, second: str) -> int:
+        return next((at for at, (a, b) in enumerate(zip(first, second)) if a != b), min(len(first), len(second)))
+
+    one, other = one.lower(), other.lower()
+    return max(begun(one, other), begun(one[::-1], other[::-1]))

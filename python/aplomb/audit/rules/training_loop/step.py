@@ -56,6 +56,46 @@ def no_zero_grad(program: Program) -> Iterator[Finding]:
             text = stepped(step)
             corrected = f"{program.line_text(step.line)}\n{text}.zero_grad(set_to_none=True)"
             yield Finding(step.line, corrected, {"optimizer": text})
+    yield from never_cleared_by_hand(program)
+
+
+#: What Lightning is given an optimizer for, none of which clears its gradients.
+TOGGLES = ("toggle_optimizer", "untoggle_optimizer", "toggled_optimizer", "clip_gradients", "append")
+
+
+def never_cleared_by_hand(program: Program) -> Iterator[Finding]:
+    """Manual optimization of Lightning: `opt_a, opt_b = self.optimizers()`, and zero_grad() is called for one of them."""
+    for node in program.nodes.of_kind(ast.Attribute):
+        owner = program.names.class_of(node)
+        if node.attr != "automatic_optimization" or not isinstance(node.ctx, ast.Store) or owner is None:
+            continue
+        inside = program.calls_in(owner)
+        taken = optimizers_taken(program, owner)
+        clears = {source_of(receiver_of(each)) for each in inside if name_called(each) == "zero_grad"}
+        if not taken or clears - taken or cleared_by_hand(program, owner):
+            continue
+        given = {
+            source_of(value)
+            for each in inside
+            if name_called(each) not in TOGGLES
+            for value in [*each.args, *(one.value for one in each.keywords)]
+        }
+        for name in sorted(taken - clears - given):
+            steps = [each for each in inside if name_called(each) == "step" and source_of(receiver_of(each)) == name]
+            if steps and not steps[0].args and not steps[0].keywords:
+                corrected = f"{program.line_text(steps[0].lineno)}\n{name}.zero_grad()"
+                yield Finding(steps[0].lineno, corrected, {"optimizer": name})
+
+
+def optimizers_taken(program: Program, owner: ast.ClassDef) -> set[str]:
+    """`opt_a`, `opt_b` of `opt_a, opt_b = self.optimizers()`."""
+    found = set()
+    for node in program.nodes.below(owner):
+        if isinstance(node, ast.Assign) and name_called(node.value) == "optimizers":
+            for target in node.targets:
+                elements = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                found |= {each.id for each in elements if isinstance(each, ast.Name)}
+    return found
 
 
 def each_optimizer(cycle: Cycle) -> list[Event]:
