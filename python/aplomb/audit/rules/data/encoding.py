@@ -27,6 +27,9 @@ TRAINING = re.compile(r"(^|[^a-z])(train|tr|trn|training)([^a-z]|$)")
 BRINGS = re.compile(r"vocab|encod|mapping|token|categor|classes|lookup|2id|2idx|to_id|index_of|fit")
 #: Listings of folders and sets of labels, which are the same for every part of the data as a rule.
 THE_SAME = re.compile(r"listdir|iterdir|scandir|glob|class|label|tag|target|intent|columns")
+#: Values that were made distinct, and names of numberings.
+DISTINCT = re.compile(r"\bset\(|unique|counter|most_common|drop_duplicates|value_counts|vocab|\{")
+OF_WORDS = re.compile(r"vocab|2i|to_i|stoi|ids?\b|code|map|lookup|words?\b")
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,12 @@ def is_the_same(program: Program, numbering: Numbering) -> bool:
     if numbering.kind in ("factorize", "codes", "fit_transform"):
         return False
     origin = program.names.origin(numbering.data, through_calls=False).node
-    return bool(THE_SAME.search((source_of(numbering.data) + " " + source_of(origin)).lower()))
+    text = (source_of(numbering.data) + " " + source_of(origin)).lower()
+    if numbering.kind == "enumerate" and not DISTINCT.search(text):
+        return True  # rows by their place: `{name: i for i, name in enumerate(files)}` finds a row again
+    if numbering.kind == "grown" and not OF_WORDS.search(source_of(numbering.node).lower()):
+        return True
+    return bool(THE_SAME.search(text))
 
 
 # --- one place, run for each part

@@ -166,6 +166,9 @@ TURNING = re.compile(r"flip|rot90|rotate|\[::-1\]|::-1|fliplr|flipud")
 def mask_left_behind(program: Program) -> Iterator[Finding]:
     """The image is flipped or turned at random, and its mask (boxes, keypoints) is given as it was."""
     for function in program.functions:
+        owner = program.names.class_of(function)
+        if owner is not None and program.makers.is_module_class(owner):
+            continue  # a network that masks what it reads
         images, masks = given_together(program, function)
         if not images or not masks or any(may_move(program, each, masks) for each in program.calls_in(function)):
             continue
@@ -214,7 +217,9 @@ def may_move(program: Program, call: ast.Call, masks: set[str]) -> bool:
 def moves_alone(program: Program, node: ast.AST, images: set[str], masks: set[str]) -> bool:
     """`img = self.transform(img)` of random moves; `if random.random() < 0.5: img = img.flip(-1)`."""
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and dotted(node.func):
-        return mentions(node.args[0], images) and moves_at_random(program, node)
+        statement = program.statement_of(node)
+        both = isinstance(statement, ast.Assign) and any(mentions(each, masks) for each in statement.targets)
+        return not both and mentions(node.args[0], images) and moves_at_random(program, node)
     if not isinstance(node, ast.If) or mentions(node, masks):
         return False
     drawn = any(program.name_of(each.func).startswith(DRAWING) for each in ast.walk(node.test) if isinstance(each, ast.Call))

@@ -69,18 +69,21 @@ def never_cleared_by_hand(program: Program) -> Iterator[Finding]:
         owner = program.names.class_of(node)
         if node.attr != "automatic_optimization" or not isinstance(node.ctx, ast.Store) or owner is None:
             continue
+        given = program.statement_of(node)
+        if not isinstance(given, ast.Assign) or not program.values.is_false(given.value):
+            continue
         inside = program.calls_in(owner)
         taken = optimizers_taken(program, owner)
         clears = {source_of(receiver_of(each)) for each in inside if name_called(each) == "zero_grad"}
         if not taken or clears - taken or cleared_by_hand(program, owner):
             continue
-        given = {
+        handed = {
             source_of(value)
             for each in inside
             if name_called(each) not in TOGGLES
             for value in [*each.args, *(one.value for one in each.keywords)]
         }
-        for name in sorted(taken - clears - given):
+        for name in sorted(taken - clears - handed):
             steps = [each for each in inside if name_called(each) == "step" and source_of(receiver_of(each)) == name]
             if steps and not steps[0].args and not steps[0].keywords:
                 corrected = f"{program.line_text(steps[0].lineno)}\n{name}.zero_grad()"
