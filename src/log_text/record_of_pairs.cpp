@@ -109,8 +109,17 @@ int layer_of_head(std::string_view head) {
   return -1;
 }
 
-/// `layer 3: grad_norm 1e-4`, one line a layer below the head of their record: the norm of that layer
-/// and not of all weights, under the name that programs give it in one line.
+/// Whether the line tells of one layer only. A line with a loss or a step is a record of the run,
+/// whatever its head is called.
+bool is_of_layer(const std::vector<Pair>& pairs, const KeyTable& keys) {
+  return std::none_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
+    return pair.meaning == Meaning::step || pair.meaning == Meaning::epoch ||
+           (pair.key != KeyTable::k_none && keys[pair.key].role == record::Role::loss);
+  });
+}
+
+/// `layer 3: grad_norm 1e-4`, one line a layer below the head of their record: the norm of that
+/// layer and not of all weights, under the name that programs give it in one line.
 KeyId of_layer(std::string_view text, const Pair& pair, KeyTable& keys) {
   if (pair.key == KeyTable::k_none || keys[pair.key].role != record::Role::grad_norm)
     return pair.key;
@@ -124,8 +133,9 @@ void gather_record(std::string_view text, const std::vector<Pair>& pairs, KeyTab
                    Record& out) {
   out.clear();
   out.place = place_of_pairs(pairs, keys);
+  const bool layered = is_of_layer(pairs, keys);
   for (const Pair& pair : pairs) {
-    KeyId key = of_layer(text, pair, keys);
+    KeyId key = layered ? of_layer(text, pair, keys) : pair.key;
     if (pair.meaning == Meaning::unknown)
       key = keys.learn(text.substr(pair.key_begin, pair.key_end - pair.key_begin), false);
     if (key == KeyTable::k_none || keys[key].meaning == Meaning::ignored) continue;

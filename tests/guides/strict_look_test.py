@@ -351,3 +351,15 @@ def test_a_switch_that_says_the_opposite(program, write, off):
     lines = ["attn_implementation: sdpa", f"disable_cudnn_sdpa: {off}", "Step 0: loss: nan, grad_norm: nan"]
     told = program("diagnose", "-v", write({"train.log": lines}), status=1).stdout
     assert f"disable_cudnn_sdpa = {'true' if off == 'False' else 'false'}" not in told, told
+
+
+@pytest.mark.row("D6", "P17", "P18")
+def test_words_beside_sound_metrics(diagnose):
+    "a start that ends at the process group beside a log of metrics, a printed spread, and blocks of data are no trouble"
+    rows = [{"step": s, "loss": round(1.4 + 0.9 * 0.97**s, 4), "grad_norm": 0.6, "lr": 2e-5} for s in range(1, 100)]
+    start = ["Loading tokenizer", "embedding std 1.1", "Initializing process group (backend nccl)"]
+    answer = diagnose({"metrics.jsonl": rows, "out.log": start})
+    assert answer.verdict == "healthy", answer
+    lines = [f"block {s}: step {s} loss {1.4 + 0.9 * 0.97**s:.4f} grad_norm 0.6{s % 7}" for s in range(1, 100)]
+    answer = diagnose({"train.log": lines})
+    assert answer.verdict == "healthy" and "grad_norm" in json.dumps(answer.report["series"]), answer
