@@ -363,3 +363,37 @@ def test_words_beside_sound_metrics(diagnose):
     lines = [f"block {s}: step {s} loss {1.4 + 0.9 * 0.97**s:.4f} grad_norm 0.6{s % 7}" for s in range(1, 100)]
     answer = diagnose({"train.log": lines})
     assert answer.verdict == "healthy" and "grad_norm" in json.dumps(answer.report["series"]), answer
+
+
+@pytest.mark.row("G2", "A14")
+def test_what_the_memory_went_to(diagnose):
+    "out of memory in a run of axolotl: profiler_steps writes the memory history of single steps, and is offered as the test"
+    lines = [
+        "{'loss': 1.9, 'grad_norm': 0.7, 'learning_rate': 1e-5, 'epoch': 0.01}",
+        "torch.OutOfMemoryError: CUDA out of memory.",
+    ]
+    config = ["base_model: NousResearch/Llama-2-7b-hf", "adapter: lora", "micro_batch_size: 4", "learning_rate: 2e-4"]
+    answer = diagnose({"train.log": lines, "config.yaml": config})
+    assert answer.first.startswith("oom."), answer
+    assert "profiler_steps: [1, 2]" in json.dumps(answer.report["experiments"]), answer.report["experiments"]
+
+
+@pytest.mark.row("D5", "P2")
+@pytest.mark.parametrize("sinks", [True, False])
+def test_tf32_is_no_reason_to_slow_down(diagnose, sinks):
+    "TF32 that is off makes a run slow from its first step on: of one that slows down a profile is asked for, TF32 no cause"
+    rows = [
+        {
+            "step": s,
+            "loss": round(2 - 0.005 * s, 4),
+            "learning_rate": 2e-5,
+            "tokens_per_sec": 4000 - (22 * s if sinks else 0),
+        }
+        for s in range(1, 120)
+    ]
+    settings = {"bf16": False, "fp16": False, "tf32": False, "per_device_train_batch_size": 8, "learning_rate": 2e-5}
+    env = ["GPU: NVIDIA A100-SXM4-80GB", "PyTorch: 2.4.0"]
+    answer = diagnose({"log.jsonl": rows, "training_args.json": settings, "env.txt": env})
+    assert (answer.first == "slow.no-fast-path") != sinks, answer
+    if sinks:
+        assert "profile" in answer.report["summary"]["first_action"], answer.report["summary"]
