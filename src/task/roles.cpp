@@ -260,6 +260,30 @@ void settle_losses(record::Run& run, const std::vector<Candidate>& candidates) {
   }
 }
 
+/// `... | 1s`, `... | 2s` up to `| 20s`: the time since the start, and no step's.
+bool is_elapsed(const record::Series& series) {
+  constexpr std::size_t k_least = 8;
+  constexpr double k_even =
+      0.5;  // of the way a line through the first and last value has made at each quarter
+  const std::size_t n = series.size();
+  if (series.role != Role::step_time_s || n < k_least) return false;
+  if (!std::is_sorted(series.value.begin(), series.value.end())) return false;
+  const double pace = (series.value.back() - series.value.front()) / static_cast<double>(n - 1);
+  if (pace <= 0 || series.value.front() > 3 * pace)
+    return false;  // the first step is no longer than others
+  for (const std::size_t at : {n / 4, n / 2, 3 * n / 4}) {
+    const double there = series.value.front() + pace * static_cast<double>(at);
+    if (series.value[at] < k_even * there || k_even * series.value[at] > there) return false;
+  }
+  return true;
+}
+
+void settle_elapsed(record::Run& run) {
+  for (record::Series& series : run.series) {
+    if (is_elapsed(series)) name_as(series, "elapsed_s", Role::other);
+  }
+}
+
 /// `loss 1.79 train 0.225 val 0.162`: bare words of both kinds of data beside a loss that is another number are shares of right
 /// answers, and no losses.
 void settle_bare_shares(record::Run& run) {
@@ -308,6 +332,7 @@ void settle_roles(record::Run& run) {
   settle_memory_units(run);
   settle_reward_model(run);
   settle_bare_shares(run);
+  settle_elapsed(run);
   std::vector<Candidate> candidates = unknown_series(run);
   if (candidates.empty()) return;
   read_letters(run, candidates);

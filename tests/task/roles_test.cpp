@@ -69,6 +69,19 @@ TEST(Roles, BareSharesBesideALossAreAccuracies) {
   EXPECT_NE(losses.primary(Role::eval_loss), nullptr) << "the same number twice is the loss";
 }
 
+TEST(Roles, ATimeThatOnlyGrowsIsThatSinceTheStart) {
+  Made elapsed;
+  elapsed.with("step_time_s", Role::step_time_s, {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13});
+  EXPECT_EQ(elapsed.settled().primary(Role::step_time_s), nullptr);
+  Made slower;
+  slower.with("step_time_s", Role::step_time_s,
+              {0.3, 0.31, 0.33, 0.35, 0.36, 0.4, 0.42, 0.45, 0.5, 0.52, 0.6, 0.7});
+  EXPECT_NE(slower.settled().primary(Role::step_time_s), nullptr) << "steps that become slower";
+  Made noisy;
+  noisy.with("step_time_s", Role::step_time_s, {1, 2, 1, 3, 4, 3, 5, 6, 7, 8, 9, 12});
+  EXPECT_NE(noisy.settled().primary(Role::step_time_s), nullptr);
+}
+
 TEST(Roles, WhereALossIsKnownNothingTakesItsPlace) {
   Made made;
   record::Run& run =
