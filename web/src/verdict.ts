@@ -132,7 +132,9 @@ const said_of = (run: RunSummary, report: Report | null): Verdict => {
   }
   const [first, second] = report.causes as [Cause, Cause | undefined];
   const either =
-    second !== undefined && first.probability < k_likely && second.probability >= k_near * first.probability;
+    second !== undefined &&
+    first.probability < k_likely &&
+    second.probability >= k_near * first.probability;
   if (either) {
     const two = first.probability + second.probability >= k_likely;
     return {
