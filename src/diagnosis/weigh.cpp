@@ -411,6 +411,26 @@ void weigh_what_is_left(const SeverityOf& severities, const Calibration& calibra
   }
 }
 
+/// Judgement: the audit warned of two of the last twenty sound programs that strangers wrote, and pointed at most mistakes.
+constexpr double k_leaves_mistake = -2.0;
+
+/// A mistake that is seen in the program itself, and that a rival accounts for, weighs more than a symptom that is left over.
+void weigh_mistakes_left(const SeverityOf& severities, std::vector<Candidate>& candidates) {
+  std::vector<std::string_view> mistakes;
+  for (const auto& [name, held] : severities) {
+    if (held >= core::Severity::warning && name.starts_with("code.mistake."))
+      mistakes.push_back(name);
+  }
+  for (Candidate& each : candidates) {
+    const auto left = std::find_if(mistakes.begin(), mistakes.end(), [&](std::string_view fact) {
+      return !explains(each, fact) &&
+             std::any_of(candidates.begin(), candidates.end(),
+                         [&](const Candidate& other) { return explains(other, fact); });
+    });
+    if (left != mistakes.end()) leave(each, *left, k_leaves_mistake);
+  }
+}
+
 bool has_warning(const SeverityOf& severities) {
   return std::any_of(severities.begin(), severities.end(),
                      [](const auto& each) { return each.second >= core::Severity::warning; });
@@ -501,6 +521,7 @@ Ranking weigh_causes(const CauseBook& book, const FactTable& facts, const Severi
     }
   }
   weigh_what_is_left(severities, book.calibration, candidates);
+  weigh_mistakes_left(severities, candidates);
   keep_best_of_each(candidates);
   const double temperature = temperature_of(book.calibration, artifacts);
   const auto mass = [&](double log_odds) {

@@ -212,6 +212,24 @@ TEST(Weigh, WhatExplainsNoFailureIsBehindWhatDoes) {
   EXPECT_EQ(first(core::Severity::failed), "overfit.a") << "nobody explains it";
 }
 
+TEST(Weigh, AMistakeInTheProgramWeighsMoreThanASymptomThatIsLeftOver) {
+  CauseBook book;
+  book.causes = {cause("overfit.a", {"train.too_perfect"}, 0, {{"hot", 2.5}}),
+                 cause("stall.b", {"code.mistake.x"}, 0, {{"code.mistake.x", 1.5}})};
+  const FactTable facts = facts_of({{"code.mistake.x", true, "", {}},
+                                    {"train.too_perfect", true, "", {}},
+                                    {"hot", true, "", {}}});
+  const auto first = [&](core::Severity mistake) {
+    return weigh_causes(
+               book, facts,
+               {{"code.mistake.x", mistake}, {"train.too_perfect", core::Severity::warning}})
+        .causes.front()
+        .id;
+  };
+  EXPECT_EQ(first(core::Severity::warning), "stall.b");
+  EXPECT_EQ(first(core::Severity::note), "overfit.a") << "what is only noted weighs nothing";
+}
+
 TEST(Weigh, WhatLeavesLesserThingsToOthersPaysForItsShareOfThem) {
   CauseBook book;
   book.calibration.leaves_unstable = -0.8;
