@@ -211,9 +211,10 @@ void Tail::work() {
 void Tail::read_whole() {
   const auto begin = Clock::now();
   discovery::Fragment read = discovery::read_artifact(artifact_, folder_);
-  next_read_ =
-      Clock::now() + std::max<Clock::duration>(std::chrono::milliseconds(young_ ? 50 : 500),
-                                               k_rest * (Clock::now() - begin));
+  // A few lines are read in no time: a table that was its header alone shows its first row at once.
+  const bool small = young_ || seen_.bytes < k_sure_bytes;
+  next_read_ = Clock::now() + std::max<Clock::duration>(std::chrono::milliseconds(small ? 50 : 500),
+                                                        k_rest * (Clock::now() - begin));
   const std::lock_guard lock(mutex_);
   fragment_ = std::move(read);
   if (young_) {
