@@ -146,14 +146,10 @@ Support support_of(const Condition& when, const FactTable& facts) {
 
 WeighedReason reason(const EvidenceRule& rule, const FactTable& facts) {
   Support support = support_of(rule.when, facts);
-  const std::string told = fill_in(rule.because, facts);
-  return {ReasonKind::rule,
-          {},
-          rule.when.text(),
-          rule.weight,
-          std::move(support.evidence),
-          told.empty() ? std::move(support.because) : told,
-          support.said};
+  std::string told = fill_in(rule.because, facts);
+  if (told.empty()) told = std::move(support.because);
+  return {ReasonKind::rule, {},          rule.when.text(), rule.weight, std::move(support.evidence),
+          std::move(told),  support.said};
 }
 
 /// What the program does wrong whatever the curves say is this cause: a loss that falls all the same
