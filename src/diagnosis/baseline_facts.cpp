@@ -69,7 +69,10 @@ void derive_baseline(FactView& view) {
     const std::string* word = core::as_text(name->second);
     if (number == nullptr || word == nullptr || *number == 0) continue;
     const record::Series* same = series_named(view, *word);
-    const record::Series* series = same != nullptr ? same : held_out;
+    // A share of right answers is no loss, however near the numbers lie.
+    const record::FoundScore score = record::first_score_name(*word);
+    const bool is_share = score.name != nullptr && score.name->more_is_better;
+    const record::Series* series = same != nullptr || is_share ? same : held_out;
     if (series == nullptr || series->size() < k_least) continue;
     const double last = final_level(*series);
     if (!std::isfinite(last)) continue;

@@ -174,35 +174,30 @@ bool trains_behind(const FactView& view, const record::Origin& place) {
   });
 }
 
-/// Whether training stands before that place: a loop of one's own says not that it has ended.
+/// Whether training stands before that place: records of it, or a trainer's closing line.
 bool trains_before(const FactView& view, const record::Origin& place) {
+  const auto is_before = [&](const record::Origin& each) {
+    return each.source == place.source && each.offset < place.offset;
+  };
   const auto& all = view.all_series();
-  return std::any_of(all.begin(), all.end(), [&](const record::Series& series) {
-    return series.role == record::Role::loss && series.source == place.source && !series.empty() &&
-           series.offset.front() < place.offset;
-  });
+  const auto ends = view.events("training-ended");
+  return std::any_of(all.begin(), all.end(),
+                     [&](const record::Series& series) {
+                       return series.role == record::Role::loss && !series.empty() &&
+                              is_before(series.origin(0));
+                     }) ||
+         std::any_of(ends.begin(), ends.end(),
+                     [&](const record::Event* each) { return is_before(each->origin); });
 }
 
 /// A head that is drawn anew when the trained model is loaded: it was not saved with the rest.
 void derive_redrawn(FactView& view) {
-  const auto missing = view.events("head-missing");
-  for (const record::Event* each : missing) {
+  for (const record::Event* each : view.events("head-missing")) {
     if (!trains_before(view, each->origin) || trains_behind(view, each->origin)) continue;
     view.set_at("load.head_redrawn", true,
                 "the head of the task is drawn anew when the trained model is loaded",
                 {each->origin});
     return;
-  }
-  for (const record::Event* ended : view.events("training-ended")) {
-    for (const record::Event* each : missing) {
-      if (each->origin.source != ended->origin.source) continue;
-      if (each->origin.offset <= ended->origin.offset) continue;
-      if (trains_behind(view, each->origin)) continue;
-      view.set_at("load.head_redrawn", true,
-                  "the head of the task is drawn anew when the trained model is loaded",
-                  {ended->origin, each->origin});
-      return;
-    }
   }
 }
 

@@ -285,6 +285,12 @@ TEST_F(FactsOfARun, ABaselineThatIsReachedAndNoMoreIsTold) {
   EXPECT_EQ(facts().find("baseline.missed"), nullptr);
 }
 
+TEST_F(FactsOfARun, ABaselineThatIsAShareIsNotHeldAgainstALoss) {
+  event("baseline-printed", {{"name_text", std::string("accuracy")}, {"value", 0.61}}, 10);
+  series("eval_loss", record::Role::eval_loss, {1.2, 0.9, 0.7, 0.62, 0.61, 0.61});
+  EXPECT_EQ(facts().find("baseline.only"), nullptr);
+}
+
 TEST_F(FactsOfARun, ABaselineThatIsBeatenSaysNothing) {
   event("baseline-printed", {{"name_text", std::string("mse")}, {"value", 0.074}}, 10);
   series("eval_loss", record::Role::eval_loss, {0.122, 0.08, 0.05, 0.03, 0.02, 0.02});
